@@ -105,9 +105,9 @@ function makeDataDir(config: Config): void {
 
 async function openStore(config: Config, lost: (reason: string) => void, metrics: Metrics): Promise<Store> {
   try {
-    return await openSqlite(config.dataDir, lost, ({ units, durationMs }) => {
-      metrics.unitsCommitted.inc(units);
-      metrics.commitGroupUnits.observe(units);
+    return await openSqlite(config.dataDir, lost, ({ transactions, durationMs }) => {
+      metrics.unitsCommitted.inc(transactions);
+      metrics.commitGroupUnits.observe(transactions);
       metrics.commitSeconds.observe(durationMs / 1_000);
     });
   } catch (error) {

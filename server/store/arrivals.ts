@@ -1,10 +1,10 @@
-/** Reads of what providers told once. */
+/** Reads of the references of applied signals. */
 
 import type { Kysely } from "kysely";
 import type { InstanceId } from "../core/id.ts";
 import type { Database } from "./rows.ts";
 
-/** Whether the instance told of this before, by its own name of it. */
+/** Whether a signal of the instance with this reference was applied before. */
 export async function findArrival(db: Kysely<Database>, instanceId: InstanceId, reference: string): Promise<boolean> {
   const row = await db
     .selectFrom("arrivals")

@@ -8,9 +8,9 @@ import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { amongNewest } from "./windows.ts";
 
-/** The chat with this key, whoever has it; null when there is none. */
+/** The chat with this key, of any customer; null if there is none. */
 export async function findChatByKey(db: Kysely<Database>, key: string): Promise<Chat | null> {
-  // As it is written: each first message to somebody asks for this, and to compose it costs more than to run it.
+  // Written as SQL: each first message to a contact needs it, and building the query costs more than running it.
   const { rows } = await sql<Database["chats"]>`select * from chats where key = ${key}`.execute(db);
   const [row] = rows;
   return row === undefined ? null : decode("chats", row);
@@ -27,20 +27,20 @@ export async function findChat(db: Kysely<Database>, customerId: CustomerId, id:
   return row === undefined ? null : decode("chats", row);
 }
 
-/** Groups of a customer's address that their provider has no name for yet, and that the customer is in; the oldest first. */
+/** A customer's groups without a provider reference yet that the customer has not left; the oldest first. */
 export async function findUnnamedGroups(db: Kysely<Database>, customerId: CustomerId, from: string): Promise<Chat[]> {
-  // Written out, so that the planner knows the index that has these alone.
+  // Written as SQL with constants, so that the planner picks the partial index.
   const { rows } = await sql<object>`select * from chats where customer_id = ${customerId} and "from" = ${from}
     and is_group = 1 and reference is null and left_at is null order by id`.execute(db);
   return decodeRows(db, "chats", rows);
 }
 
-/** Groups of one address that are compared with the people of a new one: the newest. */
+/** Newest groups of an address that are compared with the participants of a new group. */
 const COMPARED_GROUPS_MAX = 10_000;
 
 /**
- * The newest group of a customer's address on an instance with exactly these participants, in whatever order, that the
- * customer is in; null when there is none among the 10,000 newest groups of the address.
+ * The newest group of a customer's address on an instance with exactly these participants, in any order, that the customer
+ * has not left; null if there is none among the 10,000 newest groups of the address.
  */
 export async function findGroupOfPeople(
   db: Kysely<Database>,
@@ -61,7 +61,7 @@ export async function findGroupOfPeople(
   return row === undefined ? null : decode("chats", row);
 }
 
-/** A customer's newest one-to-one thread with an address; `from` narrows it to one of the customer's own. */
+/** A customer's newest one-to-one thread with a contact; `from` restricts it to one of the customer's addresses. */
 export async function findThreadByContact(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -80,21 +80,21 @@ export async function findThreadByContact(
   return row === undefined ? null : decode("chats", row);
 }
 
-/** Newest messages of a thread that are looked at for one which is no longer, or not, waiting for its time. */
+/** Newest messages of a thread that are searched for one that is not scheduled. */
 const LOOKED_AT = 20;
-/** Threads with one peer that are looked at. */
+/** Threads with one contact that are read. */
 const SENDERS_MAX = 100;
 
 /**
- * A customer's own addresses in threads with `peer`, the thread of the newest message first. Messages that wait for
- * their time or were cancelled do not count. Each thread is looked at through its newest messages, so it is never long.
+ * A customer's own addresses in threads with `contact`, the thread of the newest message first. Scheduled and cancelled
+ * messages do not count. Only the newest messages of each thread are read, so the read is bounded.
  */
 export async function listSendersTo(
   db: Kysely<Database>,
   customerId: CustomerId,
   contact: string,
 ): Promise<readonly string[]> {
-  // As it is written, like `findChatByKey`: a message to somebody new asks for this.
+  // Written as SQL, like `findChatByKey`: each message to a new contact needs it.
   const { rows } = await sql<{ from: string }>`
     select "from" from (
       select c."from", (
@@ -105,7 +105,7 @@ export async function listSendersTo(
   return rows.map(({ from }) => from);
 }
 
-/** A chat with the newest message in it that is neither deleted nor waiting for its time; null where it has none. */
+/** A chat with its newest message that is neither deleted nor scheduled; null if it has none. */
 export interface ListedChat {
   chat: Chat;
   last: LastMessage | null;
@@ -113,7 +113,7 @@ export interface ListedChat {
 
 const theirs = sql`m.chat_id = chats.id`;
 
-/** The newest message of each chat of a query, `[created_at, channel]` as JSON: of 200, since those that do not count must not be read through. */
+/** The newest message of each chat of a query, `[created_at, channel]` as JSON, among its 200 newest, so that the read is bounded. */
 const LAST_MESSAGE = sql<string | null>`(
   select json_array(m.created_at, m.channel) from messages m
   where ${theirs} and ${amongNewest(200, theirs)} and m.deleted_at is null and m.status not in ('scheduled', 'cancelled')
@@ -130,7 +130,7 @@ function listed(row: object & { last_message: string | null }): ListedChat {
   return { chat, last: { at, channel } };
 }
 
-/** A customer's chats, the one that was made last first; those before `before` (an id) where that is given. */
+/** A customer's chats, newest first, older than `before` (an id) if given. */
 export async function listChats(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -148,7 +148,7 @@ export async function listChats(
   return fillPage(db, limit, read, listed);
 }
 
-/** What was said last in a chat. */
+/** The newest message of a chat. */
 export async function findLastMessage(db: Kysely<Database>, id: ChatId): Promise<LastMessage | null> {
   const row = await selectListed(db).where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : listed(row).last;

@@ -1,4 +1,4 @@
-/** Reads of contacts, and of who was written with. */
+/** Reads of contacts, and of conversations with an address. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Contact, ContactAddress } from "../core/contact.ts";
@@ -46,13 +46,13 @@ export async function findContactAddresses(
   return decodeRows(db, "contactAddresses", rows);
 }
 
-/** Which contacts: those with `search` in their names, addresses or company, literally; those with exactly this tag. */
+/** A filter of contacts: `search` is a literal part of name, address or company; `tag` is an exact tag. */
 export interface ContactFilter {
   search: string;
   tag: string | undefined;
 }
 
-/** Which contacts of a customer, newest first, for `readPage` and `countAll`. */
+/** The list of a customer's contacts, newest first, for `readPage` and `countAll`. */
 export function contactList(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -81,8 +81,8 @@ export function contactList(
 }
 
 /**
- * When each of these contacts was last written to, by id (epoch milliseconds): the newest message to one of its
- * addresses that was neither cancelled nor is still scheduled. Those never written to are missing.
+ * When the customer last wrote to each of these contacts, by id (epoch milliseconds): the newest message to one of its
+ * addresses that is neither cancelled nor scheduled. Contacts without one are missing.
  */
 export async function findLastContacts(
   db: Kysely<Database>,
@@ -104,8 +104,8 @@ export async function findLastContacts(
 }
 
 /**
- * Of the newest 200 messages to an address the last one that counts: a statement must not read through those that do not. A
- * scheduled message was sent long after it was accepted.
+ * The time of the newest message that counts among the newest 200 messages to an address, so that the read is bounded. A
+ * scheduled message counts when it was sent.
  */
 function newestTo(address: "phone_number" | "email") {
   const theirs = sql`m.customer_id = contacts.customer_id and m."to" = contacts.${sql.ref(address)}`;
@@ -116,44 +116,44 @@ function newestTo(address: "phone_number" | "email") {
     order by m.id desc limit 1)`;
 }
 
-/** Rows that are looked at to learn what was between two people: the newest ones. */
+/** Newest messages that are read to find out whether two addresses have written with each other. */
 const LOOKED_AT = 1_000;
 
-/** The instance of the newest thread in which both a customer and `peer` have written; null when there is none. */
+/** The instance of the newest thread in which both the customer and the contact have written; null if there is none. */
 export async function findDialogueInstance(
   db: Kysely<Database>,
   customerId: CustomerId,
   contact: string,
 ): Promise<InstanceId | null> {
   const theirs = sql`m.customer_id = chats.customer_id and m."to" = chats.peer`;
-  const said = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
+  const hasSent = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
     and +m."from" = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
-  const heard = heardIn(sql`m.direction = 'inbound'`);
+  const hasInbound = hasMessageWhere(sql`m.direction = 'inbound'`);
   const thread = await db
     .selectFrom("chats")
     .select("instance_id")
     .where("customer_id", "=", customerId)
     .where("peer", "=", contact)
-    .where(said)
-    .where(heard)
+    .where(hasSent)
+    .where(hasInbound)
     .orderBy("id", "desc")
     .executeTakeFirst();
   return thread?.instance_id ?? null;
 }
 
-/** Whether `peer` and the customer have written over iMessage: then it is known to be there. */
+/** Whether the contact has received or written an iMessage with the customer. */
 export async function hasUsedImessage(db: Kysely<Database>, customerId: CustomerId, contact: string): Promise<boolean> {
   const theirs = sql`m.customer_id = ${customerId} and m."to" = ${contact}`;
   const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
     and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);
   if (rows.length > 0) return true;
-  const heard = heardIn(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
+  const hasInbound = hasMessageWhere(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
   const chats = db.selectFrom("chats").select("id").where("customer_id", "=", customerId).where("peer", "=", contact);
-  return (await chats.where(heard).executeTakeFirst()) !== undefined;
+  return (await chats.where(hasInbound).executeTakeFirst()) !== undefined;
 }
 
-/** Whether a message of a chat is so. */
-function heardIn(is: RawBuilder<unknown>): RawBuilder<boolean> {
+/** Whether one of the newest messages of a chat matches. */
+function hasMessageWhere(is: RawBuilder<unknown>): RawBuilder<boolean> {
   const theirs = sql`m.chat_id = chats.id`;
   return sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)} and ${is})`;
 }

@@ -1,14 +1,14 @@
-/** Reads of files that are kept here. */
+/** Reads of stored files. */
 
 import type { Kysely } from "kysely";
 import type { Content } from "../core/attachment.ts";
 import type { AttachmentId } from "../core/id.ts";
 import { type Database, decode } from "./rows.ts";
 
-/** What is known of a file, without its bytes, and whether they are here. */
+/** A file without its bytes, and whether the bytes are stored here. */
 export type ContentHead = Omit<Content, "data"> & { isHere: boolean };
 
-/** A file without its bytes, whoever's it is; null when it is not, or no longer, kept. */
+/** The head of a file of any customer; null if the file is not stored. */
 export async function findContentHead(db: Kysely<Database>, id: AttachmentId): Promise<ContentHead | null> {
   const row = await db
     .selectFrom("contents")
@@ -22,7 +22,7 @@ export async function findContentHead(db: Kysely<Database>, id: AttachmentId): P
   return { ...decode("contents", known), isHere: Boolean(isHere) };
 }
 
-/** The bytes of a file; null when they are not, or no longer, here. */
+/** The bytes of a file; null if they are not stored here. */
 export async function readContent(db: Kysely<Database>, id: AttachmentId): Promise<Uint8Array | null> {
   const row = await db.selectFrom("contents").select("data").where("id", "=", id).executeTakeFirst();
   return row?.data ?? null;

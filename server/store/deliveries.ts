@@ -1,4 +1,4 @@
-/** Reads of deliveries and their attempts. Customers do not see those to the sandbox's inbox. */
+/** Reads of deliveries and their attempts. The API does not list deliveries to the sandbox's inbox. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
@@ -44,10 +44,10 @@ export function listDeliveries(
     : readNamed({ ...list, narrow: is("customer_id", customerId) }, named, start, limit);
 }
 
-/** Deliveries of one event or message that are looked at, at the most: an event has as many as its customer has endpoints, and more by replays. */
+/** The most deliveries of one event or message that are read: an event has one per endpoint, and more after replays. */
 const NAMED_MAX = 5_000;
 
-/** Ids of the deliveries that an event or a message names; null where the filter names neither. */
+/** Ids of the deliveries of an event or message; null if the filter names neither. */
 function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: string }> | null {
   const ofEvent = eventId === undefined ? sql`` : sql`and d.event_id = ${eventId}`;
   if (messageId !== undefined) {
@@ -59,7 +59,7 @@ function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: strin
     : sql`select id from deliveries where event_id = ${eventId} limit ${NAMED_MAX} + 0`;
 }
 
-/** The delivery, whoever's it is and wherever it goes. */
+/** A delivery of any customer, those to the sandbox's inbox included. */
 export async function findDelivery(db: Kysely<Database>, id: DeliveryId): Promise<Delivery | null> {
   const row = await db.selectFrom("deliveries").selectAll().where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : decode("deliveries", row);
@@ -86,7 +86,7 @@ export async function findDeliveryOf(
   return row === undefined ? null : decode("deliveries", row);
 }
 
-/** Attempts of the deliveries named, the first one first; a delivery without any is not in the answer. */
+/** Attempts by delivery, oldest first; a delivery without attempts is missing. */
 export async function findAttempts(
   db: Kysely<Database>,
   ids: readonly DeliveryId[],
@@ -108,15 +108,9 @@ export async function findAttempts(
   return attempts;
 }
 
-/** Which of these deliveries there are. */
+/** The ids that exist. */
 export async function findExisting(db: Kysely<Database>, ids: readonly DeliveryId[]): Promise<ReadonlySet<DeliveryId>> {
   if (ids.length === 0) return new Set();
   const rows = await db.selectFrom("deliveries").select("id").where("id", "in", ids).execute();
   return new Set(rows.map((row) => row.id));
-}
-
-/** The delivery, whoever's it is and wherever it goes, the sandbox's inbox included. */
-export async function findAnyDelivery(db: Kysely<Database>, id: DeliveryId): Promise<Delivery | null> {
-  const row = await db.selectFrom("deliveries").selectAll().where("id", "=", id).executeTakeFirst();
-  return row === undefined ? null : decode("deliveries", row);
 }

@@ -1,4 +1,4 @@
-/** Reads of erasures, and of what is still to be erased. Each is bounded, and goes by an index. */
+/** Reads of erasures and of the records they still have to erase. Each read is bounded and uses an index. */
 
 import { type Kysely, sql } from "kysely";
 import type { Call } from "../core/call.ts";
@@ -8,7 +8,7 @@ import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
-/** A customer's erasure of a contact; null where none was asked for. */
+/** A customer's erasure of a contact; null if none was requested. */
 export async function findErasure(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -29,7 +29,7 @@ export async function listOpenErasures(db: Kysely<Database>, limit: number): Pro
   return decodeRows(db, "erasures", rows);
 }
 
-/** Messages of the person that can be erased now: those under way are left until they have ended. */
+/** Messages of the person that can be erased now: queued and pending messages are left until they end. */
 export async function listErasable(
   db: Kysely<Database>,
   { customerId, addresses, before }: Erasure,
@@ -47,7 +47,7 @@ export async function listErasable(
   return (await Promise.all(found)).flat().slice(0, limit);
 }
 
-/** Whether a message with one of the person's addresses is left: one of before the request, or any at all. */
+/** Whether a message with one of the person's addresses is left; `before` restricts it to older messages. */
 export async function hasMessages(
   db: Kysely<Database>,
   { customerId, addresses }: Erasure,
@@ -65,7 +65,7 @@ export async function hasMessages(
   return (await Promise.all(found)).includes(true);
 }
 
-/** Whether events of erased messages of the customer still wait for their deliveries. */
+/** Whether events of erased messages of the customer are not rewritten yet, since a delivery is open. */
 export async function hasUnerasedEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
   const { rows } = await sql`
     select 1 from messages indexed by messages_erase where deleted_at is not null and erased_at is null
@@ -74,10 +74,10 @@ export async function hasUnerasedEvents(db: Kysely<Database>, customerId: Custom
   return rows.length > 0;
 }
 
-/** An event of no message, and whether a delivery of it waits. */
+/** An event of no message, and whether it has an open delivery. */
 export type StandaloneEvent = PositionedEvent & { waits: boolean };
 
-/** A customer's events of no message behind `position`, up to `until`, in order. */
+/** A customer's events of no message after `position`, up to `eventsUntil`, in order. */
 export async function listStandaloneEvents(
   db: Kysely<Database>,
   { customerId, position, eventsUntil }: Erasure,
@@ -117,7 +117,7 @@ export async function listCallsWith(
   return rows.map((row) => decode("calls", row));
 }
 
-/** One-to-one threads with the person. */
+/** Ids of the one-to-one threads with the person. */
 export async function listThreadIds(
   db: Kysely<Database>,
   { customerId, addresses }: Erasure,

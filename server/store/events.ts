@@ -1,4 +1,4 @@
-/** Reads of events. What is answered carries their bytes as they were made. */
+/** Reads of events. Responses carry the bytes of an event as they were created. */
 
 import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { EventType } from "../../sdk/wire.ts";
@@ -8,19 +8,19 @@ import { decodeAll } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
-/** An event and where it stands among all. */
+/** An event with its position among all events. */
 export interface PositionedEvent extends Event {
   position: number;
 }
 
-/** A direction to read in, from a position (exclusive; null: from the end). */
+/** A direction of reading, from a position (exclusive; null: from the end). */
 export interface EventPage {
   order: "newest" | "oldest";
   from: number | null;
   limit: number;
 }
 
-/** A customer's events, or those of one message of it: at once as many as `limit` says. */
+/** Up to `limit` events of a customer, or of one of its messages. */
 export async function listEvents(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -38,13 +38,13 @@ export async function listEvents(
       order by position ${sql.raw(isNewest ? "desc" : "asc")} limit ${wanted} + 0`.execute(db);
     events.push(...decodeAll(db, rows, decodePositioned));
     const last = rows.at(-1);
-    // In the place of rows that cannot be decoded others are read: fewer than `limit` are the last ones.
+    // Further rows replace rows that cannot be decoded, so that a short page is the last one.
     if (last === undefined || rows.length < wanted || events.length === limit) return events;
     at = last.position;
   }
 }
 
-/** Which events of a customer. */
+/** A filter of events. */
 export interface EventFilter {
   type?: EventType | undefined;
   messageId?: string | undefined;
@@ -70,7 +70,6 @@ export function pageOfEvents(
   return readPage(list, { from, skip: 0 }, limit);
 }
 
-/** An index by message ends in the position, as every index of this table does. */
 function narrowToMessage(messageId: string, customerId: CustomerId): Expression<SqlBool>[] {
   return [indexed("message_id", messageId), ...is("customer_id", customerId)];
 }
@@ -81,7 +80,7 @@ function decodePositioned(row: PositionedRow): PositionedEvent {
   return { ...decode("events", row), position: row.position };
 }
 
-/** What changed and where: the message of an event, null where it is of none. Times are epoch milliseconds. */
+/** An event without its bytes; `messageId` is null for an event of no message. Times are epoch milliseconds. */
 export interface EventSummary {
   id: EventId;
   position: number;
@@ -89,7 +88,7 @@ export interface EventSummary {
   createdAt: number;
 }
 
-/** Marks of a customer's events behind a position, the oldest first. */
+/** Summaries of a customer's events after a position, oldest first. */
 export async function listEventSummaries(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -128,7 +127,7 @@ export async function findEvent(
   return row === undefined ? null : decodePositioned(row);
 }
 
-/** The bytes of all events of a message, whether or not the rest of their rows can be decoded. */
+/** The bytes of all events of a message, even if the rest of their rows cannot be decoded. */
 export async function listEventBytes(
   db: Kysely<Database>,
   messageId: MessageId,

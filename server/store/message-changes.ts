@@ -1,6 +1,6 @@
 /**
- * The change feed of messages: what changed since an instant, the oldest change first. It follows the positions of events,
- * which are drawn inside the commit: what commits late stands behind what was read, and is never passed over.
+ * The change feed of messages: what changed since an instant, oldest change first. It follows the positions of events, which
+ * are assigned inside the commit: a late commit gets a later position, so the feed never skips a change.
  */
 
 import type { Kysely } from "kysely";
@@ -12,43 +12,42 @@ import { findLastPosition, findPositionAt } from "./replays.ts";
 import type { Database } from "./rows.ts";
 
 /**
- * Where a feed goes on. `events`: behind a position; every event older than `readAt` (real time)
- * is before that, and events
- * before `since` (shifted time) are still passed over, null once one came that is not. `messages`: events are not kept
- * for ever, so what changed before `keptAt` (real time) is read from the messages themselves, behind the id `after`.
+ * Where a feed continues. `events`: after a position; every event older than `readAt` (real time) is before it. Events before
+ * `since` (shifted time) are skipped; null after the first later event. `messages`: since events are pruned, changes before
+ * `keptAt` (real time) are read from the messages themselves, after the id `after`.
  */
 export type ChangesCursor =
   | { in: "events"; position: number; readAt: number; since: number | null }
   | { in: "messages"; after: string | null; since: number; keptAt: number };
 
-/** Changed messages as they now are, each once a page, and the ids of those that were deleted. */
+/** The current state of changed messages, each once a page, and the ids of deleted ones. */
 export interface ChangesPage {
   messages: Message[];
   deleted: MessageId[];
   next: ChangesCursor;
-  /** False when the feed was read up to now. */
+  /** False if the feed was read to its end. */
   hasMore: boolean;
 }
 
-/** The times that a feed is read at, in epoch milliseconds. */
+/** The clock and the retention during a read of the feed. */
 export interface ChangesTimes {
-  /** The machine's. */
+  /** Real time, in epoch milliseconds. */
   real: number;
-  /** How far the service's clock is ahead of it. */
+  /** Shift of the sandbox's clock. */
   shiftMs: number;
   /** How long events are kept; null: for ever. */
   retentionMs: number | null;
 }
 
-/** Events read at once. */
+/** Events per read. */
 const EVENTS_AT_ONCE = 1_000;
-/** Reads of events of one page, at the most. */
+/** The most reads of events for one page. */
 const READS_MAX = 20;
-/** How far the time in an event's id may be from that of its place among the events. */
+/** How far the time in an event's id may differ from that of its neighbours by position. */
 const SKEW_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Where the feed of what changed at `since` (shifted time) or later begins. */
+/** The first cursor of a feed of changes at `since` (shifted time) or later. */
 export async function beginChanges(db: Kysely<Database>, since: number, times: ChangesTimes): Promise<ChangesCursor> {
   const sinceReal = since - times.shiftMs - SKEW_MS;
   const keptAt = keptSince(times);
@@ -62,8 +61,8 @@ export async function beginChanges(db: Kysely<Database>, since: number, times: C
 }
 
 /**
- * A page of up to `limit` changed messages that match. One that changes again is in a later page again. A place from which
- * events have been removed since is read from the messages: what changed meanwhile is not lost.
+ * A page of up to `limit` changed messages that match. A message that changes again is in a later page again. If events after
+ * the cursor were pruned, the page is read from the messages, so that no change is lost.
  */
 export async function listChanges(
   db: Kysely<Database>,
@@ -79,17 +78,17 @@ export async function listChanges(
   return changesInEvents(db, customerId, filter, { place: page.next, limit, times });
 }
 
-/** Real time from which on every event is certainly kept while pages are read; null: every one is kept for ever. */
+/** Real time since which no event is pruned while pages are read; null: events are kept for ever. */
 function keptSince({ real, retentionMs }: ChangesTimes): number | null {
   return retentionMs === null ? null : real - retentionMs + Math.min(DAY_MS, retentionMs / 4);
 }
 
-/** The place, or where to read instead when events behind it may be gone. */
+/** The cursor, or one that reads the messages if events after the cursor may be pruned. */
 function refreshed(place: ChangesCursor, times: ChangesTimes): ChangesCursor {
   if (place.in === "messages" || times.retentionMs === null) return place;
   const readAt = place.readAt - SKEW_MS;
   if (readAt >= times.real - times.retentionMs) return place;
-  // Records have shifted time, which is never behind the real one.
+  // Records contain shifted time, which is never earlier than real time.
   return { in: "messages", after: null, since: readAt, keptAt: keptSince(times) ?? 0 };
 }
 
@@ -141,7 +140,7 @@ async function changesInEvents(
     const byId = new Map(matching.map((message) => [message.id, message]));
     for (const id of taken.ids) {
       const message = byId.get(id);
-      // At the end, also where it was found before: the order is that of the last change.
+      // Moves a repeated message to the end: the order is that of the last change.
       found.delete(id);
       if (message !== undefined) found.set(id, message);
     }
@@ -151,16 +150,16 @@ async function changesInEvents(
 }
 
 interface ChangesTaken {
-  /** Messages of the events, in the order of the last event of each. */
+  /** Messages of the events, ordered by the last event of each. */
   ids: MessageId[];
-  /** The last event that was taken or passed over; null where there was none. */
+  /** The last event that was read or skipped; null if there was none. */
   last: EventSummary | null;
   since: number | null;
-  /** Whether events were left for the next page. */
+  /** Whether events are left for the next page. */
   isCut: boolean;
 }
 
-/** Takes events in order until they are of more than `limit` messages. */
+/** Reads events in order until they concern more than `limit` messages. */
 function take(marks: readonly EventSummary[], from: number | null, limit: number): ChangesTaken {
   const ids = new Set<MessageId>();
   let last: EventSummary | null = null;

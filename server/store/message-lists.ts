@@ -1,4 +1,4 @@
-/** Lists of messages as callers see them: each by the index that narrows it most, the rest of the filter row by row. */
+/** Lists of messages for the API: each uses the most selective index, and checks the rest of the filter row by row. */
 
 import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { Channel, Direction, MessageStatus } from "../../sdk/wire.ts";
@@ -8,7 +8,7 @@ import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
-/** Which messages. Times are epoch milliseconds. */
+/** A filter of messages. Times are epoch milliseconds. */
 export interface MessageFilter {
   status?: MessageStatus | undefined;
   to?: string | undefined;
@@ -17,7 +17,7 @@ export interface MessageFilter {
   externalMessageId?: string | undefined;
   channel?: Channel | undefined;
   chatId?: ChatId | undefined;
-  /** Words that are all in the text, as `searchWords` (`core/search.ts`) has them. */
+  /** Words that must all be in the text, from `searchWords` (`core/search.ts`). */
   words?: string | undefined;
   /** Inclusive. */
   createdAfter?: number | undefined;
@@ -25,11 +25,11 @@ export interface MessageFilter {
   createdBefore?: number | undefined;
 }
 
-/** Statuses that few messages have: an index holds these alone (`messages_rare`). */
+/** Statuses that few messages have: the index `messages_rare` covers only these. */
 const RARE = ["failed", "unsent", "cancelled"] as const satisfies MessageStatus[];
-/** Rows of a window whose texts are searched: some 10 µs each. */
+/** Rows of a window whose texts are searched: about 10 µs each. */
 const SEARCHED_ROWS = 1_000;
-/** How far the time in a message's id may be ahead of the time in its record, in milliseconds: the machine's clock is set. */
+/** How far the time in a message's id may be ahead of its record, in milliseconds, after the machine's clock was set. */
 const SKEW_MS = 60_000;
 
 /** A customer's messages, newest first, without deleted ones. */
@@ -41,7 +41,7 @@ export function listMessages(
   limit: number,
 ): Promise<ListPage<Message>> {
   const { createdBefore } = filter;
-  // Ids hold real time, records the shifted one, which is never behind it.
+  // Ids contain real time; records contain shifted time, which is never earlier.
   const newest = createdBefore === undefined ? null : firstIdAt("msg", createdBefore + SKEW_MS);
   const list = messageList(db, customerId, [...conditionsOf(filter), NOT_DELETED], filter);
   return readPage(list, { ...start, from: start.from ?? newest }, limit);
@@ -58,7 +58,7 @@ export function listMessagesOfChat(
   return readPage(list, start, limit);
 }
 
-/** A customer's messages whose ids are before `beforeId`, the oldest first, deleted ones too: those changed at `changedSince` or later. */
+/** A customer's messages with ids before `beforeId` that changed at `changedSince` or later, oldest first, deleted ones included. */
 export function listOldest(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -71,7 +71,7 @@ export function listOldest(
   return readPage({ ...messageRows(db), order: "oldest", narrow, stop: beforeId, filter }, start, limit);
 }
 
-/** Those of up to 100 ids that are messages of the customer, and match; deleted ones too, whatever their text was. */
+/** Messages of the customer among up to 100 ids that match the filter. A deleted message matches any words. */
 export async function findMatching(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -87,7 +87,7 @@ export async function findMatching(
   return decodeRows(db, "messages", rows);
 }
 
-/** Where a page of scheduled messages begins: behind this one. */
+/** Where a page of scheduled messages begins: after this one. */
 export interface ScheduledCursor {
   scheduledAt: number;
   id: string;
@@ -101,7 +101,7 @@ export async function listScheduled(
   limit: number,
 ): Promise<Message[]> {
   const behind = after === null ? sql`` : sql`and (scheduled_at, id) > (${after.scheduledAt}, ${after.id})`;
-  // A deleted one is cancelled first, so each row of this index is shown.
+  // A scheduled message is cancelled before it is deleted, so each row of this index is listed.
   return decodePage(db, "messages", limit, async (skip, count) => {
     const { rows } = await sql<object>`select * from messages
       where customer_id = ${customerId} and status = 'scheduled' and deleted_at is null ${behind}
@@ -123,7 +123,7 @@ function messageRows(db: Kysely<Database>) {
   } as const;
 }
 
-/** The list by the index that leaves the fewest rows: an identifier of the caller's, a chat, a recipient, a contact who wrote, a rare status, or all. */
+/** The list by its most selective index: external id, chat, recipient, inbound sender, rare status, or all of the customer. */
 function messageList(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -142,7 +142,7 @@ function messageList(
       return [indexed("from", from), sql<SqlBool>`direction = 'inbound'`];
     }
     if (status === undefined || !(RARE as readonly string[]).includes(status)) return [];
-    // In words that the planner knows the index by.
+    // Written like the condition of the partial index.
     return [indexed("status", status), sql<SqlBool>`status in (${sql.join(RARE.map((one) => sql.lit(one)))})`];
   };
   return { ...list, narrow: [owned, ...narrowed()], filter: conditions };
@@ -160,12 +160,12 @@ function conditionsOf(filter: MessageFilter): Expression<SqlBool>[] {
     ...is("chat_id", filter.chatId),
     ...since("created_at", filter.createdAfter),
     ...until("created_at", filter.createdBefore),
-    // Last: it costs the most.
+    // Last, since it costs the most.
     ...(words === undefined ? [] : [textHas(words)]),
   ];
 }
 
-/** A function of the readers' own (`sqlite/query.ts`). */
+/** Calls the SQL function `has_words` (`sqlite/query.ts`). */
 function textHas(words: string): Expression<SqlBool> {
   return sql<SqlBool>`has_words(+text, ${words})`;
 }

@@ -1,4 +1,4 @@
-/** Reads of messages. The lists that callers see are in `message-lists.ts`. */
+/** Reads of messages for the engine. The lists of the API are in `message-lists.ts`. */
 
 import { type Kysely, sql } from "kysely";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
@@ -7,7 +7,7 @@ import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import type { ProviderReference } from "./records.ts";
 import { type Database, decode } from "./rows.ts";
 
-/** The message, whoever's it is, deleted or not. */
+/** A message of any customer, deleted or not. */
 export async function findMessage(db: Kysely<Database>, id: MessageId): Promise<Message | null> {
   const row = await db.selectFrom("messages").selectAll().where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : decode("messages", row);
@@ -19,7 +19,7 @@ export async function findMessageOf(db: Kysely<Database>, customerId: CustomerId
   return message?.customerId === customerId ? message : null;
 }
 
-/** The hand-over that a provider's reference names. */
+/** The provider reference with this name, which names a message. */
 export async function findProviderReference(
   db: Kysely<Database>,
   instanceId: InstanceId,
@@ -34,7 +34,7 @@ export async function findProviderReference(
   return row === undefined ? null : decode("providerReferences", row);
 }
 
-/** Deleted messages whose text still stands in stored events that no delivery waits for any more. */
+/** Deleted messages whose stored events still contain the text, and have no open delivery left. */
 export async function listAwaitingErasure(db: Kysely<Database>, limit: number): Promise<Message[]> {
   const nobodyWaits = sql<boolean>`not exists (
     select 1 from events e join deliveries d on d.event_id = e.id
@@ -51,7 +51,7 @@ export async function listAwaitingErasure(db: Kysely<Database>, limit: number): 
   return decodeRows(db, "messages", rows);
 }
 
-/** Of these lanes, those with something due at `now` that does not wait to be handed over. */
+/** The lanes with a due timer at `now`: a due message that is not `queued`. */
 export async function findLanesWithDueTimers(
   db: Kysely<Database>,
   lanes: readonly InstanceId[],
@@ -66,12 +66,12 @@ export async function findLanesWithDueTimers(
   return rows.map(({ lane }) => lane);
 }
 
-/** A message whose hand-over the end of a process interrupted; `unknownSince` is null where nobody was asked about it yet. */
+/** A message whose send attempt was interrupted by the end of a process; `unknownSince` is null if no reconciliation was tried. */
 export type InterruptedMessage = Pick<Message, "id" | "from" | "to" | "unknownSince">;
 
 /**
- * Messages of a lane whose hand-over the end of a process interrupted, as a start finds them: never asked about, or for less
- * than `withinMs`. Such a message is asked about again within that time.
+ * Messages of a lane whose send attempt was interrupted by the end of a process, as a start finds them: no reconciliation was
+ * tried, or the first try was less than `withinMs` ago.
  */
 export async function listInterrupted(
   db: Kysely<Database>,
@@ -86,19 +86,19 @@ export async function listInterrupted(
   return rows.map(({ unknown_since: unknownSince, ...row }) => ({ ...row, unknownSince }));
 }
 
-/** Where a page of waiting messages begins: behind this one. */
+/** Where a page of queued messages begins: after this position. */
 export interface QueuePosition {
   dueAt: number;
   id: MessageId;
 }
 
-/** Where the page behind one begins; null behind an empty one. */
+/** The position after a page; null after an empty page. */
 export function positionAfter(page: readonly Message[]): QueuePosition | null {
   const last = page.at(-1);
   return last === undefined || last.dueAt === null ? null : { dueAt: last.dueAt, id: last.id };
 }
 
-/** Messages of a lane that wait at `now` to be handed over, in the order they will be. */
+/** Queued messages of a lane that are due at `now`, in the order of the queue. */
 export async function listWaiting(
   db: Kysely<Database>,
   lane: InstanceId,
@@ -127,7 +127,7 @@ export async function listLeasedPairs(db: Kysely<Database>, lane: InstanceId): P
   return query.where("claimed_until", "is not", null).execute();
 }
 
-/** A customer's queued messages on an instance that are due after `from` and until `until`, in the order they will be. */
+/** A customer's queued messages on an instance that are due after `from` and until `until`, in the order of the queue. */
 export async function listDeferred(
   db: Kysely<Database>,
   { customerId, instanceId }: Pick<Message, "customerId" | "instanceId">,

@@ -6,27 +6,27 @@ import type { OptOut } from "../core/opt-out.ts";
 import { decodePage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
-/** The entry of a contact on a number's list, whoever had the number then; null when it is not there. */
+/** The opt-out of a contact from a number, under any customer of the number; null if there is none. */
 export async function findOptOut(db: Kysely<Database>, number: string, contact: string): Promise<OptOut | null> {
   const query = db.selectFrom("opt_outs").selectAll().where("number", "=", number).where("contact", "=", contact);
   const row = await query.executeTakeFirst();
   return row === undefined ? null : decode("optOuts", row);
 }
 
-/** The contacts on a number's list, whoever had the number then; of a long one `limit` of them. */
+/** Up to `limit` contacts that opted out from a number, under any customer of the number. */
 export async function listContactsOptedOut(db: Kysely<Database>, number: string, limit: number): Promise<string[]> {
   const rows = await db.selectFrom("opt_outs").select("contact").where("number", "=", number).limit(limit).execute();
   return rows.map(({ contact }) => contact);
 }
 
-/** Where a page of opt-outs begins: behind this one. */
+/** Where a page of opt-outs begins: after this one. */
 export interface OptOutCursor {
   createdAt: number;
   number: string;
   contact: string;
 }
 
-/** The opt-outs that came to be while the customer had the number, newest first; of one `number` where it is given. */
+/** Opt-outs created while the customer had the number, newest first; from one `number` if given. */
 export async function listOptOuts(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -35,7 +35,7 @@ export async function listOptOuts(
   limit: number,
 ): Promise<OptOut[]> {
   const narrow = number === undefined ? [] : [sql<SqlBool>`number = ${number}`];
-  // To seek by, before what only compares.
+  // The first condition lets the index seek.
   const behind = after === null ? [] : [sql<SqlBool>`created_at <= ${after.createdAt}`, isBehind(after)];
   const conditions = [sql<SqlBool>`customer_id = ${customerId}`, ...narrow, ...behind];
   return decodePage(db, "optOuts", limit, async (skip, count) => {

@@ -53,7 +53,7 @@ export function listPayments(
   return readPage(list, start, limit);
 }
 
-/** What a payment has to fit, to the cent. */
+/** A payment that may pay a request of exactly its amount. */
 export interface Paid {
   customerId: CustomerId;
   /** The number that asked. */

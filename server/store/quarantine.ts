@@ -1,4 +1,4 @@
-/** Rows that cannot be decoded: lists leave them out and report them, and what is set aside can be listed. */
+/** Rows that cannot be decoded: lists leave them out and report them for the quarantine, which can be listed. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Database, decode, type QuarantinedRow, RowUnreadable, type UnreadableRow } from "./rows.ts";
@@ -6,15 +6,15 @@ import type { Records, TableName } from "./schema.ts";
 
 type UnreadableReporter = (row: UnreadableRow) => void;
 
-/** Where the lists of a database report rows that cannot be decoded. */
+/** Reporter of each database for rows that cannot be decoded. */
 const reports = new WeakMap<Kysely<Database>, UnreadableReporter>();
 
-/** Has `decodeRows` report to `report` what it leaves out of reads of `db`. */
+/** Sets the reporter for rows that `decodeRows` leaves out of reads of `db`. */
 export function reportUnreadable(db: Kysely<Database>, report: UnreadableReporter): void {
   reports.set(db, report);
 }
 
-/** The records of rows that `db` read, in their order. A row that cannot be decoded is reported and left out. */
+/** Decodes rows that `db` read, in order. A row that cannot be decoded is reported and left out. */
 export function decodeRows<Name extends TableName>(
   db: Kysely<Database>,
   name: Name,
@@ -23,7 +23,7 @@ export function decodeRows<Name extends TableName>(
   return decodeAll(db, rows, (row) => decode(name, row));
 }
 
-/** `decodeRows` for rows that `decodeOne` decodes. */
+/** `decodeRows` with a decoder of its own. */
 export function decodeAll<Row, Record_>(
   db: Kysely<Database>,
   rows: readonly Row[],
@@ -35,8 +35,8 @@ export function decodeAll<Row, Record_>(
 }
 
 /**
- * Up to `limit` records of the rows that `read` gives: `count` of them behind the first `skip`. Rows that cannot be decoded
- * are reported and left out, and others are read in their place, so that a short page is the last one.
+ * Up to `limit` records of the rows of `read`, which returns `count` rows after the first `skip`. Rows that cannot be decoded
+ * are reported and replaced by further rows, so that a short page is the last one.
  */
 export async function decodePage<Name extends TableName>(
   db: Kysely<Database>,
@@ -47,7 +47,7 @@ export async function decodePage<Name extends TableName>(
   return fillPage(db, limit, read, (row) => decode(name, row));
 }
 
-/** `decodePage` for rows that `decodeOne` decodes. */
+/** `decodePage` with a decoder of its own. */
 export async function fillPage<Row, Record_>(
   db: Kysely<Database>,
   limit: number,
@@ -64,7 +64,7 @@ export async function fillPage<Row, Record_>(
   }
 }
 
-/** Decodes rows one by one, and names those that cannot be decoded. */
+/** Decodes rows one by one, and lists those that cannot be decoded. */
 export function decodeEach<Row, Record_>(rows: readonly Row[], decodeOne: (row: Row) => Record_) {
   const records: Record_[] = [];
   const unreadable: UnreadableRow[] = [];
@@ -79,18 +79,18 @@ export function decodeEach<Row, Record_>(rows: readonly Row[], decodeOne: (row: 
   return { records, unreadable };
 }
 
-/** Leaves rows in quarantine out of what a loop reads, so that they do not fill its batches for ever. */
+/** Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. */
 export function isNotQuarantined(table: "messages" | "payments"): RawBuilder<SqlBool> {
   const id = sql.ref(`${table}.id`);
   return sql`not exists (select 1 from quarantined q where q."table" = ${table} and q.id = ${id})`;
 }
 
-/** Up to `limit` rows that are in quarantine, those of one table together. */
+/** Up to `limit` rows in quarantine, ordered by table. */
 export async function listQuarantined(db: Kysely<Database>, limit: number): Promise<QuarantinedRow[]> {
   return db.selectFrom("quarantined").selectAll().orderBy("table").orderBy("id").limit(limit).execute();
 }
 
-/** How many rows of each table are in quarantine; tables without any are missing. */
+/** Counts the rows in quarantine per table; tables without any are missing. */
 export async function countQuarantined(db: Kysely<Database>): Promise<{ table: TableName; count: number }[]> {
   const rows = await db
     .selectFrom("quarantined")

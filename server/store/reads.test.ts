@@ -11,18 +11,11 @@ import * as chats from "./chats.ts";
 import * as contacts from "./contacts.ts";
 import { findContentHead, readContent } from "./contents.ts";
 import * as customers from "./customers.ts";
-import {
-  findAnyDelivery,
-  findAttempts,
-  findDelivery,
-  findDeliveryOf,
-  findExisting,
-  listDeliveries,
-} from "./deliveries.ts";
+import { findAttempts, findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
 import * as erasures from "./erasures.ts";
 import * as events from "./events.ts";
 import { findIdempotency } from "./idempotency.ts";
-import { findInboxByUrl, findInbox as findInboxOf, listInboxes } from "./inboxes.ts";
+import { findInbox, findInboxByUrl, listInboxes } from "./inboxes.ts";
 import * as instances from "./instances.ts";
 import { findKey, findKeyByHash, listKeys } from "./keys.ts";
 import { listMemory } from "./memory.ts";
@@ -57,7 +50,7 @@ import { queryDatabase } from "./sqlite/driver.ts";
 import { migrate } from "./sqlite/migrate.ts";
 import { createReader, type SqlQuery } from "./sqlite/query.ts";
 import { sumUsage } from "./usage.ts";
-import { findConfiguration, findInbox, findReceivers, findWebhook, listWebhooks } from "./webhooks.ts";
+import { findConfiguration, findReceivers, findWebhook, listWebhooks } from "./webhooks.ts";
 import { countAll, readPage } from "./windows.ts";
 
 type Db = Kysely<Database>;
@@ -110,7 +103,6 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "customers.hasCustomer": (db) => customers.hasCustomer(db, "cust_1"),
   "customers.hasSeveralCustomers": (db) => customers.hasSeveralCustomers(db),
   "customers.listCustomers": (db) => customers.listCustomers(db, null, 50),
-  "deliveries.findAnyDelivery": (db) => findAnyDelivery(db, "dlv_1"),
   "deliveries.findAttempts": (db) => findAttempts(db, ["dlv_1", "dlv_2"]),
   "deliveries.findDelivery": (db) => findDelivery(db, "dlv_1"),
   "deliveries.findDeliveryOf": (db) => findDeliveryOf(db, "cust_1", "dlv_1"),
@@ -153,7 +145,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
     }
   },
   "idempotency.findIdempotency": (db) => findIdempotency(db, "cust_1", "k"),
-  "inboxes.findInbox": (db) => findInboxOf(db, "cust_1"),
+  "inboxes.findInbox": (db) => findInbox(db, "cust_1"),
   "inboxes.findInboxByUrl": (db) => findInboxByUrl(db, "/sandbox/inbox/x"),
   "inboxes.listInboxes": (db) => listInboxes(db, true),
   "instances.findInstance": (db) => instances.findInstance(db, "inst_1"),
@@ -226,7 +218,6 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
     await sumUsage(db, { of: "all" }, PERIOD);
   },
   "webhooks.findConfiguration": (db) => findConfiguration(db, "cust_1"),
-  "webhooks.findInbox": (db) => findInbox(db, "cust_1"),
   "webhooks.findReceivers": (db) => findReceivers(db, ["wh_1", "wh_2"]),
   "webhooks.findWebhook": (db) => findWebhook(db, "cust_1", "wh_1"),
   "webhooks.listWebhooks": (db) => listWebhooks(db, "cust_1"),

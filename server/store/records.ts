@@ -1,18 +1,18 @@
-/** Records that are the store's own: what was asked before, what providers call things, what they remember. */
+/** Records of the store itself: idempotency keys, provider references, arrivals, provider memory and settings. */
 
-/** First use of an idempotency key: what was asked, and what it made. */
+/** The first use of an idempotency key: its request, and the result. */
 export interface Idempotency {
   /** Customer id, or `admin`. */
   scope: string;
   key: string;
   /** SHA-256 of route and canonical body, hexadecimal. */
   fingerprint: string;
-  /** JSON that the route itself knows how to answer from: an id, mostly. */
+  /** Text from which the route builds the response: mostly the id of the created record. */
   result: string;
   createdAt: number;
 }
 
-/** A provider's reference of a hand-over it took: how receipts find their message. */
+/** A provider's reference of a message, sent or received: receipts, reactions and repeats find the message by it. */
 export interface ProviderReference {
   instanceId: string;
   reference: string;
@@ -28,14 +28,14 @@ export interface MemoryEntry {
   value: string;
 }
 
-/** Something that a provider told once, by its own name of it: told again it changes nothing. */
+/** The reference of a signal that was applied: a repeat of the signal changes nothing. */
 export interface Arrival {
   instanceId: string;
   reference: string;
   createdAt: number;
 }
 
-/** One fact about the database itself: the schema of its secrets, the clock's shift. */
+/** One fact about the database itself, such as the shift of the sandbox's clock. */
 export interface SettingEntry {
   name: string;
   value: string;

@@ -1,4 +1,4 @@
-/** How records become rows and back, and the database as reads see it. */
+/** Encodes records as rows and decodes rows; the database as Kysely sees it. */
 
 import { type ColumnKind, type Records, SQL_NAMES, type SqlNames, TABLES, type TableName } from "./schema.ts";
 import { type Form, SHAPES } from "./shapes.ts";
@@ -13,10 +13,10 @@ function snakeCase(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a column can hold. */
+/** A value of a column. */
 export type SqlValue = string | number | Uint8Array | null;
 
-/** The value of one property as its column keeps it. */
+/** Encodes the value of a property for its column. */
 export function encodeValue(kind: ColumnKind, value: unknown): SqlValue {
   if (value === null || value === undefined) return null;
   if (kind === "json") return JSON.stringify(value);
@@ -24,19 +24,19 @@ export function encodeValue(kind: ColumnKind, value: unknown): SqlValue {
   return value as string | number | Uint8Array;
 }
 
-/** A column of a table: its property, and the values that it may have. */
+/** A column of a table: its property, its SQL name and its permitted values. */
 export interface Column {
   property: string;
   column: string;
   kind: ColumnKind;
   isNullable: boolean;
-  /** The values of an enumeration; null where any will do. */
+  /** The values of an enumeration; null if any value is permitted. */
   words: ReadonlySet<unknown> | null;
-  /** The form of JSON. */
+  /** The form of a JSON column. */
   form: Form | null;
 }
 
-/** Columns of a table, ready to loop over. */
+/** The columns of every table, in order. */
 export const LAYOUT = Object.fromEntries(
   Object.entries(TABLES).map(([name, { columns }]) => [name, layoutOf(name as TableName, columns)]),
 ) as Record<TableName, Column[]>;
@@ -55,17 +55,17 @@ function layoutOf(name: TableName, columns: Readonly<Record<string, ColumnKind>>
   }));
 }
 
-/** A row that holds no record, named without any of its contents. */
+/** Identifies a row that cannot be decoded, without its contents. */
 export interface UnreadableRow {
   table: TableName;
-  /** The values of its key; of a key of several columns as a JSON list. */
+  /** The value of its key; a JSON list if the key has several columns. */
   id: string;
   customerId: string | null;
   /** The column that cannot be read, and why. */
   reason: string;
 }
 
-/** A row cannot be decoded: it was damaged, or written by something other than this service. */
+/** A row cannot be decoded: it is damaged, or another program wrote it. */
 export class RowUnreadable extends Error {
   readonly row: UnreadableRow;
 
@@ -76,13 +76,13 @@ export class RowUnreadable extends Error {
   }
 }
 
-/** The greatest instant that a `Date` can hold, in milliseconds: no number that is stored is greater. */
+/** The greatest instant that a `Date` can hold, in milliseconds: no stored number is greater. */
 const NUMBER_MAX = 8.64e15;
 
-/** Why a value cannot be that of its column. */
+/** A value is not permitted in its column; the message says why. */
 class BadValue extends Error {}
 
-/** The value of one property from what its column holds. Throws `BadValue`. */
+/** Decodes the value of a column. Throws `BadValue`. */
 function decodeValue({ column, kind, isNullable, words, form }: Column, value: SqlValue): unknown {
   if (value === null) {
     if (!isNullable) throw new BadValue(`${column} is null`);
@@ -108,7 +108,7 @@ function decodeValue({ column, kind, isNullable, words, form }: Column, value: S
 }
 
 function decodeJson(column: string, form: Form | null, value: SqlValue): unknown {
-  // Most lists are empty: parsing them would cost more than all else that is done with a message's row.
+  // Most lists are empty: parsing them would cost more than the rest of decoding a message.
   if (value === "[]" && form?.isList === true) return [];
   let parsed: unknown;
   try {
@@ -120,7 +120,7 @@ function decodeJson(column: string, form: Form | null, value: SqlValue): unknown
   return parsed;
 }
 
-/** The record that a row holds. Columns which the row lacks are left out. Throws `RowUnreadable`. */
+/** Decodes a row. Columns that the row lacks are left out. Throws `RowUnreadable`. */
 export function decode<Name extends TableName>(name: Name, row: object): Records[Name] {
   const record: Record<string, unknown> = {};
   const values = row as Record<string, SqlValue | undefined>;
@@ -135,7 +135,7 @@ export function decode<Name extends TableName>(name: Name, row: object): Records
   return record as unknown as Records[Name];
 }
 
-/** Some properties of the record of values that came in the order of its table's columns. Throws `RowUnreadable`. */
+/** Decodes some properties of a row given as values in the order of its columns. Throws `RowUnreadable`. */
 export function decodePart<Name extends TableName, Property extends keyof Records[Name] & string>(
   table: Name,
   values: readonly SqlValue[],
@@ -147,7 +147,7 @@ export function decodePart<Name extends TableName, Property extends keyof Record
   return decode(table, Object.fromEntries(part));
 }
 
-/** Records with nothing in them: copied, they have their properties already, and in their order. */
+/** A record of nulls per table: a copy has every property, in the order of the columns. */
 const BLANK = Object.fromEntries(
   Object.entries(LAYOUT).map(([table, columns]) => [
     table,
@@ -155,7 +155,7 @@ const BLANK = Object.fromEntries(
   ]),
 ) as Record<TableName, Record<string, unknown>>;
 
-/** The record of values that came in the order of its table's columns. Throws `RowUnreadable`. */
+/** Decodes a row given as values in the order of its columns. Throws `RowUnreadable`. */
 export function decodeRecord<Name extends TableName>(table: Name, values: readonly SqlValue[]): Records[Name] {
   const record: Record<string, unknown> = { ...BLANK[table] };
   const columns = LAYOUT[table];
@@ -172,7 +172,7 @@ export function decodeRecord<Name extends TableName>(table: Name, values: readon
   return record as unknown as Records[Name];
 }
 
-/** What there is to throw for a row whose values `cellOf` reads by their column. Throws what is no fault of the row. */
+/** The `RowUnreadable` for a `BadValue`; `cellOf` reads the row by column. Rethrows any other error. */
 function unreadable(table: TableName, cellOf: (column: string) => SqlValue | undefined, error: unknown): RowUnreadable {
   if (!(error instanceof BadValue)) throw error;
   const text = (column: string) => {
@@ -228,7 +228,7 @@ export interface Database {
   quarantined: QuarantinedRow;
 }
 
-/** An `UnreadableRow` in quarantine. `since` is real time; `parked` is 1 if it was taken out of its queue. */
+/** An `UnreadableRow` in quarantine. `since` is real time; `parked` is 1 if the row was removed from its queue. */
 export interface QuarantinedRow {
   table: TableName;
   id: string;

@@ -1,4 +1,4 @@
-/** Every table as data: its columns, its key, and how a record becomes a row and back. Nothing else knows a column. */
+/** Every table as data: its name, its key and its columns. No other file lists columns. */
 
 import type { Content } from "../core/attachment.ts";
 import type { Call } from "../core/call.ts";
@@ -47,7 +47,7 @@ export interface Records {
 
 export type TableName = keyof Records;
 
-/** How a value is kept: as it is, as 0 or 1, or as JSON text. */
+/** How a column stores its value: as it is, as 0 or 1 (`flag`), or as JSON text. */
 export type ColumnKind = "text" | "number" | "flag" | "json" | "bytes";
 
 type Columns<Record_> = { readonly [Property in keyof Record_]-?: ColumnKind };
@@ -62,11 +62,11 @@ export const SQL_NAMES = {
 /** The SQL names of a table's columns that have one of their own. */
 export type SqlNames<Name extends TableName> = Name extends keyof typeof SQL_NAMES ? (typeof SQL_NAMES)[Name] : object;
 
-/** A table: its name in SQL, the properties of its key, its columns by property. */
+/** A table: its name in SQL, the properties of its key, and its columns by property. */
 export interface Table<Record_> {
   readonly name: string;
   readonly key: readonly (keyof Record_ & string)[];
-  /** The properties that must be the first of their kind, where a unit asks for it. */
+  /** The properties that `insertUnique` requires to be new. */
   readonly unique: readonly (keyof Record_ & string)[];
   readonly columns: Columns<Record_>;
 }

@@ -1,4 +1,4 @@
-/** The values that a stored record may have, beyond the kind of their column: null, JSON of a form, words of a list. */
+/** Which stored values are permitted beyond the kind of their column: null, forms of JSON, values of enumerations. */
 
 import {
   CALL_STATUSES,
@@ -18,7 +18,7 @@ import {
 } from "../../sdk/wire.ts";
 import type { Records, TableName } from "./schema.ts";
 
-/** The form of a JSON value, for its test and for the words that tell a person what was expected. */
+/** The form of a JSON value: a check, and a description for operators. */
 export interface Form {
   expected: string;
   isList: boolean;
@@ -37,7 +37,7 @@ type JsonOf<Record_> = {
       : never;
 }[PropertyOf<Record_>];
 
-/** `nullable` and `json` are complete: the compiler holds them to the record's type. `words`: the values of enumerations. */
+/** `nullable` and `json` are complete, checked against the record's type. `words`: the values of enumerations. */
 interface Shape<Record_> {
   nullable: { readonly [Property in NullableOf<Record_>]: true };
   json: { readonly [Property in JsonOf<Record_>]: Form };

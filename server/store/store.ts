@@ -1,4 +1,4 @@
-/** The contract of a store: units of work in, answers after they are on disk; claims of due work; reads beside them. */
+/** The interface of a store: transactions, claims of due work, and reads. A result is returned only once it is on disk. */
 
 import type { Kysely } from "kysely";
 import type { Customer } from "../core/customer.ts";
@@ -11,7 +11,7 @@ import type { Endpoint } from "../core/webhook.ts";
 import type { Database, UnreadableRow } from "./rows.ts";
 import type { Records, TableName } from "./schema.ts";
 
-/** Tables whose records carry a `version`, and change only from the version that was decided on. */
+/** Tables whose records carry a `version`: an update names the version that its decision was based on. */
 export type Versioned =
   | "customers"
   | "keys"
@@ -35,9 +35,11 @@ type UpdateOf<Name extends Versioned> = {
 type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Partial<Records[Name]> };
 
 /**
- * One step of a unit. `insert`: a new record. `once`: a new record that must be the first with its key, else the
- * unit is `taken`. `put`: a record, in place of the one with its key. `update`: only from `version`, which grows by
- * one, else the unit is `stale`. `delete`: whatever matches. `event`: an event and, made in the commit, its deliveries. `rewrite`: an event whose text had to be erased, and with it what receivers answered to it.
+ * One operation of a transaction. `insert` adds a record. `insertUnique` adds a record whose key must be new; otherwise the
+ * transaction is a `duplicate`. `put` adds a record or replaces the one with its key. `update` changes a record that still
+ * has `version`, and increments the version; otherwise the transaction is a `conflict`. `delete` removes every match. `event`
+ * adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
+ * of its receivers.
  */
 export type Operation =
   | { [Name in TableName]: InsertInto<Name> }[TableName]
@@ -46,22 +48,23 @@ export type Operation =
   | { op: "event"; event: Event; callbackUrl: string | null }
   | { op: "rewrite"; eventId: EventId; bytes: string };
 
-/** What changes together or not at all. It is data, so it can be sent to a thread, repeated, and compared. */
+/** Operations that are committed together or not at all. As plain data they can be sent to a thread, repeated and compared. */
 export type Transaction = readonly Operation[];
 
 /**
- * Answered only once the unit is on disk. `stale`: a record had changed, decide again from fresh ones. `taken`: a
- * `once` record was there already. Nothing of a refused unit is kept. `lanes`: where deliveries became due.
+ * The result of a transaction, returned once it is on disk. `conflict`: a record had changed; decide again from fresh records.
+ * `duplicate`: a record of an `insertUnique` existed already. A refused transaction changes nothing. `lanes`: lanes of the
+ * new deliveries.
  */
 export type CommitResult = { result: "ok"; lanes: string[] } | { result: "conflict" } | { result: "duplicate" };
 
-/** The queues that loops drain. */
+/** The queues that the loops of the engine drain. */
 export type Queue = "messages" | "deliveries";
 
 /**
- * At most `permits` records of each lane; of one that is held (messages only) nothing that waits in `queued`. `now` is
- * shifted time, `until` the end of the lease in real time. Of a pair that waits (messages only) nothing is taken that is
- * `queued`, except the messages named: what follows them keeps its place behind them.
+ * Claims at most `permits` records of each lane. From a paused lane (messages only) it claims no `queued` message. `now` is
+ * shifted time, `until` the end of the lease in real time. From a waiting pair (messages only) it claims no `queued` message
+ * except those named, so that later messages keep their place behind them.
  */
 export interface Claim {
   lanes: readonly { lane: string; permits: number; paused?: boolean }[];
@@ -70,112 +73,112 @@ export interface Claim {
   waiting?: readonly WaitingPair[];
 }
 
-/** A sender and recipient of which only some messages may be claimed. */
+/** A sender and recipient between whom only some messages may be claimed. */
 export interface WaitingPair {
   from: string;
   to: string;
   except: readonly MessageId[];
 }
 
-/** A delivery with all that one attempt of it needs, read in the claim. */
+/** A leased delivery with everything that an attempt needs. */
 export interface ClaimedDelivery {
   delivery: Delivery;
-  /** When it became due: `delivery.dueAt` is null now. */
+  /** When it became due; `delivery.dueAt` is null while it is leased. */
   dueAt: number;
   /** The event's envelope, and its correlation id. */
   bytes: string;
   correlationId: string;
-  /** Null for a `callbackUrl`, and for an endpoint that is gone. */
+  /** Null for a `callbackUrl`, and if the endpoint was deleted. */
   endpoint: Endpoint | null;
-  /** The secrets of its customer; null where they cannot be decoded, or the customer is gone. */
+  /** The secrets of its customer; null if the customer is gone or its row cannot be decoded. */
   customer: Signer | null;
 }
 
-/** What of a customer signs. */
+/** The fields of a customer that sign webhooks. */
 export type Signer = Pick<Customer, "id" | "secret" | "previousSecret" | "previousSecretUntil">;
 
-/** Names a row: its table, and the values of its key (`UnreadableRow`). */
+/** Identifies a row: its table, and the values of its key as in `UnreadableRow`. */
 export interface RowKey {
   table: TableName;
   id: string;
 }
 
-/** What a look at rows in quarantine came to: those that left it, and where the next look begins; null: at the first. */
+/** Rows that left the quarantine, and where the next recheck begins; null: at the first row. */
 export interface RecheckResult {
   mended: RowKey[];
   next: RowKey | null;
 }
 
-/** The write could not be made and changed nothing: no room on the disk. It may work later. */
+/** The disk is full: the write failed and changed nothing. A later write may succeed. */
 export class StoreFull extends Error {}
 
-/** What an engine counts of one group commit. */
-export type CommitObserver = (group: { units: number; durationMs: number }) => void;
+/** Called after each group commit. */
+export type CommitObserver = (group: { transactions: number; durationMs: number }) => void;
 
 export interface Store {
-  /** Reads of one record or a few, beside the writer: they see what was committed when they began. Lists are read by `lists`. */
+  /** Reads of one or a few records. A read sees every earlier commit. Lists are read by `lists`. */
   readonly db: Kysely<Database>;
   /**
-   * Reads for lists in the name of `owner` (a customer id, or `admin`), by readers that `db` never waits behind. Owners
-   * have turns, statement by statement, and one alone never holds every reader. When `gone` is aborted, no further
+   * Reads of lists on behalf of `owner` (a customer id, or `admin`), by separate readers, so that `db` never waits for them.
+   * Owners are served in turn, statement by statement, and no owner holds every reader. After `gone` is aborted no further
    * statement begins: reads reject with its reason.
    */
   lists(owner: string, gone?: AbortSignal): Kysely<Database>;
-  /** Commits a unit. Throws `StoreFull` when there is no room. */
-  commit(unit: Transaction): Promise<CommitResult>;
+  /** Commits a transaction. Throws `StoreFull` if the disk is full. */
+  commit(transaction: Transaction): Promise<CommitResult>;
   /**
-   * Leases due messages of the lanes named, oldest due first. Of one sender and recipient it takes a run of a few in
-   * order of acceptance, and none while one of them is leased: whoever has the run sends it one after the other.
+   * Leases due messages of the given lanes, in order of due time. Of one sender and recipient it leases a run of a few in
+   * order of acceptance, and none while another message of the pair is leased. The caller sends a run in sequence.
    */
   claimMessages(claim: Claim): Promise<Message[]>;
   /**
-   * Leases due deliveries of the lanes named, in order of due time and then of insertion. One waits while an earlier event
-   * of its message, inserted before it, has not ended its first attempt there.
+   * Leases due deliveries of the given lanes, in order of due time and then of insertion. A delivery waits while an earlier
+   * event of its message, inserted before it, has not had its first attempt in the lane.
    */
   claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]>;
-  /** Lanes of a queue with something due at `now` (shifted time), and since when. */
+  /** Lanes of a queue with a record due at `now` (shifted time), and since when. */
   dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
   /**
-   * Ends leases that ran out before `until` (real time; Infinity: all, at start): their records are due at `now`, a
-   * `queued` message since its last change and a delivery without an attempt since it was made, so that they keep their
-   * place. A message whose hand-over was recorded stays `pending`: its outcome is unknown.
+   * Ends leases that expired before `until` (real time; Infinity at a start: all). Their records become due at `now`; a
+   * `queued` message and a delivery without an attempt become due at their creation, so that they keep their place. A message
+   * with a recorded send attempt stays `pending`: its outcome is unknown.
    */
   releaseLeases(until: number, now: number): Promise<number>;
   /**
-   * Cancels up to `limit` pending deliveries, not in flight, of an endpoint that is paused or gone. Answers how many:
-   * none when it is active.
+   * Cancels up to `limit` pending deliveries, except those in flight, of a paused or deleted endpoint. Returns how many; 0 if
+   * the endpoint is active.
    */
   cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number>;
   /**
    * Removes up to `limit` events older than `before` (real time) with their deliveries and attempts, and as many
-   * idempotency keys, arrivals and files. An event with an open delivery stays, and a file as long as an event of its
-   * message does, or the message waits to be sent. Answers how many went.
+   * idempotency keys, arrivals and files. An event with an open delivery is kept, and a file while an event of its message is
+   * kept or the message waits to be sent. Returns how many were removed.
    */
   prune(before: number, limit: number): Promise<number>;
   /**
-   * Removes up to `limit` records of each kind of what a customer sent, heard and knows: messages with their files and
-   * hand-overs, chats, contacts, opt-outs, payments, calls, events, deliveries, attempts, idempotency keys. Keys, numbers,
-   * endpoints and usage stay. Answers how many went: none when nothing is left.
+   * Removes up to `limit` records of each kind of a customer: messages with their files and provider references, chats,
+   * contacts, opt-outs, payments, calls, events, deliveries, attempts, idempotency keys. Keys, numbers, endpoints and usage are
+   * kept. Returns how many were removed; 0 when nothing is left.
    */
   reset(customerId: CustomerId, limit: number): Promise<number>;
   /** Adds counters to the hours they name. */
   addUsage(hours: readonly UsageHour[]): Promise<void>;
   /**
-   * Puts a row that cannot be decoded into quarantine, in a commit of its own, behind the answer. Claims and lists do so
-   * themselves; this is for whoever met the `RowUnreadable` of a single row.
+   * Puts a row that cannot be decoded into quarantine, in a later commit of its own. Claims and lists do so themselves; a
+   * caller that catches the `RowUnreadable` of a single row calls this.
    */
   quarantine(row: UnreadableRow): void;
   /**
-   * Looks at up to `limit` rows in quarantine again. Those that can be decoded by now, and those that are gone, leave it;
-   * a message or delivery that a claim had met is due again at `now` (shifted time). `after`: `next` of the look before.
+   * Rechecks up to `limit` rows in quarantine. Rows that can be decoded again, and rows that are gone, leave it; a message or
+   * delivery that a claim had found becomes due at `now` (shifted time). `after`: `next` of the recheck before.
    */
   recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult>;
-  /** Writes something, to find out whether there is room again. Throws `StoreFull` when there is none. */
+  /** Writes a probe to find out whether the disk has room again. Throws `StoreFull` if not. */
   probe(): Promise<void>;
-  /** Units waiting to be committed. */
+  /** Jobs waiting to be committed. */
   readonly backlog: number;
-  /** Whether a write was refused for want of room, and none has succeeded since. */
+  /** Whether the disk was full at the last write. */
   readonly isFull: boolean;
-  /** Finishes what was handed in, and gives the database back. */
+  /** Finishes pending jobs and closes the database. */
   close(): Promise<void>;
 }

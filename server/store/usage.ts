@@ -6,7 +6,7 @@ import type { CustomerId, KeyId } from "../core/id.ts";
 import { noUsage } from "../core/usage.ts";
 import { columnOf, type Database } from "./rows.ts";
 
-/** Whose usage: of a key with its customer's part, of a customer with all its keys, or of everybody. */
+/** The subject of a usage report: a key, a customer with all its keys, or everyone. */
 export type UsageOf =
   | { of: "key"; keyId: KeyId; customerId: CustomerId | null }
   | { of: "customer"; customerId: CustomerId }
@@ -19,7 +19,7 @@ export interface UsagePeriod {
   stepMs: number;
 }
 
-/** What is counted for a key, and what for a customer. */
+/** Counters of keys, and counters of customers. */
 const KEY_FIELDS = ["requests", "rateLimited", "messagesSent", "segments"] as const satisfies (keyof UsageCounts)[];
 const CUSTOMER_FIELDS = [
   "messagesReceived",
@@ -52,7 +52,7 @@ async function* keysOf(db: Kysely<Database>, whose: UsageOf, limit: number): Asy
   else yield* idsOf(db, "keys", whose.of === "customer" ? whose.customerId : null, limit);
 }
 
-/** None: the key has no customer. */
+/** Yields nothing for a key without a customer. */
 async function* customersOf(db: Kysely<Database>, whose: UsageOf, limit: number): AsyncGenerator<string[]> {
   if (whose.of === "all") yield* idsOf(db, "customers", null, limit);
   else if (whose.customerId !== null) yield [whose.customerId];

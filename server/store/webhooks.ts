@@ -1,4 +1,4 @@
-/** Reads of endpoints. The sandbox's inbox is an endpoint too, and is found only by `findInbox`. */
+/** Reads of endpoints, without the sandbox's inboxes (`inboxes.ts`). */
 
 import type { Kysely } from "kysely";
 import type { CustomerId, EndpointId } from "../core/id.ts";
@@ -10,26 +10,13 @@ import { type Database, decode } from "./rows.ts";
 const IDS_PER_READ = 500;
 
 /** The configuration of a customer. */
-export function findConfiguration(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
-  return findKind(db, customerId, "primary");
-}
-
-/** The built-in inbox of a customer. */
-export function findInbox(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
-  return findKind(db, customerId, "inbox");
-}
-
-async function findKind(
-  db: Kysely<Database>,
-  customerId: CustomerId,
-  kind: Endpoint["kind"],
-): Promise<Endpoint | null> {
-  const query = db.selectFrom("endpoints").selectAll().where("customer_id", "=", customerId).where("kind", "=", kind);
-  const row = await query.executeTakeFirst();
+export async function findConfiguration(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
+  const query = db.selectFrom("endpoints").selectAll().where("customer_id", "=", customerId);
+  const row = await query.where("kind", "=", "primary").executeTakeFirst();
   return row === undefined ? null : decode("endpoints", row);
 }
 
-/** An endpoint of a customer, the configuration or a further one; null for another customer's and for the inbox. */
+/** A customer's endpoint; null for another customer's and for the inbox. */
 export async function findWebhook(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<Endpoint | null> {
   const row = await db
     .selectFrom("endpoints")
@@ -41,7 +28,7 @@ export async function findWebhook(db: Kysely<Database>, customerId: CustomerId, 
   return row === undefined ? null : decode("endpoints", row);
 }
 
-/** Of endpoints, inboxes too, whose they are and how many attempts they take at once; ids that there are not are left out. */
+/** Customer and `maxInFlight` of endpoints, inboxes included; unknown ids are left out. */
 export async function findReceivers(
   db: Kysely<Database>,
   ids: readonly string[],
@@ -56,7 +43,7 @@ export async function findReceivers(
   return found;
 }
 
-/** All endpoints of a customer without its inbox: the configuration first, then by age. */
+/** All endpoints of a customer without its inbox: the configuration first, then the oldest. */
 export async function listWebhooks(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint[]> {
   const rows = await db
     .selectFrom("endpoints")

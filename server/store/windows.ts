@@ -1,23 +1,23 @@
 /**
- * Lists read a window of rows at a time: a statement of SQLite cannot be interrupted, so none may be long. A page whose
- * filter finds too little in a few windows ends with what it has, and says where the next page goes on.
+ * Lists read a window of rows at a time: SQLite statements cannot be interrupted, so none may be long. A page whose filter
+ * finds too little in a few windows is returned short, with the start of the next page.
  */
 
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { decodeAll } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
 
-/** Rows that one statement looks at, at the most: some 10 ms of a reader. */
+/** The most rows that one statement reads: about 10 ms of a reader. */
 const WINDOW_ROWS = 5_000;
-/** The first window of a page is small: most lists find all they want in it. */
+/** The first window of a page is small: most pages are filled from it. */
 const FIRST_WINDOW_ROWS = 500;
-/** Windows that one page reads, at the most. */
+/** The most windows that one page reads. */
 const WINDOWS_MAX = 20;
 
-/** Where a row stands in its list: an id, or the position of an event. */
+/** The position of a row in its list: an id, or the position of an event. */
 export type ListPosition = string | number;
 
-/** Where a page begins: behind the row at `from` (null: at the first one), and there behind `skip` more that match. */
+/** Where a page begins: after the row at `from` (null: at the first row), and after `skip` further matches. */
 export interface PageStart<At extends ListPosition = string> {
   from: At | null;
   skip: number;
@@ -26,7 +26,7 @@ export interface PageStart<At extends ListPosition = string> {
 /** The beginning of a list. */
 export const FIRST_PAGE = { from: null, skip: 0 } as const;
 
-/** One page, and where the next one begins; null at the end of the list. */
+/** One page, and the start of the next one; null at the end of the list. */
 export interface ListPage<Record_, At extends ListPosition = string> {
   records: Record_[];
   next: PageStart<At> | null;
@@ -36,35 +36,35 @@ export interface ListPage<Record_, At extends ListPosition = string> {
 export interface IndexedList<Record_, At extends ListPosition = string> {
   db: Kysely<Database>;
   table: keyof Database & string;
-  /** The column of the index that orders the list; no two rows have the same in it. */
+  /** The unique column that orders the list, last in its index. */
   column: "id" | "position";
   order: "newest" | "oldest";
-  /** Equalities with the columns that the index has before `column`. They alone are what a window counts. */
+  /** Equalities with the columns of the index before `column`. A window counts rows that match them. */
   narrow: readonly Expression<SqlBool>[];
-  /** The list ends before this place. */
+  /** The list ends before this position. */
   stop?: At;
-  /** What each row of a window is asked. By `is`, `since` and `until`, no other index is taken for it. */
+  /** Conditions checked row by row. `is`, `since` and `until` keep SQLite from using another index for them. */
   filter: readonly Expression<SqlBool>[];
-  /** May throw `RowUnreadable`: the row is left out. */
+  /** May throw `RowUnreadable`; the row is then left out. */
   decode: (row: object) => Record_;
   placeOf: (record: Record_) => At;
-  /** Rows of a window, where each costs more than usual. */
+  /** Rows of a window, if a row costs more than usual. */
   windowRows?: number;
-  /** Windows of one page, where it is not to end after the usual number of them. */
+  /** Windows of one page, if not the usual number. */
   windowsMax?: number;
 }
 
-/** A column, so that no index is used for it. */
+/** A column with a unary plus, so that SQLite uses no index for it. */
 function plain(column: string): RawBuilder<unknown> {
   return sql`+${sql.ref(column)}`;
 }
 
-/** `column = value`, for `narrow`: an index is to be used for it. */
+/** `column = value`, for `narrow`: SQLite uses the index. */
 export function indexed(column: string, value: ListPosition): RawBuilder<SqlBool> {
   return sql<SqlBool>`${sql.ref(column)} = ${value}`;
 }
 
-/** `column = value`, for `filter`; null where there is no value to ask for. */
+/** `column = value`, for `filter`; empty without a value. */
 export function is(column: string, value: ListPosition | undefined): RawBuilder<SqlBool>[] {
   return value === undefined ? [] : [sql<SqlBool>`${plain(column)} = ${value}`];
 }
@@ -81,13 +81,13 @@ export function until(column: string, value: number | undefined): RawBuilder<Sql
 
 interface RowWindow<At> {
   from: At | null;
-  /** The last row that is in it; null: it goes to the end. */
+  /** The last row of the window; null: to the end of the list. */
   to: At | null;
 }
 
 /**
- * Reads a page of up to `limit` records. It has fewer before the end of the list where the windows of one page hold no
- * more: `next` is not null then.
+ * Reads a page of up to `limit` records. A page may be shorter before the end of the list, if its windows hold no more
+ * matches: `next` is not null then.
  */
 export async function readPage<Record_, At extends ListPosition>(
   list: IndexedList<Record_, At>,
@@ -106,7 +106,7 @@ export async function readPage<Record_, At extends ListPosition>(
       place = { from: to, skip: place.skip - matching };
       continue;
     }
-    // One more, to know whether there is one.
+    // Reads one record more, to know whether there is a next page.
     records.push(...(await readIn(list, window, limit + 1 - records.length, place.skip)));
     const last = records[limit - 1];
     if (records.length > limit && last !== undefined) {
@@ -119,8 +119,7 @@ export async function readPage<Record_, At extends ListPosition>(
 }
 
 /**
- * The page of a list whose rows are named: `ids` is a query that answers few, and none that the list's order would have to
- * be walked for. `narrow` is then asked row by row too.
+ * Reads a page of a list whose rows are named: `ids` is a query with a small result. `narrow` is checked row by row too.
  */
 export async function readNamed<Record_, At extends ListPosition>(
   list: IndexedList<Record_, At>,
@@ -135,7 +134,7 @@ export async function readNamed<Record_, At extends ListPosition>(
   return { records, next: found.length > limit && last !== undefined ? { from: list.placeOf(last), skip: 0 } : null };
 }
 
-/** How many rows of a list match, window by window: as many as there are. */
+/** Counts the rows of a list that match, window by window, to the end. */
 export async function countAll<Record_, At extends ListPosition>(list: IndexedList<Record_, At>): Promise<number> {
   let count = 0;
   for (let from: At | null = null; ; ) {
@@ -147,22 +146,19 @@ export async function countAll<Record_, At extends ListPosition>(list: IndexedLi
 }
 
 /**
- * Whether the message `m` of a subquery is one of the `rows` newest of those that `theirs` names, by an index that has `id`
- * next. A subquery that filters further reads no more than these.
+ * Whether the message `m` of a subquery is among the `rows` newest that match `theirs`, by an index that continues with `id`.
+ * It bounds a subquery that filters further.
  */
 export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`m.id >= coalesce((
     select m.id from messages m where ${theirs} order by m.id desc limit 1 offset ${sql.lit(rows - 1)}), '')`;
 }
 
-type WindowQuery = Pick<
-  IndexedList<unknown, ListPosition>,
-  "db" | "table" | "column" | "order" | "narrow" | "filter"
-> & {
+type WindowQuery = Pick<IndexedList<unknown, ListPosition>, "db" | "table" | "column" | "order" | "narrow" | "filter"> & {
   stop?: ListPosition;
 };
 
-/** The place of the row that is `rows` behind `from`; null when there are fewer. Reads the index alone. */
+/** The position of the row `rows` after `from`; null if there are fewer. Reads only the index. */
 async function endOf<At extends ListPosition>(list: WindowQuery, from: At | null, rows: number): Promise<At | null> {
   const { db, table, column } = list;
   const query = sql<{ place: At }>`select ${sql.ref(column)} as place from ${sql.table(table)}
@@ -195,7 +191,7 @@ async function readIn<Record_, At extends ListPosition>(
       ${orderOf(list)} limit ${wanted} + 0 offset ${skipped} + 0`;
     const { rows } = await query.execute(db);
     records.push(...decodeAll(db, rows, decode));
-    // In the place of rows that cannot be decoded others are read: a page that is short is the last of its window.
+    // Further rows replace rows that cannot be decoded, so that a short result is the end of the window.
     if (records.length === limit || rows.length < wanted) return records;
     skipped += rows.length;
   }
@@ -205,7 +201,7 @@ function conditionsOf(list: WindowQuery, window: RowWindow<ListPosition>): RawBu
   return allOf([...list.narrow, ...rangeOf(list, window), ...list.filter]);
 }
 
-/** At most one bound at either end: of two the planner would take one to seek by, and compare the other row by row. */
+/** At most one bound at either end: given two, SQLite would seek by one and compare the other row by row. */
 function rangeOf({ column, order, stop }: WindowQuery, { from, to }: RowWindow<ListPosition>): RawBuilder<SqlBool>[] {
   const [behind, before] = order === "newest" ? ["<", ">"] : [">", "<"];
   const bound = (operator: string, at: ListPosition) => sql<SqlBool>`${sql.ref(column)} ${sql.raw(operator)} ${at}`;

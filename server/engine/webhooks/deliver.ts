@@ -4,7 +4,7 @@ import { type Attempt, afterAttempt, type Delivery } from "../../core/delivery.t
 import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Poster, PostResult } from "../../outgoing/post.ts";
-import { findAnyDelivery } from "../../store/deliveries.ts";
+import { findDelivery } from "../../store/deliveries.ts";
 import type { ClaimedDelivery, Transaction } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { change, commitInTime, difference } from "../commit.ts";
@@ -216,7 +216,7 @@ async function record(
 ): Promise<void> {
   let known: Delivery | null = claimed;
   const decision = async () => {
-    const fresh: Delivery | null = known ?? (await findAnyDelivery(deps.store.db, claimed.id));
+    const fresh: Delivery | null = known ?? (await findDelivery(deps.store.db, claimed.id));
     known = null;
     if (fresh === null || fresh.claimedUntil !== claimed.claimedUntil) return { unit: null, value: null };
     const next = after(fresh);

@@ -1,4 +1,4 @@
-/** What becomes of a database that has messages from before there were chats. */
+/** A database with messages from before chats existed gets the chats of those messages. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -157,7 +157,7 @@ const UNIQUE: [name: string, table: string, columns: string[]][] = [
 /** Key of the thread that a message is in. */
 const KEY = `messages.customer_id || ' ' || messages."from" || ' ' || messages."to"`;
 
-/** What is said of rows that are there already: each pair of addresses that was written between has a thread. */
+/** Fills the new tables from existing rows: each pair of addresses with messages gets a thread. */
 const FILLED = [
   "update instances set updated_at = created_at",
   // A thread is called and dated as its first message is. Addresses hold nothing that JSON would escape.

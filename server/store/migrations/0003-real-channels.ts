@@ -6,7 +6,7 @@ const STATEMENTS = [
   "alter table customers add column routes text not null default '[]'",
   "alter table customers add column quiet_hours text",
   "alter table messages add column instances_tried text not null default '[]'",
-  // What is due of a lane while nothing of it can be handed over: schedules, fallback times, unknown outcomes.
+  // Due timers of a paused lane: schedules, fallback times, unknown outcomes.
   `create index messages_due_beside on messages (instance_id, due_at, id) where due_at is not null and status <> 'queued'`,
 ];
 

@@ -1,4 +1,4 @@
-/** What becomes of hand-overs that are on record in a database of before, whose peer it does not know. */
+/** A database from before accounts were recorded keeps its open send attempts, with an unknown account. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -13,7 +13,7 @@ import { MIGRATIONS } from "./list.ts";
 /** Values that columns of enumerations get, so that the rows can be read. */
 const FILLERS: Readonly<Record<string, string>> = { direction: "outbound", channel: "sms", message_type: "text" };
 
-test("a message whose hand-over was open, or unknown, is after the upgrade as it was, to a peer that nobody knows", async () => {
+test("a message with an open or unknown send attempt is unchanged by the migration, and its account is null", async () => {
   const database = new DatabaseSync(":memory:");
   const read = createReader(database);
   const db = queryDatabase(async (query) => read(query));

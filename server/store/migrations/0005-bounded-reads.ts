@@ -6,7 +6,7 @@ const STATEMENTS = [
   // An identifier of the caller's own may name many messages.
   "drop index messages_external",
   `create index messages_external on messages (customer_id, external_message_id, id) where external_message_id is not null`,
-  // What went wrong is looked for among very many messages that went well.
+  // Failed messages are rare among all messages.
   `create index messages_rare on messages (customer_id, status, id) where status in ('failed', 'unsent', 'cancelled')`,
   "drop index opt_outs_list",
   "create index opt_outs_list on opt_outs (customer_id, created_at desc, number, contact)",

@@ -1,4 +1,4 @@
-/** What becomes of deliveries that wait, and of endpoints, in a database of before. */
+/** Waiting deliveries and endpoints of an older database survive the migration. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,4 @@
-/** What each key may do; keys of before may do everything that their scope opens. */
+/** Adds permissions to keys; existing keys get every permission of their scope. */
 
 import { type Kysely, sql } from "kysely";
 

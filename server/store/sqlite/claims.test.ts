@@ -1,4 +1,4 @@
-/** What claims cost: rows that the writer looks at, whatever waits in front. No times: counts. */
+/** The cost of claims in rows read, however many rows wait in front. Counts, not times. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -84,10 +84,10 @@ class Writer {
   }
 
   /** Rows looked at while `work` is done. */
-  rowsLookedAt(work: () => void): number {
-    const before = this.engine.rowsLookedAt;
+  rowsRead(work: () => void): number {
+    const before = this.engine.rowsRead;
     work();
-    return this.engine.rowsLookedAt - before;
+    return this.engine.rowsRead - before;
   }
 }
 
@@ -114,7 +114,7 @@ for (const replays of [1, 2]) {
       const events = writer.addEvents(messages);
       for (let count = 0; count < replays; count += 1) writer.replay(events, NOW + count);
       const began: Delivery[] = [];
-      const looked = writer.rowsLookedAt(() => began.push(...drain(writer, SLOTS)));
+      const looked = writer.rowsRead(() => began.push(...drain(writer, SLOTS)));
       assert.equal(began.length, events.length * replays);
       writer.engine.close();
       return looked / began.length;
@@ -161,7 +161,7 @@ test("a first event that hangs with thousands behind it holds up no other messag
   const wanted = new Set<string>(others.map(({ id }) => id));
   for (let claims = 0; wanted.size > 0; claims += 1) {
     assert.ok(claims < 60, `${wanted.size} of the others are held up`);
-    const rows = writer.rowsLookedAt(() => {
+    const rows = writer.rowsRead(() => {
       for (const delivery of writer.claimDeliveries(1)) {
         assert.ok(wanted.delete(delivery.eventId), "only the others can begin");
         writer.end(delivery);
@@ -201,7 +201,7 @@ test("with one recipient whose run is leased a claim looks at a bounded number o
     const writer = await Writer.open();
     writer.addMessages(waiting, () => ({ to: BUSY }));
     assert.equal(writer.claimMessages(64).length, 8, "a run");
-    return writer.rowsLookedAt(() => assert.deepEqual(writer.claimMessages(64), []));
+    return writer.rowsRead(() => assert.deepEqual(writer.claimMessages(64), []));
   };
   const [few, many] = [await rows(300), await rows(3_000)];
   assert.equal(many, few);
@@ -214,7 +214,7 @@ test("however much waits in front of them for one recipient, messages to others 
   writer.addMessages(100, (index) => ({ to: `+1500556${String(index).padStart(4, "0")}` }));
   writer.addMessages(100, (index) => ({ to: `+1400556${String(index).padStart(4, "0")}`, from: "+15550000009" }));
   const claimed: Message[] = [];
-  const looked = writer.rowsLookedAt(() => claimed.push(...writer.claimMessages(64)));
+  const looked = writer.rowsRead(() => claimed.push(...writer.claimMessages(64)));
   assert.equal(claimed.length, 64);
   assert.equal(claimed.filter(({ to }) => to === BUSY).length, 8);
   assert.ok(looked <= 400, `${looked} rows`);

@@ -1,8 +1,8 @@
-/** Opens SQLite files with the settings that durability rests on, and reads them back. */
+/** Opens SQLite files with the settings that durability needs, and checks them. */
 
 import { DatabaseSync } from "node:sqlite";
 
-/** The database cannot be used, and a person has to do something about it. The message is one line that says what. */
+/** The database cannot be used until the operator acts. The message says in one line what to do. */
 export class StoreUnusable extends Error {}
 
 /** Oldest SQLite without the WAL-reset bug. */
@@ -11,7 +11,7 @@ const SQLITE_MIN = [3, 51, 3] as const;
 const WAL_PAGES_BEFORE_CHECKPOINT = 4_000;
 const WAL_BYTES_KEPT_MAX = 64 * 1024 * 1024;
 const CACHE_KIB = 16 * 1024;
-/** Whoever opens a database after a crash holds it while its log is read back; the others wait this long for that. */
+/** How long a connection waits while another one recovers the log after a crash. */
 const BUSY_MS_MAX = 10_000;
 
 /** Opens the writer's connection: WAL, and an fsync at every commit (`synchronous=FULL`), read back before use. */
@@ -51,7 +51,7 @@ function makeDurable(database: DatabaseSync, path: string): void {
   }
 }
 
-/** Opens a connection that only reads; it sees what was committed when each query began. */
+/** Opens a read-only connection; each query sees all earlier commits. */
 export function openReader(path: string): DatabaseSync {
   const database = open(path, { readOnly: true, timeout: BUSY_MS_MAX });
   database.exec(`pragma temp_store = memory; pragma cache_size = -${CACHE_KIB};`);
@@ -59,8 +59,8 @@ export function openReader(path: string): DatabaseSync {
 }
 
 /**
- * Takes the data directory for this process: an exclusive lock on a small file beside the database, which the kernel
- * gives back when the process ends, however it ends.
+ * Locks the data directory for this process: an exclusive lock on a small file beside the database, which the kernel releases
+ * when the process ends.
  */
 export function lockDirectory(path: string): DatabaseSync {
   const lock = open(path, { readOnly: false, timeout: 0 });
@@ -121,7 +121,7 @@ export function errorCode(error: unknown): number | null {
   return code === null ? null : code & 0xff;
 }
 
-/** Whether nobody can say any more what is on disk: an fsync failed, or the file is damaged. */
+/** Whether the state of the disk is unknown: an fsync failed, or the file is damaged. */
 export function isLost(error: unknown): boolean {
   const code = extendedCode(error);
   return code !== null && (FSYNC_FAILED.includes(code) || (code & 0xff) === SQLITE_CORRUPT);

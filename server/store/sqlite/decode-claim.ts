@@ -1,4 +1,4 @@
-/** Puts together what a claim of deliveries read, row by row: one that cannot be decoded keeps none of the others. */
+/** Decodes the rows of a claim of deliveries one by one: a row that cannot be decoded affects no other. */
 
 import type { Delivery } from "../../core/delivery.ts";
 import type { Endpoint } from "../../core/webhook.ts";
@@ -8,41 +8,40 @@ import type { ClaimedDelivery, Signer } from "../store.ts";
 import type { ClaimedRows } from "./jobs.ts";
 import type { ReturnedDelivery } from "./quarantine.ts";
 
-/** What became of a claim. */
+/** A decoded claim, and the rows that could not be decoded. */
 export interface DecodedClaim {
   claimed: ClaimedDelivery[];
   /** Endpoints and customers that cannot be decoded. */
   unreadable: UnreadableRow[];
-  /** Leased deliveries that cannot be tried, themselves or their event. */
+  /** Leased deliveries that cannot be tried: their row or their event cannot be decoded. */
   leased: UnreadableRow[];
-  /** Leased deliveries whose endpoint cannot be decoded: they wait for it. */
-  givenBack: ReturnedDelivery[];
+  /** Leased deliveries whose endpoint cannot be decoded: they return to the queue. */
+  returned: ReturnedDelivery[];
 }
 
 const SIGNER = ["id", "secret", "previousSecret", "previousSecretUntil"] as const;
 
-/** Decodes what a claim of deliveries read. */
 export function decodeClaim(rows: ClaimedRows): DecodedClaim {
   const endpoints = decodeEach(rows.endpoints, (values) => decodeRecord("endpoints", values));
   const customers = decodeEach(rows.customers, (values): Signer => decodePart("customers", values, SIGNER));
-  const known = {
+  const decoded = {
     endpoints: new Map(endpoints.records.map((one) => [one.id, one])),
     unreadable: new Set(endpoints.unreadable.map(({ id }) => id)),
     customers: new Map(customers.records.map((one) => [one.id, one])),
   };
-  const givenBack: ReturnedDelivery[] = [];
+  const returned: ReturnedDelivery[] = [];
   const { records, unreadable: leased } = decodeEach(rows.deliveries, ({ values, dueAt, bytes, correlationId }) => {
     const delivery = decodeRecord("deliveries", values);
     const { id, endpointId, customerId } = delivery;
-    if (endpointId !== null && known.unreadable.has(endpointId)) {
-      givenBack.push([id, dueAt]);
+    if (endpointId !== null && decoded.unreadable.has(endpointId)) {
+      returned.push([id, dueAt]);
       return [];
     }
-    const endpoint: Endpoint | null = endpointId === null ? null : (known.endpoints.get(endpointId) ?? null);
-    const customer = known.customers.get(customerId) ?? null;
+    const endpoint: Endpoint | null = endpointId === null ? null : (decoded.endpoints.get(endpointId) ?? null);
+    const customer = decoded.customers.get(customerId) ?? null;
     return [{ delivery, dueAt, ...envelope(delivery, bytes, correlationId), endpoint, customer }];
   });
-  return { claimed: records.flat(), unreadable: [...endpoints.unreadable, ...customers.unreadable], leased, givenBack };
+  return { claimed: records.flat(), unreadable: [...endpoints.unreadable, ...customers.unreadable], leased, returned };
 }
 
 function envelope({ id, customerId, eventId }: Delivery, bytes: SqlValue, correlationId: SqlValue) {

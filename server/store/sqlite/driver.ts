@@ -1,4 +1,4 @@
-/** Kysely on a SQLite connection that lives elsewhere: it compiles here, the query runs there. Reads only. */
+/** Kysely on a SQLite connection in another thread: compiles queries here and runs them there. Reads only. */
 
 import {
   type CompiledQuery,
@@ -14,7 +14,7 @@ import {
 import type { Database, SqlValue } from "../rows.ts";
 import type { SqlQuery } from "./query.ts";
 
-/** Kysely over `run`. Transactions are not for readers: only migrations begin one, on a connection of their own. */
+/** Kysely over `run`. Only migrations begin SQL transactions, on a connection of their own. */
 export function queryDatabase<Schema = Database>(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Schema> {
   return new Kysely<Schema>({ dialect: dialectOver(run) });
 }

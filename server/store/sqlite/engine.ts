@@ -1,4 +1,4 @@
-/** The one writer of a database: runs a group of jobs in one transaction, and answers after it is on disk. Synchronous. */
+/** The one writer of a database: runs a group of jobs in one SQL transaction and returns after it is on disk. Synchronous. */
 
 import type { DatabaseSync } from "node:sqlite";
 import { deliveriesOf } from "../../core/delivery.ts";
@@ -15,31 +15,31 @@ import { QuarantineTable } from "./quarantine.ts";
 import { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** Customers whose endpoints are kept at hand. */
-const CUSTOMERS_KEPT_MAX = 1_000;
+/** Customers whose endpoints are cached. */
+const CUSTOMERS_CACHED_MAX = 1_000;
 
-interface KnownCustomer {
+interface CachedCustomer {
   endpoints: Endpoint[];
   endpointRows: SqlValue[][];
   row: SqlValue[] | null;
 }
 
-/** Where in the values of a delivery stand its event and its customer. */
+/** Index of the event and of the customer in the values of a delivery. */
 const EVENT_ID = LAYOUT.deliveries.findIndex(({ property }) => property === "eventId");
 const CUSTOMER_ID = LAYOUT.deliveries.findIndex(({ property }) => property === "customerId");
-/** Name in the settings table of what `probe` writes. */
+/** Name of the setting that `probe` writes. */
 const PROBE = "disk-probe";
 
-/** An error after which what is on disk is not known: the process has to end, and recover at its next start. */
+/** The state of the disk is unknown after this error: the process has to end and recover at its next start. */
 export class DiskFailed extends Error {}
 
 export class SqliteEngine {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
   readonly #claims: Claims;
-  /** Endpoints and secrets by customer, as of the last commit. Cleared when either is written. */
-  readonly #customers = new Map<string, KnownCustomer>();
-  /** Customers that are being reset, whose hand-overs are gone already. */
+  /** Endpoints and secrets by customer, as of the last commit. Cleared when either changes. */
+  readonly #customers = new Map<string, CachedCustomer>();
+  /** Customers that are being reset and whose provider references are removed already. */
   readonly #resetting = new Set<string>();
   readonly #quarantine: QuarantineTable;
 
@@ -50,19 +50,19 @@ export class SqliteEngine {
     this.#quarantine = new QuarantineTable(this.#database);
   }
 
-  /** The connection, for the simulation, which reads where it writes. */
+  /** The connection, for the in-process store, which reads on it too. */
   get database(): DatabaseSync {
     return this.#database;
   }
 
-  /** Rows that claims have looked at so far: what tests hold them to. */
-  get rowsLookedAt(): number {
-    return this.#claims.rowsLookedAt;
+  /** Rows that claims have read so far; tests bound it. */
+  get rowsRead(): number {
+    return this.#claims.rowsRead;
   }
 
   /**
-   * Runs jobs in one transaction. A full disk refuses all of them and changes nothing. A job that fails otherwise is a
-   * bug: the others are run again without it. Throws `DiskFailed` when the disk does not do what it is told.
+   * Runs jobs in one SQL transaction. A full disk refuses all of them and changes nothing. Any other failure of a job is a
+   * bug: every job is then run by itself. Throws `DiskFailed` if an fsync fails or the file is damaged.
    */
   run(jobs: readonly Job[]): JobResult[] {
     try {
@@ -100,8 +100,8 @@ export class SqliteEngine {
         return this.#claimMessages(job[1]);
       case "claimDeliveries":
         return this.#claimDeliveries(job[1]);
-      case "release":
-        return this.#release(job[1], job[2]);
+      case "releaseLeases":
+        return this.#releaseLeases(job[1], job[2]);
       case "cancelDeliveries":
         return Number(this.#statements.cancelDeliveries().run(job[1], job[2]).changes);
       case "prune":
@@ -111,7 +111,7 @@ export class SqliteEngine {
       case "addUsage":
         for (const values of job[1]) this.#statements.addUsage().run(...values);
         return null;
-      case "setAside":
+      case "quarantine":
         this.#quarantine.add(job[1]);
         this.#quarantine.returnToQueue(job[2]);
         return null;
@@ -123,17 +123,19 @@ export class SqliteEngine {
     }
   }
 
-  #commit(steps: readonly EncodedOperation[]): CommitResult {
-    for (const step of steps) {
-      if (step[0] === "insertUnique" && this.#isTaken(step[1], step[2])) return { result: "duplicate" };
-      if (step[0] === "update" && this.#isStale(step[1], step[4], step[5])) return { result: "conflict" };
+  #commit(operations: readonly EncodedOperation[]): CommitResult {
+    for (const operation of operations) {
+      if (operation[0] === "insertUnique" && this.#isDuplicate(operation[1], operation[2]))
+        return { result: "duplicate" };
+      if (operation[0] === "update" && this.#isConflict(operation[1], operation[4], operation[5]))
+        return { result: "conflict" };
     }
     const lanes = new Set<string>();
-    for (const step of steps) this.#apply(step, lanes);
+    for (const operation of operations) this.#apply(operation, lanes);
     return { result: "ok", lanes: [...lanes] };
   }
 
-  #isTaken(table: TableName, values: readonly SqlValue[]): boolean {
+  #isDuplicate(table: TableName, values: readonly SqlValue[]): boolean {
     const unique: readonly string[] = TABLES[table].unique;
     const key = LAYOUT[table].flatMap(({ property }, index) =>
       unique.includes(property) ? [values[index] ?? null] : [],
@@ -141,38 +143,38 @@ export class SqliteEngine {
     return this.#statements.exists(table).get(...key) !== undefined;
   }
 
-  #isStale(table: TableName, id: string, version: number): boolean {
+  #isConflict(table: TableName, id: string, version: number): boolean {
     const row = this.#statements.version(table).get(id) as unknown as SqlValue[] | undefined;
     return row?.[0] !== version;
   }
 
-  #apply(step: EncodedOperation, lanes: Set<string>): void {
-    switch (step[0]) {
+  #apply(operation: EncodedOperation, lanes: Set<string>): void {
+    switch (operation[0]) {
       case "insert":
       case "insertUnique":
-        this.#statements.insert(step[1]).run(...step[2]);
+        this.#statements.insert(operation[1]).run(...operation[2]);
         break;
       case "put":
-        this.#statements.put(step[1]).run(...step[2]);
+        this.#statements.put(operation[1]).run(...operation[2]);
         break;
       case "update":
-        this.#statements.update(step[1], step[2]).run(...step[3], step[4]);
+        this.#statements.update(operation[1], operation[2]).run(...operation[3], operation[4]);
         break;
       case "delete":
-        this.#statements.delete(step[1], step[2]).run(...step[3]);
+        this.#statements.delete(operation[1], operation[2]).run(...operation[3]);
         break;
       case "event":
-        this.#addEvent(step[1], step[2], lanes);
+        this.#addEvent(operation[1], operation[2], lanes);
         return;
       case "rewrite":
-        this.#statements.rewriteEvent().run(step[2], step[1]);
-        this.#statements.eraseResponses().run(step[1]);
+        this.#statements.rewriteEvent().run(operation[2], operation[1]);
+        this.#statements.eraseResponses().run(operation[1]);
         return;
     }
-    if (step[1] === "endpoints" || step[1] === "customers") this.#customers.clear();
+    if (operation[1] === "endpoints" || operation[1] === "customers") this.#customers.clear();
   }
 
-  /** Event and deliveries, in the transaction of the change they tell of. */
+  /** Adds an event and its deliveries, in the transaction of the change that it reports. */
   #addEvent(values: SqlValue[], callbackUrl: string | null, lanes: Set<string>): void {
     this.#statements.insert("events").run(...values);
     const event = decodeRecord("events", values);
@@ -183,10 +185,10 @@ export class SqliteEngine {
     }
   }
 
-  #customer(id: string): KnownCustomer {
-    const known = this.#customers.get(id);
-    if (known !== undefined) return known;
-    if (this.#customers.size >= CUSTOMERS_KEPT_MAX) this.#customers.clear();
+  #customer(id: string): CachedCustomer {
+    const cached = this.#customers.get(id);
+    if (cached !== undefined) return cached;
+    if (this.#customers.size >= CUSTOMERS_CACHED_MAX) this.#customers.clear();
     const endpointRows = allRows(this.#statements.endpointsOf(), [id]) as SqlValue[][];
     const [row = null] = allRows(this.#statements.customer(), [id]) as SqlValue[][];
     const { records, unreadable } = decodeEach(endpointRows, (values) => decodeRecord("endpoints", values));
@@ -203,17 +205,17 @@ export class SqliteEngine {
   }
 
   #claimMessages(claim: Claim): SqlValue[][] {
-    const due = claim.lanes.flatMap((wanted) => this.#claims.freeMessages(wanted, claim.now, claim.waiting));
+    const due = claim.lanes.flatMap((lane) => this.#claims.freeMessages(lane, claim.now, claim.waiting));
     return due.flatMap((id) => allRows(this.#statements.leaseMessage(), [claim.until, id]) as SqlValue[][]);
   }
 
   #claimDeliveries(claim: Claim): ClaimedRows {
     const claimed: ClaimedRows = { deliveries: [], endpoints: [], customers: [] };
     const seen = new Set<string>();
-    for (const wanted of claim.lanes) {
-      // They wait until the row of their endpoint is mended: nobody can say where they go.
-      if (this.#quarantine.holds(wanted.lane)) continue;
-      for (const { id, dueAt } of this.#claims.freeDeliveries(wanted, claim.now)) {
+    for (const lane of claim.lanes) {
+      // Deliveries to an endpoint in quarantine wait until its row is repaired.
+      if (this.#quarantine.holds(lane.lane)) continue;
+      for (const { id, dueAt } of this.#claims.freeDeliveries(lane, claim.now)) {
         const [values = []] = allRows(this.#statements.leaseDelivery(), [claim.until, id]) as SqlValue[][];
         const event = this.#statements.eventBytes().get(values[EVENT_ID] ?? null) as unknown as SqlValue[] | undefined;
         const [bytes = null, correlationId = null] = event ?? [];
@@ -229,12 +231,12 @@ export class SqliteEngine {
     return claimed;
   }
 
-  #release(until: number, now: number): number {
+  #releaseLeases(until: number, now: number): number {
     const end = Math.min(until, Number.MAX_SAFE_INTEGER);
-    const released = (["messages", "deliveries"] as const).map(
-      (table) => this.#statements.release(table).run(now, end).changes,
+    const counts = (["messages", "deliveries"] as const).map(
+      (table) => this.#statements.releaseLeases(table).run(now, end).changes,
     );
-    return released.reduce<number>((sum, changes) => sum + Number(changes), 0);
+    return counts.reduce<number>((sum, changes) => sum + Number(changes), 0);
   }
 
   #prune(before: number, limit: number): number {
@@ -244,7 +246,7 @@ export class SqliteEngine {
       this.#statements.delete("deliveries", "eventId").run(id);
       this.#statements.delete("events", "id").run(id);
     }
-    // Files after the events that told of them.
+    // Files go after the events that mention them.
     const others = [
       this.#statements.deleteOldIdempotency(),
       this.#statements.deleteOldContents(),
@@ -268,11 +270,11 @@ export class SqliteEngine {
     return removed;
   }
 
-  /** Hand-overs have no index by message: those there are go in one sweep at the beginning, later ones by their name. */
+  /** Provider references have no index by message: the first batch removes all there are, later ones go by their key. */
   #resetMessages(customerId: string, limit: number): number {
     const messages = this.#statements.someMessagesOf().all(customerId, limit) as unknown as string[][];
     if (messages.length > 0 && !this.#resetting.has(customerId)) {
-      this.#statements.deleteHandOversOf().run(customerId);
+      this.#statements.deleteReferencesOf().run(customerId);
       this.#resetting.add(customerId);
     }
     for (const [id = "", instanceId = "", reference = ""] of messages) {
@@ -284,7 +286,7 @@ export class SqliteEngine {
   }
 }
 
-/** What `reset` removes by its customer alone. */
+/** Tables from which `reset` removes every record of the customer. */
 const RESET_TABLES: readonly TableName[] = [
   "events",
   "chats",
@@ -295,7 +297,7 @@ const RESET_TABLES: readonly TableName[] = [
   "calls",
 ];
 
-/** What a job is told of an error. Throws `DiskFailed` for the ones that nothing may go on after. */
+/** The refusal of a job after an error. Throws `DiskFailed` if the writer must not go on. */
 function refusal(error: unknown): { error: "full" } | { error: "failed"; message: string } {
   const code = errorCode(error);
   const message = error instanceof Error ? error.message : String(error);

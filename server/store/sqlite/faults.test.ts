@@ -44,7 +44,7 @@ async function namesIn(store: Store): Promise<string[]> {
   return (await store.db.selectFrom("settings").select("name").orderBy("name").execute()).map(({ name }) => name);
 }
 
-async function settled(commits: readonly Promise<unknown>[]): Promise<(string | Error)[]> {
+async function outcomesOf(commits: readonly Promise<unknown>[]): Promise<(string | Error)[]> {
   return (await Promise.allSettled(commits)).map((one) =>
     one.status === "fulfilled" ? "kept" : (one.reason as Error),
   );
@@ -72,7 +72,7 @@ test("a full disk refuses every unit of the group, keeps nothing of it, and it w
     sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + pages}`).execute(store.db);
   await room(4);
   const group = ["a", "b", "large", "c"].map((name) => store.commit(setting(name, name === "large" ? 100_000 : 1)));
-  for (const refused of await settled(group)) assert.ok(refused instanceof StoreFull, String(refused));
+  for (const refused of await outcomesOf(group)) assert.ok(refused instanceof StoreFull, String(refused));
   assert.deepEqual(await namesIn(store), ["before"]);
   assert.deepEqual(await store.commit(setting("small")), { result: "ok", lanes: [] });
   await assert.rejects(store.commit(setting("large", 100_000)), StoreFull);
@@ -81,7 +81,7 @@ test("a full disk refuses every unit of the group, keeps nothing of it, and it w
   assert.deepEqual(await namesIn(store), ["before", "large", "small"]);
 });
 
-test("a file that may not grow refuses units, loses none that was answered, and it works again", async (t) => {
+test("a file that may not grow refuses transactions, loses no committed one, and works again when it may grow", async (t) => {
   if (spawnSync("prlimit", ["--version"]).status !== 0)
     return t.skip("there is no prlimit (util-linux) to set the limit");
   const path = scratch(t);
@@ -240,7 +240,7 @@ test("a damaged database ends the store: it is told of as lost, and nothing more
   const touching: Transaction = [
     { op: "put", table: "memory", record: { instanceId: "inst_1", key: "k", value: "v" } },
   ];
-  const answers = await settled([store.commit(setting("beside")), store.commit(touching)]);
+  const answers = await outcomesOf([store.commit(setting("beside")), store.commit(touching)]);
   assert.ok(answers.every((answer) => answer instanceof Error));
   assert.equal(lost.length, 1);
   assert.match(lost[0] ?? "", /malformed/);

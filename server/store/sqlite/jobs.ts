@@ -1,11 +1,11 @@
-/** Units as SQLite gets them: flat values, so that crossing to the writer's thread costs little. */
+/** Jobs of the writer, encoded as flat values, so that passing them to its thread costs little. */
 
 import { encodeValue, LAYOUT, type SqlValue } from "../rows.ts";
 import { type Records, TABLES, type TableName } from "../schema.ts";
 import type { Claim, Operation, RowKey, Transaction } from "../store.ts";
 import type { QuarantineEntry, ReturnedDelivery } from "./quarantine.ts";
 
-/** One operation of a unit, encoded. Properties are comma-separated: with the table they name one prepared statement. */
+/** An encoded operation. Properties are comma-separated: with the table they name one prepared statement. */
 export type EncodedOperation =
   | ["insert" | "insertUnique" | "put", TableName, SqlValue[]]
   | ["update", TableName, properties: string, SqlValue[], id: string, version: number]
@@ -13,39 +13,38 @@ export type EncodedOperation =
   | ["event", SqlValue[], callbackUrl: string | null]
   | ["rewrite", eventId: string, bytes: string];
 
-/** What the writer is asked for. All jobs of one group commit together. */
+/** A job for the writer. All jobs of one group commit together. */
 export type Job =
   | ["commit", EncodedOperation[]]
   | ["claimMessages", Claim]
   | ["claimDeliveries", Claim]
-  | ["release", until: number, now: number]
+  | ["releaseLeases", until: number, now: number]
   | ["cancelDeliveries", endpointId: string, limit: number]
   | ["prune", before: number, limit: number]
   | ["reset", customerId: string, limit: number]
   | ["addUsage", SqlValue[][]]
-  | ["setAside", QuarantineEntry[], ReturnedDelivery[]]
+  | ["quarantine", QuarantineEntry[], ReturnedDelivery[]]
   | ["recheck", after: RowKey | null, limit: number, now: number]
   | ["probe", string];
 
-/** What became of a job: its value, or the error that kept it from being done. */
+/** The result of a job: its value, or the error that prevented it. */
 export type JobResult = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
 
-/** Claimed deliveries as they cross: rows as values, endpoints and customers once each. */
+/** Claimed deliveries as passed between threads: rows as values, each endpoint and customer once. */
 export interface ClaimedRows {
   deliveries: { values: SqlValue[]; dueAt: number; bytes: SqlValue; correlationId: SqlValue }[];
   endpoints: SqlValue[][];
   customers: SqlValue[][];
 }
 
-/** The values of a record in the order of its table's columns. */
+/** Encodes a record as values in the order of its table's columns. */
 export function encodeRecord<Name extends TableName>(table: Name, record: Records[Name]): SqlValue[] {
   const values = record as unknown as Record<string, unknown>;
   return LAYOUT[table].map(({ property, kind }) => encodeValue(kind, values[property]));
 }
 
-/** Encodes a unit. */
-export function encodeTransaction(unit: Transaction): EncodedOperation[] {
-  return unit.map(encodeOperation);
+export function encodeTransaction(transaction: Transaction): EncodedOperation[] {
+  return transaction.map(encodeOperation);
 }
 
 function encodeOperation(operation: Operation): EncodedOperation {

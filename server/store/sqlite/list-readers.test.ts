@@ -1,4 +1,4 @@
-/** Whose turn it is at the readers of lists. */
+/** The order in which owners are served by the readers of lists. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,30 +1,28 @@
-/** The readers that lists are read by: owners have turns at them, and nothing else waits behind a list. */
+/** Readers of lists, shared fairly among owners, so that no other read waits for a list. */
 
 import { FairSemaphore } from "../../core/fair-semaphore.ts";
 import type { SqlQuery } from "./query.ts";
 
-/** Runs one query, on a connection of its own. */
+/** Runs one query on a connection of its own. */
 export type ReaderPort = (query: SqlQuery) => Promise<unknown[]>;
 
 /**
- * An owner holds no more readers than are free besides: of two it has one, however much it asks for, and the other finds
- * whoever else comes.
+ * An owner may hold as many readers as are free: of two readers it gets one, and the other stays free for the next owner.
  */
 const SHARE_OF_FREE = 1;
 
-/** Readers that owners share, one statement at a time. */
 export class ListReaders {
   readonly #idle: ReaderPort[];
-  readonly #turns: FairSemaphore;
+  readonly #semaphore: FairSemaphore;
 
   constructor(readers: readonly ReaderPort[]) {
     this.#idle = [...readers];
-    this.#turns = new FairSemaphore({ permitsMax: readers.length, shareOfFree: SHARE_OF_FREE });
+    this.#semaphore = new FairSemaphore({ permitsMax: readers.length, shareOfFree: SHARE_OF_FREE });
   }
 
-  /** Runs a query when it is the owner's turn. Rejects with the reason of `gone`, where that is aborted before. */
+  /** Runs a query when the owner is served. Rejects with the reason of `gone` if it is aborted before. */
   async read(owner: string, query: SqlQuery, gone?: AbortSignal): Promise<unknown[]> {
-    const release = await this.#turns.acquire(owner, 1, gone);
+    const release = await this.#semaphore.acquire(owner, 1, gone);
     const reader = this.#idle.pop();
     if (release === null || reader === undefined) throw new Error("there is no reader for a permit");
     try {

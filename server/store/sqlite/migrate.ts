@@ -1,4 +1,4 @@
-/** Brings a database file to this version's tables, in process, before any thread opens it. */
+/** Migrates a database file to the tables of this version, before any thread opens it. */
 
 import type { DatabaseSync } from "node:sqlite";
 import { Migrator } from "kysely/migration";
@@ -11,7 +11,7 @@ import { createReader } from "./query.ts";
 export async function migrate(database: DatabaseSync): Promise<void> {
   const read = createReader(database);
   const db = queryDatabase<never>(async (query) => {
-    // A full disk makes SQLite roll back by itself; to ask for it again would hide why.
+    // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
     if (query.sql === "rollback" && !database.isTransaction) return [];
     return read(query);
   });

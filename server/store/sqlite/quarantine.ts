@@ -1,4 +1,4 @@
-/** The writer's side of the quarantine: sets rows aside, takes them out of their queues, and takes back those that were mended. */
+/** The quarantine of the writer: adds undecodable rows, removes them from their queues, and restores repaired rows. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
@@ -6,15 +6,15 @@ import { TABLES, type TableName } from "../schema.ts";
 import type { RecheckResult, RowKey } from "../store.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** A row to set aside. `isLeased`: a claim holds it; it is taken out of its queue, so that no claim takes it again. */
+/** A row to quarantine. `isLeased`: a claim holds it; it is removed from its queue, so that no claim leases it again. */
 export interface QuarantineEntry extends UnreadableRow {
   isLeased: boolean;
 }
 
-/** A delivery that was claimed and cannot be tried: it is due again at `dueAt`, as it was. */
+/** A leased delivery that cannot be tried: it becomes due again at its old `dueAt`. */
 export type ReturnedDelivery = [id: string, dueAt: number];
 
-/** Tables with a queue, and when a row that was taken out of it is due once it is mended, by `:now`. */
+/** Tables with a queue, and when a repaired row becomes due, as SQL with `:now`. */
 const QUEUES: Partial<Record<TableName, string>> = {
   messages: "case status when 'queued' then min(coalesce(scheduled_at, created_at), :now) else :now end",
   deliveries: ":now",
@@ -22,23 +22,23 @@ const QUEUES: Partial<Record<TableName, string>> = {
 
 const KEY = `"table" = ? and id = ?`;
 
-/** Rows in quarantine, over the writer's connection. Its statements run in the transaction of their job. */
+/** The table `quarantined`, over the writer's connection. Its statements run in the SQL transaction of their job. */
 export class QuarantineTable {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
-  /** Endpoints in quarantine; null: to be read. */
+  /** Endpoints in quarantine; null: not read yet. */
   #endpoints: Set<string> | null = null;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
 
-  /** Forgets what it knows of the table: after a transaction that was rolled back. */
+  /** Clears the cache of endpoints, after a rollback. */
   forget(): void {
     this.#endpoints = null;
   }
 
-  /** Whether the deliveries of a lane wait because the row of their endpoint cannot be decoded. */
+  /** Whether a lane waits because the row of its endpoint cannot be decoded. */
   holds(lane: string): boolean {
     if (this.#endpoints === null) {
       const rows = this.#statement(`select id from quarantined where "table" = 'endpoints'`).all();
@@ -47,7 +47,7 @@ export class QuarantineTable {
     return this.#endpoints.has(lane);
   }
 
-  /** Sets rows aside. One that is set aside already keeps its time. */
+  /** Adds rows. A row that is in quarantine already keeps its time. */
   add(rows: readonly QuarantineEntry[]): void {
     for (const { table, id, customerId, reason, isLeased } of rows) {
       const parked = isLeased && QUEUES[table] !== undefined ? 1 : 0;
@@ -64,14 +64,14 @@ export class QuarantineTable {
     }
   }
 
-  /** Ends the leases of deliveries whose endpoint cannot be read. */
+  /** Ends the leases of deliveries whose endpoint cannot be decoded. */
   returnToQueue(deliveries: readonly ReturnedDelivery[]): void {
     const sql = `update deliveries set due_at = ?, claimed_until = null, version = version + 1
                  where id = ? and claimed_until is not null`;
     for (const [id, dueAt] of deliveries) this.#statement(sql).run(dueAt, id);
   }
 
-  /** Looks at the next `limit` rows again. Those that can be decoded, and those that are gone, are in quarantine no more. */
+  /** Rechecks the next `limit` rows. Rows that can be decoded and rows that are gone leave the quarantine. */
   recheck(after: RowKey | null, limit: number, now: number): RecheckResult {
     const rows = this.#statement(
       `select "table", id, parked from quarantined where ("table", id) > (?, ?) order by "table", id limit ?`,
@@ -106,7 +106,7 @@ export class QuarantineTable {
     }
   }
 
-  /** Whether the event of a delivery is there to be sent. */
+  /** Whether the event of a delivery exists and can be sent. */
   #hasBytes(eventId: string): boolean {
     const event = this.#statement("select bytes, correlation_id from events where id = ?").get(eventId);
     const [bytes, correlationId] = (event ?? []) as unknown as SqlValue[];
@@ -123,8 +123,8 @@ export class QuarantineTable {
   }
 
   #statement(sql: string): StatementSync {
-    const known = this.#prepared.get(sql);
-    if (known !== undefined) return known;
+    const prepared = this.#prepared.get(sql);
+    if (prepared !== undefined) return prepared;
     const statement = this.#database.prepare(sql);
     statement.setReturnArrays(true);
     this.#prepared.set(sql, statement);

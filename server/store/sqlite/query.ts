@@ -1,4 +1,4 @@
-/** Reads of a database: what a reader is asked, and how it answers. */
+/** Queries of readers: prepares and runs them, several per trip to a thread. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -11,12 +11,12 @@ export interface SqlQuery {
   parameters: SqlValue[];
 }
 
-/** Prepared statements kept at the most; beyond it the oldest goes. */
+/** The most cached statements; beyond it the least recently prepared is dropped. */
 const STATEMENTS_MAX = 200;
 
 /**
- * Runs queries on a connection and answers their rows. Each text is prepared once, and kept. Queries have one function
- * more than SQLite has: `has_words(text, words)`, which is `hasWords` of `core/search.ts`; a null text has none.
+ * Runs queries on a connection and returns their rows. Prepared statements are cached. Adds the SQL function
+ * `has_words(text, words)`, which is `hasWords` of `core/search.ts`; a null text has none.
  */
 export function createReader(database: DatabaseSync): (query: SqlQuery) => unknown[] {
   database.function("has_words", { deterministic: true }, (text, words) =>
@@ -24,8 +24,8 @@ export function createReader(database: DatabaseSync): (query: SqlQuery) => unkno
   );
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
+    const cached = statements.get(sql);
+    if (cached !== undefined) return cached;
     const statement = database.prepare(sql);
     setBounded(statements, sql, statement, STATEMENTS_MAX);
     return statement;
@@ -33,10 +33,10 @@ export function createReader(database: DatabaseSync): (query: SqlQuery) => unkno
   return ({ sql, parameters }) => allRows(prepare(sql), parameters);
 }
 
-/** What came of one query among several. */
+/** The result of one query of a batch. */
 export type ReadResult = { rows: unknown[] } | { failed: string };
 
-/** Runs queries that were asked together; one that fails does not take the others with it. */
+/** Runs a batch of queries; a failure of one does not affect the others. */
 export function readAll(read: (query: SqlQuery) => unknown[], queries: readonly SqlQuery[]): ReadResult[] {
   return queries.map((query) => {
     try {
@@ -53,12 +53,12 @@ interface PendingQuery {
   reject: (error: Error) => void;
 }
 
-/** Queries asked together at the most: the first of them waits for the answer to the last. */
-const TOGETHER_MAX = 16;
+/** The most queries of a batch: the first one waits for the last one. */
+const BATCH_MAX = 16;
 
 /**
- * One query at a time over `ask`, which is asked together what one turn of the event loop brings: to wake a thread and
- * to be woken by it costs more than most queries.
+ * Collects the queries of one turn of the event loop into batches for `ask`, since waking a thread and being woken by it costs
+ * more than most queries.
  */
 export function readBatched(
   ask: (queries: SqlQuery[]) => Promise<ReadResult[]>,
@@ -67,13 +67,13 @@ export function readBatched(
   const send = async (asked: readonly PendingQuery[]) => {
     try {
       const reads = await ask(asked.map(({ query }) => query));
-      for (const [index, one] of asked.entries()) settle(one, reads[index]);
+      for (const [index, one] of asked.entries()) complete(one, reads[index]);
     } catch (error) {
       for (const { reject } of asked) reject(error as Error);
     }
   };
   const sendAll = () => {
-    while (waiting.length > 0) void send(waiting.splice(0, TOGETHER_MAX));
+    while (waiting.length > 0) void send(waiting.splice(0, BATCH_MAX));
   };
   return (query) =>
     new Promise((resolve, reject) => {
@@ -82,7 +82,7 @@ export function readBatched(
     });
 }
 
-/** One query at a time over `ask`, by itself. */
+/** Sends each query by itself. */
 export function readSingly(
   ask: (queries: SqlQuery[]) => Promise<ReadResult[]>,
 ): (query: SqlQuery) => Promise<unknown[]> {
@@ -92,7 +92,7 @@ export function readSingly(
   };
 }
 
-function settle({ resolve, reject }: PendingQuery, read: ReadResult | undefined): void {
+function complete({ resolve, reject }: PendingQuery, read: ReadResult | undefined): void {
   try {
     resolve(rowsOf(read));
   } catch (error) {
@@ -102,5 +102,5 @@ function settle({ resolve, reject }: PendingQuery, read: ReadResult | undefined)
 
 function rowsOf(read: ReadResult | undefined): unknown[] {
   if (read !== undefined && "rows" in read) return read.rows;
-  throw new Error(read?.failed ?? "the reader gave no answer");
+  throw new Error(read?.failed ?? "the reader sent no result");
 }

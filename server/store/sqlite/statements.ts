@@ -1,4 +1,4 @@
-/** The SQL that the writer runs, made from the tables or written by hand, each prepared once. */
+/** The SQL statements of the writer, generated from the tables or written by hand, each prepared once. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { columnOf, LAYOUT } from "../rows.ts";
@@ -10,17 +10,17 @@ const matching = (table: TableName, properties: readonly string[]) =>
   properties.map((property) => `${quote(table, property)} = ?`).join(" and ");
 
 /**
- * A bound limit. SQLite plans by a bare one, and so parses the statement anew each time another is bound: most of what
- * a claim costs. By a sum it does not.
+ * A bound limit. SQLite plans by a bare bound limit and prepares the statement again whenever the value changes, which was
+ * most of the cost of a claim. A sum prevents that.
  */
 const LIMIT = "limit ? + 0";
 
 /**
- * Whether a delivery waits: an earlier event of its message has not ended its first attempt there. Only what was inserted
- * before it counts, so that a replay never waits for a later replay of the same events, which is behind it in the queue;
- * and nothing that is neither due nor leased, which is in quarantine.
+ * Whether a delivery waits for its predecessor: the delivery of an earlier event of its message in the same lane that has had no
+ * attempt. Only earlier insertions count, so that a replay never waits for a later replay of the same events. Deliveries that
+ * are neither due nor leased are in quarantine and do not count.
  */
-const HELD_UP = `attempt_count = 0 and message_id is not null and exists (
+const IS_BLOCKED = `attempt_count = 0 and message_id is not null and exists (
   select 1 from deliveries e where e.message_id = d.message_id and e.lane = d.lane and e.sequence < d.sequence
   and e.attempt_count = 0 and e.status = 'pending' and e.rowid < d.rowid
   and (e.due_at is not null or e.claimed_until is not null))`;
@@ -34,10 +34,10 @@ export class Statements {
     this.#database = database;
   }
 
-  /** The statement named `name`, made by `write` the first time it is asked for. */
+  /** The statement named `name`, prepared at its first use. */
   #get(name: string, write: () => string): StatementSync {
-    const known = this.#prepared.get(name);
-    if (known !== undefined) return known;
+    const prepared = this.#prepared.get(name);
+    if (prepared !== undefined) return prepared;
     const statement = this.#database.prepare(write());
     statement.setReturnArrays(true);
     this.#prepared.set(name, statement);
@@ -46,22 +46,22 @@ export class Statements {
 
   insert(table: TableName): StatementSync {
     return this.#get(`insert ${table}`, () => {
-      const marks = LAYOUT[table].map(() => "?").join(", ");
-      return `insert into ${TABLES[table].name} (${columnsOf(table)}) values (${marks})`;
+      const placeholders = LAYOUT[table].map(() => "?").join(", ");
+      return `insert into ${TABLES[table].name} (${columnsOf(table)}) values (${placeholders})`;
     });
   }
 
   put(table: TableName): StatementSync {
     return this.#get(`put ${table}`, () => {
       const { name, key } = TABLES[table];
-      const marks = LAYOUT[table].map(() => "?").join(", ");
+      const placeholders = LAYOUT[table].map(() => "?").join(", ");
       const sets = LAYOUT[table].map(({ column }) => `"${column}" = excluded."${column}"`).join(", ");
-      const taken = `on conflict (${key.map((property) => quote(table, property)).join(", ")}) do update set ${sets}`;
-      return `insert into ${name} (${columnsOf(table)}) values (${marks}) ${taken}`;
+      const onConflict = `on conflict (${key.map((property) => quote(table, property)).join(", ")}) do update set ${sets}`;
+      return `insert into ${name} (${columnsOf(table)}) values (${placeholders}) ${onConflict}`;
     });
   }
 
-  /** Whether there is a record with these unique properties already. */
+  /** Whether a record with these unique properties exists. */
   exists(table: TableName): StatementSync {
     return this.#get(`exists ${table}`, () => {
       const { name, unique } = TABLES[table];
@@ -85,7 +85,7 @@ export class Statements {
     return this.#get(`delete ${table} ${properties}`, write);
   }
 
-  /** Senders and recipients of leased messages of a lane. */
+  /** Sender and recipient of each leased message of a lane. */
   leasedPairs(): StatementSync {
     return this.#get(
       "leasedPairs",
@@ -102,16 +102,16 @@ export class Statements {
     );
   }
 
-  /** Due messages of a lane but those that wait to be handed over: id, sender, recipient. */
-  dueBeside(): StatementSync {
+  /** Messages of a lane with a due timer, which are not `queued`: id, sender, recipient. */
+  dueTimers(): StatementSync {
     return this.#get(
-      "dueBeside",
+      "dueTimers",
       () => `select id, "from", "to" from messages where instance_id = ? and due_at is not null and due_at <= ?
              and status <> 'queued' order by due_at, id ${LIMIT}`,
     );
   }
 
-  /** A message of a lane, if it is due: id, sender, recipient. */
+  /** One message of a lane, if it is due: id, sender, recipient. */
   dueMessage(): StatementSync {
     return this.#get(
       "dueMessage",
@@ -120,7 +120,7 @@ export class Statements {
     );
   }
 
-  /** Leases a message and answers it whole. */
+  /** Leases a message and returns its row. */
   leaseMessage(): StatementSync {
     return this.#get(
       "leaseMessage",
@@ -129,7 +129,7 @@ export class Statements {
     );
   }
 
-  /** The sender and recipient of a lane after this one that have something due, soon or later: with the time of the first. */
+  /** The next pair of sender and recipient in a lane with a scheduled or due message, and when its first one is due. */
   nextPair(): StatementSync {
     return this.#get(
       "nextPair",
@@ -139,7 +139,7 @@ export class Statements {
     );
   }
 
-  /** Due messages of a sender and recipient in a lane: id. */
+  /** Ids of due messages of a sender and recipient in a lane. */
   dueOfPair(): StatementSync {
     return this.#get(
       "dueOfPair",
@@ -148,25 +148,25 @@ export class Statements {
     );
   }
 
-  /** Deliveries of a lane due at one time and inserted after a row: id, time, row, whether one waits. */
+  /** Deliveries of a lane due at one time and inserted after a row: id, time, row, whether it is blocked. */
   deliveriesDueAt(): StatementSync {
     return this.#get(
       "deliveriesDueAt",
-      () => `select id, due_at, rowid, ${HELD_UP} from deliveries d where lane = ? and due_at is not null
+      () => `select id, due_at, rowid, ${IS_BLOCKED} from deliveries d where lane = ? and due_at is not null
              and due_at = ? and rowid > ? order by due_at, rowid ${LIMIT}`,
     );
   }
 
-  /** Deliveries of a lane due after one time and not after another: id, time, row, whether one waits. */
+  /** Deliveries of a lane due after one time and not after another: id, time, row, whether it is blocked. */
   deliveriesDueAfter(): StatementSync {
     return this.#get(
       "deliveriesDueAfter",
-      () => `select id, due_at, rowid, ${HELD_UP} from deliveries d where lane = ? and due_at is not null
+      () => `select id, due_at, rowid, ${IS_BLOCKED} from deliveries d where lane = ? and due_at is not null
              and due_at > ? and due_at <= ? order by due_at, rowid ${LIMIT}`,
     );
   }
 
-  /** Leases a delivery and answers it whole. */
+  /** Leases a delivery and returns its row. */
   leaseDelivery(): StatementSync {
     return this.#get(
       "leaseDelivery",
@@ -183,7 +183,7 @@ export class Statements {
     return this.#get("rewriteEvent", () => "update events set bytes = ? where id = ?");
   }
 
-  /** Takes away what receivers answered to an event: it may quote it. */
+  /** Erases the responses to an event: they may quote its text. */
   eraseResponses(): StatementSync {
     return this.#get(
       "eraseResponses",
@@ -203,8 +203,8 @@ export class Statements {
     return this.#get("customer", () => `select ${columnsOf("customers")} from customers where id = ?`);
   }
 
-  /** Ends leases. A message that was never handed over, and a delivery without an attempt, keep their place in the queue. */
-  release(table: "messages" | "deliveries"): StatementSync {
+  /** Ends leases. A `queued` message and a delivery without an attempt keep their place in the queue. */
+  releaseLeases(table: "messages" | "deliveries"): StatementSync {
     const now = "(select now from given)";
     const accepted = "coalesce(scheduled_at, created_at)";
     const due =
@@ -212,14 +212,14 @@ export class Statements {
         ? `case status when 'queued' then min(${accepted}, ${now}) else ${now} end`
         : `case attempt_count when 0 then min(created_at, ${now}) else ${now} end`;
     return this.#get(
-      `release ${table}`,
+      `releaseLeases ${table}`,
       () => `with given (now) as (values (?))
              update ${table} set due_at = ${due}, claimed_until = null, version = version + 1
              where claimed_until is not null and claimed_until < ?`,
     );
   }
 
-  /** Takes what is due from an endpoint's lane, unless it is active (again). What had succeeded before stays so. */
+  /** Cancels due deliveries of an endpoint, unless it is active. A delivery that succeeded before keeps that status. */
   cancelDeliveries(): StatementSync {
     return this.#get(
       "cancelDeliveries",
@@ -234,7 +234,7 @@ export class Statements {
     );
   }
 
-  /** Events older than an id that no open delivery needs. */
+  /** Events older than an id without an open delivery. */
   oldEvents(): StatementSync {
     return this.#get(
       "oldEvents",
@@ -270,9 +270,9 @@ export class Statements {
     );
   }
 
-  deleteHandOversOf(): StatementSync {
+  deleteReferencesOf(): StatementSync {
     return this.#get(
-      "deleteHandOversOf",
+      "deleteReferencesOf",
       () => "delete from hand_overs where message_id in (select id from messages where customer_id = ?)",
     );
   }
@@ -287,7 +287,7 @@ export class Statements {
     );
   }
 
-  /** Files past their time that no event tells of any more, and no message waits to be sent with. */
+  /** Old files that no event mentions and no message waits to be sent with. */
   deleteOldContents(): StatementSync {
     return this.#get(
       "deleteOldContents",
@@ -307,10 +307,10 @@ export class Statements {
 
   addUsage(): StatementSync {
     return this.#get("addUsage", () => {
-      const marks = LAYOUT.usage.map(() => "?").join(", ");
+      const placeholders = LAYOUT.usage.map(() => "?").join(", ");
       const counts = LAYOUT.usage.filter(({ property }) => property !== "subject" && property !== "at");
       const sums = counts.map(({ column }) => `${column} = ${column} + excluded.${column}`).join(", ");
-      return `insert into usage (${columnsOf("usage")}) values (${marks}) on conflict (subject, at) do update set ${sums}`;
+      return `insert into usage (${columnsOf("usage")}) values (${placeholders}) on conflict (subject, at) do update set ${sums}`;
     });
   }
 }

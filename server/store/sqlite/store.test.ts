@@ -68,10 +68,10 @@ test("whatever the writer looks for it finds by an index, and sorts nothing, how
       /^SEARCH e USING (COVERING )?INDEX deliveries_first \(message_id=\? AND lane=\? AND seq/,
     ],
     [statements.dueMessages(), /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND due_at[<>]/],
-    [statements.dueBeside(), /^SEARCH messages USING INDEX messages_due_beside \(instance_id=\? AND due_at[<>]/],
+    [statements.dueTimers(), /^SEARCH messages USING INDEX messages_due_beside \(instance_id=\? AND due_at[<>]/],
     [statements.leasedPairs(), /^SEARCH messages USING INDEX messages_claimed \(instance_id=\?/],
-    [statements.release("deliveries"), /USING (COVERING )?INDEX deliveries_claimed/],
-    [statements.release("messages"), /USING (COVERING )?INDEX messages_claimed/],
+    [statements.releaseLeases("deliveries"), /USING (COVERING )?INDEX deliveries_claimed/],
+    [statements.releaseLeases("messages"), /USING (COVERING )?INDEX messages_claimed/],
     [statements.cancelDeliveries(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_due \(lane=\?/],
     [statements.oldEvents(), /^SEARCH e USING (COVERING )?INDEX \S+ \(id<\?\)$/],
     [statements.oldEvents(), /^SEARCH d USING INDEX deliveries_event \(event_id=\?\)$/],
@@ -108,7 +108,7 @@ test("lanes with something due are found by steps from lane to lane, never by re
   }
 });
 
-test("what waits in a lane, or is due beside, is read by an index, and no more of it than is asked for", async (t) => {
+test("queued messages and due timers of a lane are read by an index, and no more rows than the limit", async (t) => {
   const database = await emptyDatabase(t);
   const plans: string[][] = [];
   const db = queryDatabase(async ({ sql }) => {
@@ -132,16 +132,16 @@ test("what waits in a lane, or is due beside, is read by an index, and no more o
   assert.equal(plans.length, 3);
 });
 
-test("units that come together are committed together, at most 64 at once", async (t) => {
+test("transactions that arrive together are committed together, at most 64 at once", async (t) => {
   const groups: number[] = [];
-  const store = await openSqliteInProcess(":memory:", ({ units }) => groups.push(units));
+  const store = await openSqliteInProcess(":memory:", ({ transactions }) => groups.push(transactions));
   t.after(() => store.close());
   const commits = Array.from({ length: 100 }, (_, index) =>
     store.commit([{ op: "put", table: "settings", record: { name: `s${index}`, value: "" } }]),
   );
   assert.ok((await Promise.all(commits)).every(({ result }) => result === "ok"));
   assert.equal(
-    groups.reduce((sum, units) => sum + units, 0),
+    groups.reduce((sum, count) => sum + count, 0),
     100,
   );
   assert.ok(groups.length <= 4 && Math.max(...groups) <= 64, `groups of ${groups}`);

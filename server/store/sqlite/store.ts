@@ -1,4 +1,4 @@
-/** The embedded store: groups what arrives while the last commit runs, and hands it to the one writer. */
+/** The embedded store: groups jobs that arrive during a commit and passes each group to the one writer. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -31,20 +31,20 @@ import type { ReturnedDelivery } from "./quarantine.ts";
 import { createReader, type ReadResult, readBatched, readSingly, type SqlQuery } from "./query.ts";
 import { DatabaseThread } from "./thread.ts";
 
-/** Written to find out whether there is room again: 64 KiB, more than most units. */
-const PROBED = "0".repeat(65_536);
+/** Text that `probe` writes: 64 KiB, more than most transactions. */
+const PROBE_TEXT = "0".repeat(65_536);
 
-/** Jobs that commit together at the most (design: a larger group gains nothing and waits longer). */
+/** The most jobs of a group: a larger group gains nothing and takes longer. */
 const GROUP_MAX = 64;
 
-/** Threads that read lists. Each customer has one at the most. */
+/** Threads that read lists. A customer uses at most one of them at a time. */
 const LIST_READERS = 2;
 
-/** Where groups and queries go: threads in the service, the same process in a simulation. */
+/** Destinations of groups and queries: threads in the service, this process in a simulation. */
 export interface Ports {
   write(jobs: Job[]): Promise<JobResult[]>;
   read(query: SqlQuery): Promise<unknown[]>;
-  /** Readers for lists, each of one query at a time. */
+  /** Readers of lists, each for one query at a time. */
   lists: readonly ReaderPort[];
   close(): Promise<void>;
 }
@@ -56,8 +56,8 @@ interface PendingJob {
 }
 
 /**
- * Opens the database in a data directory: takes the directory, migrates, starts the threads. Throws `StoreUnusable`
- * with one line when it cannot. `lost` is called when the database thread is gone: the process has to end.
+ * Opens the database in a data directory: locks the directory, migrates, starts the threads. Throws `StoreUnusable` with a
+ * one-line message if it cannot. `lost` is called if a database thread ends: the process has to end then.
  */
 export async function openSqlite(
   dataDir: string,
@@ -104,8 +104,8 @@ async function prepare(path: string): Promise<void> {
 }
 
 /**
- * The same store in this process, on a file or `:memory:`, for tests that own the time. `through` may put something
- * between the store and its database: delays, faults, a death.
+ * Opens the same store without threads, on a file or `:memory:`, for tests with simulated time. `through` may insert delays
+ * and faults between the store and its database.
  */
 export async function openSqliteInProcess(
   path = ":memory:",
@@ -124,7 +124,7 @@ export async function openSqliteInProcess(
   return new SqliteStore(through(ports), observe);
 }
 
-/** Reads the lanes of `dueLanes` by a loose index scan: one step a lane, however many rows it has. */
+/** Reads the lanes of `dueLanes` by a loose index scan: one step per lane, however many rows a lane has. */
 export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string; due_at: number }> {
   const [table, lane] = queue === "messages" ? ["messages", "instance_id"] : ["deliveries", "lane"];
   const from = sql.raw(table);
@@ -139,11 +139,11 @@ export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: str
     select lane, due_at from (
       select lane, (select min(due_at) from ${from} where ${column} = lanes.lane and due_at is not null) as due_at
       from lanes where lane is not null
-    ) where due_at <= ${now} and ${isClaimed(queue)}`;
+    ) where due_at <= ${now} and ${isClaimable(queue)}`;
 }
 
-/** Deliveries to an endpoint that cannot be decoded wait until it is mended. */
-function isClaimed(queue: Queue): RawBuilder<boolean> {
+/** Whether the lane is not in quarantine: deliveries to an undecodable endpoint wait until it is repaired. */
+function isClaimable(queue: Queue): RawBuilder<boolean> {
   if (queue === "messages") return sql`true`;
   return sql`not exists (select 1 from quarantined where "table" = 'endpoints' and id = lane)`;
 }
@@ -157,8 +157,8 @@ class SqliteStore implements Store {
   #isCommitting = false;
   #isFull = false;
   #idle: (() => void) | null = null;
-  /** Rows that were set aside, and have not been mended since. */
-  readonly #setAsideOnce = new Set<string>();
+  /** Rows in quarantine. */
+  readonly #quarantined = new Set<string>();
 
   constructor(ports: Ports, observe: CommitObserver) {
     this.#ports = ports;
@@ -182,53 +182,53 @@ class SqliteStore implements Store {
     return this.#isFull;
   }
 
-  commit(unit: Transaction): Promise<CommitResult> {
-    return this.#ask(["commit", encodeTransaction(unit)]);
+  commit(transaction: Transaction): Promise<CommitResult> {
+    return this.#ask(["commit", encodeTransaction(transaction)]);
   }
 
   async claimMessages(claim: Claim): Promise<Message[]> {
     const rows = await this.#ask<SqlValue[][]>(["claimMessages", claim]);
     const { records, unreadable } = decodeEach(rows, (values) => decodeRecord("messages", values));
-    this.#setAside(unreadable, { isLeased: true });
+    this.#addToQuarantine(unreadable, { isLeased: true });
     return records;
   }
 
   async claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]> {
-    const { claimed, unreadable, leased, givenBack } = decodeClaim(
+    const { claimed, unreadable, leased, returned } = decodeClaim(
       await this.#ask<ClaimedRows>(["claimDeliveries", claim]),
     );
-    this.#setAside(leased, { isLeased: true, givenBack });
-    this.#setAside(unreadable, { isLeased: false });
+    this.#addToQuarantine(leased, { isLeased: true, returned });
+    this.#addToQuarantine(unreadable, { isLeased: false });
     return claimed;
   }
 
   quarantine(row: UnreadableRow): void {
-    this.#setAside([row], { isLeased: false });
+    this.#addToQuarantine([row], { isLeased: false });
   }
 
-  /** Behind whatever led to it. Those that claims met are set aside each time, the others once. */
-  #setAside(
+  /** Quarantines rows in a later commit. Rows of claims are added each time, others once. */
+  #addToQuarantine(
     rows: readonly UnreadableRow[],
-    { isLeased, givenBack = [] }: { isLeased: boolean; givenBack?: ReturnedDelivery[] },
+    { isLeased, returned = [] }: { isLeased: boolean; returned?: ReturnedDelivery[] },
   ): void {
-    const fresh = rows.filter((row) => isLeased || !this.#setAsideOnce.has(nameOf(row)));
-    if (fresh.length + givenBack.length === 0) return;
-    for (const row of fresh) this.#setAsideOnce.add(nameOf(row));
+    const fresh = rows.filter((row) => isLeased || !this.#quarantined.has(nameOf(row)));
+    if (fresh.length + returned.length === 0) return;
+    for (const row of fresh) this.#quarantined.add(nameOf(row));
     const added = fresh.map((row) => ({ ...row, isLeased }));
-    this.#ask(["setAside", added, givenBack]).catch(() => {
-      // No room on the disk: the row is met again, at the latest when the lease of its claim has run out.
-      for (const row of fresh) this.#setAsideOnce.delete(nameOf(row));
+    this.#ask(["quarantine", added, returned]).catch(() => {
+      // The disk is full: the row is found again, at the latest when the lease of its claim expires.
+      for (const row of fresh) this.#quarantined.delete(nameOf(row));
     });
   }
 
   async recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult> {
     const rechecked = await this.#ask<RecheckResult>(["recheck", after, limit, now]);
-    for (const place of rechecked.mended) this.#setAsideOnce.delete(nameOf(place));
+    for (const place of rechecked.mended) this.#quarantined.delete(nameOf(place));
     return rechecked;
   }
 
   async probe(): Promise<void> {
-    await this.#ask(["probe", PROBED]);
+    await this.#ask(["probe", PROBE_TEXT]);
   }
 
   async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
@@ -237,7 +237,7 @@ class SqliteStore implements Store {
   }
 
   releaseLeases(until: number, now: number): Promise<number> {
-    return this.#ask(["release", until, now]);
+    return this.#ask(["releaseLeases", until, now]);
   }
 
   cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number> {
@@ -268,7 +268,7 @@ class SqliteStore implements Store {
   #ask<Value>(job: Job): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
       this.#pending.push({ job, resolve: resolve as (value: unknown) => void, reject });
-      // What else this turn of the event loop brings goes along.
+      // Other jobs of this turn of the event loop join the group.
       if (this.#pending.length === 1) setImmediate(() => this.#send());
     });
   }
@@ -284,15 +284,15 @@ class SqliteStore implements Store {
     const startedAt = performance.now();
     try {
       const results = await this.#ports.write(group.map(({ job }) => job));
-      this.#observe({ units: group.length, durationMs: performance.now() - startedAt });
+      this.#observe({ transactions: group.length, durationMs: performance.now() - startedAt });
       if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
       else if (group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;
-      for (const [index, pending] of group.entries()) settle(pending, results[index]);
+      for (const [index, pending] of group.entries()) complete(pending, results[index]);
     } catch (error) {
       for (const { reject } of group) reject(error as Error);
     }
     this.#isCommitting = false;
-    // What the answers lead to goes along with what has come meanwhile.
+    // Jobs that follow from these results join those that arrived meanwhile.
     if (this.#pending.length > 0) setImmediate(() => this.#send());
     else this.#idle?.();
   }
@@ -302,15 +302,15 @@ function nameOf({ table, id }: RowKey): string {
   return `${table} ${id}`;
 }
 
-/** Whether a job is known to have put something on disk: a claim that found nothing succeeds on a full one, too. */
+/** Whether a job has certainly written: a claim that finds nothing succeeds on a full disk too. */
 function hasWritten(job: Job, result: JobResult | undefined): boolean {
   if (result === undefined || "error" in result) return false;
   if (job[0] === "probe") return true;
   return job[0] === "commit" && job[1].length > 0 && (result.value as CommitResult).result === "ok";
 }
 
-function settle(pending: PendingJob, result: JobResult | undefined): void {
-  if (result === undefined) pending.reject(new Error("the writer gave no answer"));
+function complete(pending: PendingJob, result: JobResult | undefined): void {
+  if (result === undefined) pending.reject(new Error("the writer sent no result"));
   else if ("value" in result) pending.resolve(result.value);
   else if (result.error === "full") pending.reject(new StoreFull("the disk is full"));
   else pending.reject(new Error(result.message));

@@ -1,14 +1,14 @@
-/** A worker thread as its owner sees it: questions out, answers back in order. Its death is the owner's to handle. */
+/** A worker thread with a database connection: sends requests to it and resolves their replies in order. */
 
 import { Worker } from "node:worker_threads";
 
-/** What a thread is started with. */
+/** Start parameters of a thread. */
 export interface ThreadStart {
   role: "writer" | "reader";
   path: string;
 }
 
-/** An answer from the thread. `fatal` ends the process: what is on disk is not known. */
+/** A reply of the thread. `fatal`: the state of the disk is unknown and the process has to end. */
 export type ThreadReply = { id: number; value: unknown } | { id: number; failed: string } | { fatal: string };
 
 interface PendingRequest {
@@ -16,7 +16,6 @@ interface PendingRequest {
   reject: (error: Error) => void;
 }
 
-/** One thread with a database connection of its own. */
 export class DatabaseThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, PendingRequest>();
@@ -24,7 +23,7 @@ export class DatabaseThread {
   #stopping = false;
   #gone = false;
 
-  /** `lost` is called when the thread is gone or says that the disk failed; nothing can be asked after that. */
+  /** `lost` is called if the thread ends or reports a failed disk; every later request rejects. */
   constructor(start: ThreadStart, lost: (reason: string) => void) {
     const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
     this.#worker = new Worker(new URL(file, import.meta.url), { workerData: start });
@@ -47,22 +46,22 @@ export class DatabaseThread {
     this.#waiting.clear();
   }
 
-  /** Rejects when the thread is gone, or goes before it answered. */
-  async ask(question: unknown): Promise<unknown> {
+  /** Sends a request. Rejects if the thread ends before its reply. */
+  async ask(request: unknown): Promise<unknown> {
     if (this.#gone) throw new Error("the database thread ended");
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, question });
+      this.#worker.postMessage({ id, request });
     });
   }
 
-  /** Lets the thread close its connection and end. What was asked before is answered. */
+  /** Lets the thread reply to earlier requests, close its connection and end. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#worker.threadId === -1) return;
     const ended = new Promise((resolve) => this.#worker.once("exit", resolve));
-    this.#worker.postMessage({ id: 0, question: null });
+    this.#worker.postMessage({ id: 0, request: null });
     await ended;
   }
 }

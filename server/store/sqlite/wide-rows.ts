@@ -1,9 +1,9 @@
-/** Runs statements whose rows may hold an integer that a number cannot hold: node:sqlite refuses the whole answer then. */
+/** Runs statements whose rows may hold an integer beyond the safe range, for which node:sqlite throws. */
 
 import type { StatementSync } from "node:sqlite";
 import type { SqlValue } from "../rows.ts";
 
-/** All rows of a statement. An integer beyond the safe ones comes as a bigint, so that only its own row is undecodable. */
+/** All rows of a statement. An unsafe integer is returned as a bigint, so that only its own row is undecodable. */
 export function allRows(statement: StatementSync, parameters: readonly SqlValue[]): unknown[] {
   try {
     return statement.all(...parameters);

@@ -1,4 +1,4 @@
-/** The thread that a connection lives in: the writer runs groups of jobs, the reader runs queries. */
+/** The code of a database thread: a writer runs groups of jobs, a reader runs queries. */
 
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
@@ -14,18 +14,18 @@ if (port === null) throw new Error("worker.ts runs in a worker thread only");
 
 const host = start.role === "writer" ? hostWriter(new SqliteEngine(start.path)) : hostReader(openReader(start.path));
 
-port.on("message", ({ id, question }: { id: number; question: unknown }) => {
-  if (question === null) {
+port.on("message", ({ id, request }: { id: number; request: unknown }) => {
+  if (request === null) {
     host.close();
     port.close();
     return;
   }
-  port.postMessage(answer(id, question));
+  port.postMessage(reply(id, request));
 });
 
-function answer(id: number, question: unknown): ThreadReply {
+function reply(id: number, request: unknown): ThreadReply {
   try {
-    return { id, value: host.run(question) };
+    return { id, value: host.run(request) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return error instanceof DiskFailed ? { fatal: message } : { id, failed: message };
@@ -34,7 +34,7 @@ function answer(id: number, question: unknown): ThreadReply {
 
 function hostWriter(engine: SqliteEngine) {
   return {
-    run: (question: unknown) => engine.run(question as Job[]),
+    run: (request: unknown) => engine.run(request as Job[]),
     close: () => engine.close(),
   };
 }
@@ -42,7 +42,7 @@ function hostWriter(engine: SqliteEngine) {
 function hostReader(database: DatabaseSync) {
   const read = createReader(database);
   return {
-    run: (question: unknown) => readAll(read, question as SqlQuery[]),
+    run: (request: unknown) => readAll(read, request as SqlQuery[]),
     close: () => database.close(),
   };
 }
