@@ -6,12 +6,12 @@ import { StoreFull, type Transaction } from "../store.ts";
 import type { Job, JobResult } from "./jobs.ts";
 import { openSqliteInProcess } from "./store.ts";
 
-const UNIT: Transaction = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
+const TRANSACTION: Transaction = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
 
 /** Jobs that write nothing where they find nothing. */
-const EMPTY: readonly Job[0][] = ["claimMessages", "claimDeliveries", "release", "recheck"];
+const EMPTY: readonly Job[0][] = ["claimMessages", "claimDeliveries", "releaseLeases", "recheck"];
 
-test("a claim that finds nothing does not end a full disk; a probe or a unit does once there is room", async () => {
+test("a claim that finds nothing does not end a full disk; a probe or a transaction does once there is room", async () => {
   let hasRoom = true;
   const store = await openSqliteInProcess(
     ":memory:",
@@ -24,9 +24,9 @@ test("a claim that finds nothing does not end a full disk; a probe or a unit doe
           : jobs.map(() => ({ error: "full" })),
     }),
   );
-  for (const write of [() => store.probe(), () => store.commit(UNIT)]) {
+  for (const write of [() => store.probe(), () => store.commit(TRANSACTION)]) {
     hasRoom = false;
-    await assert.rejects(store.commit(UNIT), StoreFull);
+    await assert.rejects(store.commit(TRANSACTION), StoreFull);
     await store.claimMessages({ lanes: [{ lane: "inst_1", permits: 1 }], now: 1, until: 2 });
     await store.releaseLeases(1, 1);
     assert.equal(store.isFull, true);
