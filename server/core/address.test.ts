@@ -148,7 +148,7 @@ const LOOPBACK_HOSTS = [
   "api.localhost",
 ];
 
-/** What leads to this machine or a private network whatever the word `loopback` opens. */
+/** Addresses of this machine or a private network that `loopback` does not allow. */
 const NEVER_HOSTS = [
   "0",
   "0.0.0.0",

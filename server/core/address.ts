@@ -1,8 +1,8 @@
-/** Which addresses the service may connect to for its callers. Pure: names are resolved, and judged again, in outgoing. */
+/** Which addresses the service may connect to on behalf of callers. Pure: server/outgoing resolves names and checks each address. */
 
 import { BlockList, isIP } from "node:net";
 
-/** What the operator opens beside public addresses (`TB_WEBHOOK_ALLOW`). Made by `parseAllowList`. */
+/** Addresses that the operator allows besides public ones (`TB_WEBHOOK_ALLOW`). Parsed by `parseAllowList`. */
 export interface AllowList {
   /** Host names, as `canonicalHost` writes them. */
   readonly hosts: ReadonlySet<string>;
@@ -122,7 +122,7 @@ export function checkAddress(
   return null;
 }
 
-/** What addresses are for, by the setting that opens exceptions. */
+/** Purposes of addresses, by the setting that allows exceptions. */
 const PURPOSES = {
   TB_WEBHOOK_ALLOW: {
     use: "send to; give an absolute URL such as https://example.com/webhooks",

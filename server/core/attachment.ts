@@ -1,4 +1,4 @@
-/** Attachments: what a message says of its files, and the files that are kept here. */
+/** Attachments of a message, and the files stored for them. */
 
 import type { Attachment } from "../../sdk/wire.ts";
 import type { AttachmentId, CustomerId, InstanceId, MessageId } from "./id.ts";
@@ -6,16 +6,16 @@ import type { AttachmentId, CustomerId, InstanceId, MessageId } from "./id.ts";
 /** Largest file, and largest sum of the files of one message, in bytes: 100 MiB. */
 export const FILE_BYTES_MAX = 104_857_600;
 
-/** A file as the message that it belongs to knows it. */
+/** An attachment in the record of its message. */
 export interface MessageAttachment {
   guid: AttachmentId;
   mimeType: string | null;
   filename: string | null;
   totalBytes: number | null;
   isAudioMessage: boolean;
-  /** The caller's HTTPS address of a file to send; null where its bytes are kept here. */
+  /** The caller's HTTPS address of a file to send; null if its bytes are stored here. */
   url: string | null;
-  /** Of the download link; null where there is nothing to download. */
+  /** Token of the download link; null if there is nothing to download. */
   token: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface InboundAttachment {
   data: Uint8Array | null;
 }
 
-/** Makes the address of what a token opens; null when the token's time is over. */
+/** Builds the download address of a token; null if the token has expired. */
 export type LinkBuilder = (token: string) => string | null;
 
 /** The record as the API answers it. */
@@ -37,7 +37,7 @@ export function attachmentRecord(attachment: MessageAttachment, link: LinkBuilde
   return { guid, mimeType, filename, totalBytes, downloadUrl: token === null ? null : link(token) };
 }
 
-/** A file that is kept here or at its provider, for as long as the events that name it. */
+/** A file stored here or at its provider, for as long as events mention it. */
 export interface Content {
   id: AttachmentId;
   customerId: CustomerId;
@@ -45,9 +45,9 @@ export interface Content {
   mimeType: string;
   filename: string | null;
   totalBytes: number | null;
-  /** The bytes; null where the provider still has them. */
+  /** The bytes; null while only the provider has them. */
   data: Uint8Array | null;
-  /** Where the provider has it: its instance, and its own name of the file. */
+  /** The instance that has the file, and the reference of the provider. */
   instanceId: InstanceId | null;
   reference: string | null;
   createdAt: number;

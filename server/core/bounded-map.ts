@@ -1,6 +1,6 @@
-/** Bounded memory: maps that hold so many entries and no more. Pure. */
+/** Maps with a bounded number of entries. Mutates only the given map. */
 
-/** Puts an entry at the end of `map`, in place of the one with its key. Beyond `max` entries the first ones go. */
+/** Sets an entry at the end of `map`. Beyond `max` entries the first ones are removed. */
 export function setBounded<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key);
   for (const first of map.keys()) {

@@ -8,7 +8,7 @@ import { beginCall, type CallContext, type CallSnapshot, callRecord, changeCall 
 const SEEN_AT = Date.UTC(2026, 0, 1);
 const CONTEXT: CallContext = { now: SEEN_AT, eventId: () => "evt_1", correlationId: `cor_${"0".repeat(32)}` };
 
-function sighting(status: CallStatus, isOutgoing = false): CallSnapshot {
+function snapshot(status: CallStatus, isOutgoing = false): CallSnapshot {
   return {
     id: "call_1",
     customerId: "cust_1",
@@ -39,7 +39,7 @@ describe("a call leads where its lifecycle allows, and nowhere after an end", ()
     for (const to of CALL_STATUSES) {
       const leads = LEADS[from].includes(to);
       test(`${from} → ${to}: ${leads ? "one facetime.status_changed" : "nothing"}`, () => {
-        const { call } = beginCall(sighting(from), CONTEXT);
+        const { call } = beginCall(snapshot(from), CONTEXT);
         const change = changeCall(call, to, { ...CONTEXT, now: SEEN_AT + 1 });
         assert.equal(change !== null, leads);
         if (change === null) return;
@@ -50,8 +50,8 @@ describe("a call leads where its lifecycle allows, and nowhere after an end", ()
   }
 });
 
-test("the first sighting of a call that rings is facetime.incoming, with all that is known of it", () => {
-  const { call, events } = beginCall(sighting("incoming"), CONTEXT);
+test("the first signal of a ringing call is facetime.incoming, with all its fields", () => {
+  const { call, events } = beginCall(snapshot("incoming"), CONTEXT);
   const [event, ...more] = events;
   assert.ok(event !== undefined && more.length === 0);
   assert.deepEqual(JSON.parse(event.bytes), {
@@ -88,9 +88,9 @@ test("the first sighting of a call that rings is facetime.incoming, with all tha
   });
 });
 
-test("a call first heard of when it no longer rang is told as incoming first, then as what it is", () => {
+test("a call first reported after it stopped ringing gets incoming first, then its status", () => {
   for (const status of CALL_STATUSES.filter((one) => one !== "incoming")) {
-    const begun = beginCall(sighting(status), CONTEXT);
+    const begun = beginCall(snapshot(status), CONTEXT);
     assert.deepEqual(told(begun), [
       ["facetime.incoming", "incoming"],
       ["facetime.status_changed", status],
@@ -105,7 +105,7 @@ test("a call first heard of when it no longer rang is told as incoming first, th
 
 test("an outgoing call is from the customer's number, and is never told as incoming", () => {
   for (const status of CALL_STATUSES) {
-    const begun = beginCall(sighting(status, true), CONTEXT);
+    const begun = beginCall(snapshot(status, true), CONTEXT);
     assert.deepEqual(told(begun), [["facetime.status_changed", status]]);
     const { from, caller, to, history } = begun.call;
     assert.deepEqual([from, caller, to, history.length], ["+15550000001", "+15005550114", "+15550000001", 1]);
@@ -114,7 +114,7 @@ test("an outgoing call is from the customer's number, and is never told as incom
 
 test("isAudio and isVideo of a call exclude each other, also of one stored with both: video wins", () => {
   for (const isVideo of [true, false]) {
-    const { call, events } = beginCall({ ...sighting("incoming"), isVideo }, CONTEXT);
+    const { call, events } = beginCall({ ...snapshot("incoming"), isVideo }, CONTEXT);
     const stored = { ...call, isAudio: true };
     const { isAudio, isVideo: isSeen } = callRecord(stored);
     assert.deepEqual([isAudio, isSeen], [!isVideo, isVideo]);

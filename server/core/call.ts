@@ -1,4 +1,4 @@
-/** FaceTime calls that were detected, and their lifecycle: status × status → allowed, as a table. Pure. */
+/** Detected FaceTime calls and their lifecycle, a table of allowed changes of status. Pure. */
 
 import type { CallEventData, CallStatus, EventType, Call as WireCall } from "../../sdk/wire.ts";
 import { type Event, makeEvent } from "./event.ts";
@@ -10,11 +10,11 @@ export interface Call {
   version: number;
   customerId: CustomerId;
   instanceId: InstanceId;
-  /** The provider's own name of the call, unique on its instance. */
+  /** The provider's reference of the call, unique on its instance. */
   callUuid: string;
-  /** Who began it: the other end, or the customer's address where `isOutgoing`. */
+  /** The caller: the contact, or the customer's address if `isOutgoing`. */
   from: string;
-  /** The other end. */
+  /** The contact. */
   caller: string;
   /** The customer's address. */
   to: string;
@@ -28,7 +28,7 @@ export interface Call {
   updatedAt: number;
 }
 
-/** Where a call can go from each status. What is not here changes nothing: repeats, news that come late, all after an end. */
+/** Allowed next statuses. Any other change is ignored: repeats, late signals, signals after an end. */
 const CALL_TRANSITIONS: Readonly<Record<CallStatus, readonly CallStatus[]>> = {
   incoming: ["answered", "disconnected", "missed", "rejected", "failed"],
   answered: ["disconnected", "failed"],
@@ -44,28 +44,28 @@ export interface CallChange {
   events: Event[];
 }
 
-/** What a change needs from outside: the shifted time, ids for its events, and the id of what led to it. */
+/** Parameters of a change: shifted time, ids for its events, and the correlation id. */
 export interface CallContext {
   now: number;
   eventId: () => EventId;
   correlationId: string;
 }
 
-/** What is known of a call when it is heard of for the first time. */
+/** A call as the first signal of it shows it. */
 export type CallSnapshot = Omit<Call, "version" | "from" | "isAudio" | "history" | "createdAt" | "updatedAt">;
 
 /**
- * The first sighting of a call. One that came in had been ringing, whatever it is by now: it is told as `incoming`
- * first, so that no receiver hears of the end of a call that it never heard begin.
+ * Creates a call from its first signal. An incoming call gets an `incoming` event first, whatever its status is, so that a
+ * receiver always gets the beginning of a call before its end.
  */
-export function beginCall(seen: CallSnapshot, context: CallContext): CallChange {
+export function beginCall(snapshot: CallSnapshot, context: CallContext): CallChange {
   const { now } = context;
-  const { caller, to, isOutgoing, status } = seen;
+  const { caller, to, isOutgoing, status } = snapshot;
   const call: Call = {
-    ...seen,
+    ...snapshot,
     version: 1,
     from: isOutgoing ? to : caller,
-    isAudio: !seen.isVideo,
+    isAudio: !snapshot.isVideo,
     history: [],
     createdAt: now,
     updatedAt: now,
@@ -74,7 +74,7 @@ export function beginCall(seen: CallSnapshot, context: CallContext): CallChange 
   return !isOutgoing && status === "incoming" ? begun : enter(begun, status, context);
 }
 
-/** A call changed. Null when it changes nothing. */
+/** Changes the status of a call. Null if the change is not allowed. */
 export function changeCall(call: Call, status: CallStatus, context: CallContext): CallChange | null {
   return CALL_TRANSITIONS[call.status].includes(status) ? enter({ call, events: [] }, status, context) : null;
 }

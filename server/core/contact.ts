@@ -1,4 +1,4 @@
-/** Contacts: the people a customer writes with, what they are searched by, and their record on the wire. Pure. */
+/** Contacts of a customer, their search text, and their record in the API. Pure. */
 
 import type { Metadata, Contact as WireContact } from "../../sdk/wire.ts";
 import type { ContactId, CustomerId } from "./id.ts";
@@ -17,7 +17,7 @@ export interface Contact {
   company: string | null;
   tags: string[];
   metadata: Metadata | null;
-  /** What a search looks through: names, addresses and company as `searchForm` has them. */
+  /** Searched text: names, addresses and company in `searchForm`. */
   searchText: string;
   createdAt: number;
   updatedAt: number;
@@ -30,16 +30,16 @@ export interface ContactAddress {
   contactId: ContactId;
 }
 
-/** What people say of a contact; null where there is nothing. */
+/** Fields of a contact that callers set; null if empty. */
 export type ContactFields = Pick<
   Contact,
   "firstName" | "lastName" | "phoneNumber" | "email" | "company" | "tags" | "metadata"
 >;
 
-/** Fields as a caller names them: those left out stay as they are, null and an empty text are nothing. */
+/** Changes by a caller: omitted fields stay, null and an empty text clear a field. */
 export type ContactChanges = { readonly [Field in keyof ContactFields]?: ContactFields[Field] | undefined };
 
-/** A contact that nothing is known of yet. */
+/** The fields of a contact without any. */
 export const NO_FIELDS: ContactFields = {
   firstName: null,
   lastName: null,
@@ -50,7 +50,7 @@ export const NO_FIELDS: ContactFields = {
   metadata: null,
 };
 
-/** The fields `before`, changed to what `given` names: e-mails in the form they are compared in, each tag once. */
+/** Applies changes to the fields: normalizes the e-mail address and removes repeated tags. */
 export function changeFields(before: ContactFields, given: ContactChanges): ContactFields {
   const { firstName, lastName, phoneNumber, email, company, tags, metadata } = { ...before, ...named(given) };
   return {
@@ -64,7 +64,7 @@ export function changeFields(before: ContactFields, given: ContactChanges): Cont
   };
 }
 
-/** The fields that have a value: leaving one out is not the same as naming it with nothing. */
+/** The given fields: an omitted field differs from an empty one. */
 function named(given: ContactChanges): Partial<ContactFields> {
   return Object.fromEntries(
     Object.keys(NO_FIELDS)
@@ -77,12 +77,12 @@ function orNull(text: string | null): string | null {
   return text === "" ? null : text;
 }
 
-/** The addresses by which a contact can be reached, and of which there is one at least. */
+/** The addresses of a contact; a contact has at least one. */
 export function addressesOf({ phoneNumber, email }: Pick<Contact, "phoneNumber" | "email">): string[] {
   return [phoneNumber, email].filter((address) => address !== null);
 }
 
-/** What a search looks through. First and last name stand together, so that a whole name is found. */
+/** The searched text of a contact. First and last name are adjacent, so that a whole name is found. */
 export function searchTextOf(fields: ContactFields): string {
   const { firstName, lastName, phoneNumber, email, company } = fields;
   const name = [firstName, lastName].filter((part) => part !== null).join(" ");

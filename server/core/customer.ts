@@ -13,14 +13,14 @@ export interface Customer {
   company: string | null;
   /** Sealed: signs the deliveries of the configuration and of every `callbackUrl`. */
   secret: string;
-  /** Whether someone has seen or set `secret`: until then the next configuration shows it. */
+  /** Whether `secret` was shown or set: until then the next configuration shows it. */
   secretKnown: boolean;
   /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
   previousSecret: string | null;
   previousSecretUntil: number | null;
-  /** Which instances take its SMS, by the recipient's number. */
+  /** Routes of its SMS to instances, by prefix of the recipient. */
   routes: Route[];
-  /** When its messages wait; null: never. */
+  /** Quiet hours of its messages; null: none. */
   quietHours: QuietHours | null;
   createdAt: number;
   updatedAt: number;

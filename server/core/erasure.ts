@@ -1,4 +1,4 @@
-/** Erasure of what was written with a person: its record, and what stays of messages, events, payments and calls. Pure. */
+/** Erasure of the conversation with a contact: its record, and erased messages, events, payments and calls. Pure. */
 
 import type { Call } from "./call.ts";
 import type { Event } from "./event.ts";
@@ -6,20 +6,20 @@ import type { ContactId, CustomerId, MessageId } from "./id.ts";
 import type { Message } from "./message.ts";
 import type { Payment } from "./payment.ts";
 
-/** Stands where the address of an erased person stood. It is no address, so nothing can be sent to it. */
+/** Replaces the address of an erased person. It is no address, so nothing can be sent to it. */
 export const ERASED = "erased";
 
-/** An erasure that was asked for. When it is complete, the record holds no address any more. */
+/** A requested erasure. A complete one holds no address any more. */
 export interface Erasure {
   contactId: ContactId;
   customerId: CustomerId;
   /** The person's addresses; empty once the erasure is complete. */
   addresses: string[];
-  /** Messages with a smaller id are erased: what is written after the request is not. */
+  /** Messages with a smaller id are erased; later messages are not. */
   before: MessageId;
-  /** Events of no message up to this position have been looked through. */
+  /** Events of no message have been checked up to this position. */
   position: number;
-  /** The position up to which events of no message are looked through. */
+  /** Events of no message are checked up to this position. */
   eventsUntil: number;
   requestedAt: number;
   completedAt: number | null;
@@ -31,8 +31,8 @@ export function isErased({ from, to }: Pick<Message, "from" | "to">): boolean {
 }
 
 /**
- * What stays of a message: ids, the customer's own address, status and times. Its stored events are erased next, once no
- * delivery of them waits (`erasedAt` is null until then). It is never sent again, nor by another channel.
+ * Erases a message except ids, the customer's own address, status and times. Its stored events are erased once none of their
+ * deliveries is open (`erasedAt` is null until then). The message is never sent again, on any channel.
  */
 export function eraseMessage(message: Message, now: number): Message {
   const person = message.direction === "outbound" ? { to: ERASED } : { from: ERASED };
@@ -57,12 +57,12 @@ export function eraseMessage(message: Message, now: number): Message {
   };
 }
 
-/** A payment request after its erasure keeps ids, amount, status and times. */
+/** Erases a payment request except ids, amount, status and times. */
 export function erasePayment(payment: Payment): Payment {
   return { ...payment, to: ERASED, note: null, metadata: null, callbackUrl: null };
 }
 
-/** A call after its erasure keeps ids, the customer's own address, status and times. */
+/** Erases a call except ids, the customer's own address, status and times. */
 export function eraseCall(call: Call, addresses: readonly string[]): Call {
   const erased = (address: string) => (addresses.includes(address) ? ERASED : address);
   return { ...call, from: erased(call.from), caller: erased(call.caller), to: erased(call.to) };
@@ -73,18 +73,18 @@ const ADDRESS_FIELDS = ["from", "to", "caller", "address", "participant", "actor
 
 type Data = Record<string, unknown> & { reaction?: { content: string }; error?: { message: string } };
 
-/** What of an event is rewritten, and what tells how. */
+/** The fields of an event that an erasure needs. */
 export type StoredEvent = Pick<Event, "type" | "bytes">;
 
-/** The bytes that replace those of an event which cannot be read. */
+/** The bytes that replace an event which cannot be parsed. */
 const NOTHING = "{}";
 
-/** The bytes of an event without the words of its message: what a deleted message leaves. */
+/** The bytes of an event without the text and files of its message. */
 export function withoutText(event: StoredEvent): string {
   return rewritten(event, eraseText);
 }
 
-/** The bytes of an event without words, and without the person: `isPerson` tells the person's addresses. */
+/** The bytes of an event without text, files and addresses of the person: `isPerson` recognises the addresses. */
 export function withoutPerson(event: StoredEvent, isPerson: (address: string) => boolean): string {
   return rewritten(event, (data) => {
     eraseText(data);
@@ -100,7 +100,7 @@ export function withoutPerson(event: StoredEvent, isPerson: (address: string) =>
   });
 }
 
-/** Whether an event of no message names one of the addresses. One that cannot be read may. */
+/** Whether an event of no message contains one of the addresses. An event that cannot be parsed counts as one. */
 export function mentionsAddress(event: StoredEvent, addresses: readonly string[]): boolean {
   const data = parse(event)?.data;
   if (data === undefined) return true;
@@ -110,7 +110,7 @@ export function mentionsAddress(event: StoredEvent, addresses: readonly string[]
 function eraseText(data: Data): void {
   if ("text" in data) data.text = null;
   if ("attachments" in data) data.attachments = [];
-  // What a reaction shows quotes the text.
+  // The content of a reaction quotes the text.
   if (data.reaction !== undefined) data.reaction.content = "";
 }
 
@@ -121,7 +121,7 @@ function rewritten(event: StoredEvent, change: (data: Data) => void): string {
   return JSON.stringify(envelope);
 }
 
-/** The envelope of an event; null when its bytes are none. */
+/** The envelope of an event; null if its bytes cannot be parsed. */
 function parse({ bytes }: StoredEvent): { data: Data } | null {
   try {
     const envelope = JSON.parse(bytes) as { data?: unknown } | null;

@@ -1,4 +1,4 @@
-/** Refusals: what a request is told when it cannot be done. Anything else that is thrown is a bug. */
+/** Refusals of requests. Any other error that is thrown is a bug. */
 
 import { ERROR_STATUS, type ErrorCode, type ErrorDetail } from "../../sdk/wire.ts";
 
@@ -6,7 +6,7 @@ import { ERROR_STATUS, type ErrorCode, type ErrorDetail } from "../../sdk/wire.t
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
-  /** Seconds for `Retry-After`, where the code has one (429, 503). */
+  /** Seconds for `Retry-After` (429, 503). */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, message: string, more: { details?: ErrorDetail[]; retryAfterSeconds?: number } = {}) {

@@ -1,10 +1,10 @@
-/** Events: their envelope, made once as bytes, which every delivery, retry, list and stream carries unchanged. */
+/** Events: the envelope is serialized once, and every delivery, retry, list and stream carries the same bytes. */
 
 import type { EventType } from "../../sdk/wire.ts";
 import type { CustomerId, EventId, MessageId } from "./id.ts";
 import { iso } from "./instant.ts";
 
-/** An event as it is stored. `bytes` is the whole envelope as compact JSON; nothing parses it to send it. */
+/** A stored event. `bytes` is the whole envelope as compact JSON; deliveries send it unparsed. */
 export interface Event {
   id: EventId;
   customerId: CustomerId;

@@ -144,7 +144,7 @@ test("permits may be given back bit by bit, and never more than were taken", () 
   assert.equal(pool.used, 2);
 });
 
-/** What a random run does: ask for permits, call a request off, or give the oldest permits back. */
+/** Steps of a random run: request permits, abort a request, or release the oldest permits. */
 const STEP = fc.oneof(
   {
     weight: 3,

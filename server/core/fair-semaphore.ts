@@ -1,11 +1,10 @@
 /**
- * A pool that several owners (customers) share fairly: permits, turns by owner, and a cap for each owner that grows
- * while nobody else wants the pool. Knows no clock and does no I/O.
+ * A pool of permits that owners (customers) share fairly: owners are served in turn, and each has a cap that grows while others
+ * need less. Knows no clock and does no I/O.
  */
 
 /**
- * Gives permits back: as many as `weight` says and are still held, or all of them. When none is held any more, a
- * further call does nothing.
+ * Releases `weight` permits, at most those still held, or all of them. A call without permits left does nothing.
  */
 export type Release = (weight?: number) => void;
 
@@ -16,7 +15,7 @@ export interface FairSemaphoreOptions {
   /**
    * An owner may hold up to this many times the permits that are free (a dynamic threshold: Choudhury and Hahne, "Dynamic
    * queue length thresholds for shared-memory packet switches", 1998). With 4, an owner alone holds at most 80 % of the
-   * pool, two hold 44 % each, and a newcomer always finds permits. Infinity: no cap, only turns.
+   * pool, two hold 44 % each, and a new owner always finds permits. Infinity: no cap, only fair order.
    */
   shareOfFree: number;
   /** Requests of one owner that may wait at once; a further one is refused. Default: no bound. */
@@ -30,15 +29,15 @@ interface SemaphoreRequest {
 
 interface SemaphoreOwner {
   used: number;
-  /** Virtual time at which the next request of this owner is due (start-time fair queueing: Goyal, Vin, Cheng, 1996). */
+  /** Virtual time of the next request of this owner (start-time fair queueing: Goyal, Vin, Cheng, 1996). */
   turn: number;
   waiting: SemaphoreRequest[];
 }
 
 /**
- * Shares permits among owners. A request of weight `w` takes `w` permits. An owner that holds nothing may take whatever
- * fits; an owner that holds permits takes more only within its share. Requests that wait are granted in turns: the
- * owner that took the least weight lately goes first, and its own requests go in order of arrival.
+ * Shares permits among owners. A request of weight `w` takes `w` permits. An owner without permits may take as many as are
+ * free; an owner with permits takes more only within its share. Waiting requests are granted fairly: the owner that recently
+ * took the least weight is served first, and requests of one owner are served in order of arrival.
  */
 export class FairSemaphore {
   readonly #permitsMax: number;
@@ -49,7 +48,7 @@ export class FairSemaphore {
   #used = 0;
   /** Requests that wait, of all owners. */
   #waiting = 0;
-  /** Virtual time: the turn of the request that was granted last. */
+  /** Virtual time of the last granted request. */
   #turn = 0;
 
   constructor({ permitsMax, shareOfFree, waitingMax = Number.POSITIVE_INFINITY }: FairSemaphoreOptions) {
@@ -58,7 +57,7 @@ export class FairSemaphore {
     this.#waitingMax = waitingMax;
   }
 
-  /** Permits that are taken. */
+  /** Permits in use. */
   get used(): number {
     return this.#used;
   }
@@ -78,21 +77,21 @@ export class FairSemaphore {
     const free = this.#permitsMax - this.#used;
     if (this.#shareOfFree === Number.POSITIVE_INFINITY) return free;
     const used = this.usedBy(owner);
-    // Each permit taken makes `free` smaller: the largest n with used + n <= share * (free - n), plus the one that
-    // an owner with nothing may always take.
+    // Each permit reduces `free`: the largest n with used + n <= share * (free - n), plus the one that an owner without
+    // permits may always take.
     const within = Math.floor((this.#shareOfFree * free - used) / (1 + this.#shareOfFree));
     return Math.min(free, Math.max(within, used === 0 ? 1 : 0));
   }
 
-  /** Takes permits at once, or answers null: the owner's share or the pool is used up, or others wait before it. */
+  /** Takes permits without waiting. Null if the share or the pool is used up, or other requests wait. */
   tryAcquire(owner: string, weight = 1): Release | null {
     if (this.#next() !== null || (this.#owners.get(owner)?.waiting.length ?? 0) > 0) return null;
     return this.#fits(this.usedBy(owner), weight) ? this.#take(owner, weight) : null;
   }
 
   /**
-   * Takes permits, after waiting for its turn. Answers null when this owner has `waitingMax` requests waiting already,
-   * or when the weight is more than the whole pool. Rejects with the reason of `abort` if that comes first.
+   * Takes permits, waiting for them if necessary. Resolves with null if `waitingMax` requests of this owner wait already, or if
+   * the weight exceeds the pool. Rejects with the reason of `abort` if it is aborted first.
    */
   async acquire(owner: string, weight = 1, abort?: AbortSignal): Promise<Release | null> {
     abort?.throwIfAborted();
@@ -108,7 +107,7 @@ export class FairSemaphore {
         state.waiting = state.waiting.filter((other) => other !== waiting);
         this.#waiting -= 1;
         this.#forget(owner, state);
-        // It may have been the request that others waited behind.
+        // Other requests may have waited behind this one.
         this.#grant();
         reject(abort?.reason);
       };
@@ -142,7 +141,7 @@ export class FairSemaphore {
     owner.turn += weight;
     let held = weight;
     return (some) => {
-      // As the listener of an event it is given whatever the event has.
+      // Called as an event listener, it gets the event as its argument.
       const given = typeof some === "number" ? Math.min(some, held) : held;
       if (given <= 0) return;
       held -= given;
@@ -168,7 +167,7 @@ export class FairSemaphore {
     if (used === 0 && waiting.length === 0) this.#owners.delete(name);
   }
 
-  /** Grants what can be granted, in turns, and stops at a request that has to wait for free permits. */
+  /** Grants waiting requests in fair order, up to one that has to wait for free permits. */
   #grant(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       const { name, owner, head } = next;
@@ -180,8 +179,8 @@ export class FairSemaphore {
   }
 
   /**
-   * The waiting request whose turn it is. An owner beyond its share is passed over. A request within its owner's share
-   * keeps its turn while too few permits are free, so that small requests never starve a large one.
+   * The next waiting request. Owners beyond their share are skipped. A request within the share of its owner stays next while
+   * too few permits are free, so that small requests never starve a large one.
    */
   #next(): { name: string; owner: SemaphoreOwner; head: SemaphoreRequest } | null {
     if (this.#waiting === 0) return null;

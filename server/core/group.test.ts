@@ -1,4 +1,4 @@
-/** What becomes of a group, and what is told of it: any change, any order, never twice. */
+/** Any change of a group in any order, and its events, each once. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

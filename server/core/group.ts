@@ -1,4 +1,4 @@
-/** What becomes of a group when somebody comes, goes or names it, and the events that tell of it. Pure. */
+/** Changes of a group (participants and name) and their events. Pure. */
 
 import type { ChatEventData, EventType } from "../../sdk/wire.ts";
 import type { Chat } from "./chat.ts";
@@ -13,12 +13,12 @@ export interface GroupSnapshot {
   participants: readonly string[];
 }
 
-/** How a group is to be; what is not named stays. */
+/** A change of a group; omitted fields stay. */
 export interface GroupPatch {
   name?: string | null;
   /** All members except the customer's own address. */
   participants?: readonly string[];
-  /** Whether the customer is out of it. */
+  /** Whether the customer has left the group. */
   left?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface GroupChange {
   events: Event[];
 }
 
-/** What a change needs from outside: the shifted time, ids for its events, and what they go with. */
+/** Parameters of a change: shifted time, ids for its events, and the correlation id. */
 export interface GroupContext {
   now: number;
   eventId: () => EventId;
@@ -36,9 +36,8 @@ export interface GroupContext {
 }
 
 /**
- * The group as it is to be: one event for each participant who came or went, and one for a new name. `actor` is who
- * did it, null where that is not known. What is so already is told of by nothing: that is how the echo of a change of
- * our own comes to no second event.
+ * Applies a change to a group, with one event per added or removed participant and one for a new name. `actor` made the change;
+ * null if unknown. A field that has the value already emits nothing, so the echo of our own change causes no second event.
  */
 export function patchGroup(chat: Chat, to: GroupPatch, actor: string | null, context: GroupContext): GroupChange {
   const { name = chat.name, participants = chat.participants, left = chat.leftAt !== null } = to;
@@ -52,7 +51,7 @@ export function patchGroup(chat: Chat, to: GroupPatch, actor: string | null, con
   if (name !== chat.name) events.push(groupEvent(chat, "chat.title.changed", { title: name, actor }, context));
   if (events.length === 0) return { chat, events };
   const leftAt = left ? (chat.leftAt ?? context.now) : null;
-  // Who stays keeps the place in the list.
+  // Remaining participants keep their order.
   const stayed = chat.participants.filter((one) => participants.includes(one));
   const came = participants.filter((one) => !stayed.includes(one));
   return { chat: { ...chat, name, participants: [...stayed, ...came], leftAt, updatedAt: context.now }, events };
@@ -67,9 +66,9 @@ export function groupEvent(
 ): Event {
   const { id: chatId, customerId, from: to, channel } = chat;
   const { actor, ...subject } = data;
-  const told: ChatEventData = { chatId, ...subject, actor, to, channel };
+  const eventData: ChatEventData = { chatId, ...subject, actor, to, channel };
   return makeEvent(
     { id: eventId(), customerId, type, messageId: null, sequence: 0, correlationId, createdAt: now },
-    told,
+    eventData,
   );
 }

@@ -1,6 +1,6 @@
-/** The seven-bit alphabet of SMS (GSM 03.38, 6.2.1): text to septets and back, and what in a text can be written in it. Pure. */
+/** The seven-bit alphabet of SMS (GSM 03.38, 6.2.1): encodes and decodes text, and replaces characters that it lacks. Pure. */
 
-/** The default alphabet in the order of its codes, 0 to 127 (GSM 03.38, 6.2.1). At 27 stands the escape. */
+/** The default alphabet in the order of its codes, 0 to 127 (GSM 03.38, 6.2.1). Code 27 is the escape. */
 const DEFAULT_ALPHABET =
   "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
   "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
@@ -19,7 +19,7 @@ const EXTENSION: readonly (readonly [number, string])[] = [
   [0x65, "€"],
 ];
 
-/** The septet that says that the next one is a code of the extension table. */
+/** The septet that announces a code of the extension table. */
 export const ESCAPE = 0x1b;
 
 const NOT_IN_IT = -1;
@@ -35,17 +35,17 @@ for (const [code, character] of EXTENSION) CODES[character.charCodeAt(0)] = EXTE
 /** By code of the extension table: its character. */
 const EXTENSION_CHARACTERS: ReadonlyMap<number, string> = new Map(EXTENSION);
 
-/** What stands where no septet was: an octet above 127. */
+/** Replaces an octet above 127, which is no septet. */
 const NO_CHARACTER = "\ufffd";
 
-/** How many septets a code unit takes: 1, or 2 for one of the extension table; 0 where the alphabet does not have it. */
+/** Septets of a code unit: 1, or 2 from the extension table; 0 if the alphabet lacks it. */
 export function septetsOf(unit: number): 0 | 1 | 2 {
   const code = CODES[unit] ?? NOT_IN_IT;
   if (code === NOT_IN_IT) return 0;
   return code < EXTENDED ? 1 : 2;
 }
 
-/** How many septets `text` takes; null where a character of it is not in the alphabet. */
+/** Septets of `text`; null if the alphabet lacks a character of it. */
 export function countSeptets(text: string): number | null {
   let count = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -57,8 +57,8 @@ export function countSeptets(text: string): number | null {
 }
 
 /**
- * `text` in septets, one an octet, not packed; a character of the extension table is `ESCAPE` and its code. Null where a
- * character of it is not in the alphabet.
+ * `text` as septets, one per octet, not packed; a character of the extension table is `ESCAPE` and its code. Null if the
+ * alphabet lacks a character of it.
  */
 export function toGsm(text: string): Uint8Array | null {
   const count = countSeptets(text);
@@ -78,9 +78,8 @@ export function toGsm(text: string): Uint8Array | null {
 }
 
 /**
- * The text of septets, one an octet. An escape with a code that the extension table does not have is that code of the
- * default alphabet; with another escape, or with nothing, a space (GSM 03.38, 6.2.1 and 6.2.1.1). An octet above 127 is
- * no septet and gives U+FFFD.
+ * The text of septets, one per octet. An escape before a code that the extension table lacks is ignored; before another escape
+ * or the end it is a space (GSM 03.38, 6.2.1 and 6.2.1.1). An octet above 127 becomes U+FFFD.
  */
 export function fromGsm(septets: Uint8Array): string {
   let text = "";
@@ -98,7 +97,7 @@ export function fromGsm(septets: Uint8Array): string {
   return text;
 }
 
-/** What reads the same in the alphabet: what to write, and the characters it is written for. */
+/** Replacements within the alphabet: the replacement, and the characters that it replaces. */
 const SAME_READING: readonly (readonly [string, string])[] = [
   ['"', "«»“”„‟″ʺˮ❝❞〝〞"],
   ["'", "‘’‚‛′ʹʻʼʽˈˊˋ`´❛❜"],
@@ -116,14 +115,14 @@ const SAME_READING: readonly (readonly [string, string])[] = [
   ["ffi", "ﬃ"],
   ["ffl", "ﬄ"],
   ["st", "ﬅﬆ"],
-  // Nothing to be seen: soft hyphen, zero width, direction and variation marks, byte order mark.
+  // Invisible: soft hyphen, zero width, direction and variation marks, byte order mark.
   [
     "",
     "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff",
   ],
 ];
 
-/** Full-width forms of `!` to `~` (Unicode, FF01 to FF5E) lie this far above what they are forms of. */
+/** Offset of the full-width forms of `!` to `~` (Unicode, FF01 to FF5E). */
 const FULL_WIDTH_OFFSET = 0xfee0;
 
 const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
@@ -137,9 +136,9 @@ const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * `text` with what reads the same in the alphabet (quotation marks, dashes, spaces, an ellipsis, ligatures, full-width
- * and composed forms) in place of what is not in it. The very `text` where that is in the alphabet already, or is not
- * after that either: one character would make the whole an UCS-2 text all the same, and the rest would have been changed for nothing.
+ * `text` with characters that the alphabet lacks (quotation marks, dashes, spaces, an ellipsis, ligatures, full-width and
+ * composed forms) replaced by similar ones that it has. Returns `text` unchanged if the alphabet has all of it, or lacks a
+ * character even then: the whole text is sent as UCS-2 in that case, and replacements would gain nothing.
  */
 export function smartEncode(text: string): string {
   if (countSeptets(text) !== null) return text;

@@ -1,18 +1,18 @@
-/** Requests of peers to the hook of an instance, and what a provider answers. */
+/** Requests to the hook of an instance, and the responses of its provider. */
 
-/** A request of the peer to the instance's hook, as it came. */
+/** A request to the hook of an instance. */
 export interface HookRequest {
   method: "GET" | "POST";
-  /** What follows the hook's own path, with its slash; empty where nothing does. */
+  /** The path after the hook's own path, with its slash; may be empty. */
   path: string;
-  /** The whole address as the peer was told it: `hookUrl` of the context, `path` and the query. */
+  /** The whole public address of the request: the hook's address, `path` and the query. */
   url: string;
   /** By lower-case name. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
 }
 
-/** What the peer is answered; the body is empty and of no type unless given. */
+/** The response; without `body` it is empty and has no content type. */
 export interface HookResponse {
   status: number;
   contentType?: string;

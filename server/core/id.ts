@@ -66,7 +66,7 @@ export function firstIdAt(prefix: string, atMs: number): string {
   return `${prefix}_${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
-/** What goes with everything that one request, or one word of a provider, led to: `cor_` and 32 hex digits. */
+/** A correlation id, shared by everything that one request or signal causes: `cor_` and 32 hex digits. */
 export function newCorrelationId(random: Random): string {
   return `cor_${Buffer.from(random(16)).toString("hex")}`;
 }

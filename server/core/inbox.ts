@@ -1,25 +1,25 @@
-/** The sandbox's built-in inbox: what it keeps and how it answers. No I/O, no clock; changes only the inbox it is given. */
+/** The sandbox's built-in inbox: stores requests and chooses responses. No I/O, no clock; mutates only the given inbox. */
 
 import type { InboxBehaviour, InboxRequest } from "../../sdk/wire.ts";
 
 /** Requests that an inbox keeps. */
 const INBOX_REQUESTS_MAX = 500;
 
-/** How an inbox answers until it is told otherwise: 200, at once. */
+/** The default behaviour: 200, at once. */
 const INBOX_BEHAVIOUR: Readonly<InboxBehaviour> = { status: 200, delayMs: 0, failFirst: 0 };
 
 /** One customer's inbox, in memory only. Made by `openInbox`, changed only by the functions of this file. */
 export interface InboxState {
-  /** As it now is: `failFirst` is what is left of it. */
+  /** The present behaviour; `failFirst` counts down. */
   behaviour: InboxBehaviour;
   /** Oldest first, at most twice as many as are kept: cut in one go, so that receiving costs no copying. */
   kept: InboxRequest[];
 }
 
-/** A request as the inbox's address received it. `verified`: its signature was right. */
+/** A request to the inbox. `verified`: its signature is valid. */
 export type ReceivedRequest = Omit<InboxRequest, "status">;
 
-/** How a request is to be answered: with `status`, after `delayMs`. */
+/** The response to a request: `status`, after `delayMs`. */
 export interface InboxResponse {
   status: number;
   delayMs: number;
@@ -31,17 +31,17 @@ export function openInbox(): InboxState {
 }
 
 /**
- * Keeps `request` and says how to answer it. What is not rightly signed gets 401 at once and uses up none of `failFirst`;
- * then the first `failFirst` requests get 503, and the others `status`, both after `delayMs`.
+ * Stores `request` and chooses the response. A request without a valid signature gets 401 at once and does not count for
+ * `failFirst`; the first `failFirst` requests get 503, the others `status`, both after `delayMs`.
  */
 export function receiveInInbox(inbox: InboxState, request: ReceivedRequest): InboxResponse {
-  const answer = request.verified ? nextAnswer(inbox) : { status: 401, delayMs: 0 };
-  inbox.kept.push({ ...request, status: answer.status });
+  const response = request.verified ? nextResponse(inbox) : { status: 401, delayMs: 0 };
+  inbox.kept.push({ ...request, status: response.status });
   if (inbox.kept.length >= INBOX_REQUESTS_MAX * 2) inbox.kept = inbox.kept.slice(-INBOX_REQUESTS_MAX);
-  return answer;
+  return response;
 }
 
-function nextAnswer(inbox: InboxState): InboxResponse {
+function nextResponse(inbox: InboxState): InboxResponse {
   const { status, delayMs, failFirst } = inbox.behaviour;
   if (failFirst <= 0) return { status, delayMs };
   inbox.behaviour = { status, delayMs, failFirst: failFirst - 1 };
@@ -53,13 +53,13 @@ export function inboxRequests(inbox: InboxState): InboxRequest[] {
   return inbox.kept.slice(-INBOX_REQUESTS_MAX).reverse();
 }
 
-/** Replaces the behaviour: what `change` leaves out is as in a new inbox, so that an empty change resets it. */
+/** Replaces the behaviour. Omitted fields get their default, so that an empty change resets the inbox. */
 export function setInboxBehaviour(inbox: InboxState, change: Partial<InboxBehaviour>): InboxBehaviour {
   inbox.behaviour = { ...INBOX_BEHAVIOUR, ...change };
   return inbox.behaviour;
 }
 
-/** Forgets every request; the behaviour stays as it is. */
+/** Removes every request; the behaviour stays. */
 export function emptyInbox(inbox: InboxState): void {
   inbox.kept = [];
 }

@@ -1,4 +1,4 @@
-/** Provider instances: one connection to one peer, and the lane of every message that it hands over; and their record. */
+/** Provider instances: one connection to one account, which is also the lane of its messages; and their record in the API. */
 
 import type { HealthStatus, ProviderName, Instance as WireInstance } from "../../sdk/wire.ts";
 import type { InstanceId } from "./id.ts";
@@ -10,13 +10,13 @@ export interface Instance {
   version: number;
   name: string;
   provider: ProviderName;
-  /** Sealed JSON of the provider's settings; null where it has none. */
+  /** Sealed JSON of the provider's settings; null if it has none. */
   config: string | null;
   createdAt: number;
   updatedAt: number;
 }
 
-/** Settings that are kept secret: no answer ever shows them. */
+/** Secret settings: no response ever shows them. */
 const SECRET_FIELDS: Readonly<Record<ProviderName, readonly string[]>> = {
   sandbox: [],
   bluebubbles: ["password"],
@@ -35,14 +35,14 @@ export function isReal({ provider }: Pick<Instance, "provider">): boolean {
   return provider !== "sandbox";
 }
 
-/** What an instance says of itself. */
+/** The health that an instance reports. */
 interface InstanceHealth {
   status: HealthStatus;
   message?: string;
   warnings?: readonly string[];
 }
 
-/** All that is to be done something about; why it is not well comes first. */
+/** Warnings for the operator; the reason of bad health comes first. */
 function warningsOf({ status, message, warnings = [] }: InstanceHealth): string[] {
   return [...new Set(status === "healthy" || message === undefined ? warnings : [message, ...warnings])];
 }

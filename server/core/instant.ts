@@ -1,4 +1,4 @@
-/** Instants as callers write them, ISO 8601 with an offset or `Z`, and as they are answered. Pure. */
+/** Instants in requests and responses: ISO 8601 with an offset or `Z`. Pure. */
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
@@ -9,8 +9,8 @@ export const FIRST_INSTANT = Date.parse("0000-01-01T00:00:00.000Z");
 const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
- * Epoch milliseconds of an instant, or null when it is none: `2026-02-30T…` does not exist, and what an offset moves out
- * of the years 0000 to 9999 cannot be told.
+ * Epoch milliseconds of an instant, or null when it is none: `2026-02-30T…` does not exist, and an instant
+ * outside of the years 0000 to 9999 cannot be formatted.
  */
 export function parseInstant(text: string): number | null {
   const date = DATE.exec(text);
@@ -25,7 +25,7 @@ export function parseInstant(text: string): number | null {
 
 const DAY_MS = 86_400_000;
 
-/** What `parseBound` takes, in words that follow the name of a field. */
+/** The format that `parseBound` accepts, as the end of an error message. */
 export const BOUND_EXPECTED = "must be a date, such as 2026-01-31, or an instant with an offset or Z";
 
 /**
@@ -43,7 +43,7 @@ export function iso(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** The same, of an instant that may not have come. */
+/** `iso` of an instant that may be null. */
 export function isoOrNull(at: number | null): string | null {
   return at === null ? null : iso(at);
 }

@@ -1,4 +1,4 @@
-/** API keys: how one is made, what is kept of it, when it counts. The key itself is never kept. Pure. */
+/** API keys: creation, the stored hash, and validity. The key itself is never stored. Pure. */
 
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -13,7 +13,7 @@ export interface ApiKey {
   /** Null exactly for an admin key. */
   customerId: CustomerId | null;
   scope: KeyScope;
-  /** What a customer's key may do; empty for an admin key. */
+  /** Permissions of a customer's key; empty for an admin key. */
   permissions: KeyPermission[];
   /** SHA-256 of the key, lower-case hex. */
   hash: string;
@@ -25,7 +25,7 @@ export interface ApiKey {
   /** Real time; the sandbox's clock does not move it. */
   expiresAt: number | null;
   revokedAt: number | null;
-  /** The key that a rotation put in its place. */
+  /** The key that replaced it in a rotation. */
   replacedBy: KeyId | null;
 }
 
@@ -57,7 +57,7 @@ function checksum(secret: string): string {
   return digits;
 }
 
-/** One set by hand has no checksum, so none is asked for. */
+/** A key set by the operator has no checksum, so none is required. */
 const WELL_FORMED = /^tb_[A-Za-z0-9]{32,}$/;
 
 /** Whether `text` can be a key at all: `tb_` and 32 or more of `[A-Za-z0-9]`. */
@@ -65,7 +65,7 @@ export function isWellFormedKey(text: string): boolean {
   return WELL_FORMED.test(text);
 }
 
-/** What is kept of a key and looked up by: its SHA-256 in lower-case hex. */
+/** The stored hash of a key: its SHA-256 in lower-case hex. */
 export function hashKey(key: string): string {
   return hash("sha256", key, "hex");
 }
@@ -75,7 +75,7 @@ export function last4Of(key: string): string {
   return key.slice(-4);
 }
 
-/** Whether the key opens anything at the real time `now`: not revoked and not expired. */
+/** Whether the key is valid at the real time `now`: neither revoked nor expired. */
 export function isUsable(apiKey: ApiKey, now: number): boolean {
   return apiKey.revokedAt === null && (apiKey.expiresAt === null || now < apiKey.expiresAt);
 }

@@ -1,4 +1,4 @@
-/** Tokens of addresses that need no key: of files, until when, and of instances' hooks. Nobody else can make one. Pure. */
+/** Signed tokens of addresses that need no API key: downloads, with an expiry, and hooks of instances. Pure. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { AttachmentId, InstanceId } from "./id.ts";
@@ -14,7 +14,7 @@ const TOKEN_BYTES = UUID_BYTES + EXPIRY_BYTES + SIGNATURE_BYTES;
 const PREFIX = "att_";
 const UUID_HEX = /^[0-9a-f]{32}$/;
 
-/** What a token opens. `expiresAt` is real epoch milliseconds; null: it never ends. */
+/** The file of a token. `expiresAt` is in real epoch milliseconds; null: never. */
 export interface LinkTarget {
   id: AttachmentId;
   expiresAt: number | null;
@@ -30,7 +30,7 @@ export function signLink(key: Uint8Array, { id, expiresAt }: LinkTarget): string
   return Buffer.concat([bytes, signatureOf(key, bytes)]).toString("base64url");
 }
 
-/** The file that a token opens at the real time `now`; null when it is malformed, forged or expired. */
+/** The file of a token at the real time `now`; null if the token is malformed, forged or expired. */
 export function openLink(key: Uint8Array, token: string, now: number): AttachmentId | null {
   const bytes = parse(token);
   if (bytes === null) return null;
@@ -39,7 +39,7 @@ export function openLink(key: Uint8Array, token: string, now: number): Attachmen
   return isPast(bytes, now) ? null : idOf(bytes);
 }
 
-/** Whether the token's time is over at the real time `now`. Believes what the token says: only `openLink` checks it. */
+/** Whether the token has expired at the real time `now`. Does not check the signature: `openLink` does. */
 export function isLinkOver(token: string, now: number): boolean {
   const bytes = parse(token);
   return bytes === null || isPast(bytes, now);
@@ -59,7 +59,7 @@ export function isHookOf(key: Uint8Array, id: InstanceId, token: string): boolea
 
 function parse(token: string): Buffer | null {
   const bytes = Buffer.from(token, "base64url");
-  // The decoder skips what is not base64url; only text that it would write is a token.
+  // The decoder skips invalid characters, so the text must also round-trip.
   return bytes.length === TOKEN_BYTES && bytes.toString("base64url") === token ? bytes : null;
 }
 

@@ -1,4 +1,4 @@
-/** What a peer says as JSON is read whatever it is: each reader gives its own kind or null, and none throws. */
+/** Any JSON is read: each reader returns its own type or null, and none throws. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

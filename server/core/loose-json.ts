@@ -1,9 +1,9 @@
 /**
- * JSON of a peer, read loosely: a field may be missing, null or of another kind than its documentation says, and none of
- * that is an error. Each reader gives what it is named for, or null. Pure.
+ * Reads JSON of other systems loosely: a field may be missing, null or of another type than documented, without an error. Each
+ * reader returns a value of its type, or null. Pure.
  */
 
-/** What a body or an entry says as JSON, in UTF-8 where it is bytes; null for what is none. */
+/** Parses text, or bytes in UTF-8, as JSON; null if it is none. */
 export function jsonOf(source: string | Uint8Array): unknown {
   try {
     return JSON.parse(typeof source === "string" ? source : Buffer.from(source).toString("utf8"));
@@ -29,7 +29,7 @@ export function numberOf(value: unknown): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** What `read` makes of a list's items; what it makes nothing of is left out, and no list is an empty one. */
+/** The items of a list mapped by `read`, without nulls; empty if `value` is no list. */
 export function listOf<Item>(value: unknown, read: (item: unknown) => Item | null): readonly Item[] {
   if (!Array.isArray(value)) return [];
   return value.map((item: unknown) => read(item)).filter((item) => item !== null);

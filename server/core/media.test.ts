@@ -1,4 +1,4 @@
-/** What files are by their bytes, and which of them can be sent. */
+/** The types of files by their bytes, and which of them can be sent. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -104,13 +104,13 @@ const ALIKE: readonly (readonly string[])[] = [
   ["audio/mpeg", "audio/aac"],
 ];
 
-/** The type of a file that nothing is known of. */
+/** The type of an unrecognised file. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
 /** A type and subtype (RFC 6838), without parameters. */
 const MIME_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** The type that a caller or a provider names, in the one form it is compared in; null when it is none. */
+/** A type named by a caller or a provider, normalized; null if it is not a type. */
 export function mimeTypeOf(text: string): string | null {
   const type = (text.split(";", 1)[0] ?? "").trim().toLowerCase();
   if (!MIME_TYPE.test(type)) return null;
@@ -127,12 +127,12 @@ export function isAudio(mimeType: string): boolean {
   return mimeType.startsWith("audio/");
 }
 
-/** A name for a file that came without one: `attachment-1.jpg`. */
+/** A name for a file without one: `attachment-1.jpg`. */
 export function defaultFilename(mimeType: string, number: number): string {
   return `attachment-${number}.${SENDABLE[mimeType]?.extension ?? "bin"}`;
 }
 
-/** What a file to send turned out to be, or why it cannot be sent, in words to put behind the field's name. */
+/** The type of a file to send, or why it cannot be sent, as the end of an error message. */
 export type MediaVerdict = { mimeType: string } | { refused: string; field: "data" | "mimeType" };
 
 /**
@@ -196,7 +196,7 @@ function isOf(named: string, found: string): boolean {
   return BARE.has(found) || BARE.has(named);
 }
 
-/** What the families are called when nothing shows which of their kinds it is. */
+/** The types of containers whose content is not recognised. */
 const BARE: ReadonlySet<string> = new Set(["application/zip", "application/msword", "text/plain"]);
 
 interface Magic {
@@ -267,7 +267,7 @@ const BRANDS: readonly [prefix: string, mimeType: string][] = [
 /** Atoms that a QuickTime file without a brand begins with. */
 const ATOMS = ["moov", "mdat", "wide", "free", "skip", "pnot"];
 
-/** What a zip archive is by the names of its first files: all of these are among them. */
+/** The type of a zip archive by the names of its first files, which include all of these. */
 const ZIPPED: readonly [mimeType: string, ...names: string[]][] = [
   ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "word/", "_rels/.rels"],
   ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xl/", "_rels/.rels"],
@@ -282,7 +282,7 @@ const ZIPPED: readonly [mimeType: string, ...names: string[]][] = [
 /** How much of a file is looked at for marks that have no fixed place, in bytes. */
 const LOOKED_AT_BYTES = 8_192;
 
-/** What a file is by its bytes alone; null when they show nothing. */
+/** The type of a file by its bytes alone; null if they are not recognised. */
 export function sniff(bytes: Uint8Array): string | null {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const head = all.toString("latin1", 0, LOOKED_AT_BYTES);
@@ -316,10 +316,10 @@ function containerOf(head: string): string | null {
   return ATOMS.includes(atom) ? "video/quicktime" : null;
 }
 
-/** What a browser would run, however it is called. */
+/** Beginnings of files that a browser would run, whatever their name. */
 const MARKUP = /^<(!doctype\s+html|!doctype\s+svg|svg|html|head|body|script|iframe|title|style|meta)\b/i;
 
-/** What may stand before the first tag, and how it ends. */
+/** Constructs allowed before the first tag, and how they end. */
 const ASIDES: readonly [start: string, end: string][] = [
   ["<!--", "-->"],
   ["<?", "?>"],

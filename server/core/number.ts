@@ -1,4 +1,4 @@
-/** Numbers: the addresses a customer sends from, each on one provider instance. */
+/** Numbers: the addresses that a customer sends from, each on one provider instance. */
 
 import type { Channel, HealthStatus, OwnNumber, ProviderName, CustomerNumber as WireNumber } from "../../sdk/wire.ts";
 import type { CustomerId, InstanceId, NumberId } from "./id.ts";

@@ -1,37 +1,36 @@
-/** Opt-outs: contacts that do not want messages from a number, and the words by which they say so. Pure. */
+/** Opt-outs of contacts from a number, and the keywords that cause them. Pure. */
 
 import type { OptOut as WireOptOut } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
 import { iso } from "./instant.ts";
 
 export interface OptOut {
-  /** Who had the number when the contact was put on its list. */
+  /** The customer of the number at the time of the opt-out. */
   customerId: CustomerId;
   number: string;
   contact: string;
   source: WireOptOut["source"];
-  /** What the contact wrote, where that was it. */
+  /** The keyword that the contact wrote; null if the opt-out came another way. */
   keyword: string | null;
   createdAt: number;
 }
 
-/** The words for which carriers in the United States, and Twilio, end messages to whoever writes one of them. */
+/** Keywords after which carriers in the United States and Twilio stop messages to the contact. */
 const STOP_WORDS = new Set(["STOP", "UNSUBSCRIBE", "END", "QUIT", "CANCEL", "STOPALL", "REVOKE", "OPTOUT"]);
-/** Twilio's words to take that back. */
+/** Keywords of Twilio that end an opt-out. */
 const START_WORDS = new Set(["START", "UNSTOP", "YES"]);
 
-/** What a contact asked for with the whole of a message, and the word for it in capitals. */
+/** A keyword in capitals, and its intent. */
 export interface Keyword {
   intent: "stop" | "start";
   word: string;
 }
 
-/** Blanks and punctuation around a word: people write `STOP.`, `Quit!` and `"stop"`. */
+/** Blanks and punctuation around a keyword: people write `STOP.`, `Quit!` and `"stop"`. */
 const AROUND = /^[\s\p{P}]+|[\s\p{P}]+$/gu;
 
 /**
- * The keyword that `text` is: the whole of it, in any case, blanks and punctuation around it left out. Null for anything
- * else.
+ * The keyword of a message that consists of nothing else, in any case, with blanks and punctuation around it. Null otherwise.
  */
 export function keywordOf(text: string | null): Keyword | null {
   const word = text?.replace(AROUND, "").toUpperCase() ?? "";

@@ -1,4 +1,4 @@
-/** Sentences in which phones and banks say that somebody was paid, as data. One that only speaks of money is none. Pure. */
+/** Sentences of phones and banks that report a payment, as data. A sentence that only mentions money is not one. Pure. */
 
 import { parseAmount } from "./payment.ts";
 
@@ -18,7 +18,7 @@ const PARTICLE = "(?:(?:de|da|di|do|du|del|der|den|la|le|van|von|bin|al|el) ){1,
 /** Who paid, as a phone names people: one to four words, a number, or an e-mail address. */
 const NAME = String.raw`(?:(?!(?:${NO_NAMES.replaceAll(" ", "|")})\b)${CAPITAL}(?: (?:${PARTICLE})?${CAPITAL}){0,3}|\+\d{7,15}|[^\s@]+@[^\s@]+)`;
 
-/** What may follow: with what, and for what. No question. */
+/** Permitted continuations: by which means, and for what. No question. */
 const SERVICE = "(?: (?:with|via|using|through|on) (?:Apple (?:Pay|Cash)|Zelle®?|Venmo|PayPal|Cash App|Google Pay))?";
 const END = `${SERVICE}(?: (?:for|-|–|—) [^?]*|: [^?]*)?[.!]?`;
 const FROM = `(?: from ${NAME})?`;
@@ -40,10 +40,10 @@ const WORDINGS: readonly RegExp[] = [
   `(?:A p|P)ayment of ${MONEY}(?: was| has been)? received${FROM}${END}`,
 ].map((wording) => new RegExp(`^${wording}$`, "u"));
 
-/** Longest text that is looked at, in UTF-16 units: notifications are short. */
+/** Longest text that is parsed, in UTF-16 units: notifications are short. */
 const TEXT_LENGTH_MAX = 500;
 
-/** Cents that a text says its reader was paid, or null when it does not say so, or not exactly how much. */
+/** The amount in cents that a text reports as paid to its reader; null if it reports no exact amount. */
 export function paidCentsOf(text: string): number | null {
   if (text.length > TEXT_LENGTH_MAX) return null;
   // Apple writes no-break spaces between the words of its names, and before a currency.

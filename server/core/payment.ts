@@ -10,7 +10,7 @@ export interface Payment {
   version: number;
   customerId: CustomerId;
   keyId: KeyId;
-  /** The message that asks for it. */
+  /** The message that requests it. */
   messageId: MessageId;
   from: string;
   to: string;
@@ -33,10 +33,10 @@ export interface Payment {
   updatedAt: number;
 }
 
-/** What can happen to a request. `fail`: the message that asks for it failed. */
+/** Signals of a payment request. `fail`: its message failed. */
 export type PaymentSignal = "pay" | "cancel" | "expire" | "fail";
 
-/** The lifecycle. A pair that is not here changes nothing: what ended stays as it ended. */
+/** The lifecycle. Any other signal is ignored: an ended request stays as it is. */
 const PAYMENT_TRANSITIONS: Readonly<Record<PaymentSignal, Readonly<Partial<Record<PaymentStatus, PaymentStatus>>>>> = {
   pay: { pending: "paid" },
   cancel: { pending: "cancelled" },
@@ -60,11 +60,11 @@ export interface PaymentChange {
   event: Event;
 }
 
-/** What a change needs from outside: the shifted time, and an id for its event. */
+/** Parameters of a change: shifted time, and an id for its event. */
 export interface PaymentContext {
   now: number;
   eventId: () => EventId;
-  /** Of the request that the change is made for; without one its event carries that of the payment request. */
+  /** Correlation id of the API request; without one the event carries that of the payment request. */
   correlationId?: string;
 }
 
@@ -86,7 +86,7 @@ export function beginPayment(
   return { payment, event: eventOf(payment, context) };
 }
 
-/** The request was paid by an inbound message. Null when it is pending no more. */
+/** Marks the request as paid by an inbound message. Null if it is not pending. */
 export function payPayment(
   payment: Payment,
   paidBy: NonNullable<Payment["paidBy"]>,
@@ -95,7 +95,7 @@ export function payPayment(
   return end(payment, "pay", { paidBy, paidAt: context.now }, context);
 }
 
-/** The request was cancelled: by its caller, or because its message failed. Null when it is pending no more. */
+/** Cancels the request: by the caller, or since its message failed. Null if it is not pending. */
 export function cancelPayment(
   payment: Payment,
   signal: "cancel" | "fail",
@@ -104,7 +104,7 @@ export function cancelPayment(
   return end(payment, signal, { reason: CANCEL_REASON[signal], cancelledAt: context.now }, context);
 }
 
-/** Its time is up. Null when it is pending no more. */
+/** Expires the request. Null if it is not pending. */
 export function expirePayment(payment: Payment, context: PaymentContext): PaymentChange | null {
   return end(payment, "expire", {}, context);
 }
@@ -122,8 +122,8 @@ function end(
 }
 
 /**
- * The event is filed with the message that asks. `sequence` orders the first attempts: at one address the end of a
- * request is not told before its beginning.
+ * The event belongs to the message of the request. `sequence` orders the first attempts, so that an endpoint gets the creation
+ * of a request before its end.
  */
 function eventOf(payment: Payment, { now, eventId, correlationId = payment.correlationId }: PaymentContext): Event {
   const { customerId, messageId } = payment;
@@ -135,7 +135,7 @@ function eventOf(payment: Payment, { now, eventId, correlationId = payment.corre
   );
 }
 
-/** The record as the API answers it, which is also the data of every `payment.request.*` event. */
+/** The record of the API, also the data of every `payment.request.*` event. */
 export function paymentRecord(payment: Payment): PaymentRequest {
   return {
     id: payment.id,
@@ -160,7 +160,7 @@ export function paymentRecord(payment: Payment): PaymentRequest {
 /** Largest amount in cents (`AMOUNT_MAX`); the smallest amount is one cent. */
 const AMOUNT_CENTS_MAX = 99_999_999;
 
-/** What `parseAmount` takes, in words that follow the name of a field. */
+/** The format that `parseAmount` accepts, as the end of an error message. */
 export const AMOUNT_EXPECTED = 'must be 0.01 to 999,999.99 with at most two decimals, such as 25 or "25.00"';
 
 const DECIMAL = /^(0|[1-9]\d{0,5})(?:\.(\d{1,2}))?$/;
@@ -181,7 +181,7 @@ export function formatAmount(cents: number): string {
   return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}`;
 }
 
-/** The text that asks for a payment. Phones make an amount in this form one that can be tapped to pay it. */
+/** The text of a payment request. Phones turn an amount in this form into a link that pays it. */
 export function requestText(amountCents: number, note: string | null): string {
   const [dollars = "", decimals] = formatAmount(amountCents).split(".");
   const asked = `Payment request: $${dollars.replace(/\B(?=(\d{3})+$)/g, ",")}.${decimals}`;

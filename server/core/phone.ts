@@ -1,4 +1,4 @@
-/** Addresses of recipients and senders: phone numbers in E.164 and iMessage e-mails. Pure but for answers kept. */
+/** Addresses of recipients and senders: phone numbers in E.164 and iMessage e-mails. Pure except for a cache. */
 
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { setBounded } from "./bounded-map.ts";
@@ -9,7 +9,7 @@ export interface Address {
   address: string;
 }
 
-/** Contract 2: a plus, then 2 to 15 digits that do not begin with 0 (ITU-T E.164). */
+/** A plus, then 2 to 15 digits that do not begin with 0 (ITU-T E.164). */
 const E164 = /^\+[1-9]\d{1,14}$/;
 
 /** RFC 5321, 4.5.3.1: a path holds 256 characters, two of them its brackets; a local part holds 64. */
@@ -23,8 +23,8 @@ const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?=[a-z0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * The address that `text` is, or null when it is none. Numbers are taken in E.164 only, without spaces or dashes:
- * what is guessed at here would be sent to a stranger. E-mails are compared without regard to case, so they are lower-cased.
+ * Parses an address; null if `text` is none. Numbers must be in E.164, without spaces or dashes: a wrong guess would send to a
+ * stranger. E-mails are lower-cased, since their case does not matter.
  */
 export function parseAddress(text: string): Address | null {
   if (E164.test(text)) return { kind: "phone", address: text };
@@ -36,7 +36,7 @@ export function parseAddress(text: string): Address | null {
   return { kind: "email", address };
 }
 
-/** Numbers whose answer is kept: the library takes 10 µs to judge one, and most messages go to a number seen before. */
+/** Size of the cache: the library takes 10 µs per number, and most messages go to a known number. */
 const JUDGED_MAX = 10_000;
 const judged = new Map<string, boolean>();
 
@@ -56,12 +56,12 @@ function isPossiblePhone(number: string): boolean {
   return possible;
 }
 
-/** What `checkRecipient` makes of a text: an address in the form it is stored in, or why it is none to send to. */
+/** The result of `checkRecipient`: a normalized address, or why nothing can be sent to it. */
 export type CheckedRecipient = { address: string; problem: null } | { address: null; problem: string };
 
 /**
- * Judges an address that something new is to be sent to. `parseAddress` judges an address that is only looked up: what
- * is stored keeps working. `problem` is in words that follow the name of a field.
+ * Checks an address to which something new is sent. `parseAddress` is for lookups, so that stored addresses keep working.
+ * `problem` is the end of an error message.
  */
 export function checkRecipient(text: string): CheckedRecipient {
   const parsed = parseAddress(text);

@@ -1,4 +1,4 @@
-/** Quiet hours: when by the clocks of recipients nothing is sent, and when that ends. Pure. */
+/** Quiet hours: when nothing is sent, by the clocks of recipients, and when they end. Pure. */
 
 import type { QuietHours, SetQuietHours } from "../../sdk/wire.ts";
 import { invalidField } from "./error.ts";

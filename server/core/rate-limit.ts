@@ -3,7 +3,7 @@
 import type { RateLimit } from "../../sdk/wire.ts";
 import type { KeyId } from "./id.ts";
 
-/** What a key may do unless something else is set: 100 requests in 60 s. */
+/** The default limit of a key: 100 requests in 60 s. */
 export const DEFAULT_RATE_LIMIT: Readonly<RateLimit> = { limit: 100, windowSeconds: 60 };
 
 /** Windows kept at once. Beyond it the closed ones are dropped, then the one that opened first. */

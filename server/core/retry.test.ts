@@ -38,7 +38,7 @@ test("the delay is a floor, and jitter adds at most 10 % of it and never more th
   assert.equal(nextRetryAt([24 * HOUR], 0, 0, 0.999_999), 24 * HOUR + 30 * SECOND - 1);
 });
 
-test("after a transient error a hand-over waits 1 s, doubling to 5 min, plus up to 10 %", () => {
+test("after a transient error a send attempt waits 1 s, doubling to 5 min, plus up to 10 %", () => {
   const waits = [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * SECOND);
   for (const [index, waitMs] of waits.entries()) assert.equal(backoffMs(index + 1, 0), waitMs);
   assert.equal(backoffMs(0, 0), SECOND);

@@ -1,4 +1,4 @@
-/** When what failed is tried again: a delivery, a hand-over, a peer that was not there. Pure. */
+/** Delays before retries of deliveries, send attempts and connections. Pure. */
 
 /** Delays before the seven retries of a delivery, in milliseconds. */
 export const RETRY_SCHEDULE_MS: readonly number[] = [
@@ -23,7 +23,7 @@ export function nextRetryAt(
   return endedAt + delayMs + Math.floor(Math.min(delayMs * JITTER_SHARE, JITTER_MS_MAX) * chance);
 }
 
-/** A pause that doubles: `firstMs` after the first failure of a row, and never more than `mostMs`; before any, `firstMs`. */
+/** A pause that doubles with each failure in a row, from `firstMs` to `mostMs`. */
 export function doublingMs(failures: number, firstMs: number, mostMs: number): number {
   return Math.min(firstMs * 2 ** Math.max(0, failures - 1), mostMs);
 }
@@ -31,7 +31,7 @@ export function doublingMs(failures: number, firstMs: number, mostMs: number): n
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MS_MAX = 300_000;
 
-/** Delay before hand-over number `attempt` + 1 after a transient error: 1 s doubling to 5 min, plus up to 10 %. */
+/** Delay before send attempt number `attempt` + 1 after a transient error: 1 s doubling to 5 min, plus up to 10 %. */
 export function backoffMs(attempt: number, chance: number): number {
   const delayMs = doublingMs(attempt, BACKOFF_FIRST_MS, BACKOFF_MS_MAX);
   return delayMs + Math.floor(delayMs * JITTER_SHARE * chance);

@@ -1,4 +1,4 @@
-/** How texts are searched: the form in which they are compared, and the words that are looked for. */
+/** Text search: the normalized form of texts, and the words of a query. */
 
 /**
  * The form in which a text and what is searched in it are compared: no difference of case in any script, nor between

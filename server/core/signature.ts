@@ -8,7 +8,7 @@ const SECRET_BYTES = 32;
 const STANDARD_KEY_BYTES_MIN = 24;
 const STANDARD_KEY_BYTES_MAX = 64;
 
-/** One sending: `sentAtSeconds` is the Unix time of this attempt, `previousSecret` the old one during a rotation's grace. */
+/** A request to sign: `sentAtSeconds` is the Unix time of the attempt, `previousSecret` the old secret during a rotation's grace. */
 export interface SigningInput {
   eventId: string;
   body: string | Buffer;

@@ -1,4 +1,4 @@
-/** Texts as stores can keep them: without NUL, and without halves of surrogate pairs. Pure. */
+/** Makes texts storable: without NUL and lone surrogates. Pure. */
 
 const REPLACEMENT = "\uFFFD";
 
@@ -8,8 +8,8 @@ function isStorable(text: string): boolean {
 }
 
 /**
- * `value` with every string in it made storable, in nested objects and lists too: what no store takes becomes U+FFFD.
- * What is fine is given back as it is, and so are bytes. For what peers tell: it is kept as well as it can be.
+ * `value` with every string in it made storable, in nested objects and lists too: other characters become U+FFFD.
+ * A value that is storable is returned as it is, and so are bytes. For values from providers.
  */
 export function storable<Value>(value: Value): Value {
   if (typeof value === "string") return text(value) as Value;

@@ -1,4 +1,4 @@
-/** Time zones: which ones the phone of an address may be in, and what a clock there shows. Pure but for formatters kept. */
+/** Time zones: those that the phone of an address may be in, and their time of day. Pure except for cached formatters. */
 
 import { getTimezone, getTimezonesForCountry } from "countries-and-timezones";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
@@ -65,7 +65,7 @@ function canonicalZone(name: string): string {
   return getTimezone(name)?.aliasOf ?? name;
 }
 
-/** What a clock in a zone shows at an instant, in minutes since its midnight. Throws a `RangeError` where there is no such zone. */
+/** The time of day in a zone at an instant, in minutes since midnight. Throws a `RangeError` for an unknown zone. */
 export function minuteOfDay(zone: string, at: number): number {
   const [hours = "", minutes = ""] = formatterOf(zone).format(at).split(":");
   return Number(hours) * 60 + Number(minutes);

@@ -3,7 +3,7 @@
 import type { UsageCounts } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId } from "./id.ts";
 
-/** What is counted for whom in one hour; `at` is the hour's start (epoch milliseconds, UTC). */
+/** Counters of a subject in one hour; `at` is the hour's start (epoch milliseconds, UTC). */
 export interface UsageHour extends UsageCounts {
   subject: KeyId | CustomerId;
   at: number;

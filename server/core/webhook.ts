@@ -33,7 +33,7 @@ export function subscribes(endpoint: Pick<Endpoint, "active" | "events">, type: 
   return endpoint.events.includes("*") || endpoint.events.includes(type);
 }
 
-/** The record as the API answers it; `maxInFlight` counts where the endpoint has none of its own, `secret` only where this answer generated it. */
+/** The record as the API answers it; `maxInFlight` is the default, `secret` is given only if this request generated it. */
 export function webhookRecord(endpoint: Endpoint, maxInFlight: number, secret?: string): Webhook {
   return {
     id: endpoint.id,

@@ -154,7 +154,10 @@ export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuild
     select m.id from messages m where ${theirs} order by m.id desc limit 1 offset ${sql.lit(rows - 1)}), '')`;
 }
 
-type WindowQuery = Pick<IndexedList<unknown, ListPosition>, "db" | "table" | "column" | "order" | "narrow" | "filter"> & {
+type WindowQuery = Pick<
+  IndexedList<unknown, ListPosition>,
+  "db" | "table" | "column" | "order" | "narrow" | "filter"
+> & {
   stop?: ListPosition;
 };
 

@@ -34,10 +34,10 @@ export function createReader(database: DatabaseSync): (query: SqlQuery) => unkno
 }
 
 /** The result of one query of a batch. */
-export type ReadResult = { rows: unknown[] } | { failed: string };
+export type QueryRows = { rows: unknown[] } | { failed: string };
 
 /** Runs a batch of queries; a failure of one does not affect the others. */
-export function readAll(read: (query: SqlQuery) => unknown[], queries: readonly SqlQuery[]): ReadResult[] {
+export function readAll(read: (query: SqlQuery) => unknown[], queries: readonly SqlQuery[]): QueryRows[] {
   return queries.map((query) => {
     try {
       return { rows: read(query) };
@@ -61,7 +61,7 @@ const BATCH_MAX = 16;
  * more than most queries.
  */
 export function readBatched(
-  ask: (queries: SqlQuery[]) => Promise<ReadResult[]>,
+  ask: (queries: SqlQuery[]) => Promise<QueryRows[]>,
 ): (query: SqlQuery) => Promise<unknown[]> {
   const waiting: PendingQuery[] = [];
   const send = async (asked: readonly PendingQuery[]) => {
@@ -84,7 +84,7 @@ export function readBatched(
 
 /** Sends each query by itself. */
 export function readSingly(
-  ask: (queries: SqlQuery[]) => Promise<ReadResult[]>,
+  ask: (queries: SqlQuery[]) => Promise<QueryRows[]>,
 ): (query: SqlQuery) => Promise<unknown[]> {
   return async (query) => {
     const [read] = await ask([query]);
@@ -92,7 +92,7 @@ export function readSingly(
   };
 }
 
-function complete({ resolve, reject }: PendingQuery, read: ReadResult | undefined): void {
+function complete({ resolve, reject }: PendingQuery, read: QueryRows | undefined): void {
   try {
     resolve(rowsOf(read));
   } catch (error) {
@@ -100,7 +100,7 @@ function complete({ resolve, reject }: PendingQuery, read: ReadResult | undefine
   }
 }
 
-function rowsOf(read: ReadResult | undefined): unknown[] {
+function rowsOf(read: QueryRows | undefined): unknown[] {
   if (read !== undefined && "rows" in read) return read.rows;
   throw new Error(read?.failed ?? "the reader sent no result");
 }

@@ -28,7 +28,7 @@ import { type ClaimedRows, encodeRecord, encodeTransaction, type Job, type JobRe
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
 import type { ReturnedDelivery } from "./quarantine.ts";
-import { createReader, type ReadResult, readBatched, readSingly, type SqlQuery } from "./query.ts";
+import { createReader, type QueryRows, readBatched, readSingly, type SqlQuery } from "./query.ts";
 import { DatabaseThread } from "./thread.ts";
 
 /** Text that `probe` writes: 64 KiB, more than most transactions. */
@@ -83,8 +83,8 @@ export async function openSqlite(
   return new SqliteStore(
     {
       write: (jobs) => writer.ask(jobs) as Promise<JobResult[]>,
-      read: readBatched((queries) => reader.ask(queries) as Promise<ReadResult[]>),
-      lists: listReaders.map((thread) => readSingly((queries) => thread.ask(queries) as Promise<ReadResult[]>)),
+      read: readBatched((queries) => reader.ask(queries) as Promise<QueryRows[]>),
+      lists: listReaders.map((thread) => readSingly((queries) => thread.ask(queries) as Promise<QueryRows[]>)),
       async close() {
         await Promise.all([reader, writer, ...listReaders].map((thread) => thread.stop()));
         lock.close();
