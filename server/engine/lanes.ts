@@ -1,40 +1,40 @@
-/** Drains a queue lane by lane: claims what is due where a permit is free, runs it, and lets no lane and no owner hold up another. */
+/** Drains a queue lane by lane: claims due items for free permits and runs them, so that no lane and no owner keeps another waiting. */
 
 import type { Clock } from "../clock.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import { ReadyLanes } from "./ready-lanes.ts";
 
 /**
- * How a run went, for the permits of its lane.
+ * The result of a run, for the permits of its lane.
  *
- * | Result  | Meaning                                                                     | Slots of the lane                   |
- * | ------- | --------------------------------------------------------------------------- | ----------------------------------- |
- * | `good`  | it went well, and soon                                                      | one more                            |
- * | `late`  | it went well after a long time                                              | as they are; at least as at the start |
- * | `bad`   | it failed                                                                   | as they are                         |
- * | `slow`  | it timed out, or nothing can go by the lane at present                      | one, until a run goes well          |
- * | `local` | this machine could not do it (files, memory): it says nothing of the lane   | as they are; all claims pause       |
+ * | Result  | Meaning                                                     | Permits of the lane                    |
+ * | ------- | ----------------------------------------------------------- | -------------------------------------- |
+ * | `good`  | it succeeded, and soon                                      | one more                               |
+ * | `late`  | it succeeded after a long time                              | unchanged; at least as at the start    |
+ * | `bad`   | it failed                                                   | unchanged                              |
+ * | `slow`  | it timed out                                                | one, until a run succeeds              |
+ * | `local` | this machine lacked files or memory: nothing about the lane | unchanged; all claims pause            |
  */
 export type RunResult = "good" | "late" | "bad" | "slow" | "local";
 
-/** What a loop needs to drain one queue. */
+/** The queue that a loop drains. */
 export interface Drain<Item> {
   clock: Clock;
   /** Leases at most `permits` items of each lane. */
   claim(lanes: { lane: string; permits: number }[]): Promise<Item[]>;
   /** Lanes that have something due. */
   dueLanes(): Promise<string[]>;
-  /** Who shares permits and turns with the lane's other users: a customer. Null: not known yet. */
+  /** The owner, a customer, whose lanes share permits. Null: not loaded yet. */
   ownerOf(lane: string): string | null;
-  /** Finds out what `ownerOf` and `permitsPerLane` answer of lanes. Where `ownerOf` is null after it, it is asked again. */
+  /** Loads the owners and permits of lanes. If `ownerOf` is null afterwards, it is called again. */
   loadOwners(lanes: string[]): Promise<void>;
   laneOf(item: Item): string;
   /**
-   * Handles an item to its end. It may `free` its permit before that, when what is left to be done must not keep others
-   * waiting: how it went counts as it is said first. A throw is told to `fault`, and the item's lease runs out by itself.
+   * Handles an item to its end. It may `free` its permit earlier, if the rest of its work must not keep other items waiting; the
+   * first result counts. An exception goes to `fault`, and the item's lease runs out by itself.
    */
   run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
-  /** Whether something that is due may have waited for this item, whose run has ended. */
+  /** Whether another due item may have waited for this one, whose run has ended. */
   mayFreeOthers(item: Item): boolean;
   fault(error: unknown): void;
   inFlight(count: number): void;
@@ -42,31 +42,31 @@ export interface Drain<Item> {
   permitsPerLane(lane: string): number;
   /** Items of all lanes at once. */
   permitsMax: number;
-  /** An owner may hold so many times the permits that are free (see `FairSemaphore`). Infinity: no cap. */
+  /** An owner may hold this multiple of the free permits (see `FairSemaphore`). Infinity: no limit. */
   shareOfFree: number;
 }
 
 /** A lane starts with this many permits and earns one more with each good run. */
-const SLOTS_AT_START = 4;
+const PERMITS_AT_START = 4;
 /** Lanes named in one claim. */
 const LANES_PER_CLAIM_MAX = 64;
-/** How often lanes are asked for that nobody woke: retries and schedules that came due. Real milliseconds. */
+/** How often the store is polled for lanes with due retries and schedules, in real milliseconds. */
 const POLL_MS = 200;
-/** After a claim or a poll that failed (no room on the disk), the next is tried no sooner. Real milliseconds. */
+/** The pause after a failed claim or poll, such as on a full disk, in real milliseconds. */
 const PAUSE_AFTER_FAULT_MS = 500;
-/** Lanes whose pace is remembered; beyond it those that come to rest are forgotten. */
+/** Lanes whose earned permits are kept; beyond it idle lanes are dropped. */
 const LANES_KEPT_MAX = 10_000;
-/** Share of a poll's own duration that may be spent polling: one tenth. */
+/** The next poll waits at least this multiple of the last poll's duration. */
 const POLL_COST_FACTOR = 10;
 
 interface Lane {
   running: number;
   permits: number;
-  /** It was woken, or its last claim filled its permits, while it had no permit free: it is claimed when one is. */
+  /** The lane was woken or filled its permits while no permit was free: it is claimed when one is. */
   mayHaveMore: boolean;
 }
 
-/** A lane in a claim, with the permits that are held for what the claim brings. */
+/** A lane in a claim, with the permits reserved for it. */
 interface Claiming {
   name: string;
   owner: string;
@@ -74,19 +74,19 @@ interface Claiming {
   release: Release;
 }
 
-/** A loop over the lanes of one queue, from `start` until `stop`. */
+/** Drains the lanes of one queue from `start` until `stop`. */
 export class Lanes<Item> {
   readonly #drain: Drain<Item>;
-  /** Lanes with something running or something learnt about their pace. */
+  /** Lanes with running items or earned permits. */
   readonly #lanes = new Map<string, Lane>();
   /** Lanes that may have something due. */
   readonly #ready = new ReadyLanes();
-  /** Lanes that may have something due, of whose owner nothing is known yet. */
+  /** Lanes that may have something due and whose owner is not loaded yet. */
   #unknown = new Set<string>();
   readonly #permits: FairSemaphore;
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
-  #learning = false;
+  #loading = false;
   #claiming = false;
   #stopped = true;
   #cancelPoll: () => void = () => {};
@@ -102,13 +102,13 @@ export class Lanes<Item> {
     void this.#poll();
   }
 
-  /** Says that lanes may have something due. */
+  /** These lanes may have something due. */
   wake(lanes: Iterable<string>): void {
     for (const lane of lanes) this.#markReady(lane);
     this.#pump();
   }
 
-  /** Claims nothing more, and resolves when what is in flight has ended. */
+  /** Claims nothing more, and resolves when the running items have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelPoll();
@@ -139,21 +139,21 @@ export class Lanes<Item> {
   #pump(): void {
     if (this.#stopped || this.#cancelPause !== null) return;
     const wanted = this.#claiming ? [] : this.#take();
-    if (this.#unknown.size > 0 && !this.#learning) this.#track(this.#learn());
+    if (this.#unknown.size > 0 && !this.#loading) this.#track(this.#loadOwners());
     if (wanted.length === 0) return;
     this.#claiming = true;
     this.#track(this.#claim(wanted));
   }
 
-  /** Has `stop` wait for it. */
+  /** Makes `stop` wait for the work. */
   #track(work: Promise<void>): void {
     this.#running.add(work);
     void work.finally(() => this.#running.delete(work));
   }
 
-  async #learn(): Promise<void> {
+  async #loadOwners(): Promise<void> {
     const lanes = [...this.#unknown];
-    this.#learning = true;
+    this.#loading = true;
     try {
       await this.#drain.loadOwners(lanes);
       for (const lane of lanes) this.#unknown.delete(lane);
@@ -161,7 +161,7 @@ export class Lanes<Item> {
     } catch (error) {
       this.#pause(error);
     } finally {
-      this.#learning = false;
+      this.#loading = false;
     }
     this.#pump();
   }
@@ -175,7 +175,7 @@ export class Lanes<Item> {
         const taken = byLane.get(name) ?? [];
         release(permits - taken.length);
         for (const item of taken) this.#begin(name, item, release);
-        // A lane that filled its permits may have more; one that did not is woken when something of it ends or is added.
+        // A lane that filled its permits may have more due; any other lane is woken when an item ends or is added.
         if (taken.length === permits) this.#ready.add(owner, name);
       }
     } catch (error) {
@@ -200,10 +200,10 @@ export class Lanes<Item> {
     });
   }
 
-  /** Lanes for the next claim, owner by owner, each with permits for its free permits as far as its owner's share goes. */
+  /** Lanes for the next claim, owner by owner, each with its free permits within its owner's share. */
   #take(): Claiming[] {
     const wanted: Claiming[] = [];
-    // Owners in turn that had no room for one more.
+    // Consecutive owners without room for one more.
     let refused = 0;
     while (wanted.length < LANES_PER_CLAIM_MAX && refused < this.#ready.owners) {
       if (this.#permits.used >= this.#drain.permitsMax) break;
@@ -224,20 +224,20 @@ export class Lanes<Item> {
 
   #hold(owner: string, name: string, room: number): Claiming | null {
     if (this.#drain.ownerOf(name) === null) {
-      // Its endpoint was changed meanwhile.
+      // The endpoint was changed meanwhile: its owner is loaded again.
       this.#unknown.add(name);
       return null;
     }
     const lane = this.#lane(name);
     const permits = Math.min(Math.min(lane.permits, this.#drain.permitsPerLane(name)) - lane.running, room);
-    // A permit that gets free makes it ready again.
+    // The lane is claimed when a permit is released.
     lane.mayHaveMore = permits <= 0;
     const release = permits <= 0 ? null : this.#permits.tryAcquire(owner, permits);
     return release === null ? null : { name, owner, permits, release };
   }
 
   #lane(name: string): Lane {
-    const permits = Math.min(SLOTS_AT_START, this.#drain.permitsPerLane(name));
+    const permits = Math.min(PERMITS_AT_START, this.#drain.permitsPerLane(name));
     return this.#lanes.get(name) ?? { running: 0, permits, mayHaveMore: false };
   }
 
@@ -271,7 +271,7 @@ export class Lanes<Item> {
     lane.running -= 1;
     this.#inFlight -= 1;
     this.#drain.inFlight(this.#inFlight);
-    lane.permits = slotsAfter(lane.permits, result, this.#drain.permitsPerLane(name));
+    lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(name));
     if (lane.running === 0 && this.#lanes.size > LANES_KEPT_MAX) this.#lanes.delete(name);
     if (result === "local")
       this.#pause(new Error("this machine is out of files or memory: what was claimed goes back"));
@@ -280,12 +280,12 @@ export class Lanes<Item> {
   }
 }
 
-function slotsAfter(permits: number, result: RunResult, slotsMax: number): number {
+function permitsAfter(permits: number, result: RunResult, permitsMax: number): number {
   switch (result) {
     case "good":
-      return Math.min(permits + 1, slotsMax);
+      return Math.min(permits + 1, permitsMax);
     case "late":
-      return Math.max(permits, Math.min(SLOTS_AT_START, slotsMax));
+      return Math.max(permits, Math.min(PERMITS_AT_START, permitsMax));
     case "slow":
       return 1;
     case "bad":

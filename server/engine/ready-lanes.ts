@@ -1,8 +1,8 @@
-/** Lanes that may have something due, by owner: owners take turns, and the lanes of one owner go in the order they were woken. */
+/** Lanes that may have something due, by owner: owners are served in turn, and the lanes of one owner in the order they were woken. */
 
-/** An ordered set of lanes, each with its owner. Knows no permits. */
+/** An ordered set of lanes, each with its owner. */
 export class ReadyLanes {
-  /** Lanes by owner; the first owner has the next turn. */
+  /** Lanes by owner; the first owner is served next. */
   readonly #lanes = new Map<string, Set<string>>();
 
   /** Owners that have lanes here. */
@@ -16,7 +16,7 @@ export class ReadyLanes {
     else lanes.add(lane);
   }
 
-  /** The owner whose turn it is; its next turn comes after those of all others. Null when there are no lanes. */
+  /** The owner to serve now; all others are served before it again. Null if there are no lanes. */
   nextOwner(): string | null {
     const [first] = this.#lanes;
     if (first === undefined) return null;

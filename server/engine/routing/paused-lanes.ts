@@ -1,4 +1,4 @@
-/** Looks after messages that wait for instances which are down: they expire in time, and go elsewhere where they can. */
+/** Looks after messages in paused lanes, whose instances are down: expires them in time, and moves them to other instances where possible. */
 
 import type { InstanceId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
@@ -12,27 +12,27 @@ import { expiryOf, STRANDED } from "../messages/prepare.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
 import { moveInstead, planOf, type RoutePlan } from "./route.ts";
 
-/** How often the oldest messages of lanes that are held are looked at, in real milliseconds. */
+/** How often the oldest messages of each paused lane are checked, in real milliseconds. */
 const LOOK_EVERY_MS = 1_000;
-/** How often all of their messages are, besides whenever an instance came up or went down, in real milliseconds. */
+/** How often all messages of paused lanes are checked, besides each time an instance goes up or down, in real milliseconds. */
 const WALK_EVERY_MS = 60_000;
-/** After a start instances get this long to connect before what waits for them goes elsewhere, in real milliseconds. */
+/** After a start instances have this long to connect before their messages move, in real milliseconds. */
 const CONNECTING_MS = 5_000;
 /** Messages read at once. */
 const PAGE = 200;
-/** Pages of one lane before the others have their turn. */
+/** Pages of one lane before the next lane is served. */
 const PAGES_IN_TURN = 10;
 
-/** A walk through a lane: how far it has come, and whether another one is to follow. */
-interface Walk {
+/** A pass through a lane: its position, and whether another pass follows. */
+interface LaneWalk {
   after: QueuePosition | null;
   again: boolean;
 }
 
 export class PausedLanes {
   readonly #deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">;
-  /** Lanes that are being walked through. */
-  readonly #walks = new Map<InstanceId, Walk>();
+  /** The passes in progress. */
+  readonly #walks = new Map<InstanceId, LaneWalk>();
   #walkedAt = Number.NEGATIVE_INFINITY;
   #isWoken = false;
   #running: Promise<void> | null = null;
@@ -49,7 +49,7 @@ export class PausedLanes {
     this.#later(CONNECTING_MS);
   }
 
-  /** Walks through all that waits: an instance came up or went down, or there are other ways to go. */
+  /** Checks all waiting messages: an instance went up or down, or routes changed. */
   wake(): void {
     this.#isWoken = true;
     if (!this.#isReady || this.#running !== null) return;
@@ -82,15 +82,15 @@ export class PausedLanes {
     this.#later(nextMs);
   }
 
-  /** Answers whether there is more to do at once. */
+  /** Returns whether there is more to do at once. */
   async #look(): Promise<boolean> {
     const { clock, connections, store } = this.#deps;
     const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane as InstanceId);
-    const held = due.filter((lane) => !connections.isUp(this.#deps, lane));
-    if (this.#isWoken || clock.real() - this.#walkedAt >= WALK_EVERY_MS) this.#beginWalks(held);
-    for (const lane of this.#walks.keys()) if (!held.includes(lane)) this.#walks.delete(lane);
+    const paused = due.filter((lane) => !connections.isUp(this.#deps, lane));
+    if (this.#isWoken || clock.real() - this.#walkedAt >= WALK_EVERY_MS) this.#beginWalks(paused);
+    for (const lane of this.#walks.keys()) if (!paused.includes(lane)) this.#walks.delete(lane);
     let more = false;
-    for (const lane of held) more = (await this.#lookAt(lane)) || more;
+    for (const lane of paused) more = (await this.#lookAt(lane)) || more;
     return more;
   }
 
@@ -104,7 +104,7 @@ export class PausedLanes {
     }
   }
 
-  /** The oldest messages of a lane, then where its walk goes on. Answers whether any was ended or moved, and more wait. */
+  /** Checks the oldest messages of a lane, then continues its pass. Returns whether any was ended or moved and more are left. */
   async #lookAt(lane: InstanceId): Promise<boolean> {
     const oldest = await this.#page(lane, null);
     if (oldest.gone > 0) return oldest.isFull;
@@ -118,25 +118,25 @@ export class PausedLanes {
     return false;
   }
 
-  #endWalk(lane: InstanceId, { again }: Walk): void {
+  #endWalk(lane: InstanceId, { again }: LaneWalk): void {
     if (again) this.#walks.set(lane, { after: null, again: false });
     else this.#walks.delete(lane);
   }
 
   async #page(lane: InstanceId, after: QueuePosition | null) {
     const { clock, store } = this.#deps;
-    // Before the messages: what is in hand no more when they are read is among them.
-    const inHand = new Set((await listLeasedPairs(store.db, lane)).map(pairOf));
+    // Read before the messages, so that a message whose lease ends in between is in the page.
+    const inProgress = new Set((await listLeasedPairs(store.db, lane)).map(pairOf));
     const messages = await listWaiting(store.db, lane, clock.now(), after, PAGE);
-    const pairs = [...Map.groupBy(messages, pairOf)].filter(([pair]) => !inHand.has(pair));
+    const pairs = [...Map.groupBy(messages, pairOf)].filter(([pair]) => !inProgress.has(pair));
     const gone = await Promise.all(pairs.map(([, pair]) => this.#inOrder(pair)));
     const last = positionAfter(messages);
     return { gone: gone.reduce((sum, count) => sum + count, 0), last, isFull: messages.length === PAGE };
   }
 
   /**
-   * Those of one number to one recipient, one after the other: what comes first is first in the other lane too. Where
-   * one of them is in hand yet, the others wait for what becomes of it.
+   * Messages of one number to one recipient, one after the other, so that they keep their order in the other lane. If one of them
+   * is in progress, the others wait for its outcome.
    */
   async #inOrder(messages: readonly Message[]): Promise<number> {
     let gone = 0;
@@ -144,10 +144,10 @@ export class PausedLanes {
     return gone;
   }
 
-  /** Ends a message that waited too long, or lets it go elsewhere. Answers whether it was one to do that with. */
+  /** Fails a message that waited too long, or moves it. Returns whether it did either. */
   async #goOn(message: Message): Promise<boolean> {
     const deps = this.#deps;
-    // What is wrong with a customer's record keeps no message of others where it is.
+    // An undecodable record of one customer must not keep the messages of others waiting.
     const plan = await nullIfUnreadable(deps, "outages", () => planOf(deps, message));
     if (plan === null) return false;
     const isGone = message.sentPart !== null && !(await hasInstance(deps.store.db, message.instanceId));
@@ -161,14 +161,14 @@ export class PausedLanes {
   }
 }
 
-/** `isGone`: its instance was deleted, and was the only one that could send the rest of it. */
+/** `isGone`: its instance, the only one that could send the rest of it, was deleted. */
 function verdictOn(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
   isGone: boolean,
 ): MessageDecision {
-  // Who has it in hand decides about it.
+  // The worker that leased the message decides about it.
   if (message.status !== "queued" || message.claimedUntil !== null) return null;
   if (deps.connections.isUp(deps, message.instanceId)) return null;
   if (isGone) return fail(message, { code: "ATTACHMENT_FAILED", message: STRANDED }, changeContext(deps));

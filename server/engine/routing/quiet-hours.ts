@@ -1,4 +1,4 @@
-/** Quiet hours of customers: holds back what they hold back, sets them, and looks again at what waits when they change. */
+/** Quiet hours of customers: postpones messages during them, sets them, and checks the postponed messages again when they change. */
 
 import type { QuietHours } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
@@ -16,7 +16,7 @@ import type { With } from "../engine-deps.ts";
 import { changeMessage, hasLease } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
 
-/** Until when a customer's quiet hours hold back what would go to `to` at an instant; null where they do not. */
+/** The end of the quiet hours that cover a message to `to` at an instant; null if none do. */
 export async function quietFor(
   deps: With<"configCache">,
   { customerId, to }: Pick<Message, "customerId" | "to">,
@@ -29,14 +29,14 @@ export async function quietFor(
   return quietUntil(quietHours, [...new Set(zones)], at);
 }
 
-/** Whose clocks count: the recipient's, or those of everybody in a group; of a group of nobody that is known, none. */
+/** The addresses whose local time counts: the recipient, or everybody in a group. */
 async function addressesOf(deps: Deps, customerId: CustomerId, to: string): Promise<readonly string[]> {
   if (!isGroupId(to)) return [to];
   const { participants = [] } = (await findChat(deps.store.db, customerId, to)) ?? {};
   return participants.length === 0 ? [to] : participants;
 }
 
-/** Holds a leased message back while it is quiet for its recipient. Answers whether it is, and that is on disk. */
+/** Postpones a leased message during its recipient's quiet hours. Resolves to whether it did, once that is on disk. */
 export async function waitsForQuietHours(
   deps: With<"configCache" | "messageCache">,
   message: Message,
@@ -58,8 +58,8 @@ export async function findQuietHours(deps: Deps, customerId: CustomerId): Promis
 }
 
 /**
- * Sets the quiet hours of a customer, or takes them away. What they hold back is looked at again: at once, or, of very
- * many, behind the answer. Throws 404 for an unknown customer.
+ * Sets or removes the quiet hours of a customer. The messages that they postponed are checked again: at once or, if there are
+ * very many, after the response. Throws 404 for an unknown customer.
  */
 export async function setQuietHours(
   deps: With<"configCache" | "messageCache">,
@@ -77,17 +77,17 @@ export async function setQuietHours(
 
 /** Messages read at once. */
 const PAGE = 200;
-/** Pages before the answer; those of a very long queue would take longer than a caller waits. */
+/** Pages before the response: a very long queue would take longer than a caller waits. */
 const PAGES_INLINE = 10;
 
-/** Never throws: what it cannot look at again waits until its quiet hours, as they were, end. */
+/** Never throws: a message that cannot be checked again waits until the end of its former quiet hours. */
 async function releaseAll(deps: With<"configCache" | "messageCache">, customerId: CustomerId): Promise<void> {
   const pages = heldBackPages(deps, customerId);
   if (await release(deps, pages, PAGES_INLINE)) return;
   void release(deps, pages, Number.POSITIVE_INFINITY);
 }
 
-/** Makes due what is on the next pages. Answers whether that was all. */
+/** Makes the messages of the next pages due. Returns whether there were no more pages. */
 async function release(
   deps: With<"messageCache">,
   pages: AsyncGenerator<Message[]>,
@@ -107,7 +107,7 @@ async function release(
   }
 }
 
-/** Messages of a customer that quiet hours hold back, a page at a time. */
+/** Messages of a customer that quiet hours postponed, a page at a time. */
 async function* heldBackPages(deps: With<"configCache">, customerId: CustomerId): AsyncGenerator<Message[]> {
   const from = deps.clock.now();
   const span = { from, until: from + QUIET_MS_MAX };
@@ -129,7 +129,7 @@ async function* heldBackOn(
   } while (after !== null);
 }
 
-/** Those of one number to one recipient, one after the other. */
+/** Messages of one number to one recipient, one after the other. */
 async function releaseInOrder(deps: With<"messageCache">, messages: readonly Message[]): Promise<void> {
   for (const message of messages) {
     try {

@@ -1,4 +1,4 @@
-/** Chooses the instance that a message goes to: by the number's own, by its customer's routes, and by who is up. */
+/** Chooses the instance for a message: by its number's own instance, its customer's routes, and which instances are up. */
 
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
@@ -20,15 +20,15 @@ import { capabilitiesOf } from "../../providers/registry.ts";
 import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 
-/** Where one message can go, as read once, so that a decision can rest on it. */
+/** The instances for one message, read once, so that one decision can rest on them. */
 export interface RoutePlan {
-  /** The instances that can take it on a channel, in order. */
+  /** The instances that can send it on a channel, in order. */
   on(channel: Channel): readonly Candidate[];
-  /** What an instance is called, whether or not it can take the message. */
+  /** The display name of an instance, whether or not it can send the message. */
   nameOf: NameOf;
 }
 
-/** The plan of what goes from a number to an address. */
+/** The plan of a message from a number to an address. */
 export async function planFrom(
   deps: With<"configCache" | "providers">,
   number: CustomerNumber,
@@ -40,14 +40,14 @@ export async function planFrom(
   return planOver(origin, to, await namesOf(deps));
 }
 
-/** The plan of what is said in a group: it stays on the instance that has the group. */
+/** The plan of a message to a group: it stays on the group's instance. */
 export async function planInGroup(deps: Pick<EngineDeps, "configCache">, instanceId: InstanceId): Promise<RoutePlan> {
   const nameOf = await namesOf(deps);
   const only = [{ instanceId, name: nameOf(instanceId), because: "this group's instance" }];
   return { on: () => only, nameOf };
 }
 
-/** The plan of a message that was accepted. Its number may be its customer's no more: then where it is counts as that. */
+/** The plan of an accepted message. If its number no longer belongs to the customer, its present instance counts as the number's. */
 export async function planOf(
   deps: With<"configCache" | "providers">,
   { customerId, from, to, instanceId }: Pick<Message, "customerId" | "from" | "to" | "instanceId">,
@@ -67,7 +67,7 @@ async function namesOf({ configCache }: Pick<EngineDeps, "configCache">): Promis
   return (id) => instances.find((instance) => instance.id === id)?.name ?? "a deleted instance";
 }
 
-/** Channels that a number has to anybody at all: on its own instance, and by its customer's routes. */
+/** Channels of a number to any recipient: on its own instance, and by its customer's routes. */
 export async function reachOf(deps: With<"configCache" | "providers">, number: CustomerNumber): Promise<Channel[]> {
   const own = offered(deps, number);
   const { routes } = await deps.configCache.customer(number.customerId);
@@ -77,7 +77,7 @@ export async function reachOf(deps: With<"configCache" | "providers">, number: C
   );
 }
 
-/** Channels that are to be had where a number lives: of what such a provider can do, what this one says while it runs. */
+/** Channels of a number's own instance: those of the provider, limited to those the running instance reports. */
 export function offered(
   { providers }: Pick<EngineDeps, "providers">,
   { instanceId, provider }: Pick<CustomerNumber, "instanceId" | "provider">,
@@ -87,12 +87,12 @@ export function offered(
   return running === undefined ? channels : channels.filter((one) => running.capabilities.channels.includes(one));
 }
 
-/** Who is up, and what time it is. */
-type Standing = Pick<EngineDeps, "connections" | "clock">;
+/** The dependencies of a choice: which instances are up, and the time. */
+type InstanceStates = Pick<EngineDeps, "connections" | "clock">;
 
-/** The instance of `channel` to go to, of those that were not tried. Null: there is none. */
+/** The chosen instance of `channel` among those not tried. Null if there is none. */
 export function chooseOn(
-  deps: Standing,
+  deps: InstanceStates,
   plan: RoutePlan,
   channel: Channel,
   tried: readonly InstanceId[] = [],
@@ -101,21 +101,21 @@ export function chooseOn(
 }
 
 /**
- * The way that a message goes which has tried none yet, or begins anew. Null: there is none, or it stays with the instance
- * that sent a part of it.
+ * The instance for a message that tried none yet or begins anew. Null if there is none, or if the message stays with the
+ * instance that sent a part of it.
  */
-export function wayNow(deps: Standing, plan: RoutePlan, { channel, sentPart }: Message): Way | null {
+export function wayNow(deps: InstanceStates, plan: RoutePlan, { channel, sentPart }: Message): Way | null {
   if (sentPart !== null) return null;
   const chosen = chooseOn(deps, plan, channel);
   return chosen === null ? null : wayOf(chosen);
 }
 
 /**
- * The message that waits for an instance which is down, on its way to one that admits it, at the place it had. Null: its
- * instance is up, or there is no other, and it waits where it is.
+ * Moves a message whose instance is down to another one that admits it, at the same place in the queue. Null if its instance is
+ * up or no other admits it.
  */
 export function moveInstead(
-  deps: Standing & Pick<Deps, "settings">,
+  deps: InstanceStates & Pick<Deps, "settings">,
   plan: RoutePlan,
   message: Message,
 ): Message | null {
@@ -130,14 +130,14 @@ export function moveInstead(
   return move({ message, from: plan.nameOf(instanceId), to: wayOf(instead), dueAt }, now);
 }
 
-/** A way that a message can go on by. */
+/** The next channel of a message and the instance chosen for it. */
 export interface Hop {
   channel: Channel;
   chosen: Chosen;
 }
 
-/** The next channel that there is an instance for, where fallback is wanted and one is left. Null: there is none. */
-export function nextChannel(deps: Standing, plan: RoutePlan, message: Message): Hop | null {
+/** The next channel that has an instance, if fallback is allowed and a channel is left. Null if there is none. */
+export function nextChannel(deps: InstanceStates, plan: RoutePlan, message: Message): Hop | null {
   if (!message.fallback || message.sentPart !== null) return null;
   for (const channel of message.channelsLeft) {
     const chosen = chooseOn(deps, plan, channel);

@@ -16,16 +16,16 @@ export async function findRoutes(deps: Deps, customerId: CustomerId): Promise<Ro
 }
 
 /**
- * Sets the routes of a customer in place of those it had: they hold from the next message on, and for what waits for an
- * instance that is down. Throws 404 for an unknown customer, and a 400 that names each entry which is there twice, or
- * whose instance is not there or has no SMS.
+ * Replaces the routes of a customer. They apply from the next message on, and to messages that wait for an instance that is
+ * down. Throws 404 for an unknown customer, and a 400 that names each entry which is repeated or whose instance does not exist
+ * or has no SMS.
  */
 export async function setRoutes(
   deps: With<"configCache" | "providers">,
   customerId: CustomerId,
   routes: readonly Route[],
 ): Promise<void> {
-  // An instance that is named here must not be removed before that is on disk.
+  // No route may name an instance that is removed before the routes are on disk.
   await deps.serial.run(INSTANCES_QUEUE, () =>
     change(deps, async () => {
       const { id, version } = await requireCustomer(deps, customerId);

@@ -1,4 +1,4 @@
-/** Who waits for an attempt of one delivery: notified once the attempt is on disk. */
+/** Notifies listeners of a delivery once an attempt is on disk. */
 
 import type { DeliveryId } from "../../core/id.ts";
 

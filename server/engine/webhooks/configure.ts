@@ -1,4 +1,4 @@
-/** Changes of a customer's endpoints and secrets, one at a time: each also moves the customer to its next version. */
+/** Changes a customer's endpoints and secrets, one change at a time: each also moves the customer to its next version. */
 
 import type { CreateWebhook, SetWebhook, UpdateWebhook } from "../../../sdk/wire.ts";
 import { checkAddress } from "../../core/address.ts";
@@ -18,7 +18,7 @@ import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
 import { type EndpointRef, missing } from "./endpoints.ts";
 
-/** Endpoints of a customer beside its configuration: each is looked at in every commit of an event. */
+/** Most endpoints beside the configuration: every commit of an event reads them. */
 export const FURTHER_ENDPOINTS_MAX = 100;
 
 /** An endpoint after a change. `secret` is in clear where this change generated it, else null. */
@@ -30,7 +30,7 @@ export interface Configured {
 /** Columns that hold secrets, of a customer and of a further endpoint. */
 type Secrets = Pick<Customer, "secret" | "previousSecret" | "previousSecretUntil">;
 
-/** What a change is decided on. The customer was read before its endpoints, so that its version covers them. */
+/** The records a change is decided on. The customer is read before its endpoints, so that its version covers them. */
 interface CustomerEndpoints {
   customer: Customer;
   endpoints: readonly Endpoint[];
@@ -206,7 +206,7 @@ function oneOf(endpoints: readonly Endpoint[], target: EndpointRef): Endpoint {
   return found;
 }
 
-/** Version and time of the customer move with every change of its endpoints: two changes cannot pass one another. */
+/** Every change of an endpoint moves the customer's version, so that two changes cannot cross. */
 function updateCustomer(customer: Customer, set: Partial<Customer>, now: number): Operation {
   const { id, version } = customer;
   return { op: "update", table: "customers", id, version, set: { ...set, updatedAt: now } };
@@ -238,12 +238,12 @@ function newEndpoint(deps: Deps, customerId: CustomerId, kind: Endpoint["kind"])
   };
 }
 
-/** What a caller says of attempts at once; left out, it stays as it is. */
+/** The requested `maxInFlight`; left out, it does not change. */
 function maxInFlightOf({ maxInFlight }: { maxInFlight?: number }): { maxInFlight?: number } {
   return maxInFlight === undefined ? {} : { maxInFlight };
 }
 
-/** A secret that signs from now on, alone: a grace that ran is over. */
+/** A secret that signs alone from now on: a rotation's grace period ends. */
 function sealed({ sealer }: With<"sealer">, secret: string, place: string): Secrets {
   return { secret: sealer.seal(secret, place), previousSecret: null, previousSecretUntil: null };
 }
@@ -253,7 +253,7 @@ function requireAddress({ settings }: Deps, url: string): void {
   if (problem !== null) throw invalidField("url", problem);
 }
 
-/** Refuses what would send the same events to the same address twice. Paused endpoints do not count. */
+/** Refuses a second active endpoint with the same URL and events. Paused endpoints do not count. */
 function refuseDuplicate(endpoint: Endpoint, endpoints: readonly Endpoint[]): void {
   const meant = meaningOf(endpoint);
   const other = endpoints.find((one) => one.active && one.id !== endpoint.id && meaningOf(one) === meant);
@@ -262,7 +262,7 @@ function refuseDuplicate(endpoint: Endpoint, endpoints: readonly Endpoint[]): vo
   throw new ApiError("WEBHOOK_DUPLICATE", message);
 }
 
-/** What two endpoints have in common that are duplicates: the URL, however it is written, and the set of events. */
+/** The key that duplicate endpoints share: the normalized URL and the set of events. */
 function meaningOf({ url, events }: Endpoint): string {
   const set = events.includes("*") ? ["*"] : [...events].sort();
   return `${new URL(url).href} ${set.join(" ")}`;

@@ -1,4 +1,4 @@
-/** Sends due deliveries as signed webhooks, and commits each attempt with what it means for the schedule. */
+/** Sends due deliveries as signed webhooks, and commits each attempt with its consequences for the schedule. */
 
 import { type Attempt, afterAttempt, type Delivery } from "../../core/delivery.ts";
 import { signatureHeaders } from "../../core/signature.ts";
@@ -15,17 +15,17 @@ import type { AttemptOutcome } from "../observer.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
-/** Length of a lease in real milliseconds (design: 45 s): more than an attempt can take. */
+/** Length of a lease in real milliseconds: longer than any attempt. */
 const LEASE_MS = 45_000;
 const ATTEMPTS_AT_ONCE_MAX = 2_048;
-/** A customer may have so many times the attempts in flight that are free: 80 % of all when alone, 44 % each of two. */
+/** A customer may hold this multiple of the free permits: 80 % of all when alone, 44 % each of two. */
 const SHARE_OF_FREE = 4;
-/** A good answer within this time earns its endpoint an attempt at once, in milliseconds (design). */
+/** A successful response within this time earns its lane a permit, in milliseconds. */
 const SOON_MS = 5_000;
-/** What waits for a port to its receiver, which no other receiver needs, is tried again after this time. */
+/** A delivery that found no free local port is tried again after this time, in milliseconds. */
 const PORTS_PAUSE_MS = 1_000;
 
-/** What sending needs beside the context. `inboxUrl` is where this process itself listens. */
+/** Posts webhooks. `inboxUrl` is the address of this process itself. */
 export interface WebhookSender {
   poster: Pick<Poster, "post">;
   inboxUrl(path: string): string;
@@ -72,7 +72,7 @@ async function deliver(
   const posted = await post(deps, sender, claimed, url);
   const ours = UNCOUNTED[posted.error ?? ""];
   if (ours !== undefined) {
-    // First the pause, so that it is not claimed again at once.
+    // The pause comes first, so that the delivery is not claimed again at once.
     free(ours.result);
     await giveBack(deps, claimed, ours);
     return ours.result;
@@ -80,7 +80,7 @@ async function deliver(
   const endedAt = deps.clock.now();
   const succeeded = posted.status !== null && posted.status >= 200 && posted.status < 300;
   const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
-  // The receiver is free for the next; what it answered is written meanwhile.
+  // The receiver is free for the next delivery; the response is recorded meanwhile.
   free(result);
   const { webhookRetryScheduleMs } = deps.settings;
   const chance = deps.chance();
@@ -105,14 +105,14 @@ async function deliver(
   return result;
 }
 
-/** Ends of an attempt that say nothing of its receiver. */
+/** Errors of an attempt that say nothing about its receiver. */
 const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; pauseMs: number; result: RunResult }>>> = {
   STOPPED: { limit: null, pauseMs: 0, result: "bad" },
   OUT_OF_FILES: { limit: "OUT_OF_FILES", pauseMs: 0, result: "local" },
   OUT_OF_PORTS: { limit: "OUT_OF_PORTS", pauseMs: PORTS_PAUSE_MS, result: "slow" },
 };
 
-/** Gives a delivery back as it was: nothing was tried. */
+/** Returns a delivery to the queue unchanged: nothing was tried. */
 async function giveBack(
   deps: With<"attempted">,
   { delivery, dueAt }: ClaimedDelivery,
@@ -123,7 +123,7 @@ async function giveBack(
   await record(deps, delivery, null, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: dueAgainAt }));
 }
 
-/** A private address answers its own customer alone: with several, its answers are not kept. */
+/** The response of a private address is kept only if the service has a single customer. */
 async function shownResponse(
   deps: With<"configCache">,
   { endpoint }: ClaimedDelivery,
@@ -141,7 +141,7 @@ async function wasClosed({ observer, store }: Deps, { delivery, endpoint }: Clai
   return found !== null && found.fresh?.active !== true;
 }
 
-/** A delivery whose endpoint is paused or gone: nothing more is tried. What had ended before stays as it was. */
+/** Cancels a delivery whose endpoint is paused or deleted. A delivery that had ended keeps its status. */
 function cancelled(delivery: Delivery): Delivery {
   const status = delivery.status === "pending" ? "cancelled" : delivery.status;
   return { ...delivery, status, dueAt: null, claimedUntil: null, byHand: false, resumeAt: null, retryRequested: false };
@@ -153,7 +153,7 @@ function outcomeOf(posted: PostResult, succeeded: boolean): AttemptOutcome {
   return posted.error === "ADDRESS_REFUSED" ? "refused" : "failed";
 }
 
-/** An attempt that was not made, since nothing can be signed: its receiver would refuse it. */
+/** Result without an attempt, if nothing can sign it: the receiver would refuse it. */
 const UNSIGNED: PostResult = {
   status: null,
   durationMs: 0,
@@ -180,7 +180,7 @@ async function post(
   return sender.poster.post({ url: toInbox ? sender.inboxUrl(url) : url, body: bytes, headers, trusted: toInbox });
 }
 
-/** The secrets that sign, opened; null when they cannot be, which is told to whoever runs the service. */
+/** The decrypted signing secrets; null if they cannot be decrypted, which is logged for the operator. */
 function openSecrets(deps: With<"sealer">, claimed: ClaimedDelivery) {
   try {
     return secretsOf(deps, claimed);
@@ -190,7 +190,7 @@ function openSecrets(deps: With<"sealer">, claimed: ClaimedDelivery) {
   }
 }
 
-/** The secrets that sign: the endpoint's own, or the customer's for the configuration and for callbacks. */
+/** The signing secrets: the endpoint's own, or the customer's for the configuration and for callbacks. */
 function secretsOf(deps: With<"sealer">, { delivery, endpoint, customer }: ClaimedDelivery) {
   const own = endpoint !== null && endpoint.secret !== null;
   const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(delivery.customerId);
@@ -205,8 +205,8 @@ function secretsOf(deps: With<"sealer">, { delivery, endpoint, customer }: Claim
 }
 
 /**
- * Commits how an attempt ended. Whoever asked for another in the meantime has changed the delivery: then it is decided
- * on what it now is. One whose lease had run out and was taken by another is left to that one.
+ * Commits the end of an attempt. If a retry by hand changed the delivery meanwhile, decides on its present state. A delivery
+ * whose lease ran out and was claimed again is left to that claim.
  */
 async function record(
   deps: With<"attempted">,

@@ -1,4 +1,4 @@
-/** Finds the endpoint that a command is about, or refuses with the code that says what is missing. */
+/** Finds the endpoint that a request names, or refuses with the code that says what is missing. */
 
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
@@ -6,7 +6,7 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { findConfiguration, findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
 
-/** An endpoint by its id, as a caller wrote it, or null: the configuration. */
+/** An endpoint by its id, as the caller wrote it; null is the configuration. */
 export type EndpointRef = string | null;
 
 /** The endpoint of a customer. Throws 404 `WEBHOOK_NOT_CONFIGURED` or, for an id, `WEBHOOK_NOT_FOUND`. */
@@ -21,7 +21,7 @@ export async function requireEndpoint(
   return found;
 }
 
-/** As `requireEndpoint`; an endpoint that is paused is a 400 `INVALID_STATUS`, since nothing is sent to it. */
+/** As `requireEndpoint`. Throws 400 `INVALID_STATUS` for a paused endpoint, since nothing is sent to it. */
 export async function requireActive(
   deps: Pick<Deps, "store">,
   customerId: CustomerId,
@@ -33,7 +33,7 @@ export async function requireActive(
   throw new ApiError("INVALID_STATUS", message);
 }
 
-/** The refusal of an endpoint that there is not. */
+/** The error for an endpoint that does not exist. */
 export function missing(target: EndpointRef): ApiError {
   if (target !== null) return new ApiError("WEBHOOK_NOT_FOUND", `There is no endpoint ${target.slice(0, 100)}.`);
   return new ApiError("WEBHOOK_NOT_CONFIGURED", "There is no webhook configuration; make one by PUT /v1/webhooks.");

@@ -1,37 +1,37 @@
-/** Who has the lanes of deliveries, and how many attempts each takes at once: kept at hand for the loop. */
+/** Caches the owner of each lane of deliveries and how many attempts the lane may have at once. */
 
 import { customerOfLane } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Store } from "../../store/store.ts";
 import { findReceivers } from "../../store/webhooks.ts";
 
-/** Endpoints that are kept at hand; beyond it all are read again. */
+/** Most endpoints cached; beyond it all are read again. */
 const ENDPOINTS_KEPT_MAX = 10_000;
 
 interface Receiver {
-  /** The customer; of an endpoint that is gone, its lane: it shares with nobody. */
+  /** The customer; for a deleted endpoint its lane, which shares with nobody. */
   owner: CustomerId | string;
-  /** Null: what the settings say. */
+  /** Null: the setting applies. */
   maxInFlight: number | null;
 }
 
-/** What is known of the lanes of deliveries. One process owns the database, so nothing changes behind it. */
+/** Owners and permits by lane. One process owns the database, so no other process changes them. */
 export class ReceiverCache {
   readonly #receivers = new Map<string, Receiver>();
-  /** Grows with each change of an endpoint: what was read before it is not kept. */
+  /** Grows with each change of an endpoint: a value read before is not cached. */
   #age = 0;
 
-  /** The customer whose endpoint or callback it is; null for an endpoint that has to be learnt first. */
+  /** The customer of the lane; null for an endpoint that is not loaded yet. */
   ownerOf(lane: string): string | null {
     return customerOfLane(lane) ?? this.#receivers.get(lane)?.owner ?? null;
   }
 
-  /** Attempts of the lane at once where its endpoint says how many, else null. */
+  /** The endpoint's own `maxInFlight`, or null. */
   maxInFlight(lane: string): number | null {
     return this.#receivers.get(lane)?.maxInFlight ?? null;
   }
 
-  /** Reads what is not known of lanes. Keeps nothing if an endpoint changed meanwhile. */
+  /** Loads the lanes that are not cached. Caches nothing if an endpoint changed meanwhile. */
   async load({ db }: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
     const age = this.#age;
     const wanted = lanes.filter((lane) => this.ownerOf(lane) === null);
@@ -47,7 +47,7 @@ export class ReceiverCache {
     }
   }
 
-  /** Called after each change of an endpoint: it is read again before the next claim of its lane. */
+  /** Drops an endpoint after a change: it is loaded again before the next claim of its lane. */
   forget(lane: string): void {
     this.#age += 1;
     this.#receivers.delete(lane);

@@ -1,4 +1,4 @@
-/** Replay: the stored events of a time are sent to one endpoint once more, as new deliveries, page by page. */
+/** Replays stored events of a time to one endpoint, as new deliveries, page by page. */
 
 import type { EventType } from "../../../sdk/wire.ts";
 import { type Delivery, deliveryTo } from "../../core/delivery.ts";
@@ -16,14 +16,14 @@ import type { Deps } from "../deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 import { requireActive } from "./endpoints.ts";
 
-/** Events looked at for one unit: a larger one would hold up the commits of others. */
+/** Events per transaction: a larger one would delay other commits. */
 const PAGE_EVENTS = 500;
-/** How far the time in an event's id may be from that of its place among the events. */
+/** Largest difference between the time in an event's id and the time of its position. */
 const SKEW_MS = 60_000;
-/** Times a page is tried while another use of the same key makes the same deliveries. */
+/** Attempts at a page while another use of the same key makes the same deliveries. */
 const ROUNDS_MAX = 5;
 
-/** What to replay: events from `since` to before `until` (epoch milliseconds, as on records), of `types` or of all. */
+/** The events to replay: from `since` to before `until` (epoch milliseconds), of `types` or of all types. */
 export interface ReplayRequest {
   endpointId: string;
   since: number;
@@ -31,7 +31,7 @@ export interface ReplayRequest {
   types: readonly EventType[] | null;
 }
 
-/** A replay as it was begun: kept with its idempotency key, so that a repeat makes the same deliveries and no others. */
+/** A replay as it began: stored with its idempotency key, so that a repeat makes the same deliveries and no others. */
 interface ReplayPlan {
   endpointId: EndpointId;
   url: string;
@@ -39,7 +39,7 @@ interface ReplayPlan {
   since: number;
   until: number | null;
   types: readonly EventType[] | null;
-  /** Positions to look at: those above `after`, up to `upTo`. */
+  /** Event positions of the replay: above `after`, up to `upTo`. */
   after: number;
   upTo: number;
   now: number;
@@ -68,7 +68,7 @@ export async function replay(
 async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): Promise<ReplayPlan> {
   const { clock, store } = deps;
   const endpoint = await requireActive(deps, customerId, wish.endpointId);
-  // Ids hold real time, records the shifted one, which is never behind it.
+  // Ids hold real time, records the service's time, which is never behind it.
   const shiftMs = clock.now() - clock.real();
   const first = await findPositionAt(store.db, wish.since - shiftMs - SKEW_MS);
   const last = await findLastPosition(store.db, customerId);
@@ -87,7 +87,7 @@ async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): 
   };
 }
 
-/** Makes what the plan's deliveries lack. Ends early when the endpoint is paused or deleted meanwhile. */
+/** Makes the missing deliveries of the plan. Ends early if the endpoint is paused or deleted meanwhile. */
 async function carryOut(deps: Deps, customerId: CustomerId, plan: ReplayPlan): Promise<number> {
   const { db } = deps.store;
   let from = plan.after;
@@ -100,7 +100,7 @@ async function carryOut(deps: Deps, customerId: CustomerId, plan: ReplayPlan): P
     if (last === undefined) break;
     from = last.position;
     const wanted = page.filter((event) => event.position <= plan.upTo && isWanted(plan, event));
-    // The address is in a delivery's id, so it has to be that of the plan; an attempt reads the endpoint's own.
+    // A delivery's id contains the address of the plan; an attempt uses the endpoint's own.
     const made = wanted.map((event) => deliveryTo(event, { ...endpoint, url: plan.url }, plan.now, plan.salt));
     if (await insertMissing(deps, made)) deps.wake.deliveries([endpoint.id]);
     deliveries += made.length;
@@ -114,7 +114,7 @@ function isWanted(plan: ReplayPlan, event: Event): boolean {
   return plan.types === null || plan.types.includes(event.type);
 }
 
-/** Inserts those that are not there yet, in one unit. Answers whether there were any. */
+/** Inserts the missing deliveries in one transaction. Returns whether any was missing. */
 async function insertMissing(deps: Deps, deliveries: readonly Delivery[]): Promise<boolean> {
   const ids = deliveries.map(({ id }) => id);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
