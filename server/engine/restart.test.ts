@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { SendMessage } from "../../sdk/wire.ts";
-import { checkHandOvers, type EngineStage, engineStage } from "../../test/support/engine.ts";
+import { checkSendAttempts, type EngineStage, engineStage } from "../../test/support/engine.ts";
 import { deferred, NOT_REACHABLE, ScriptedProvider, SETTLE_AFTER_MS, UNKNOWN } from "../../test/support/provider.ts";
 import type { MessageId } from "../core/id.ts";
 import type { Outbound, Outcome, Signal } from "../providers/provider.ts";
@@ -127,7 +127,7 @@ describe("whichever write a process dies at, the next one ends", () => {
           assert.equal(message.status, "delivered", at);
           assert.equal(takenOnEach(peer, id).length, 1, at);
           assert.deepEqual([message.dueAt, message.claimedUntil], [null, null], at);
-          checkHandOvers(message, stage.provider.handed);
+          checkSendAttempts(message, stage.provider.handed);
           if (died) deaths += 1;
         }
       }
@@ -194,7 +194,7 @@ describe("a process that dies in a send attempt", () => {
           await tellOwed(stage, peer);
           assert.equal((await stage.message(id)).status, taken ? "delivered" : "failed");
         }
-        checkHandOvers(await stage.message(id), provider.handed);
+        checkSendAttempts(await stage.message(id), provider.handed);
       });
     }
   }
@@ -247,7 +247,7 @@ test("a lease that ran out while its message waited its turn is not used", async
     stage.provider.handed.map(({ text }) => text),
     ["a", "b", "c", "d"],
   );
-  for (const id of ids) checkHandOvers(await stage.message(id), stage.provider.handed);
+  for (const id of ids) checkSendAttempts(await stage.message(id), stage.provider.handed);
   const last = await stage.message(ids[3] ?? "msg_");
   assert.deepEqual([last.status, last.claimedUntil, last.dueAt], ["sent", null, null]);
 });

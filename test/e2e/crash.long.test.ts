@@ -228,7 +228,7 @@ function checkMessage(message: Message, order: Order): void {
   const cancelled = message.status === "cancelled";
   if (order.cancelling === "cancelled") assert.ok(cancelled, `I8: it was cancelled, that was acknowledged: ${shown}`);
   else if (!order.cancelUnanswered) assert.ok(!cancelled, `nobody cancelled it: ${shown}`);
-  for (const channel of ["imessage", "sms"]) checkHandOvers(handOvers(timeline, channel), order, shown);
+  for (const channel of ["imessage", "sms"]) checkSendAttempts(handOvers(timeline, channel), order, shown);
   if (cancelled)
     assert.ok(!timeline.some(({ status }) => status === "pending"), `I8: cancelled and handed over: ${shown}`);
   for (const { at, status } of timeline) {
@@ -243,7 +243,7 @@ function handOvers(timeline: readonly TimelineEntry[], channel: string): Timelin
 }
 
 /** I6: each hand-over but the first follows one that was put off, or whose unknown outcome was found to be none. */
-function checkHandOvers(entries: readonly TimelineEntry[], order: Order, shown: string): void {
+function checkSendAttempts(entries: readonly TimelineEntry[], order: Order, shown: string): void {
   let open = false;
   for (const { status, reason } of entries) {
     if (status === "queued") {

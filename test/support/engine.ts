@@ -268,7 +268,7 @@ async function sendTo(deps: EngineDeps, made: TestContext, more: Partial<SendMes
  * The rule that no test may see broken: between two hand-overs of one message on one channel it was
  * known that the first had not been sent, be it by a deferral or by asking. Reads it from the timeline.
  */
-export function checkHandOvers(message: Message, handed: readonly { messageId: MessageId }[]): void {
+export function checkSendAttempts(message: Message, handed: readonly { messageId: MessageId }[]): void {
   const own = handed.filter(({ messageId }) => messageId === message.id).length;
   const begun = message.timeline.filter(({ status, reason }) => status === "pending" && reason === undefined);
   assert.ok(own <= begun.length, `${message.id}: ${own} hand-overs, ${begun.length} on record`);

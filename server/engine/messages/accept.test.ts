@@ -1,4 +1,4 @@
-/** What is on disk once a message was accepted, and what makes two requests the same. */
+/** An accepted message is on disk, and two requests are the same under the rules of idempotency. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
@@ -47,7 +47,7 @@ test("an accepted message, its first event and that event's deliveries are commi
   assert.deepEqual(made.woken.messages, [made.instance.id]);
 });
 
-test("what the disk has no room for is a 503, and nothing of it is kept or handed over", async (t) => {
+test("what the disk has no room for is a 503, and nothing of it is kept or sent", async (t) => {
   const made = await open(t);
   made.deps.store.commit = () => Promise.reject(new StoreFull("no room"));
   await assert.rejects(send(made), { code: "SERVICE_UNAVAILABLE" });

@@ -1,4 +1,4 @@
-/** What customers and contacts do at the same moment, in a thousand orders each: the record, the events and the phone agree. */
+/** Customers and contacts act at the same moment, in a thousand orders each: record, events and phone agree. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -177,7 +177,7 @@ test("STOP and a message at once: refused, failed or sent before it, and nothing
       let stopped = false;
       let wasStopped = false;
       stage.provider.onSend = () => {
-        assert.ok(!stopped, "a message was handed over after STOP was on disk");
+        assert.ok(!stopped, "a message was sent after STOP was on disk");
         return stage.provider.accepted();
       };
       const stop = inbound({ reference: `stop ${contact}`, from: contact, text: "STOP" });

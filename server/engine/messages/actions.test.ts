@@ -93,7 +93,7 @@ test("an unsend reaches the phone, then the record; done twice it is ALREADY_UNS
   assert.equal(stage.provider.commanded.length, 1);
 });
 
-test("no receipt, reaction or fallback moves a message that was taken back", async (t) => {
+test("no receipt, reaction or fallback moves a message that was unsent", async (t) => {
   const stage = await engineStage(t, { settings: { fallbackAfterMs: 60_000 } });
   const id = await stage.send();
   await stage.run();

@@ -1,4 +1,4 @@
-/** What a customer may do to its message, by the message's status. */
+/** The actions that a customer may do to a message, by the message's status. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -165,7 +165,7 @@ describe("a deleted message", () => {
     assert.deepEqual(texts, ["Hello", "Hello", null, null]);
   });
 
-  test("cannot be one whose hand-over nobody knows the outcome of", async (t) => {
+  test("cannot be one whose send attempt nobody knows the outcome of", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(UNKNOWN);
     const id = await stage.send();

@@ -1,13 +1,13 @@
-/** Hand-overs beside one another: in the order of acceptance for one recipient, and called off at a stop. */
+/** Send attempts beside one another: in the order of acceptance for one recipient, and called off at a stop. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../../sdk/wire.ts";
-import { checkHandOvers, type EngineStage, engineStage, turns } from "../../../test/support/engine.ts";
+import { checkSendAttempts, type EngineStage, engineStage, turns } from "../../../test/support/engine.ts";
 import { deferred, type ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { Outcome } from "../../providers/provider.ts";
 
-/** Hand-overs that the test answers when it wants, by the text of the message. */
+/** Send attempts that the test answers when it wants, by the text of the message. */
 function answeredByHand(stage: EngineStage): Map<string, (outcome: Outcome) => void> {
   const open = new Map<string, (outcome: Outcome) => void>();
   stage.provider.onSend = ({ text }) => new Promise((resolve) => open.set(text, resolve));
@@ -18,7 +18,7 @@ describe("messages from one number to one recipient", () => {
   const text = (content: string): Partial<SendMessage> => ({ content: { text: content } });
   const texts = (provider: ScriptedProvider) => provider.handed.map((message) => message.text);
 
-  test("are handed over in the order of acceptance, each after the answer to the one before", async (t) => {
+  test("are sent in the order of acceptance, each after the answer to the one before", async (t) => {
     const stage = await engineStage(t);
     const open = answeredByHand(stage);
     const names = Array.from({ length: 20 }, (_, index) => `m${index}`);
@@ -96,7 +96,7 @@ describe("messages from one number to one recipient", () => {
   });
 });
 
-test("a hand-over that is called off before it began was not one: it is put off, not unknown", async (t) => {
+test("a send attempt that is called off before it began was not one: it is put off, not unknown", async (t) => {
   const stage = await engineStage(t);
   let putOff = 0;
   for (let wait = 0; wait < 12; wait += 1) {
@@ -106,7 +106,7 @@ test("a hand-over that is called off before it began was not one: it is put off,
     await stage.run();
     const message = await stage.message(id);
     assert.equal(message.status, "sent");
-    checkHandOvers(message, stage.provider.handed);
+    checkSendAttempts(message, stage.provider.handed);
     assert.equal(stage.provider.handed.filter(({ messageId }) => messageId === id).length, 1);
     if (message.timeline[2]?.status === "queued") putOff += 1;
   }

@@ -1,9 +1,9 @@
-/** What becomes of a message that is due, outcome by outcome: the next channel, and the codes of a failed message. */
+/** Outcomes of a due message: the next channel, and the codes of a failed message. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../../sdk/wire.ts";
-import { checkHandOvers, engineStage } from "../../../test/support/engine.ts";
+import { checkSendAttempts, engineStage } from "../../../test/support/engine.ts";
 import { deferred, NOT_REACHABLE, REJECTED, receipt, UNKNOWN } from "../../../test/support/provider.ts";
 import type { Message } from "../../core/message.ts";
 import type { Outcome } from "../../providers/provider.ts";
@@ -24,11 +24,11 @@ interface Row {
   told: string[];
   errorCode?: string;
   providerErrorCode?: string;
-  /** Channels of the hand-overs. */
+  /** Channels of the send attempts. */
   handed: Message["channel"][];
 }
 
-/** Contract 3, Routing: each way for a channel to be taken or given up. */
+/** Each way in which a channel accepts a message or is given up. */
 const ROUTING: Row[] = [
   {
     title: "accepted: sent on the first channel of the preference",
@@ -118,7 +118,7 @@ const ROUTING: Row[] = [
   },
 ];
 
-describe("an outcome at the hand-over", () => {
+describe("an outcome at the send attempt", () => {
   for (const row of ROUTING) {
     test(row.title, async (t) => {
       const stage = await engineStage(t);
@@ -137,7 +137,7 @@ describe("an outcome at the hand-over", () => {
       );
       assert.equal(message.fallbackTriggered, row.told.includes("fallback"));
       assert.deepEqual([message.dueAt, message.claimedUntil], [null, null], "nothing is left to be done");
-      checkHandOvers(message, stage.provider.handed);
+      checkSendAttempts(message, stage.provider.handed);
     });
   }
 });
@@ -192,7 +192,7 @@ describe("a transient error", () => {
     await stage.pass(300_000);
     assert.equal((await stage.message(id)).status, "sent");
     assert.deepEqual(await stage.told(id), ["queued", "sent"]);
-    checkHandOvers(await stage.message(id), stage.provider.handed);
+    checkSendAttempts(await stage.message(id), stage.provider.handed);
     assert.deepEqual(
       stage.provider.handed.map(({ attempt }) => attempt),
       [...stage.provider.handed.keys()].map((index) => index + 1),
@@ -237,7 +237,7 @@ describe("a transient error", () => {
     await stage.pass(1);
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.errorCode, message.channel], ["failed", "EXPIRED", "imessage"]);
-    assert.equal(stage.provider.handed.length, handed, "an expired message is not handed over");
+    assert.equal(stage.provider.handed.length, handed, "an expired message is not sent");
     assert.deepEqual(await stage.told(id), ["queued", "failed"]);
     assert.match(message.errorMessage ?? "", /72 hours/);
   });
@@ -336,7 +336,7 @@ describe("fallbackAfterSeconds", () => {
     assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
   });
 
-  test("runs from a receipt too, where the answer to the hand-over got lost", async (t) => {
+  test("runs from a receipt too, where the answer to the send attempt got lost", async (t) => {
     const stage = await engineStage(t);
     const answer = Promise.withResolvers<Outcome>();
     stage.provider.sendNext.push(answer.promise);

@@ -174,7 +174,7 @@ describe("a dry run tells", () => {
   });
 });
 
-test("a dry run leaves nothing behind: no row of any table, nothing handed over, nothing due", async (t) => {
+test("a dry run leaves nothing behind: no row of any table, nothing sent, nothing due", async (t) => {
   const carriers = await pairOn(t);
   const { stage, mac, a, b } = carriers;
   const rows = async () => {

@@ -1,4 +1,4 @@
-/** What a provider tells while the hand-over it took is still being written waits for that, and finds its message. */
+/** A signal that arrives while the outcome of its send attempt is being committed waits for it, and finds its message. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,14 +23,14 @@ async function toldEarly(stage: EngineStage, signal: Signal) {
   return { id, commits: stage.life.commits - before };
 }
 
-test("a receipt that comes while the hand-over is written is one unit more: nothing is decided twice", async (t) => {
+test("a receipt that comes while the send attempt is written is one unit more: nothing is decided twice", async (t) => {
   const stage = await engineStage(t);
   const { id, commits } = await toldEarly(stage, receipt("delivered"));
   assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
-  assert.equal(commits, 3, "the hand-over begun, its outcome, the receipt");
+  assert.equal(commits, 3, "the send attempt begun, its outcome, the receipt");
 });
 
-test("a reaction that comes while the hand-over is written is one to that message", async (t) => {
+test("a reaction that comes while the send attempt is written is one to that message", async (t) => {
   const stage = await engineStage(t);
   const reaction: ReactionSignal = {
     kind: "reaction",

@@ -1,4 +1,4 @@
-/** What follows a hand-over that a kill interrupted waits while the provider is asked about it, at most 60 s. */
+/** Later messages wait behind a send attempt that a kill interrupted while the provider looks it up, at most 60 s. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What a provider is given of a message beside its text: the group, the message that it answers, what iMessage has. */
+/** The outbound message of a provider beside its text: the group, the reply, and the features of iMessage. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,12 +14,12 @@ async function handed(stage: EngineStage, body: Partial<SendMessage>) {
   const id = await stage.send(body);
   await stage.run();
   const outbound = stage.provider.handed.findLast(({ messageId }) => messageId === id);
-  assert.ok(outbound !== undefined, `${id} was not handed over`);
+  assert.ok(outbound !== undefined, `${id} was not sent`);
   return outbound;
 }
 
 describe("a message to a group", () => {
-  test("comes with the group as its provider knows it, and as it is when it is handed over", async (t) => {
+  test("comes with the group as its provider knows it, and as it is when it is sent", async (t) => {
     const stage = await engineStage(t);
     const chat = await groupFor(stage, { reference: "guid-1" });
     const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();

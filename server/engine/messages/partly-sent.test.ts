@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
 import { carriersOn, handedTo, SMS_FIRST } from "../../../test/support/carriers.ts";
-import { checkHandOvers, engineStage } from "../../../test/support/engine.ts";
+import { checkSendAttempts, engineStage } from "../../../test/support/engine.ts";
 import {
   deferred,
   NOT_REACHABLE,
@@ -66,7 +66,7 @@ describe("a message that was sent in part", () => {
     assert.deepEqual([message.status, message.errorCode, message.providerMessageId], ["sent", null, "ref-1"]);
     await stage.tell(receipt("delivered"));
     assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
-    checkHandOvers(message, stage.provider.handed);
+    checkSendAttempts(message, stage.provider.handed);
   });
 
   test("receipts of the part that was sent are noted, and say nothing of the rest", async (t) => {

@@ -1,4 +1,4 @@
-/** What is done for a queued message before its hand-over is recorded: files, opt-outs, and what waits for what. */
+/** A queued message is prepared before its send attempt is recorded: files, opt-outs, and the order of waiting. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
@@ -50,7 +50,7 @@ const MEDIA = { content: { mediaUrls: [A] } };
 const handedOf = ({ provider }: EngineStage, id: MessageId) =>
   provider.handed.filter(({ messageId }) => messageId === id);
 
-describe("files are fetched at the hand-over", () => {
+describe("files are fetched at the send attempt", () => {
   test("media first, then attachments, while the message is still queued; their memory is given back", async (t) => {
     let statusThen: string | null = null;
     const made = await stageWith(t, async () => {
@@ -76,7 +76,7 @@ describe("files are fetched at the hand-over", () => {
     assert.deepEqual([more.length, made.fetched, statusThen, made.memory.held], [0, [A, B], "queued", 0]);
   });
 
-  test("what can never be fetched fails it, without a fallback and without a hand-over", async (t) => {
+  test("what can never be fetched fails it, without a fallback and without a send attempt", async (t) => {
     const made = await stageWith(t, (url) => (url === A ? picture() : { refused: "answered 404" }));
     const id = await made.send({ content: { mediaUrls: [A, B] } });
     await made.run();
@@ -112,7 +112,7 @@ describe("files are fetched at the hand-over", () => {
     assert.equal(handedOf(made, id).length, 0);
   });
 
-  test("and handed over when it can be", async (t) => {
+  test("and sent when it can be", async (t) => {
     const answers: FetchResult[] = [{ deferred: "answered 503" }, picture()];
     const made = await stageWith(t, () => answers.shift() ?? picture());
     const id = await made.send(MEDIA);
@@ -122,7 +122,7 @@ describe("files are fetched at the hand-over", () => {
     assert.deepEqual([await made.told(id), handedOf(made, id).length], [["queued", "sent"], 1]);
   });
 
-  test("again for the next channel, and not to ask what became of a hand-over", async (t) => {
+  test("again for the next channel, and not to ask the outcome of a send attempt", async (t) => {
     const made = await stageWith(t, picture);
     made.provider.sendNext.push(UNKNOWN);
     const id = await made.send(MEDIA);
@@ -177,7 +177,7 @@ describe("a message whose files are slow", () => {
     for (const id of pictures) assert.equal((await made.message(id)).status, "sent");
   });
 
-  test("keeps its lease: two of 30 s in a row are each handed over once", async (t) => {
+  test("keeps its lease: two of 30 s in a row are each sent once", async (t) => {
     const made = await stageWith(
       t,
       () => new Promise<FetchResult>((resolve) => made.clock.after(30 * SECOND_MS, () => resolve(picture()))),

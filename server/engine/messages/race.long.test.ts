@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkHandOvers, type EngineStage, engineStage, seeded, turns } from "../../../test/support/engine.ts";
+import { checkSendAttempts, type EngineStage, engineStage, seeded, turns } from "../../../test/support/engine.ts";
 import { receipt, UNKNOWN } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { MessageId } from "../../core/id.ts";
@@ -45,7 +45,7 @@ async function race(
   for (const end of ends) assert.ok((found.get(end) ?? 0) >= ROUNDS / 100, `${end} came about too seldom`);
 }
 
-/** What an action came to. */
+/** The result of an action. */
 type Ended<Value> = { value: Value } | { refused: string };
 
 function ended<Value>(action: Promise<Value>): Promise<Ended<Value>> {
@@ -77,10 +77,10 @@ async function tellAtOnce(stage: EngineStage, start: () => Promise<void>, signal
   if (answer !== undefined && "refused" in answer) await stage.tell(signal);
 }
 
-/** What was told of a message, as one word, after checks that hold whoever wins. */
+/** The events of a message, as one word, after checks that hold whoever wins. */
 async function toldOf(stage: EngineStage, id: MessageId): Promise<string> {
   const message = await stage.message(id);
-  checkHandOvers(message, stage.provider.handed);
+  checkSendAttempts(message, stage.provider.handed);
   assert.equal(message.claimedUntil, null, "nobody is left holding it");
   return (await stage.told(id)).join(" ");
 }
@@ -203,7 +203,7 @@ test("asking about an unknown outcome and its receipt at once tell of it once, a
     stage.provider.sendNext.push(UNKNOWN);
     const id = await stage.send({ to });
     await stage.run();
-    const reference = `settled-${id}`;
+    const reference = `reconciled-${id}`;
     stage.provider.onSettle = () => ({ outcome: "accepted", reference });
     stage.clock.shift(2_000);
     await tellAtOnce(stage, start, receipt("delivered", { reference, messageId: id }));

@@ -1,4 +1,4 @@
-/** What a timeline says of why: instances by their names, and nothing that is the operator's alone. */
+/** Timeline reasons name instances by their display names, and nothing that only the operator may see. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { deferred, NOT_REACHABLE, REJECTED, UNKNOWN } from "../../../test/suppor
 import type { Outcome } from "../../providers/provider.ts";
 
 const MINUTE_MS = 60_000;
-/** What only its operator may read. */
+/** Details that only the operator may see. */
 const SECRET = "smsc.example:2775 refuses the password of acme-7";
 const DOWN: Outcome = { outcome: "deferred", retryAfterMs: null, reason: SECRET, isDown: true };
 
@@ -45,7 +45,7 @@ test("why an instance is down is told to nobody who only sends by it", async (t)
   assert.doesNotMatch(JSON.stringify([await stage.message(id), await stage.events(id)]), /smsc|password|acme/);
 });
 
-test("nor where that kept it from saying what became of a hand-over", async (t) => {
+test("nor where that kept it from saying the outcome of a send attempt", async (t) => {
   const { stage, add, setRoutes, flip } = await carriersOn(t);
   const carrier = await add();
   await setRoutes([{ prefix: "+1", instanceId: carrier.id }]);

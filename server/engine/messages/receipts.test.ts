@@ -48,7 +48,7 @@ interface Row {
   after: Partial<Record<Receipt, [status: Message["status"], ...told: string[]]>>;
 }
 
-/** Contract 3, "Transitions, and no others", by the receipts. */
+/** The transitions that receipts make. */
 const TABLE: Row[] = [
   {
     title: "scheduled",
@@ -102,7 +102,7 @@ const TABLE: Row[] = [
     after: { delivered: ["delivered", "delivered"], read: ["read", "delivered", "read"] },
   },
   {
-    title: "failed, refused at the hand-over",
+    title: "failed, refused at the send attempt",
     prepare: endedWith(REJECTED),
     status: "failed",
     after: {
@@ -165,7 +165,7 @@ test("a failed receipt fails with the channel's code, and the provider's own bes
 });
 
 describe("a channel that was given up", () => {
-  test("by a failed receipt falls back with REJECTED, as a refusal at the hand-over does", async (t) => {
+  test("by a failed receipt falls back with REJECTED, as a refusal at the send attempt does", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send();
     await stage.run();
@@ -203,7 +203,7 @@ describe("a channel that was given up", () => {
     assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent", "delivered"]);
   });
 
-  test("does not come back by the answer to a hand-over that a failed receipt was faster than", async (t) => {
+  test("does not come back by the answer to a send attempt that a failed receipt was faster than", async (t) => {
     const stage = await engineStage(t);
     const answer = Promise.withResolvers<Outcome>();
     stage.provider.sendNext.push(answer.promise, NOT_REACHABLE);
@@ -226,7 +226,7 @@ function orders<Thing>(things: readonly Thing[]): Thing[][] {
   return things.flatMap((first, index) => orders(things.toSpliced(index, 1)).map((rest) => [first, ...rest]));
 }
 
-/** Ends of a message that was handed over, whatever the order of the provider's words; each receipt comes twice. */
+/** Ends of a message that was sent, whatever the order of the provider's words; each receipt comes twice. */
 const ENDS: [words: ("accepted" | Receipt)[], status: Message["status"], told: (order: string[]) => string[]][] = [
   [["accepted", "sent", "delivered", "read"], "read", () => ["sent", "delivered", "read"]],
   [["accepted", "read"], "read", () => ["sent", "delivered", "read"]],
@@ -279,7 +279,7 @@ test("a receipt that names no message of the service changes nothing, and its pr
   assert.deepEqual(await stage.message(id), before);
 });
 
-test("a receipt of another hand-over of the same channel, by its reference, is only noted", async (t) => {
+test("a receipt of another send attempt of the same channel, by its reference, is only noted", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();

@@ -151,9 +151,9 @@ test("a message to a group belongs to the group's chat, and its event names that
 
 test("a message to a number that nobody has changes nothing, is told to the log, and is forgotten by the provider", async (t) => {
   const made = await opened(t);
-  const record = { instanceId: made.instance.id, key: "owed", value: "1" };
+  const record = { instanceId: made.instance.id, key: "journal", value: "1" };
   await commitAll(made.deps, [{ op: "put", table: "memory", record }]);
-  await tell(made, inbound({ to: "+15559999999", forget: "owed" }));
+  await tell(made, inbound({ to: "+15559999999", forget: "journal" }));
   assert.deepEqual(await messagesOf(made), []);
   assert.equal((await made.deps.store.db.selectFrom("memory").selectAll().execute()).length, 0);
   assert.deepEqual(
@@ -166,9 +166,9 @@ test("what a provider asks to forget goes with its message, and also with a repe
   const made = await opened(t);
   const keys = async () => (await made.deps.store.db.selectFrom("memory").select("key").execute()).length;
   for (const _ of ["first", "repeat"]) {
-    const record = { instanceId: made.instance.id, key: "owed", value: "1" };
+    const record = { instanceId: made.instance.id, key: "journal", value: "1" };
     await commitAll(made.deps, [{ op: "put", table: "memory", record }]);
-    await tell(made, inbound({ forget: "owed" }));
+    await tell(made, inbound({ forget: "journal" }));
     assert.equal(await keys(), 0);
   }
   assert.equal((await messagesOf(made)).length, 1);
@@ -244,7 +244,7 @@ test("a message that the store could not take is told again, and then kept", asy
   assert.equal((await messagesOf(made)).length, 1);
 });
 
-test("a message that two instances of one account hear, as by a hook and by a list, is one; of two accounts it is two", async (t) => {
+test("a message that two instances of one account receive, as by a hook and by a list, is one; of two accounts it is two", async (t) => {
   const create = () => new ScriptedProvider({ channels: ["sms"] });
   const { stage, add } = await carriersOn(t, { create });
   const at = async (accountSid: string) => {
@@ -291,7 +291,7 @@ describe("a message that one of two instances of an account took in is not taken
     assert.equal((await messagesOf(stage)).length, 1);
   });
 
-  test("in the next process, where the other one is connected, and hears of it, before the one", async (t) => {
+  test("in the next process, where the other one is connected, and receives it, before the one", async (t) => {
     const { stage, first, second, signal, deps } = await twoOfOneAccount(t);
     await apply(deps, second, signal);
     const started: InstanceId[] = [];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkHandOvers, type EngineStage, engineStage, type StageOptions } from "../../../test/support/engine.ts";
+import { checkSendAttempts, type EngineStage, engineStage, type StageOptions } from "../../../test/support/engine.ts";
 import {
   deferred,
   NOT_REACHABLE,
@@ -20,7 +20,7 @@ const ASK_AGAIN_MS = 15_000;
 const UNKNOWN_MS_MAX = 300_000;
 const HAND_OVER_MS_MAX = 40_000;
 
-/** A message whose hand-over ended in an unknown outcome, a moment ago. */
+/** A message whose send attempt ended in an unknown outcome, a moment ago. */
 async function unknownMessage(
   t: Parameters<typeof engineStage>[0],
   options: StageOptions = {},
@@ -45,7 +45,7 @@ describe("an unknown outcome", () => {
     assert.deepEqual(await stage.told(id), ["queued"]);
   });
 
-  test("found accepted is sent, handed over once, and its receipts find it", async (t) => {
+  test("found accepted is sent, sent once, and its receipts find it", async (t) => {
     const { stage, id } = await unknownMessage(t);
     stage.provider.settleNext.push(stage.provider.accepted());
     await stage.pass(SETTLE_AFTER_MS);
@@ -65,7 +65,7 @@ describe("an unknown outcome", () => {
     );
   });
 
-  test("found absent is handed over again at once, and the timeline says why", async (t) => {
+  test("found absent is sent again at once, and the timeline says why", async (t) => {
     const { stage, id } = await unknownMessage(t);
     stage.provider.settleNext.push("absent");
     await stage.pass(SETTLE_AFTER_MS);
@@ -76,7 +76,7 @@ describe("an unknown outcome", () => {
       [1, 2],
     );
     assert.deepEqual(await stage.told(id), ["queued", "sent"], "for its receivers it never left the queue");
-    checkHandOvers(message, stage.provider.handed);
+    checkSendAttempts(message, stage.provider.handed);
     const noted = message.timeline
       .slice(1)
       .filter(({ reason }) => reason !== undefined)
@@ -98,7 +98,7 @@ describe("an unknown outcome", () => {
       const message = await stage.message(id);
       assert.deepEqual(await stage.told(id), told);
       assert.equal(message.errorCode, errorCode);
-      checkHandOvers(message, stage.provider.handed);
+      checkSendAttempts(message, stage.provider.handed);
     });
   }
 
@@ -132,7 +132,7 @@ describe("an unknown outcome", () => {
     assert.equal(stage.provider.handed.length, 1);
   });
 
-  test("asked again by hand needs mayDuplicate; then it is handed over a second time", async (t) => {
+  test("asked again by hand needs mayDuplicate; then it is sent a second time", async (t) => {
     const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
     for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
     const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
@@ -209,7 +209,7 @@ describe("a late receipt corrects OUTCOME_UNKNOWN", () => {
     ["read", ["sent", "delivered", "read"]],
   ] as const;
   for (const [kind, told] of PROOFS) {
-    test(`${kind}: ${told.join(", ")} are told in this order, and the error is taken back`, async (t) => {
+    test(`${kind}: ${told.join(", ")} are told in this order, and the error is undone`, async (t) => {
       const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
       for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
       await stage.tell(receipt(kind, { messageId: id, reference: "late" }));

@@ -1,4 +1,4 @@
-/** What contacts do to messages afterwards: their edits, what they take back, what they keep. */
+/** Contacts edit and unsend their messages and keep audio messages. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -47,7 +47,7 @@ test("an edit of a contact changes the text of its message, with message.edited,
   assert.deepEqual(await stage.told(id), ["inbound", "edited", "edited"]);
 });
 
-test("what a contact takes back is unsent, with message.unsent, once, and nothing follows it", async (t) => {
+test("a message that its contact unsends is unsent, with message.unsent, once, and nothing follows it", async (t) => {
   const stage = await engineStage(t);
   await stage.tell(inbound());
   await stage.tell(revision(null));

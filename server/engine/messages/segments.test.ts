@@ -101,7 +101,7 @@ describe("TB_SMART_ENCODING", () => {
     assert.deepEqual(await measured(stage, id), { segments: 1, encoding: "GSM-7" });
   });
 
-  test("on: a provider that is asked about a hand-over is told what went out", async (t) => {
+  test("on: a provider that is asked about a send attempt is told what went out", async (t) => {
     const stage = await engineStage(t, { settings: { smartEncoding: true } });
     stage.provider.sendNext.push(UNKNOWN);
     await stage.send({ content: { text: TYPOGRAPHIC }, routing: SMS });

@@ -1,9 +1,9 @@
-/** Hand-overs that take minutes, where their provider says that they may: they count, stay in hand, and stop nobody else. */
+/** Send attempts that take minutes, where their provider says that they may: they count, stay in hand, and stop nobody else. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
 import { carriersOn, handedTo, SMS_ONLY } from "../../../test/support/carriers.ts";
-import { checkHandOvers, engineStage } from "../../../test/support/engine.ts";
+import { checkSendAttempts, engineStage } from "../../../test/support/engine.ts";
 import { receipt, ScriptedProvider, type SendAnswer } from "../../../test/support/provider.ts";
 import type { Outcome } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
@@ -12,7 +12,7 @@ import { LEASE_MS } from "./change-message.ts";
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HAND_OVER_MS = 10 * MINUTE_MS;
-/** After so long another message has the permit of one that is still being handed over. */
+/** After so long another message has the permit of one that is still being sent. */
 const SLOT_MS = 40 * SECOND_MS;
 
 const to = (index: number) => `+1555010000${index}`;
@@ -26,7 +26,7 @@ async function slowStage(t: NodeTest, takesMs: Readonly<Record<string, number>>,
     const accepted = provider.accepted();
     return ms === undefined ? accepted : new Promise((end) => void stage.clock.after(ms, () => end(accepted)));
   };
-  /** What the sweep does now and then. */
+  /** The periodic release of leases that ran out. */
   const sweep = async () => {
     await stage.life.deps.store.releaseLeases(stage.clock.real(), stage.clock.now());
     await stage.run();
@@ -60,7 +60,7 @@ test("one that its provider never ends is called off when its time is over, and 
   assert.deepEqual([provider.aborts[0]?.aborted, provider.asked.length], [false, 0]);
   await advance(20 * SECOND_MS);
   assert.deepEqual([provider.aborts[0]?.aborted, provider.asked.length > 0, provider.handed.length], [true, true, 1]);
-  checkHandOvers(await stage.message(id), provider.handed);
+  checkSendAttempts(await stage.message(id), provider.handed);
 });
 
 test("those that hang keep no permit from others, whose messages go out after 40 s at the latest", async (t) => {

@@ -1,9 +1,9 @@
-/** Instances that say only of each hand-over that they are down: what waits for them does not go to and fro between them. */
+/** Instances that say only of each send attempt that they are down: what waits for them does not go to and fro between them. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
 import { type Carrier, carriersOn, handedTo, SMS_ONLY } from "../../../test/support/carriers.ts";
-import { checkHandOvers, type EngineStage } from "../../../test/support/engine.ts";
+import { checkSendAttempts, type EngineStage } from "../../../test/support/engine.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outcome } from "../../providers/provider.ts";
@@ -19,7 +19,7 @@ const REST_MS = [20 * SECOND_MS, 50 * SECOND_MS] as const;
 const GIF = Buffer.from("GIF89a\0\0");
 const to = (index: number) => `+1555010${String(index).padStart(4, "0")}`;
 
-/** Says of each hand-over, after a while, that it is down, and for how long it wishes to be left alone. */
+/** Says of each send attempt, after a while, that it is down, and for how long it wishes to be left alone. */
 function isDownByItsWord({ clock }: EngineStage, { provider }: Carrier, retryAfterMs: number): void {
   const down: Outcome = { outcome: "deferred", retryAfterMs, reason: "the line is down", isDown: true };
   provider.onSend = () => new Promise((resolve) => void clock.after(ANSWER_MS, () => resolve(down)));
@@ -82,9 +82,9 @@ test("of two that are both down, 1,000 messages cost no write while both rest, a
   b.provider.handed.length = 0;
   for (let minutes = 0; minutes < 4; minutes += 1) await stage.clock.advance(MINUTE_MS);
   const tried = a.provider.handed.length + b.provider.handed.length;
-  assert.ok(tried >= 8 && tried <= 24, `${tried} hand-overs in four minutes`);
+  assert.ok(tried >= 8 && tried <= 24, `${tried} send attempts in four minutes`);
   const commits = life.commits - before.commits;
-  assert.ok(commits <= 3 * tried, `${commits} commits for ${tried} hand-overs: each moves, begins and ends`);
+  assert.ok(commits <= 3 * tried, `${commits} commits for ${tried} send attempts: each moves, begins and ends`);
 });
 
 for (const up of ["first", "second"] as const) {
@@ -97,7 +97,7 @@ for (const up of ["first", "second"] as const) {
     for (const id of ids) {
       const message = await stage.message(id);
       assert.equal(message.status, "sent");
-      checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
+      checkSendAttempts(message, [...a.provider.handed, ...b.provider.handed]);
     }
   });
 }

@@ -99,13 +99,13 @@ describe("while an instance is down", () => {
     assert.deepEqual(handedTo(a).slice(tried), ids);
   });
 
-  test("one that only says so of each hand-over is tried with one message at a time, ever more seldom", async (t) => {
+  test("one that only says so of each send attempt is tried with one message at a time, ever more seldom", async (t) => {
     const { stage, a } = await outage(t, 4);
     a.provider.onSend = () => DOWN;
     const ids = await sendMany(stage, 20);
     for (let seconds = 0; seconds < 600; seconds += 1) await stage.pass(SECOND_MS);
-    assert.ok(a.provider.handed.length < 40, `${a.provider.handed.length} hand-overs in ten minutes`);
-    assert.ok(a.provider.handed.length > 5, `${a.provider.handed.length} hand-overs in ten minutes`);
+    assert.ok(a.provider.handed.length < 40, `${a.provider.handed.length} send attempts in ten minutes`);
+    assert.ok(a.provider.handed.length > 5, `${a.provider.handed.length} send attempts in ten minutes`);
     a.provider.handed.length = 0;
     a.provider.onSend = () => a.provider.accepted();
     await stage.pass(MINUTE_MS);
@@ -155,7 +155,7 @@ describe("while an instance is down", () => {
     assert.equal(a.provider.handed.length, 1);
   });
 
-  test("schedules come due, unknown outcomes are settled, and channels are given up in time", async (t) => {
+  test("schedules come due, unknown outcomes are reconciled, and channels are given up in time", async (t) => {
     const { stage, mac, a, flip } = await outage(t);
     const scheduledAt = new Date(stage.clock.now() + MINUTE_MS).toISOString();
     const scheduled = await stage.send({ ...SMS_ONLY, scheduledAt });
@@ -230,7 +230,7 @@ describe("what waits for an instance that is down goes to another one that its r
     }
   });
 
-  test("also where it said so of a hand-over alone", async (t) => {
+  test("also where it said so of a send attempt alone", async (t) => {
     const { stage, a, b, routeTo } = await outage(t);
     await routeTo(a, b);
     a.provider.onSend = () => DOWN;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
 import { type Carriers, carriersOn, handedTo, reasonsOf, SMS_FIRST, SMS_ONLY } from "../../../test/support/carriers.ts";
-import { checkHandOvers } from "../../../test/support/engine.ts";
+import { checkSendAttempts } from "../../../test/support/engine.ts";
 import {
   deferred,
   inbound,
@@ -137,13 +137,13 @@ describe("where a message goes", () => {
     const id = await stage.send({ ...SMS_ONLY, to });
     await stage.run();
     assert.deepEqual([mac, a, b].map(handedTo), [[before], [id], []]);
-    const heard = await stage.deps.store.db
+    const reached = await stage.deps.store.db
       .selectFrom("messages")
       .selectAll()
       .where("direction", "=", "inbound")
       .execute();
     assert.deepEqual(
-      heard.map(({ instance_id: at, chat_id: chat }) => [at, chat]),
+      reached.map(({ instance_id: at, chat_id: chat }) => [at, chat]),
       [[b.id, (await stage.message(id)).chatId]],
     );
   });
@@ -162,7 +162,7 @@ describe("failover: another instance of the channel", () => {
     const reason = `failover: ${a.name} refused it (E42); SMS via ${b.name} (route +1)`;
     assert.deepEqual(reasonsOf(message)[1], reason);
     assert.equal(message.timeline.find((entry) => entry.reason === reason)?.instanceId, b.id);
-    checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
+    checkSendAttempts(message, [...a.provider.handed, ...b.provider.handed]);
     const told = { channel: "sms", messageId: id } as const;
     await apply(stage.life.deps, a.id, receipt("delivered", { ...told, reference: "ref-of-a" }));
     assert.equal((await stage.message(id)).status, "sent", "a word of the one that refused it is only noted");
@@ -259,7 +259,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual(handedTo(b), [refused, absent]);
     const message = await stage.message(absent);
     assert.equal(reasonsOf(message).at(-1), `moved: ${a.name} is down; SMS via ${b.name} (route +1)`);
-    checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
+    checkSendAttempts(message, [...a.provider.handed, ...b.provider.handed]);
   });
 
   test("never gets one that the first one took and then could not deliver: the channel is given up", async (t) => {
@@ -272,7 +272,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
   });
 
-  test("never gets one whose hand-over was cut off by a restart, until the first one says that it never had it", async (t) => {
+  test("never gets one whose send attempt was cut off by a restart, until the first one says that it never had it", async (t) => {
     const { stage, a, b, flip } = await pair(t);
     a.provider.sendNext.push("never");
     const id = await stage.send(SMS_ONLY);
