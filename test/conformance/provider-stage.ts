@@ -61,7 +61,7 @@ export interface Scenarios {
  * `clock` is the system's, and `advanceUntil` waits in steps of a few milliseconds until the condition holds or
  * `limitMs` have passed (so `quietMs` is some hundred milliseconds, and scenarios are quick). Or `clock` is simulated,
  * and `advanceUntil` goes from timer to timer and lets socket traffic arrive before each one (as in
- * `server/providers/bluebubbles/conformance.test.ts`). Each message has a text of its own, so that `taken` can count by
+ * `server/providers/bluebubbles/conformance.long.test.ts`). Each message has a text of its own, so that `taken` can count by
  * the text if the peer does not know our id. Receipts are matched by `messageId`, or by the reference of an accepted
  * message. A receipt with neither is `unknown`, as in the service: a provider with early receipts holds them and
  * reports them again.
