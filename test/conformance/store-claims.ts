@@ -191,7 +191,7 @@ export function claimedMessages(promise: Promises): void {
     assert.equal((await stage.claimMessages(instanceId, 9)).length, 4);
   });
 
-  promise("a message of any status is claimed when it is due: to be queued, settled, or given up", async (stage) => {
+  promise("a message of any status is claimed when it is due: to be queued, reconciled, or given up", async (stage) => {
     const customer = await stage.addCustomer();
     const statuses = ["scheduled", "queued", "pending", "sent"] as const;
     for (const [index, status] of statuses.entries()) {

@@ -119,7 +119,7 @@ function pruning(promise: Promises): void {
     assert.equal((await stage.all("deliveries")).length, 2);
   });
 
-  promise("idempotency keys past their time go, and messages and hand-overs stay", async (stage) => {
+  promise("idempotency keys past their time go, and messages and provider references stay", async (stage) => {
     const customer = await stage.addCustomer();
     const message = await stage.addMessage(customer, { createdAt: NOW - 400 * DAY_MS });
     const handOver = {

@@ -55,7 +55,7 @@ function kindOf({ wish: kind }: Wish): string {
   return kind === "insert" || kind === "remove" || kind === "update" ? "message" : kind;
 }
 
-/** What a store holds, in maps. */
+/** The contents of a store, in maps. */
 interface Held {
   messages: Map<string, Message>;
   idempotency: Map<string, Idempotency>;
@@ -65,7 +65,7 @@ interface Held {
   endpoints: Map<string, Endpoint>;
 }
 
-/** What a commit comes to; `impossible`: it rejects. */
+/** The result of a commit; `impossible`: it rejects. */
 type Said = CommitResult["result"] | "impossible";
 
 /** Applies a unit to the maps; answers all that a store may say to it. */

@@ -8,7 +8,7 @@ import type { Operation } from "../../server/store/store.ts";
 import { recordsBeside } from "./store-records.ts";
 import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 
-/** What was committed is read as it was put in. */
+/** Reads return records as they were committed. */
 export function reads(promise: Promises): void {
   promise("a read sees what was committed before it began", async (stage) => {
     const customer = await stage.addCustomer();

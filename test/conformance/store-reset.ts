@@ -8,22 +8,25 @@ import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Sta
 
 /** A reset takes all of one customer and nothing of another. */
 export function resetting(promise: Promises): void {
-  promise("a reset removes what a customer sent, heard and knows, and nothing of another", async (stage) => {
-    const [one, other] = [await stage.addCustomer(), await stage.addCustomer()];
-    await fill(stage, other, "+15550000002");
-    const untouched = await everything(stage);
-    await fill(stage, one, "+15550000001");
-    const full = await everything(stage);
-    const counts = [];
-    for (let count = 1; count > 0; counts.push(count)) count = await stage.store.reset(one.id, 2);
-    assert.ok(counts.length > 2, "it goes on by its limit");
-    assert.equal(await stage.store.reset(one.id, 100), 0);
-    const left = await everything(stage);
-    for (const table of Object.keys(TABLES) as TableName[]) {
-      const expected = KEPT.has(table) ? full[table] : untouched[table];
-      assert.deepEqual(left[table], expected, table);
-    }
-  });
+  promise(
+    "a reset removes messages, events, chats and contacts of one customer, and nothing of another",
+    async (stage) => {
+      const [one, other] = [await stage.addCustomer(), await stage.addCustomer()];
+      await fill(stage, other, "+15550000002");
+      const untouched = await everything(stage);
+      await fill(stage, one, "+15550000001");
+      const full = await everything(stage);
+      const counts = [];
+      for (let count = 1; count > 0; counts.push(count)) count = await stage.store.reset(one.id, 2);
+      assert.ok(counts.length > 2, "it goes on by its limit");
+      assert.equal(await stage.store.reset(one.id, 100), 0);
+      const left = await everything(stage);
+      for (const table of Object.keys(TABLES) as TableName[]) {
+        const expected = KEPT.has(table) ? full[table] : untouched[table];
+        assert.deepEqual(left[table], expected, table);
+      }
+    },
+  );
 
   promise("a reset takes what comes while it goes on, and is what it was for the next one", async (stage) => {
     const customer = await stage.addCustomer();
@@ -62,7 +65,7 @@ function handOver(stage: Stage, messageId: string, reference: string) {
   return { op: "insert", table: "providerReferences", record } as const;
 }
 
-/** Records of every kind of a customer: three messages of which one was handed over on two channels, and all beside them. */
+/** Records of every kind of a customer: three messages of which one was sent on two channels, and all beside them. */
 async function fill(stage: Stage, customer: Customer, address: string): Promise<void> {
   const { newId, instanceId } = stage;
   await stage.addEndpoint(customer);

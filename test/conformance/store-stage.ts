@@ -1,4 +1,4 @@
-/** What the store's suite works with: whole records with ids of their own, and short ways to commit, claim and read. */
+/** Helpers of the store's suite: complete records with ids of their own, and short calls to commit, claim and read. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** The store's suite: what a unit of work is, what its events come to, and what can be read of it. */
+/** The store's suite: transactions, their events and deliveries, and reads of both. */
 
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** The store's suite: claims of messages while some pairs of sender and recipient wait for an interrupted hand-over. */
+/** The store's suite: claims of messages while some pairs of sender and recipient wait for an interrupted send attempt. */
 
 import assert from "node:assert/strict";
 import { NOW, type Promises } from "./store-stage.ts";
@@ -6,7 +6,7 @@ import { NOW, type Promises } from "./store-stage.ts";
 const to = (index: number) => `+1500555${String(index).padStart(4, "0")}`;
 const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id);
 
-/** What follows an interrupted hand-over keeps its place, and nothing else waits. */
+/** Messages behind an interrupted send attempt keep their place, and no others wait. */
 export function claimsOfWaitingPairs(promise: Promises): void {
   promise(
     "of a pair that waits only what it waits for is claimed, and what is not queued; others are as ever",

@@ -1,4 +1,4 @@
-/** What every store must hold to, whatever database is under it: run against each by whoever knows how to open it. */
+/** The promises of every store: the test of each database runs this suite. */
 
 import { test } from "node:test";
 import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
