@@ -5,7 +5,7 @@ export interface Clock {
   now(): number;
   /** Epoch milliseconds, real. */
   real(): number;
-  /** Runs `action` once after `ms` real milliseconds; the answer stops it. Never for more than an hour. */
+  /** Runs `action` once after `ms` real milliseconds, at most an hour. The returned function cancels it. */
   after(ms: number, action: () => void): () => void;
 }
 

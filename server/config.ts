@@ -47,7 +47,7 @@ export interface Config {
   smartEncoding: boolean;
   sandboxInbox: boolean;
   logLevel: LogLevel;
-  /** One line for each `TB_` variable that no setting has. They do not stop a start; whoever starts says them. */
+  /** One line for each `TB_` variable that no setting has. They do not stop a start; the command prints them. */
   warnings: readonly string[];
 }
 

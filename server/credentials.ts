@@ -42,7 +42,7 @@ export function writeCredentials(dataDir: string, { baseUrl, apiKey, adminKey }:
   }
 }
 
-/** Takes the keys out of the file; answers whether it held any. Throws `ConfigError` when that cannot be done. */
+/** Removes the keys from the file; returns whether it held any. Throws `ConfigError` if the file cannot be changed. */
 export function removeKeys(dataDir: string, baseUrl: string): boolean {
   const kept = readCredentials(dataDir);
   if (kept !== null) writeCredentials(dataDir, { baseUrl });

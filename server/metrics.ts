@@ -1,9 +1,9 @@
-/** The metrics of one process in a registry of its own, as Prometheus reads them. Counts what it is told; decides nothing. */
+/** The metrics of one process in a registry of its own, as Prometheus reads them. Counts, and decides nothing. */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** A request that was answered. `route` is the pattern of its route, null where it matched none. */
+/** A completed request. `route` is the pattern of its route, null where it matched none. */
 export interface RequestSample {
   method: string;
   route: string | null;
@@ -15,9 +15,9 @@ export interface RequestSample {
 export interface Metrics {
   /** Messages that were answered with a 202 for the first time. */
   messagesAccepted: Counter;
-  /** Units of work that a commit put on disk. */
+  /** Committed transactions. */
   unitsCommitted: Counter;
-  /** Units of one commit. */
+  /** Transactions of one commit. */
   commitGroupUnits: Histogram;
   /** Seconds that one commit took, its fsync included. */
   commitSeconds: Histogram;
@@ -31,9 +31,9 @@ export interface Metrics {
   inFlight: Gauge<"loop">;
   /** Seconds for which the row that has waited longest is due; 0 when none is. */
   oldestDueSeconds: Gauge<"queue">;
-  /** Rows that cannot be decoded and are set aside. */
+  /** Rows in quarantine. */
   quarantinedRows: Gauge<"table">;
-  /** Hand-overs of which nobody could say whether they had worked. */
+  /** Send attempts whose outcome is unknown. */
   outcomesUnknown: Counter;
   countRequest(request: RequestSample): void;
   /** Content type of `render`. */
@@ -86,18 +86,18 @@ function storeMetrics(registers: Registers) {
   return {
     unitsCommitted: new Counter({
       name: "tightbeam_units_committed_total",
-      help: "Units of work committed to disk.",
+      help: "Transactions committed to disk.",
       registers,
     }),
     commitGroupUnits: new Histogram({
       name: "tightbeam_commit_group_units",
-      help: "Units of work that shared one commit.",
+      help: "Transactions that shared one commit.",
       buckets: GROUP_UNITS,
       registers,
     }),
     quarantinedRows: new Gauge({
       name: "tightbeam_quarantined_rows",
-      help: "Rows that cannot be decoded and are set aside until they are mended, by table; none is no sample.",
+      help: "Rows in quarantine because they cannot be decoded, by table; a table without any has no sample.",
       labelNames: ["table"],
       registers,
     }),
@@ -133,7 +133,7 @@ function loopMetrics(registers: Registers) {
     }),
     inFlight: new Gauge({
       name: "tightbeam_in_flight_rows",
-      help: "Rows claimed and not finished, by loop; of dispatch, those that have a slot.",
+      help: "Rows claimed and not finished, by loop; for dispatch, those with a permit.",
       labelNames: ["loop"],
       registers,
     }),
@@ -145,7 +145,7 @@ function loopMetrics(registers: Registers) {
     }),
     outcomesUnknown: new Counter({
       name: "tightbeam_outcomes_unknown_total",
-      help: "Hand-overs to a provider whose outcome was unknown.",
+      help: "Send attempts whose outcome was unknown.",
       registers,
     }),
   } as const;

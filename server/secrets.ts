@@ -15,7 +15,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_LENGTH = 8;
-/** Secrets kept open: each is needed for every webhook that it signs. */
+/** Cached plain secrets: every webhook needs one for its signature. */
 const OPENED_MAX = 1_000;
 const KEY_FILE = "secret.key";
 /** Holds a key while secrets are being sealed with it: it becomes `secret.key` once they are. */
@@ -74,7 +74,7 @@ function parseSealed(text: string, place: string): { sealedWith: string; nonce: 
   return { sealedWith, nonce, sealed };
 }
 
-/** 32 hexadecimal digits that stand for a key and do not give it away: stored, they tell whether a key is the right one. */
+/** 32 hexadecimal digits that stand for a key and do not give it away: stored, they identify the right key. */
 export function fingerprint(key: Buffer): string {
   return createHmac("sha256", key).update("tightbeam secret key").digest("hex").slice(0, 32);
 }

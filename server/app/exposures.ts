@@ -10,7 +10,7 @@ const PRIVATE_FILES = ["secret.key", "secret.key.next", "credentials.json", "tig
 const OTHERS = 0o077;
 
 /**
- * One line for each exposure, with the command that mends it. New data directories have mode 0700 and are not named; one
+ * One line for each exposure, with the command that repairs it. New data directories have mode 0700 and are not named; one
  * that was there before keeps the mode it has. `uid` is the account of the process, undefined where there are no accounts.
  */
 export function findExposures(dataDir: string, uid: number | undefined): string[] {

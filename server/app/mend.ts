@@ -1,4 +1,4 @@
-/** Looks at rows of a data directory that cannot be decoded, and mends them, without the service. */
+/** Lists, shows and repairs rows of a data directory that cannot be decoded, without the service. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ export function showRow({ dataDir }: Config, name: RowName): StoredRow {
   return withDatabase(openExisting(dataDir, openReader), (database) => readRow(database, name));
 }
 
-/** Sets one column of a row; `value` null makes it null. Answers the row as it then is. The service must not run. */
+/** Sets one column of a row; `value` null makes it null. Returns the changed row. The service must not run. */
 export async function setColumn(config: Config, name: RowName, column: string, value: string | null) {
   return change(config, (database) => {
     const { table, where, key } = locate(name);
@@ -72,7 +72,7 @@ export async function setColumn(config: Config, name: RowName, column: string, v
   });
 }
 
-/** Deletes a row, and nothing that refers to it. Answers the row as it was. The service must not run. */
+/** Deletes a row, and nothing that refers to it. Returns the deleted row. The service must not run. */
 export async function deleteRow(config: Config, name: RowName): Promise<StoredRow> {
   return change(config, (database) => {
     const { table, where, key } = locate(name);

@@ -1,4 +1,4 @@
-/** Changes the key that seals secrets: opens all of them with the old one and seals them with the new one, in one unit. */
+/** Changes the secret key: opens all secrets with the old key and seals them with the new one, in one transaction. */
 
 import { randomBytes } from "node:crypto";
 import { type Config, ConfigError, parseSecretKey } from "../config.ts";
@@ -19,7 +19,7 @@ import { SEALED_SETTINGS, SECRET_KEY } from "./stored-settings.ts";
 /** Result of `changeSecretKey`. */
 export interface ResealResult {
   secrets: number;
-  /** Whether the new key is in the data directory now; else whoever gave it has to start with it. */
+  /** Whether the data directory holds the new key; if not, the operator has to start the service with it. */
   keptInFile: boolean;
 }
 
@@ -68,7 +68,7 @@ async function presentKey(store: Store, config: Config): Promise<Buffer> {
   );
 }
 
-/** The unit that seals everything anew, and how many secrets that are. */
+/** The transaction that seals every secret again, and the number of secrets. */
 async function reseal({ db }: Store, present: Buffer, next: Buffer): Promise<{ unit: Transaction; secrets: number }> {
   const from = createSealer(present, randomBytes);
   const to = createSealer(next, randomBytes);

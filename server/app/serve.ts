@@ -1,4 +1,4 @@
-/** Runs the service as a process: starts it, says where it is, and ends it on a signal. */
+/** Runs the service as a process: starts it, prints its address, and stops it on a signal. */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -50,7 +50,7 @@ function collectLoading(): void {
   collect({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
-/** To a terminal, all that a person needs; to anything else where it listens, unless the log says so. */
+/** Prints a greeting to a terminal; otherwise the address, unless the log contains it. */
 function greet(service: Service, config: Config): void {
   const terminal = [process.stdout, process.stderr].find(({ isTTY }) => isTTY);
   if (terminal !== undefined) terminal.write(welcome(service, config));

@@ -302,7 +302,7 @@ function warnOfProxy({ server }: FastifyInstance, log: Log): void {
   server.on("request", look);
 }
 
-/** A log that also sets aside the row of each `RowUnreadable` that it is told of, whichever request or loop met it. */
+/** A log that also puts the row of each logged `RowUnreadable` into quarantine, whichever request or loop met it. */
 function settingAside(log: Log, store: Pick<Store, "quarantine">): Log {
   return {
     ...log,
@@ -362,7 +362,7 @@ function ownUrl(app: FastifyInstance): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
-/** A new key, kept before anything knows of it: a start that dies now leaves no key that nobody has. */
+/** A new key, written to the credentials file before it is stored, so that a start that dies now loses no key. */
 function generateKey(dataDir: string, url: string, name: keyof GeneratedKeys): string {
   const kept = readCredentials(dataDir);
   const left = kept?.[name];
@@ -371,7 +371,7 @@ function generateKey(dataDir: string, url: string, name: keyof GeneratedKeys): s
   return key;
 }
 
-/** Keeps the keys that were generated, and only those, where the command line finds them. */
+/** Writes the generated keys, and only those, to the file that the command line reads. */
 function keepCredentials(config: Config, url: string, { generated, fromSettings }: StartReport): void {
   const kept = readCredentials(config.dataDir);
   const apiKey = fromSettings.apiKey ? undefined : (generated.apiKey ?? kept?.apiKey);

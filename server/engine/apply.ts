@@ -1,4 +1,4 @@
-/** Applies what providers tell of their own accord: each kind of signal has its handler. */
+/** Applies the signals that providers report: each kind has its handler. */
 
 import type { InstanceId } from "../core/id.ts";
 import { storable } from "../core/storable.ts";
@@ -32,7 +32,7 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind
 
 /**
  * Applies a signal of an instance; resolves when what came of it is on disk. Texts that no store could keep are made
- * storable: what a peer tells is not refused for its spelling. What throws has to be told again.
+ * storable, so that no signal is refused for its characters. A signal whose handler throws has to be reported again.
  */
 export async function apply(deps: EngineDeps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
   // The table pairs each kind with a handler of that kind.

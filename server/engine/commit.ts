@@ -25,7 +25,7 @@ export type Decided<Value> = { taken: false; value: Value } | { taken: true };
 
 /**
  * Makes a decision and commits it. `decide` reads what it decides on, each time anew. Throws a 503 when the records
- * never hold still, or when the disk is full. While a sandbox is reset nothing is decided from records of before it.
+ * never hold still, or when the disk is full. A decision on records from before a sandbox reset is made again.
  */
 export async function decide<Value>(
   deps: Committing,

@@ -69,7 +69,7 @@ export class ConfigCache {
     return numbers;
   }
 
-  /** The number with this address, however it is written, whoever has it, or null: that is not remembered. */
+  /** The number with this address in any spelling, of any customer; null, which is not cached, if there is none. */
   async numberAt(text: string): Promise<CustomerNumber | null> {
     const address = parseAddress(text)?.address ?? text;
     const known = this.#addresses.get(address);

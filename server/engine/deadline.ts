@@ -2,7 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 
-/** A provider has this long for one answer unless told otherwise, in real milliseconds. */
+/** The default deadline, in real milliseconds. */
 const ANSWER_MS = 40_000;
 /** Turns of the microtask queue in which an aborted call may still return its result. */
 const LAST_WORD_TURNS = 100;

@@ -1,13 +1,13 @@
-/** Who waits for a customer's events: told after each commit that made one, and free to read what is new. */
+/** Notifies listeners of a customer's events after each commit that added one. */
 
 import type { CustomerId } from "../core/id.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** Listeners by customer. Being told promises nothing: a listener reads the events it has not seen. */
+/** Listeners by customer. A notification carries no event: a listener reads the events that it has not seen. */
 export class EventNotifier {
   readonly #listeners = new Map<CustomerId, Set<() => void>>();
 
-  /** Calls `listener` after commits that made events of the customer, until the answer is called. It must not throw. */
+  /** Calls `listener` after commits with events of the customer, until the returned function is called. It must not throw. */
   listen(customerId: CustomerId, listener: () => void): () => void {
     const listeners = this.#listeners.get(customerId) ?? new Set();
     this.#listeners.set(customerId, listeners);
@@ -18,7 +18,7 @@ export class EventNotifier {
     };
   }
 
-  /** A unit was committed. */
+  /** Notifies the listeners of a committed transaction. */
   notify(unit: Transaction): void {
     if (this.#listeners.size === 0) return;
     const customers = new Set(unit.flatMap((one) => (one.op === "event" ? [one.event.customerId] : [])));

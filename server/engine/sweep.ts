@@ -28,7 +28,7 @@ const ERASED_AT_ONCE = 50;
 
 interface Chore {
   everyMs: number;
-  /** Answers whether there is more to do at once. */
+  /** Returns whether there is more to do at once. */
   run(deps: Deps): Promise<boolean>;
 }
 
@@ -110,7 +110,7 @@ async function release(deps: Deps): Promise<boolean> {
   return false;
 }
 
-/** A service that nobody writes to notices by itself that there is room again. */
+/** Notices without a request that a full disk has room again. */
 async function probe({ store }: Deps): Promise<boolean> {
   if (!store.isFull) return false;
   try {
@@ -128,7 +128,7 @@ async function prune(deps: Deps): Promise<boolean> {
   return (await deps.store.prune(deps.clock.real() - retentionMs, PRUNED_AT_ONCE)) >= PRUNED_AT_ONCE;
 }
 
-/** The text of deleted messages, out of stored events that nobody waits for any more. */
+/** Erases the text of deleted messages from events that no delivery waits for any more. */
 async function eraseDeleted(deps: Deps): Promise<boolean> {
   const messages = await listAwaitingErasure(deps.store.db, ERASED_AT_ONCE);
   for (const message of messages) await eraseEvents(deps, message);

@@ -18,7 +18,7 @@ export interface AttachmentOwner {
   messageId: MessageId;
 }
 
-/** Files as their message knows them, and what keeps their bytes: goes into the message's unit. */
+/** The files of a message, and the operations that store their bytes, for the message's transaction. */
 export interface PreparedAttachments {
   attachments: MessageAttachment[];
   operations: Operation[];
@@ -109,7 +109,7 @@ function keptBy({ newId, clock }: Attaching, { customerId, messageId }: Attachme
   return { id: newId("att"), customerId, messageId, createdAt: clock.real() };
 }
 
-/** A kept file as its message knows it, with a link that lasts as long as the events of this moment. */
+/** A stored file as its message refers to it, with a link that lasts as long as events of now are kept. */
 function named(deps: Attaching, content: Content, isAudioMessage: boolean): MessageAttachment {
   const { id: guid, mimeType, filename, totalBytes, createdAt } = content;
   const token = deps.links.token(guid, createdAt, deps.settings.retentionMs);

@@ -16,8 +16,8 @@ export async function findDownload(deps: With<"links">, token: string): Promise<
 }
 
 /**
- * The bytes of a file and its type by them. What its provider has is fetched each time and not kept. Throws 404 where
- * nobody has it any more, 502, 503 or 504 where its provider cannot be asked.
+ * The bytes of a file and its type by them. A file that its provider holds is fetched each time and not stored. Throws 404 if
+ * the file is gone, and 502, 503 or 504 if its provider cannot be asked.
  */
 export async function readDownload(
   deps: With<"providers">,

@@ -1,4 +1,4 @@
-/** FaceTime calls that providers detect: each change of one is a row and its events, in one unit. */
+/** Applies FaceTime calls that providers detect: each change is one transaction with its row and events. */
 
 import { beginCall, type Call, type CallChange, type CallContext, changeCall } from "../../core/call.ts";
 import { type InstanceId, newCorrelationId } from "../../core/id.ts";
@@ -12,8 +12,8 @@ import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 
 /**
- * Applies what a provider tells of a call; resolves when what came of it is on disk. A repeat, and what comes late,
- * changes nothing. A call to or from an address that no customer has on this instance is nobody's.
+ * Applies a call signal; resolves when its effect is on disk. A duplicate or late signal changes nothing. A call to or from
+ * an address that no customer has on this instance is ignored.
  */
 export async function receiveCall(
   deps: With<"configCache">,
@@ -24,7 +24,7 @@ export async function receiveCall(
   const told = () =>
     decide(deps, async () => ({ unit: await unitFor(deps, instanceId, signal, forgets), value: undefined }));
   const { taken } = await told();
-  // Somebody else told of it for the first time at the same moment: now it is there.
+  // Another signal created the call at the same moment: apply this one to it.
   if (taken) await told();
 }
 

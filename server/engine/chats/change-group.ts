@@ -114,7 +114,7 @@ function requireGroup({ chat }: ReadyChat, what: string): void {
   throw new ApiError("GROUP_SMS_UNSUPPORTED", `${chat.id} is a group over SMS, which cannot be ${what}.`);
 }
 
-/** The address of somebody who is to be in a group; 400 `INVALID_PHONE_NUMBER` where it is none. */
+/** The address of a new participant. Throws 400 `INVALID_PHONE_NUMBER` if it is none. */
 function requireParticipant(field: string, value: string): string {
   const { address, problem } = checkRecipient(value);
   if (address !== null) return address;

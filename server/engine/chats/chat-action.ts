@@ -11,7 +11,7 @@ import { idempotent } from "../idempotency.ts";
 import { changedChat, regroupContext } from "./groups.ts";
 import { type ChatName, type ReadyChat, readyChat, requireChat } from "./require-chat.ts";
 
-/** A command of a chat, and what it goes with. */
+/** A request for an action on a chat. */
 export interface ChatActionRequest extends ChatName {
   idempotencyKey: string | null;
   correlationId: string;
@@ -26,15 +26,15 @@ export interface ChatAction {
   change?(chat: Chat, deps: GroupContext): GroupChange;
 }
 
-/** The chat as it is after a command; `repeated` when its idempotency key had done it before. */
+/** The chat after an action; `repeated` if an earlier request with the same idempotency key did it. */
 export interface ChatActionResult {
   repeated: boolean;
   chat: Chat;
 }
 
 /**
- * Does a command. The provider is asked once, however often the record changes meanwhile: also by what the provider
- * itself tells of the change, which then is the one that is told of. Throws what `requireChat`, `readyChat` and `ask` throw.
+ * Runs an action. The provider is asked once, however often the record changes meanwhile. If the provider's own signal
+ * of the change is applied first, that one emits the event. Throws what `requireChat`, `readyChat` and `ask` throw.
  */
 export async function runChatAction(
   deps: With<"configCache" | "threadCache">,
@@ -69,7 +69,7 @@ type ActionName = {
   [Name in keyof Actions]: ReturnType<Actions[Name]> extends Promise<ActionResult> ? Name : never;
 }[keyof Actions];
 
-/** Has the provider of a chat do something; 502 `PROVIDER_ERROR` with its reason where it refuses. */
+/** Runs a provider action for a chat. Throws 502 `PROVIDER_ERROR` with the reason if the provider refuses. */
 export async function completeAction<Name extends ActionName>(
   deps: With<"providers">,
   { instanceId }: Pick<ReadyChat, "instanceId">,

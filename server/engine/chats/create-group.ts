@@ -1,4 +1,4 @@
-/** Makes groups: the provider first, then the chat. */
+/** Creates groups: at the provider first, then the chat. */
 
 import type { CreateGroup, ErrorDetail } from "../../../sdk/wire.ts";
 import { type Chat, groupKey } from "../../core/chat.ts";
@@ -35,8 +35,8 @@ interface NewGroup {
 }
 
 /**
- * Makes a group and answers its chat; `repeated` when its idempotency key had done it before, or where the phone has one
- * group of these people and it is there already: then it stays as it is. Throws 400
+ * Creates a group and returns its chat; `repeated` if its idempotency key was used before, or if the phone allows one
+ * group of these people and it exists already, which then stays as it is. Throws 400
  * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals about addresses.
  */
 export async function createGroup(

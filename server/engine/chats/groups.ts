@@ -29,7 +29,7 @@ export interface ObservedGroup {
 /**
  * The chat of a group as it is, or as it will be once `make` is committed: made where it is new, and brought up to date
  * where people or name are others now, with the events of that. A snapshot without people or without a name says
- * nothing about them. A unit that is answered `taken` for its sake has to be made anew: see `retryDuplicateThread`.
+ * nothing about them. A transaction that is a duplicate because of it has to be made again: see `retryDuplicateThread`.
  */
 export async function prepareGroup(deps: Deps, observed: ObservedGroup): Promise<PreparedChat> {
   const found = await findGroup(deps, observed);

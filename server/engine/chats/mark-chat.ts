@@ -9,7 +9,7 @@ import {
   runChatAction,
 } from "./chat-action.ts";
 
-/** Marks a chat, and answers it. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. */
+/** Marks a chat and returns it. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. */
 export async function markChat(
   deps: With<"configCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,

@@ -41,12 +41,12 @@ export interface ReadyChat {
   chat: Chat;
   /** Where it is now: a thread goes with its number, a group lives where it was made. */
   instanceId: InstanceId;
-  /** As the provider is told of it, with the channel that it is on now. */
+  /** The chat as the provider gets it, with its present channel. */
   conversation: Conversation;
 }
 
 /**
- * The chat as its provider is told of it. Throws 403 where its number is the customer's no more, 400 `INVALID_STATUS`
+ * The chat with its instance, for an action. Throws 403 if its number is no longer the customer's, 400 `INVALID_STATUS`
  * for a group that the customer has left, 409 `CONVERSATION_NOT_READY` for one that the provider has no name for yet.
  */
 export async function readyChat(deps: With<"configCache">, chat: Chat): Promise<ReadyChat> {

@@ -7,7 +7,7 @@ import type { With } from "../engine-deps.ts";
 import { type ChatActionRequest, completeAction, requireImessage, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 
-/** Shows or ends typing in a chat. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. Answers the chat's id. */
+/** Shows or ends typing in a chat. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. Returns the chat's id. */
 export async function showTyping(
   deps: With<"configCache" | "providers" | "threadCache" | "typingIndicators">,
   asked: ChatActionRequest,

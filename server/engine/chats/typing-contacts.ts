@@ -10,7 +10,7 @@ import type { Deps } from "../deps.ts";
 
 /** Time without a signal after which a contact counts as having stopped, in real milliseconds as phones count it. */
 export const TYPING_MS_MAX = 60_000;
-/** Contacts typing at once that are kept track of; beyond it the one who began first counts as having stopped. */
+/** Contacts typing at once; beyond this the one who began first counts as having stopped. */
 const TYPISTS_MAX = 10_000;
 
 /** A contact who is typing, and where. */
@@ -31,7 +31,7 @@ export class TypingContacts {
     return this.#typing.has(subject);
   }
 
-  /** Somebody begins to type, or goes on. */
+  /** A contact begins to type, or goes on. */
   begin(deps: Deps, subject: string, typist: TypingContact): void {
     this.#typing.get(subject)?.stopTimer();
     const stopTimer = this.#stopped ? () => {} : deps.clock.after(TYPING_MS_MAX, () => this.#expire(deps, subject));
@@ -40,7 +40,7 @@ export class TypingContacts {
     if (this.#typing.size > TYPISTS_MAX && first !== undefined) this.#expire(deps, first);
   }
 
-  /** Goes on with somebody who is typing already. */
+  /** Restarts the timer of a contact who is typing already. */
   extend(deps: Deps, subject: string): void {
     const open = this.#typing.get(subject);
     if (open !== undefined) this.begin(deps, subject, open.typist);

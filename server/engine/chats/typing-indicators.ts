@@ -17,7 +17,7 @@ interface ShownIndicator {
 export class TypingIndicators {
   readonly #shown = new Map<ChatId, ShownIndicator>();
 
-  /** It is shown from now on for a minute; then `end` is called. */
+  /** Shows the indicator for a minute, then calls `end`. */
   begin({ clock }: Pick<Deps, "clock">, id: ChatId, end: () => void): void {
     this.end(id);
     const ended = () => {
@@ -29,7 +29,7 @@ export class TypingIndicators {
     if (this.#shown.size > SHOWN_MAX) first?.end();
   }
 
-  /** It is shown no more: it was ended, or a message has come in its place. Asks nobody. */
+  /** Removes the indicator, because it ended or a message replaced it. Does not ask the provider. */
   end(id: ChatId): void {
     this.#shown.get(id)?.stopTimer();
     this.#shown.delete(id);

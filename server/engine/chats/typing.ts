@@ -11,7 +11,7 @@ import { prepareGroup } from "./groups.ts";
 import { duplicateThread, prepareThread, retryDuplicateThread } from "./threads.ts";
 import { typingEvent } from "./typing-contacts.ts";
 
-/** Applies a typing signal of an instance: one event when somebody begins, one when they stop. */
+/** Applies a typing signal of an instance: one event when a contact begins, one when the contact stops. */
 export async function receiveTyping(
   deps: With<"configCache" | "threadCache" | "typingContacts">,
   instanceId: InstanceId,
@@ -54,7 +54,7 @@ export async function receiveTyping(
 }
 
 /**
- * A contact's message has come: who sent it types no more, and that is told of before the message is. Answers at once
+ * A message from a contact ends the contact's typing, and the event of that precedes the message's. Returns at once
  * where they were not typing.
  */
 export function endTyping(deps: With<"typingContacts">, chat: TypingChat, from: string): Promise<void> | undefined {

@@ -11,13 +11,13 @@ import { runAction } from "../action.ts";
 import type { With } from "../engine-deps.ts";
 import { planFrom } from "../routing/route.ts";
 
-/** People rarely change phones: that an address is on iMessage counts for an hour. */
+/** A positive answer is cached for an hour: people rarely change phones. */
 const AVAILABILITY_MS = 3_600_000;
-/** That it is not counts for five minutes: Apple's answer is known to be wrong at first, and right a little later. */
+/** A negative answer is cached for five minutes: Apple's first answer is known to be wrong at times. */
 const UNAVAILABILITY_MS = 300_000;
-/** A focus comes and goes with the day: a minute spares the peer those who ask again and again. */
+/** A focus changes during the day: a minute still protects the provider from repeated requests. */
 const FOCUS_MS = 60_000;
-/** Answers of each kind kept at the most; beyond it the oldest goes. */
+/** Cached answers of each kind; beyond this the oldest one is dropped. */
 const KEPT_MAX = 10_000;
 
 /** A provider's answer: its time (shifted), and whether it came from the cache. */
@@ -27,7 +27,7 @@ interface CachedLookup<Value> {
   cached: boolean;
 }
 
-/** Answers kept for a while. Who asks for one that somebody else is asking for already waits for the same. */
+/** Caches answers for a while. Concurrent lookups of one key share one request. */
 class LookupCache<Value> {
   readonly #now: () => number;
   readonly #keptMs: (value: Value) => number;
@@ -39,7 +39,7 @@ class LookupCache<Value> {
     this.#keptMs = keptMs;
   }
 
-  /** The answer to `key`. Where asking fails, the one that is out of date is better than none; else throws what `ask` threw. */
+  /** The answer for `key`. If `ask` fails, an expired answer is used; without one, throws the error of `ask`. */
   async get(key: string, ask: () => Promise<Value>): Promise<CachedLookup<Value>> {
     const known = this.#known.get(key);
     const ageMs = known === undefined ? null : this.#now() - known.at;
@@ -70,7 +70,7 @@ class LookupCache<Value> {
   }
 }
 
-/** Asks about addresses, on behalf of customers; remembers what providers said. */
+/** Looks up addresses at providers for customers, through a cache. */
 export class AvailabilityLookups {
   readonly #deps: With<"configCache" | "providers">;
   readonly #availability: LookupCache<Availability>;
@@ -114,15 +114,15 @@ export class AvailabilityLookups {
     };
   }
 
-  /** Whether `address` is on iMessage, as the provider of one number says; null where it cannot tell, or does not answer. */
+  /** Whether `address` is on iMessage, by the provider of one number; null if the provider does not know or does not answer. */
   async imessage(number: CustomerNumber, address: string): Promise<boolean | null> {
     const told = await orNull(this.#available(number.customerId, address, [number]));
     return told?.value.imessage ?? null;
   }
 
   /**
-   * Whether `address` takes FaceTime calls; false also where its provider cannot find out. Throws 400 where no number
-   * of the customer is on a provider that knows of calls, and as `command` does.
+   * Whether `address` takes FaceTime calls; false also if its provider does not know. Throws 400 if no number
+   * of the customer is on a provider that supports calls, and the errors of `runAction`.
    */
   async facetime(customerId: CustomerId, address: string): Promise<FacetimeAvailability> {
     const numbers = await this.#deps.configCache.numbers(customerId);
@@ -130,7 +130,7 @@ export class AvailabilityLookups {
     return { phoneNumber: address, available: value.facetime ?? false, cached };
   }
 
-  /** Whether a person has notifications silenced. Throws 404 unless both have written, and as `command` does. */
+  /** Whether a person has notifications silenced. Throws 404 unless both have written, and the errors of `runAction`. */
   async focus(customerId: CustomerId, address: string): Promise<Focus> {
     const { value, cached } = await this.#focused(customerId, address);
     return { phoneNumber: address, focusActive: value.focused, ...focusOf(value), cached };
@@ -172,7 +172,7 @@ function keyOf(customerId: CustomerId, instanceId: InstanceId, address: string):
   return `${customerId} ${instanceId} ${address}`;
 }
 
-/** Null in place of a refusal: what nobody can tell is not known. */
+/** The answer, or null if the lookup was refused. */
 async function orNull<Value>(answer: Promise<Value>): Promise<Value | null> {
   try {
     return await answer;

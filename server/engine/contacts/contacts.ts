@@ -20,7 +20,7 @@ import { change, decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { idempotent } from "../idempotency.ts";
 
-/** Times that a bulk is decided again because somebody else took one of its addresses meanwhile. */
+/** Decisions on a bulk whose addresses other requests take meanwhile. */
 const ROUNDS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
@@ -32,7 +32,7 @@ export interface ContactResult {
 
 /**
  * Makes a contact. Throws a 400 without any address, and 409 `CONTACT_DUPLICATE` when another contact of the customer
- * has one of them. A repeat of an idempotency key answers the contact as it now is: 404 once it is deleted.
+ * has one of them. A repeat of an idempotency key returns the contact's current state: 404 once it is deleted.
  */
 export async function createContact(
   deps: Deps,
@@ -73,7 +73,7 @@ export interface BulkResult {
 }
 
 /**
- * Makes a contact of each entry that can be one, all of them in one unit. An entry without an address, or with one
+ * Creates a contact of each valid entry, all in one transaction. An entry without an address, or with one
  * that another contact or an earlier entry has, fails by itself.
  */
 export async function createContacts(
@@ -166,7 +166,7 @@ function isSame(before: Contact, fields: ContactFields): boolean {
   return kept.every((field) => JSON.stringify(before[field]) === JSON.stringify(fields[field]));
 }
 
-/** Deletes those of `ids` that are contacts of the customer, all of them or none; answers how many there were. */
+/** Deletes those of `ids` that are contacts of the customer, all of them or none; returns how many there were. */
 export async function deleteContacts(deps: Deps, customerId: CustomerId, ids: readonly string[]): Promise<number> {
   return await change(deps, async () => {
     const contacts = await findContacts(deps.store.db, customerId, [...new Set(ids)]);
@@ -206,7 +206,7 @@ function newContact(deps: Deps, customerId: CustomerId, fields: ContactFields): 
   };
 }
 
-/** Makes a contact, unless somebody has one of its addresses. */
+/** Operations that create a contact, unless another contact has one of its addresses. */
 function makingOf(contact: Contact): Operation[] {
   const { id: contactId, customerId } = contact;
   const claims = addressesOf(contact).map((address) => claiming({ customerId, address, contactId }));

@@ -48,8 +48,8 @@ const ERASED_AT_ONCE = 50;
 const EVENTS_AT_ONCE = 500;
 
 /**
- * Deletes a contact and has all erased that was written with it until now; answers the erasure. Once it is asked for, a
- * repeat answers how far it has come. Throws 404 `NOT_FOUND` for a contact that is neither there nor being erased.
+ * Deletes a contact and starts the erasure of everything written with it until now; returns the erasure. A repeat returns
+ * its progress. Throws 404 `NOT_FOUND` for a contact that neither exists nor is being erased.
  */
 export async function eraseContact(deps: Deps, customerId: CustomerId, id: string): Promise<Erasure> {
   const { db } = deps.store;
@@ -74,7 +74,7 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
   return erasure;
 }
 
-/** Erases some of what is to be erased. Answers whether there is more that need not wait. */
+/** Erases one batch. Returns whether more can be erased at once. */
 export async function eraseContacts(deps: With<"link" | "messageCache" | "threadCache">): Promise<boolean> {
   let more = false;
   for (const erasure of await listOpenErasures(deps.store.db, ERASURES_AT_ONCE)) {
@@ -84,7 +84,7 @@ export async function eraseContacts(deps: With<"link" | "messageCache" | "thread
   return more;
 }
 
-/** One step of an erasure. Answers whether the next step can be made at once. */
+/** One step of an erasure. Returns whether the next step can follow at once. */
 async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure: Erasure): Promise<boolean> {
   const { db } = deps.store;
   const messages = await listErasable(db, erasure, ERASED_AT_ONCE);
@@ -107,8 +107,8 @@ async function put(deps: Deps, record: Erasure): Promise<void> {
 }
 
 /**
- * Erases a message with its files and its payment request, in one unit; a scheduled one, and a pending request, are cancelled
- * with it. Answers whether it was there to be erased.
+ * Erases a message with its files and its payment request, in one transaction; cancels it if it is scheduled, and its
+ * payment request if that is pending. Returns whether the message could be erased.
  */
 async function eraseOne(deps: With<"link" | "messageCache">, id: MessageId): Promise<boolean> {
   const isErased = await change(deps, async () => {

@@ -19,7 +19,7 @@ export function isOptedOut(deps: With<"optOutCache">, number: string, contact: s
 
 /**
  * The change that an inbound message makes to the opt-out list of its number, on any channel: none, unless the
- * whole of it is a keyword. Goes into the unit of the message; after the commit `invalidateOptOuts` has to be told. Only
+ * whole of it is a keyword. The operations belong into the message's transaction; call `invalidateOptOuts` after the commit. Only
  * for one-to-one threads: what is said in a group is said to everybody there.
  */
 export function keywordOperations(deps: Deps, message: Message): Operation[] {
@@ -32,7 +32,7 @@ export function keywordOperations(deps: Deps, message: Message): Operation[] {
   return [{ op: "put", table: "optOuts", record }];
 }
 
-/** Takes in what a contact told the provider itself about messages from a number; resolves when it is on disk. */
+/** Applies an opt-out or opt-in that the provider itself received; resolves when it is on disk. */
 export async function receiveOptOut(
   deps: With<"configCache" | "optOutCache">,
   instanceId: InstanceId,
@@ -81,7 +81,7 @@ export async function optOut(
   });
 }
 
-/** Takes a contact off a number's list; answers whether it was on it. */
+/** Removes a contact from a number's list; returns whether it was on it. */
 export async function optIn(deps: With<"optOutCache">, number: string, contact: string): Promise<boolean> {
   return await changeList(deps, async () => {
     if ((await findOptOut(deps.store.db, number, contact)) === null) return { unit: null, value: false };

@@ -42,7 +42,7 @@ export async function createCustomer(
   return { repeated: true, customer: first };
 }
 
-/** A customer that nobody has seen the secret of, and the unit that makes it and its inbox. */
+/** A new customer whose secret nobody has seen, and the transaction that creates it with its inbox. */
 export function newCustomer(deps: With<"sealer">, body: CreateCustomer): { customer: Customer; unit: Transaction } {
   const id = deps.newId("cust");
   const now = deps.clock.now();

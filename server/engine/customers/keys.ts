@@ -21,7 +21,7 @@ import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 /** How long a key that was rotated works on, unless something else is asked for: a day. */
 const GRACE_SECONDS = 86_400;
 
-/** A key and, in the answer that made it alone, the key itself. */
+/** A key's record and, only in the response that created it, the key itself. */
 export interface IssuedKey {
   repeated: boolean;
   apiKey: ApiKey;
@@ -48,7 +48,7 @@ export function keyFor(deps: Deps, grant: KeyGrant, key: string): ApiKey {
 
 /**
  * Makes a key. A `messages` key needs one customer, named by id or e-mail address; an `admin` key has none. Throws a 400
- * that names the fields which do not fit. A repeat of an idempotency key answers the record without the key.
+ * that names the fields which do not fit. A repeat of an idempotency key returns the record without the key.
  */
 export async function createKey(
   deps: With<"configCache">,

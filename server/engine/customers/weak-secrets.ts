@@ -26,7 +26,7 @@ export async function weakSecrets(deps: Pick<EngineDeps, "store" | "sealer">, cu
   });
 }
 
-/** Characters of a sealed secret; null for one that cannot be opened: its deliveries tell of that. */
+/** Characters of a sealed secret; null if it cannot be opened, which its deliveries report. */
 function lengthOf({ sealer }: Pick<EngineDeps, "sealer">, sealed: string, place: string): number | null {
   try {
     return sealer.open(sealed, place).length;

@@ -15,7 +15,7 @@ import { hookUrl, type Links } from "../links.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { memoryOf } from "./memory.ts";
 
-/** How long a provider may take to say how it is, in real milliseconds; beyond it nobody knows. */
+/** Time limit for a provider's health, in real milliseconds; after it the status is `unknown`. */
 const HEALTH_WITHIN_MS = 2_000;
 /** Characters of an account's hash. */
 const ACCOUNT_LENGTH = 16;
@@ -23,7 +23,7 @@ const ACCOUNT_LENGTH = 16;
 /** An instance's provider, and the account that its settings name: a hash, equal for instances of one account. */
 export interface Connection {
   provider: Provider;
-  /** Null where nobody knows. */
+  /** Null if unknown. */
   account: string | null;
 }
 
@@ -119,7 +119,7 @@ export class Connections {
     if (!isClosed && this.#providers.get(id) === from) this.#changed(deps, id);
   }
 
-  /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
+  /** Makes the instance's provider from its settings and starts it, in place of the former one. Never throws: `health` reports a failure. */
   connect(deps: ConnectionDeps, instance: Instance): Promise<void> {
     return this.#serial.run(instance.id, async () => {
       await this.#takeDown(deps, instance.id);
@@ -141,7 +141,7 @@ export class Connections {
     });
   }
 
-  /** Takes a deleted instance's provider down for good, with what it had set up at its peer. What is left there is logged. */
+  /** Stops a deleted instance's provider and removes its setup on the remote side. A failed removal is logged. */
   remove(deps: ConnectionDeps, id: InstanceId): Promise<void> {
     return this.#serial.run(id, async () => {
       try {

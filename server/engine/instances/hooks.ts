@@ -1,4 +1,4 @@
-/** Hooks: the addresses at which peers tell of what happens. Each instance has one that nobody can guess. */
+/** Hooks: the addresses where providers' systems send callbacks. Each instance has one that cannot be guessed. */
 
 import { ApiError } from "../../core/error.ts";
 import type { InstanceId } from "../../core/id.ts";
@@ -10,7 +10,7 @@ import { hookUrl } from "../links.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
-/** The address that an administrator sets up at the peer; null where the instance's provider needs none. */
+/** The address that an administrator sets up on the remote side; null if the instance's provider has no hook. */
 export function shownHookUrl(deps: Pick<EngineDeps, "links" | "publicUrl">, instance: Instance): string | null {
   return PROVIDERS_WITH_HOOK.includes(instance.provider) ? hookUrl(deps, instance.id) : null;
 }
@@ -31,7 +31,7 @@ export async function findHook(
   deps: With<"configCache" | "links" | "providers">,
   { id, token }: Pick<IncomingHook, "id" | "token">,
 ): Promise<InstanceId> {
-  // Before that nobody can tell a hook's address from another.
+  // Without the signing key no address can be checked.
   if (!deps.links.isLoaded) throw notNow("The service is starting; try again later.");
   const instance = await deps.configCache.instance(id as InstanceId);
   if (instance === null || !deps.links.opensHook(instance.id, token)) throw notFound();
@@ -39,7 +39,7 @@ export async function findHook(
   return instance.id;
 }
 
-/** Gives a request to the instance whose hook it came to, and answers what its provider does. Throws as `findHook` does. */
+/** Passes a request to the provider of its instance and returns the provider's response. Throws the errors of `findHook`. */
 export async function receiveHook(
   deps: With<"configCache" | "links" | "providers" | "publicUrl">,
   request: IncomingHook,

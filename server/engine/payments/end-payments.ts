@@ -1,4 +1,4 @@
-/** Ends payment requests that nobody paid: cancelled by their caller, or their time is up. Each with its event, in one unit. */
+/** Ends unpaid payment requests: cancels or expires them. Each end is one transaction with its event. */
 
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, PaymentId } from "../../core/id.ts";
@@ -23,7 +23,7 @@ export async function requirePayment(deps: Deps, customerId: CustomerId, id: str
 }
 
 /**
- * Cancels a pending request and answers it; a repeat of an idempotency key is answered with its id. Throws 404
+ * Cancels a pending request and returns it; a repeat of an idempotency key returns its id. Throws 404
  * `NOT_FOUND`, and 400 `INVALID_STATUS` when it is pending no more.
  */
 export async function cancelRequest(
@@ -45,7 +45,7 @@ export async function cancelRequest(
 /** Requests that are expired in one go. */
 const EXPIRED_AT_ONCE = 100;
 
-/** Expires requests whose time is up. Answers whether there may be more of them. */
+/** Expires requests whose time is up. Returns whether there may be more. */
 export async function expirePayments(deps: With<"link">): Promise<boolean> {
   const due = await listDuePayments(deps.store.db, deps.clock.now(), EXPIRED_AT_ONCE);
   await Promise.all(due.map(({ id }) => nullIfUnreadable(deps, "payments", () => expireRequest(deps, id))));
@@ -62,7 +62,7 @@ async function expireRequest(deps: With<"link">, id: PaymentId): Promise<void> {
   });
 }
 
-/** A message that still waits to ask for what nobody is to pay any more is not sent: it fails in the same unit. */
+/** The transaction that ends a request. Its message, if still queued, fails in the same transaction and is not sent. */
 async function endingOf(deps: With<"link">, before: Payment, changed: PaymentChange): Promise<Transaction> {
   const operations = paymentOperations(before, changed);
   // A message that cannot be read is in quarantine: it is not sent, and the request ends without it.

@@ -33,7 +33,7 @@ export function paymentOperations(before: Payment, { payment, event }: PaymentCh
   ];
 }
 
-/** A payment that a message carries or tells of. */
+/** A payment in a message, or described by its text. */
 interface CarriedPayment {
   amountCents: number;
   evidence: "apple_cash" | "text";
@@ -41,8 +41,8 @@ interface CarriedPayment {
 
 /**
  * The operations by which an inbound message pays the oldest pending request to its sender, from the number it
- * reached, of exactly its amount. The operations belong into the unit of the message, decided anew with it. None
- * where it pays nothing.
+ * reached, of exactly its amount. The operations belong into the message's transaction and are decided again with it.
+ * None if the message pays nothing.
  */
 export async function paidBy(deps: With<"providers">, message: Message, signal: InboundSignal): Promise<Operation[]> {
   const carried = carriedBy(deps, message, signal);

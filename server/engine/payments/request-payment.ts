@@ -1,4 +1,4 @@
-/** Asks a contact for a payment: the request and the message that asks, with their events, in one unit. */
+/** Asks a contact for a payment: the request and the message that asks, with their events, in one transaction. */
 
 import type { RequestPayment } from "../../../sdk/wire.ts";
 import { invalidField } from "../../core/error.ts";

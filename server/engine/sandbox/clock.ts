@@ -48,7 +48,7 @@ export async function moveClock(
     });
     if (moved.repeated) return;
     deps.shift.ms = moved.value;
-    // An instance may have been made meanwhile; whoever makes one resets the clock before it counts, and not after it.
+    // An instance may have been created meanwhile: its creation resets the clock before the instance is stored, not after.
     if (await hasReal(deps)) await putBack(deps);
     deps.wake.chores();
   });

@@ -13,7 +13,7 @@ import type { With } from "../engine-deps.ts";
 const RETRY_AFTER_SECONDS = 10;
 
 /**
- * Sends the files, with their bytes, by `send`, and answers what that does. Together they have 100 MiB at the most, and
+ * Sends the files, with their bytes, by `send`, and returns its result. Together they have 100 MiB at the most, and
  * until they are sent, fetched files count towards the memory limit of send attempts. Throws a 400 that names every field
  * which does not fit, and a 503 for what cannot be fetched now.
  */

@@ -49,7 +49,7 @@ interface ContactLine {
 }
 
 /**
- * The contact writes. Answers the message as it was taken in. Throws 404 `REPLY_NOT_FOUND`, 400 `CHANNEL_NOT_SUPPORTED`
+ * The contact writes. Returns the received message. Throws 404 `REPLY_NOT_FOUND`, 400 `CHANNEL_NOT_SUPPORTED`
  * and a 400 for a message with nothing in it.
  */
 export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<PhoneMessage>): Promise<Message> {
@@ -70,7 +70,7 @@ export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<Phone
   });
 }
 
-/** The contact begins or ends typing. Answers the chat. Throws 400 `CHANNEL_NOT_SUPPORTED` for a phone without iMessage. */
+/** The contact begins or ends typing. Returns the chat. Throws 400 `CHANNEL_NOT_SUPPORTED` for a phone without iMessage. */
 export async function typeOnPhone(
   deps: With<"configCache" | "providers">,
   action: PhoneAction<PhoneTyping>,
@@ -102,7 +102,7 @@ export async function reactFromPhone(deps: EngineDeps, action: PhoneAction<Phone
 }
 
 /**
- * The contact keeps an audio message of the customer's, which is told of once. Answers it. Throws as `reactFromPhone`
+ * The contact keeps an audio message of the customer's, which is reported once. Returns it. Throws as `reactFromPhone`
  * does, and a 400 for what is no audio message.
  */
 export async function keepAudioOnPhone(deps: EngineDeps, action: PhoneAction<PhoneKeptAudio>): Promise<Message> {
@@ -120,7 +120,7 @@ export async function keepAudioOnPhone(deps: EngineDeps, action: PhoneAction<Pho
 }
 
 /**
- * The contact gives a group another photo. Answers the group. Throws 404 for a group that is not there, or that the
+ * The contact gives a group another photo. Returns the group. Throws 404 for a group that is not there, or that the
  * contact is not in, and 400 `INVALID_STATUS` for a one-to-one thread and for a group that the customer has left.
  */
 export async function changePhotoFromPhone(
@@ -143,7 +143,7 @@ export async function changePhotoFromPhone(
 }
 
 /**
- * The contact pays. Answers the message that carries the payment. Throws 404 for a request that is not one to this
+ * The contact pays. Returns the message that carries the payment. Throws 404 for a request that is not one to this
  * contact, 400 `INVALID_STATUS` for one that is not pending, and a 400 where there is no amount.
  */
 export async function payFromPhone(deps: EngineDeps, action: PhoneAction<PhonePayment>): Promise<Message> {
