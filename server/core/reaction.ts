@@ -2,25 +2,25 @@
 
 import { REACTIONS, type Reaction } from "../../sdk/wire.ts";
 
-/** What a reaction stands for on a phone. */
+/** A reaction as a phone shows it. */
 export interface SeenReaction {
   /** One of the six: the reaction itself, or for an emoji the one that says the same. */
   type: Reaction;
-  /** What stands in the bubble; null where it is not known. */
+  /** The emoji in the bubble; null if unknown. */
   emoji: string | null;
   isRemoved: boolean;
 }
 
-/** A reaction as a caller orders it. */
+/** A reaction as a caller requests it. */
 export interface ParsedReaction extends SeenReaction {
-  /** What it is written as: one of the six or an emoji in its full form, with a minus where it is taken back. */
+  /** One of the six or an emoji in its full form, with a minus if it removes the reaction. */
   text: string;
-  /** One of the six, where it was named so; null for an emoji. */
+  /** One of the six if the caller named it; null for an emoji. */
   named: Reaction | null;
   emoji: string;
 }
 
-/** What a reaction is written as, in words that follow the name of a field. */
+/** The format of a reaction, as the end of an error message. */
 export const REACTION_EXPECTED = `must be ${REACTIONS.join(", ")} or one emoji, with a minus before it to take it back`;
 
 /** UTF-16 units. The longest emoji of Unicode 17, a family of four with tones of skin, has fewer than 40. */
@@ -64,7 +64,7 @@ const LOOKS: Readonly<Record<Reaction, Look>> = {
   question: { emoji: "❓", done: "Questioned", what: "a question mark" },
 };
 
-/** What stands in the bubble of one of the six. */
+/** The emoji of one of the six. */
 export function emojiOfReaction(type: Reaction): string {
   return LOOKS[type].emoji;
 }
