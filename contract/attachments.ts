@@ -1,7 +1,20 @@
 /** Attachments: files to send, and files of messages. */
 
 import { Type } from "typebox";
-import { choice, flag, id, optional, orNull, record, request, says, shows, stringOrNull, text } from "./schema.ts";
+import {
+  absent,
+  choice,
+  flag,
+  id,
+  optional,
+  orNull,
+  record,
+  request,
+  says,
+  shows,
+  stringOrNull,
+  text,
+} from "./schema.ts";
 import { HttpsUrl } from "./values.ts";
 
 /** A type and a subtype, and parameters, which are ignored. */
@@ -35,8 +48,8 @@ export const AttachmentInput = request(
     allOf: [
       {
         oneOf: [
-          { properties: { type: { const: "url" }, url: {} }, required: ["url"], not: { required: ["data"] } },
-          { properties: { type: { const: "base64" }, data: {} }, required: ["data"], not: { required: ["url"] } },
+          { properties: { type: { const: "url" }, url: {}, data: absent }, required: ["type", "url"] },
+          { properties: { type: { const: "base64" }, data: {}, url: absent }, required: ["type", "data"] },
         ],
       },
     ],

@@ -4,6 +4,7 @@ import { type Static, Type } from "typebox";
 import { Name } from "./customers.ts";
 import { at, IDS } from "./samples.ts";
 import {
+  absent,
   atOrNull,
   choice,
   count,
@@ -59,10 +60,16 @@ export const CreateKey = request(
   {
     allOf: [
       {
-        oneOf: [
-          { required: ["customerId"], properties: { customerId: {}, scope: { const: "messages" } } },
-          { required: ["customerEmail"], properties: { customerEmail: {}, scope: { const: "messages" } } },
-          { required: ["scope"], properties: { scope: { const: "admin" }, customerId: false, customerEmail: false } },
+        anyOf: [
+          {
+            required: ["customerId"],
+            properties: { customerId: {}, customerEmail: absent, scope: { const: "messages" } },
+          },
+          {
+            required: ["customerEmail"],
+            properties: { customerEmail: {}, customerId: absent, scope: { const: "messages" } },
+          },
+          { required: ["scope"], properties: { scope: { const: "admin" }, customerId: absent, customerEmail: absent } },
         ],
       },
     ],

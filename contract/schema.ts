@@ -82,6 +82,9 @@ export function atLeastOne(...fields: string[]): Keywords {
   return { anyOf: fields.map((field) => ({ required: [field] })) };
 }
 
+/** A field that must be absent, in a rule about others. */
+export const absent: Keywords = { not: {} };
+
 /** Text of `min` to `max` characters. NUL and lone surrogates are refused in every string of every body. */
 export function text(min: number, max: number, description?: string, shown?: Keywords) {
   return Type.String({

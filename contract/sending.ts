@@ -4,6 +4,7 @@ import { type Static, Type } from "typebox";
 import { ATTACHMENTS_MAX, AttachmentInput } from "./attachments.ts";
 import { at, CONTACT, IDS, OWN } from "./samples.ts";
 import {
+  absent,
   alias,
   atOrNull,
   choice,
@@ -162,7 +163,9 @@ export const Text = text(
 );
 
 /** `mediaUrl` is the alias: only one of the two names may be given. */
-export const oneMedia = { allOf: [{ not: { required: ["mediaUrls", "mediaUrl"] } }] };
+export const oneMedia = {
+  allOf: [{ anyOf: [{ properties: { mediaUrls: absent } }, { properties: { mediaUrl: absent } }] }],
+};
 
 /** Media of a request. */
 export const mediaInput = (minItems?: number) => ({
