@@ -40,7 +40,7 @@ export interface Operation {
 export interface Link {
   /** The operation that it leads to. */
   to: string;
-  /** Field of `data` for each parameter of its path. */
+  /** For each parameter of its path, a field of `data`, or a runtime expression of OpenAPI. */
   parameters: Readonly<Record<string, string>>;
 }
 
@@ -73,6 +73,11 @@ export function operation<Schema extends TSchema>(
   declared: Operation & { response: Schema; example: Static<Schema> },
 ): Operation {
   return declared;
+}
+
+/** A link from a list to the operation that gets one of its records. */
+export function linksToFirst(list: string, to: string): Link[] {
+  return [{ to, parameters: { id: `${list}/0/id` } }];
 }
 
 /** Links from a response with an `id` to operations on the same record. */

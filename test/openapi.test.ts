@@ -173,6 +173,21 @@ test("the document's patterns accept every value that the service's own checks a
   }
 });
 
+test("every link leads to an operation and gives every parameter of its path", () => {
+  const byId = new Map(OPERATIONS.map(({ template, operation }) => [operation.operationId, template]));
+  const links = OPERATIONS.flatMap(({ operation }) =>
+    Object.values(operation.responses).flatMap((response) =>
+      Object.values((response as PublishedResponse).links ?? {}),
+    ),
+  );
+  assert.ok(links.length > 30);
+  for (const { operationId, parameters } of links) {
+    const template = byId.get(operationId) ?? assert.fail(`a link leads to ${operationId}`);
+    const named = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    assert.deepEqual(Object.keys(parameters).sort(), named.sort(), operationId);
+  }
+});
+
 test("the aliases of fields are those that requests accept", () => {
   const aliases = [...walk(document)].flatMap(({ pointer, value }) =>
     value["x-synonymOf"] === undefined

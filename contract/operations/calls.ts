@@ -1,7 +1,7 @@
 /** Operations on FaceTime calls. */
 
 import { Call, CallList, callExample } from "../calls.ts";
-import { operation, type Section } from "../operation.ts";
+import { linksToFirst, operation, type Section } from "../operation.ts";
 import { IDS, LAST_PAGE } from "../samples.ts";
 
 export const calls: Section = {
@@ -16,6 +16,7 @@ export const calls: Section = {
       response: CallList,
       example: { calls: [callExample], pagination: LAST_PAGE },
       query: { status: "missed" },
+      links: linksToFirst("calls", "getCall"),
     }),
     "GET /v1/facetime/calls/:id": operation({
       id: "getCall",

@@ -2,7 +2,7 @@
 
 import { Chat, ChatList, groupExample, Typing, threadExample } from "../chats.ts";
 import { MessageList, messageExample } from "../messages.ts";
-import { linksTo, operation, type Section } from "../operation.ts";
+import { linksTo, linksToFirst, operation, type Section } from "../operation.ts";
 import { at, CONTACT, IDS, LAST_PAGE, OTHER_CONTACT } from "../samples.ts";
 
 /** Errors of an action that a phone carries out in a conversation. */
@@ -45,6 +45,7 @@ const records: Section["operations"] = {
     description: "Lists one-to-one threads and groups, newest first.",
     response: ChatList,
     example: { chats: [groupExample, threadExample], pagination: LAST_PAGE },
+    links: linksToFirst("chats", "getChat"),
   }),
   "GET /v1/chats/:id": operation({
     id: "getChat",

@@ -57,6 +57,10 @@ const numbers: Section["operations"] = {
     example: numberExample,
     errors: ["NUMBER_TAKEN"],
     body: { phoneNumber: OWN, provider: "sandbox" },
+    links: [
+      { to: "makeDefaultNumber", parameters: { id: "$request.path.id", numberId: "id" } },
+      { to: "removeNumber", parameters: { id: "$request.path.id", numberId: "id" } },
+    ],
   }),
   "DELETE /v1/admin/customers/:id/numbers/:numberId": operation({
     id: "removeNumber",

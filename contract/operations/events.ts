@@ -2,7 +2,7 @@
 
 import { Type } from "typebox";
 import { AnyEvent, EventList, eventExample } from "../events.ts";
-import { operation, type Section } from "../operation.ts";
+import { linksToFirst, operation, type Section } from "../operation.ts";
 import { CURSOR, IDS } from "../samples.ts";
 
 const frame = `id: ${eventExample.id}\nevent: ${eventExample.type}\ndata: ${JSON.stringify(eventExample)}\n\n`;
@@ -27,6 +27,7 @@ export const events: Section = {
         },
       },
       contents: { "text/event-stream": { schema: Type.String(), example: frame } },
+      links: linksToFirst("events", "getEvent"),
     }),
     "GET /v1/events/:id": operation({
       id: "getEvent",

@@ -4,7 +4,7 @@ import { Call, callExample } from "../calls.ts";
 import { Chat, groupExample, Typing } from "../chats.ts";
 import { AnyEvent } from "../events.ts";
 import { Message, messageExample, Reacted } from "../messages.ts";
-import { operation, type Section } from "../operation.ts";
+import { linksTo, operation, type Section } from "../operation.ts";
 import { at, CONTACT, IDS, OWN } from "../samples.ts";
 import {
   Inbox,
@@ -78,6 +78,7 @@ const phoneOperations: Section["operations"] = {
     example: inboundExample,
     errors: [...acting, "REPLY_NOT_FOUND"],
     body: { text: "On my way" },
+    links: linksTo("getMessage", "reactToMessage"),
   }),
   "POST /v1/sandbox/phones/:number/typing": operation({
     id: "typeOnPhone",

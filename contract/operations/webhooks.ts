@@ -1,7 +1,7 @@
 /** Operations on webhook endpoints and deliveries. */
 
 import { Type } from "typebox";
-import { linksTo, operation, type Section } from "../operation.ts";
+import { linksTo, linksToFirst, operation, type Section } from "../operation.ts";
 import { at, CURSOR, IDS } from "../samples.ts";
 import { orNull } from "../schema.ts";
 import { Deleted } from "../values.ts";
@@ -91,7 +91,7 @@ const endpoints: Section["operations"] = {
     example: { ...further, secret },
     errors: ["WEBHOOK_DUPLICATE", "WEBHOOK_NOT_FOUND"],
     body: { url: further.url, events: further.events, name: further.name },
-    links: linksTo("getWebhook", "updateWebhook", "deleteWebhook"),
+    links: linksTo("getWebhook", "updateWebhook", "testWebhook", "replayEvents", "deleteWebhook"),
   }),
   "GET /v1/webhooks/:id": operation({
     id: "getWebhook",
@@ -168,6 +168,7 @@ export const deliveries: Section = {
       response: DeliveryList,
       example: { deliveries: [deliveryExample], pagination: { hasMore: true, nextCursor: CURSOR } },
       query: { status: "pending" },
+      links: linksToFirst("deliveries", "getDelivery"),
     }),
     "GET /v1/webhooks/deliveries/:id": operation({
       id: "getDelivery",
