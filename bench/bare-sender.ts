@@ -1,4 +1,4 @@
-/** What delivering is measured against, a process of its own: a bare loop that signs a body and posts it by undici. */
+/** The baseline of delivering: a process with a bare loop that signs a body and posts it with undici. */
 
 import { Agent } from "undici";
 import { signatureHeaders } from "../server/core/signature.ts";

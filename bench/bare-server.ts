@@ -1,4 +1,4 @@
-/** What accepting is measured against, a process of its own: a bare `node:http` handler that parses and answers. */
+/** The baseline of accepting: a process with a bare `node:http` handler that parses and responds. */
 
 import { createServer } from "node:http";
 import type { AcceptedMessage, SendMessage, Success } from "../sdk/wire.ts";

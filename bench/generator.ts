@@ -18,7 +18,7 @@ export interface Load extends MessageMix {
   until: { ms: number } | { messages: number };
 }
 
-/** What came of a load; times in milliseconds, the instants on the machine's monotonic clock. */
+/** The result of a load; times in milliseconds, instants on the machine's monotonic clock. */
 export interface Loaded {
   /** Answered with a 202, the warm-up included. */
   accepted: number;
@@ -26,7 +26,7 @@ export interface Loaded {
   refused: number;
   startedAt: number;
   endedAt: number;
-  /** Of the measured part. */
+  /** In the measured part. */
   perSecond: number;
   p50Ms: number;
   p99Ms: number;

@@ -1,4 +1,4 @@
-/** What the machine itself can do, and what a process uses of it: fsyncs, resident memory, processor time. */
+/** Measures the machine and a process on it: fsyncs, resident memory, processor time. */
 
 import { execFileSync } from "node:child_process";
 import { closeSync, existsSync, fdatasyncSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";

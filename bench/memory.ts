@@ -7,7 +7,7 @@ import { limitRow, type Row } from "./report.ts";
 import type { Service } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
-/** After this it has settled: what the start needed is given back or not. */
+/** After this time the memory is stable: the start's garbage is given back or stays. */
 const SETTLED_MS = 4_000;
 const IDLE_ABOVE_MB_MAX = 90;
 

@@ -82,7 +82,7 @@ export async function webhookRound(
   return { perSecond: (webhooks * 1_000) / (lastAt - round.loaded.startedAt), round, cost };
 }
 
-/** Messages of one number to one recipient are handed over one after the other: what that order costs. */
+/** The cost of order: messages of one number to one recipient are sent one after the other. */
 async function measureOnePair(stage: Stage, target: Target): Promise<Row[]> {
   const sides = {
     one: { rates: [] as number[], costs: [] as number[] },

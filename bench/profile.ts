@@ -22,7 +22,7 @@ interface CallFrame {
   lineNumber: number;
 }
 
-/** What `--cpu-prof` writes; times in microseconds of the machine's monotonic clock. */
+/** The file that `--cpu-prof` writes; times in microseconds of the machine's monotonic clock. */
 interface CpuProfile {
   nodes: {
     id: number;
@@ -35,7 +35,7 @@ interface CpuProfile {
   timeDeltas: number[];
 }
 
-/** What was recorded, and the time that counts: without the start and the end of the service. */
+/** A recorded profile, and the time that counts: without the start and the end of the service. */
 interface Recorded {
   directory: string;
   messages: number;
@@ -55,7 +55,7 @@ export async function profileService(stage: Stage): Promise<string> {
     const { messages, units, commits, fromMs, toMs } = recorded;
     texts.push(
       `# ${count(messages)} ${what}, in ${((toMs - fromMs) / 1_000).toFixed(1)} s`,
-      `${count(units / messages)} units of work a message, ${count(units / commits)} units a commit`,
+      `${count(units / messages)} transactions a message, ${count(units / commits)} transactions a commit`,
     );
     const profiles = readdirSync(recorded.directory).map(
       (file): CpuProfile => JSON.parse(readFileSync(join(recorded.directory, file), "utf8")),
@@ -113,7 +113,7 @@ function describe(profile: CpuProfile, recorded: Recorded): string {
   ].join("\n");
 }
 
-/** What a thread is, by what it alone runs. */
+/** The name of a thread, by a function that only it runs. */
 function threadOf({ nodes }: CpuProfile): string {
   const runs = (file: string) => nodes.some(({ callFrame }) => callFrame.url.endsWith(file));
   if (runs("/server/app/service.ts")) return "The main thread";

@@ -5,7 +5,7 @@ export interface Row {
   what: string;
   /** With its unit. */
   measured: string;
-  /** What it is compared with, in the same run and with its unit; empty where the goal stands by itself. */
+  /** The comparison in the same run, with its unit; empty if the goal stands by itself. */
   against?: string;
   /** The figure that the goal is about, when there is one. */
   ratio?: number;

@@ -3,7 +3,7 @@
 /** `scheduled` messages wait for a day; `queued` ones go through the whole pipeline. */
 export type MessageKind = "scheduled" | "queued";
 
-/** What a load is made of. `recipients`: `one` puts every message behind the one before it. */
+/** The parameters of a load. `recipients`: `one` puts every message behind the one before it. */
 export interface MessageMix {
   kind: MessageKind;
   recipients: "many" | "one";

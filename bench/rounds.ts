@@ -12,7 +12,7 @@ export interface Target {
   keys: readonly string[];
 }
 
-/** What a round came to. `cost` is processor time a request in microseconds, null where it cannot be told. */
+/** The result of a round. `cost` is processor time per request in microseconds, null if it cannot be measured. */
 export interface Round {
   loaded: Loaded;
   cost: { main: number; all: number } | null;

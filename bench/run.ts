@@ -98,7 +98,7 @@ async function measureAll(stage: Stage, names: readonly string[]): Promise<void>
   console.log(`\n${tableOf(rows)}`);
 }
 
-/** One that breaks does not take the others' figures with it. */
+/** A benchmark that fails does not lose the figures of the others. */
 function failed(name: string, error: unknown): Row {
   process.exitCode = 1;
   console.error(error);

@@ -10,7 +10,7 @@ import { waitFor } from "./clock.ts";
 export interface Service {
   readonly port: number;
   readonly pid: number;
-  /** Of the first customer. */
+  /** The key of the first customer. */
   readonly apiKey: string;
   readonly adminKey: string;
   /** How long it took from its start to ready, in milliseconds. */

@@ -1,4 +1,4 @@
-/** What all benchmarks share: their options, the processes beside the service, a directory for data. */
+/** Shared by all benchmarks: their options, the processes beside the service, a directory for data. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

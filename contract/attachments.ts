@@ -17,9 +17,6 @@ import {
 } from "./schema.ts";
 import { HttpsUrl } from "./values.ts";
 
-/** A type and a subtype, and parameters, which are ignored. */
-const MIME_TYPE = "^\\s*[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\\s*(?:;.*)?$";
-
 /** Attachments that one message can have. */
 export const ATTACHMENTS_MAX = 20;
 
@@ -35,12 +32,9 @@ export const AttachmentInput = request(
     data: optional(
       shows(Type.String({ description: "The bytes of the file; required with `base64`." }), {
         contentEncoding: "base64",
-        pattern: "^[A-Za-z0-9+/]+={0,2}$",
       }),
     ),
-    mimeType: optional(
-      text(1, 255, "MIME type of the file; its content decides if the two differ.", { pattern: MIME_TYPE }),
-    ),
+    mimeType: optional(text(1, 255, "MIME type of the file; its content decides if the two differ.")),
     filename: optional(text(1, 255, "Name of the file.")),
     isAudioMessage: optional(flag("Whether the file is a voice message.")),
   },

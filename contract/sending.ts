@@ -29,7 +29,6 @@ import {
 import {
   Address,
   addressShown,
-  anyMetadata,
   CHANNELS,
   Channel,
   HttpsUrl,
@@ -146,14 +145,6 @@ export const SendOptions = request("SendOptions", "Options of every request that
   ),
   metadata: optional(metadataInput),
 });
-
-/** Options of the request that the record of the message repeats. */
-export const sentFields = {
-  metadata: orNull(anyMetadata, "Your own JSON object, as you sent it."),
-  effect: orNull(Effect, "Effect on the recipient's iPhone."),
-  replyTo: stringOrNull("Id of the message that this one replies to."),
-};
-export const sentExample = { metadata: { table: 7 }, effect: null, replyTo: null };
 
 /** The text of a request. */
 export const Text = text(

@@ -27,9 +27,9 @@ const NODE = "node:[a-z0-9_/]+";
 const CORE = "server/core/[^/]+|sdk/wire";
 /** Tables of telephone numbers and of time zones: data with functions around it. */
 const NUMBERS_AND_ZONES = "libphonenumber-js(/.+)?|countries-and-timezones";
-/** What talks to a peer. */
+/** Libraries that talk to a peer. */
 const PEERS = "undici|socket\\.io-client";
-/** What a provider is. */
+/** The files of the provider interface. */
 const INTERFACE = "server/providers/(provider|phones)\\.ts";
 const BESIDE_APP = "server/(clock|log|metrics)";
 
@@ -117,7 +117,7 @@ const IMPORTS = [
   /\bnew URL\("(\.[^"]+\.(?:ts|js))"/g,
 ];
 
-/** What a file imports, by `import`, `export … from` and `import()`, and the files that it starts as workers. */
+/** The imports of a file, by `import`, `export … from` and `import()`, and the files that it starts as workers. */
 function importsOf(path: string): string[] {
   const text = read(path);
   return IMPORTS.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));

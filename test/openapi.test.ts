@@ -1,4 +1,4 @@
-/** The OpenAPI document: complete, sound, with examples and responses that fit it. */
+/** The OpenAPI document under test: it is whole, it is sound, its examples are what it says, and so are the answers. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -60,7 +60,7 @@ function resolve(pointer: string): unknown {
   return value;
 }
 
-test("every reference resolves, and every component is referred to", () => {
+test("every reference leads to something, and everything that can be referred to is", () => {
   const used = new Set<string>();
   for (const { pointer, value } of walk(document)) {
     const { $ref } = value;
@@ -84,14 +84,14 @@ test("names of components are those that OpenAPI allows", () => {
   }
 });
 
-test("every operation and every webhook has a unique operationId", () => {
+test("every operation has an id of its own, and so has every webhook", () => {
   const ids = OPERATIONS.map(({ operation }) => operation.operationId);
   const all = [...ids, ...Object.values(document.webhooks).map(({ post }) => post.operationId)];
   assert.deepEqual(all, [...new Set(all)]);
   for (const id of all) assert.match(id, /^[a-z][A-Za-z]+$/);
 });
 
-test("every tag of an operation is described, and every described tag is used", () => {
+test("every tag of an operation is explained, and every tag that is explained is used", () => {
   const tags = document.tags.map(({ name }) => name);
   assert.deepEqual(tags, [...new Set(tags)]);
   const used = new Set(OPERATIONS.flatMap(({ operation }) => operation.tags));
@@ -102,7 +102,7 @@ function parameterOf(parameter: Parameter | PublishedSchema): Parameter {
   return ("$ref" in parameter ? resolve(String(parameter.$ref).slice(1)) : parameter) as Parameter;
 }
 
-test("a path declares exactly its own parameters, each required and none twice", () => {
+test("the parameters of a path are those that it names, each required; no parameter is there twice", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const parameters = operation.parameters.map(parameterOf);
     const inPath = parameters.filter((parameter) => parameter.in === "path");
@@ -130,7 +130,7 @@ test("every POST under /v1 takes an idempotency key, and no other method does", 
   }
 });
 
-test("an operation has a request body if its route declares one", () => {
+test("a body is asked for where the route declares one", () => {
   for (const { method, path, body } of routes) {
     const template = path.replace(/:(\w+)/g, "{$1}");
     const operation = document.paths[template]?.[method.toLowerCase()];
@@ -206,7 +206,7 @@ test("the aliases of fields are those that requests accept", () => {
   ]);
 });
 
-test("an alias is accepted in requests and absent from responses", () => {
+test("a synonym is accepted in a request and is in no answer", () => {
   for (const { pointer, value } of walk(document.components.schemas)) {
     if (value["x-synonymOf"] === undefined) continue;
     assert.equal(value.deprecated, true);
@@ -216,7 +216,7 @@ test("an alias is accepted in requests and absent from responses", () => {
   }
 });
 
-test("every operation has a short summary without a full stop, and a description with one", () => {
+test("summaries and descriptions are there, and say no more than they should", () => {
   for (const { operation } of OPERATIONS) {
     const { operationId, summary, description } = operation;
     assert.match(summary, /^[A-Z].*[^.]$/, operationId);
@@ -225,13 +225,13 @@ test("every operation has a short summary without a full stop, and a description
   }
 });
 
-test("every error code has a sentence, and is a code of some response", () => {
+test("every error code has a sentence, and is in the answers that it can be in", () => {
   assert.deepEqual(Object.keys(errorSentences), Object.keys(ERROR_STATUS));
   const text = JSON.stringify([document.paths, document.components.responses]);
   for (const code of Object.keys(ERROR_STATUS)) assert.ok(text.includes(`"${code}"`), `${code} is nowhere`);
 });
 
-test("every error response has the status of its codes", () => {
+test("an answer is under the status of its codes", () => {
   const answers = OPERATIONS.flatMap(({ template, operation }) =>
     Object.entries(operation.responses).map(([status, answer]) => ({ template, status, answer })),
   );
@@ -245,7 +245,7 @@ test("every error response has the status of its codes", () => {
   }
 });
 
-test("every success has an example that fits its schema", () => {
+test("every operation has an example of each success, and it is what the document says", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
     const examples = successes.flatMap(([status, answer]) =>
@@ -261,7 +261,7 @@ test("every success has an example that fits its schema", () => {
   }
 });
 
-test("every request body has an example that the service's own check accepts", () => {
+test("every body that can be sent has an example, and the service's own check takes it", () => {
   for (const section of SECTIONS) {
     for (const [name, { body }] of Object.entries(section.operations)) {
       const route = routes.find(({ method, path }) => `${method} ${path}` === name);
@@ -276,7 +276,7 @@ test("every request body has an example that the service's own check accepts", (
   }
 });
 
-test("every example of a request body fits its schema, rules that are checked later included", () => {
+test("every body in an example is what the document says, parts that are checked later included", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const example = operation.requestBody?.content["application/json"]?.example;
     if (example === undefined) continue;
@@ -285,7 +285,7 @@ test("every example of a request body fits its schema, rules that are checked la
   }
 });
 
-test("the service accepts every example of a query", () => {
+test("every query in an example is one that the service takes", () => {
   for (const section of SECTIONS) {
     for (const [name, { query }] of Object.entries(section.operations)) {
       if (query === undefined) continue;
@@ -295,7 +295,7 @@ test("the service accepts every example of a query", () => {
   }
 });
 
-test("every event has an example that fits its schema", () => {
+test("every event has an example, and it is what the document says", () => {
   for (const [type, { post }] of Object.entries(document.webhooks)) {
     const { schema, example } = post.requestBody.content["application/json"] ?? assert.fail(type);
     assert.equal((example as { type: string }).type, type);
@@ -304,7 +304,7 @@ test("every event has an example that fits its schema", () => {
   }
 });
 
-test("every example of an error response fits its schema", () => {
+test("every example of a refusal is what the document says", () => {
   for (const [name, answer] of Object.entries(document.components.responses)) {
     const { example } = answer.content?.["application/json"] ?? assert.fail(name);
     const pointer = `/components/responses/${name}/content/application~1json/schema`;
@@ -312,7 +312,7 @@ test("every example of an error response fits its schema", () => {
   }
 });
 
-test("a response that the document does not have fails the check", async () => {
+test("an answer that the document does not have is found out", async () => {
   const requestId = "req_1";
   const refused = (code: string) => ({ success: false, error: { code, message: "x" }, requestId });
   const deleted = (data: unknown) => ({ success: true, data, requestId });
@@ -333,7 +333,7 @@ test("a response that the document does not have fails the check", async () => {
   }
 });
 
-test("the document is JSON, states its version of OpenAPI, and names no host", () => {
+test("the document is JSON that says itself which OpenAPI it is, and names no host", () => {
   const text = JSON.stringify(document);
   assert.deepEqual(JSON.parse(text), document);
   assert.match(document.openapi, /^3\.1\.\d$/);

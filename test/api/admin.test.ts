@@ -1,4 +1,4 @@
-/** Contract 2 over HTTP: customers, numbers and keys, as admins manage them. */
+/** Customers, numbers and keys over HTTP, as admins manage them. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -177,7 +177,7 @@ test("what does not fit is a 400 that names every field: base64, type, address, 
   assert.deepEqual([large.status, large.error?.code], [413, "PAYLOAD_TOO_LARGE"]);
 });
 
-test("media and files are fetched at the hand-over and sent, and one that cannot be had fails the message", async (t) => {
+test("media and files are fetched before the send attempt and sent, and a file that cannot be fetched fails the message", async (t) => {
   const url = await files(t, { "/a.png": PNG, "/b.png": PNG, "/c.txt": TEXT, "/moved": 302 });
   const mediaUrls = [`${url}/a.png`, `${url}/b.png`];
   const good = await sent([{ type: "url", url: `${url}/c.txt` }, base64(PNG)], { content: { mediaUrls } });

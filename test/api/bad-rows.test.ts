@@ -18,7 +18,7 @@ interface Broken {
   table: string;
   column: string;
   value: Value;
-  /** What else of the copy differs, so that it is one of its kind. */
+  /** Further columns in which the copy differs, so that its keys are unique. */
   also?: Record<string, Value>;
   where?: string;
 }

@@ -1,4 +1,4 @@
-/** What an address can receive, over HTTP, as the sandbox's phones have it. */
+/** Availability of addresses over HTTP, as the sandbox's phones have it. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

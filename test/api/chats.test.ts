@@ -279,7 +279,7 @@ describe("a group", () => {
     refused(await add({}), 400, "VALIDATION_ERROR", "participant");
   });
 
-  test("nobody is brought into who asked not to hear from the number: 403 RECIPIENT_OPTED_OUT", async () => {
+  test("nobody is added who opted out of the number: 403 RECIPIENT_OPTED_OUT", async () => {
     const dan = "+15005550134";
     const { id } = await makeGroup();
     assert.equal((await ask("PUT", `/v1/opt-outs/${own}/${dan}`)).status, 200);

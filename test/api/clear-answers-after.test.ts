@@ -1,4 +1,4 @@
-/** What is wrong is said in words that help, and nothing comes of it: what follows a message, contacts, streams, the sandbox. */
+/** Each refusal says in helpful words what is wrong, and has no effect: actions on messages, contacts, streams, the sandbox. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

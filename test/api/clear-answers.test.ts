@@ -1,4 +1,4 @@
-/** What is wrong is said in words that help, field by field, and nothing comes of it: sending, files, money, groups. */
+/** Each refusal says in helpful words what is wrong, field by field, and has no effect: sending, files, payments, groups. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

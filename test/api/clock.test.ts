@@ -1,4 +1,4 @@
-/** Contract 7 over HTTP: the clock moves what is scheduled, and nothing that must keep real time. */
+/** The sandbox's clock over HTTP: it moves schedules, and nothing that must keep real time. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What receivers get, of every type of event there is, against the webhooks of the OpenAPI document. */
+/** Webhooks of every event type, compared with the webhooks of the OpenAPI document. */
 
 import assert from "node:assert/strict";
 import test from "node:test";

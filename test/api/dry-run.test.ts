@@ -85,7 +85,7 @@ test("an idempotency key is not used up, neither in the header nor in the body",
   await api.ask("POST", "/v1/sandbox/reset");
 });
 
-/** What sending refuses, and why. */
+/** Requests that sending refuses, and the reasons. */
 const REFUSED: [body: object, status: number, code: string][] = [
   [{ to: "+15005550100", content: {} }, 400, "VALIDATION_ERROR"],
   [{ to: "nobody" }, 400, "INVALID_PHONE_NUMBER"],

@@ -47,10 +47,12 @@ test("an impossible number cannot be brought into a group", async () => {
 });
 
 test("a thread, a contact and an opt-out of an impossible number keep working", async () => {
-  const heard = await api.ask("POST", `/v1/sandbox/phones/${IMPOSSIBLE}/messages`, { body: { text: "From nowhere" } });
-  assert.equal(heard.status, 200);
+  const received = await api.ask("POST", `/v1/sandbox/phones/${IMPOSSIBLE}/messages`, {
+    body: { text: "From nowhere" },
+  });
+  assert.equal(received.status, 200);
   const { data: chat } = await api.ask("GET", `/v1/chats/${IMPOSSIBLE}`);
-  assert.equal(chat.id, heard.data.chatId);
+  assert.equal(chat.id, received.data.chatId);
   const answer = await api.ask("POST", "/v1/messages", {
     body: { chatId: chat.id, content: { text: "Who is this?" } },
   });

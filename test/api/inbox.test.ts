@@ -1,4 +1,4 @@
-/** Contract 7: the sandbox's inbox as a receiver, and as its customer sees and steers it. */
+/** The sandbox's inbox as a receiver, and as its customer sees and controls it. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** What two customers have in common (a contact, a phone, a process, an idempotency key) carries nothing from one to the other. */
+/** A thing that two customers share (a contact, a phone, a process, an idempotency key) carries nothing from one to the other. */
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -117,7 +117,7 @@ test("a phone that types to a customer types in that customer's thread alone", a
   assert.deepEqual(await viewOfFirst(), before);
 });
 
-/** What the first customer reads of itself. */
+/** Everything that the first customer reads of itself. */
 async function viewOfFirst(): Promise<unknown[]> {
   const paths = ["messages", "chats", "payments/requests", "facetime/calls", "events", "contacts", "opt-outs"];
   const view: unknown[] = [];
@@ -131,7 +131,7 @@ test("a contact's payment to one customer pays no request of another", async () 
   assert.equal((await first("GET", `/v1/payments/requests/${one.pending}`)).data.status, "pending");
 });
 
-test("a contact who writes STOP to one customer still hears from the other", async () => {
+test("a contact who writes STOP to one customer still gets messages of the other", async () => {
   await other("POST", `${phone(SHARED)}/messages`, { text: "STOP" });
   const send = { to: SHARED, content: { text: "Hello" } };
   refused("a send", await other("POST", "/v1/messages", send), 403, "RECIPIENT_OPTED_OUT");

@@ -1,4 +1,4 @@
-/** What one customer sees of another, at every route there is: nothing. A new route has to be told of here, or it fails. */
+/** At no route does a customer see anything of another. A new route must be listed here, or the test fails. */
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -99,7 +99,7 @@ async function viewOfFirst(): Promise<Record<string, unknown>> {
   return view;
 }
 
-/** What a route needs in its query so that it answers soon. */
+/** The query that a route needs to respond soon. */
 const SOON: Record<string, string> = { "/v1/sandbox/wait": "timeoutSeconds=0&" };
 
 describe("nothing of another customer is shown by", () => {
@@ -148,7 +148,7 @@ const mediaUrls = ["https://images.example.org/1.png", "https://images.example.o
 const participants = ["+15005550131", "+15005550132"];
 const to = "+15005550100";
 
-/** What is refused that names something of the first customer. */
+/** Refused requests that name something of the first customer. */
 const foreign = (body: object, status: number, code: ErrorCode): Write => ({ body, statuses: [status], code });
 
 /**

@@ -1,4 +1,4 @@
-/** What a list may hold up: other lists of its customer, and nothing else. */
+/** A list may delay other lists of its customer, and nothing else. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";

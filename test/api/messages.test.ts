@@ -33,7 +33,7 @@ const told = (id: string, count: number) =>
     what: `${count} events of ${id}; there are ${receiver.types(id)}`,
   });
 
-/** Contract 7: recipient, how it ends, and the events after `message.queued`. */
+/** Recipients of the sandbox, how their messages end, and the events after `message.queued`. */
 const SANDBOX: [last4: string, status: string, channel: string, events: string[], errorCode?: string][] = [
   ["0100", "delivered", "imessage", ["sent", "delivered"]],
   ["0101", "read", "imessage", ["sent", "delivered", "read"]],

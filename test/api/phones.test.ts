@@ -1,4 +1,4 @@
-/** Contract 7 over HTTP: what phones do when they are told to. */
+/** The sandbox's phones over HTTP: what they do on request. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

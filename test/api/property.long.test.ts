@@ -145,7 +145,7 @@ function grounded(request: AnyRequest, world: World, imageUrl: string): AnyReque
   return { ...request, bytes };
 }
 
-/** What tells of the inside: a stack, a file, SQL, a driver. */
+/** Signs of internals: a stack, a file, SQL, a driver. */
 const INSIDE = /\n\s*at |node:internal|node_modules|\.[jt]s:\d|SQLITE|sqlite_|\bselect .* from\b|\binsert into\b/i;
 
 /** Checks that a refusal names what is wrong, unless that is no field, and that no answer tells of the inside. */
@@ -224,7 +224,7 @@ test(`${RUNS.toLocaleString("en-US")} requests at every route, none of them a 5x
   for (const status of [200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 414, 415, 431]) {
     assert.ok(statuses.has(String(status)), `the generator never got a ${status}`);
   }
-  // What a phone tells in the very moment of a reset is of nothing any more, and only noted.
+  // A signal of a phone at the very moment of a reset names no record any more, and is only logged.
   const odd = [...faults].filter(([what]) => !/ names no message of this service/.test(what));
   assert.deepEqual(odd, [], "nor did anything go wrong that nobody asked for");
   t.diagnostic(

@@ -1,4 +1,4 @@
-/** Contract 7 over HTTP: the sandbox starts anew, and what was in flight ends quietly. */
+/** The reset of the sandbox over HTTP: everything is removed, and work in flight ends quietly. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -31,7 +31,7 @@ async function counts(): Promise<Record<string, number>> {
   return Object.fromEntries(lists.map(([path, name], index) => [path, found[index][name].length]));
 }
 
-test("a reset removes all that was written, heard and known, and keeps keys, numbers, endpoints and the inbox", async () => {
+test("a reset removes messages, contacts and events, and keeps keys, numbers, endpoints and the inbox", async () => {
   const receiver = await startReceiver();
   const webhook = await stage.data("PUT", "/v1/webhooks", { url: receiver.url, events: ["*"] });
   await stage.data("PUT", "/v1/sandbox/inbox/behaviour", { status: 201 });
@@ -50,7 +50,7 @@ test("a reset removes all that was written, heard and known, and keeps keys, num
   assert.equal((await stage.data("GET", "/v1/webhooks")).id, webhook.id);
   assert.equal((await stage.data("GET", "/v1/numbers")).length, 1);
   assert.equal((await stage.data("GET", "/v1/sandbox/inbox")).behaviour.status, 201);
-  // What is sent after it goes its way, the same key included, also to those who wanted no messages.
+  // Messages after the reset are sent, with the same idempotency key too, also to contacts who had opted out.
   const second = await stage.send("0110", key);
   assert.notEqual(second.id, first.id);
   await stage.reached(second.id, "delivered");
@@ -71,7 +71,7 @@ test("a reset in the middle of everything leaves nothing behind, and what comes 
     await Promise.all(sent.slice(0, round * 10));
     await Promise.all(sent);
     await stage.data("POST", "/v1/sandbox/reset");
-    // Everything that was owed would have been told by the time that this one is read.
+    // All pending receipts would have been reported by the time that this message is read.
     const probe = await stage.send("0101");
     await stage.reached(probe.id, "read");
     const { messages } = await stage.data("GET", "/v1/messages?limit=100");

@@ -1,4 +1,4 @@
-/** Messages after they were sent, over HTTP: edited, taken back, reacted to; and what contacts of the sandbox write. */
+/** Messages after they were sent, over HTTP: edited, unsent, reacted to; and messages of the sandbox's contacts. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -136,7 +136,7 @@ test("any single emoji is a reaction, and with a minus its removal; anything els
   assert.equal((await post(`${sms}/reactions`, { type: "🎉" })).error?.code, "CHANNEL_NOT_SUPPORTED");
 });
 
-test("only an iMessage that was sent can be edited, taken back or reacted to", async () => {
+test("only an iMessage that was sent can be edited, unsent or reacted to", async () => {
   const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
   const scheduled = await api.ask("POST", "/v1/messages", {
     body: { to: "+15005550100", content: { text: "Later" }, scheduledAt },

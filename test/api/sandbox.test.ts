@@ -1,4 +1,4 @@
-/** Contract 7 over HTTP: every number of the table with its exact events, how phones are set, whose the sandbox is. */
+/** The sandbox over HTTP: every number of the table with its exact events, settings of phones, and who has a sandbox. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -64,7 +64,7 @@ describe("the client against a service that runs", () => {
     return event;
   };
 
-  test("messages: sent, followed, changed, reacted to, taken back, retried, cancelled, deleted", async () => {
+  test("messages: sent, followed, changed, reacted to, unsent, retried, cancelled, deleted", async () => {
     const sent = await tb.messages.send({ to: "+15005550100", content: { text: "Hello" }, metadata: { order: 7 } });
     await happened("message.delivered", sent.id);
     assert.equal((await tb.messages.get(sent.id)).status, "delivered");

@@ -71,8 +71,8 @@ test("an answer of the contact makes its conversation the newest one", async () 
   await send({ to, from: SECOND });
   await send({ to, from: first });
   assert.deepEqual(await wouldComeFrom(), [first, sticky(first)]);
-  const heard = await api.ask("POST", `/v1/sandbox/phones/${to}/messages`, { body: { text: "Hello?", to: SECOND } });
-  assert.equal(heard.status, 200);
+  const received = await api.ask("POST", `/v1/sandbox/phones/${to}/messages`, { body: { text: "Hello?", to: SECOND } });
+  assert.equal(received.status, 200);
   assert.deepEqual(await wouldComeFrom(), [SECOND, sticky(SECOND)]);
 });
 

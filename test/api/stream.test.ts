@@ -287,7 +287,7 @@ test("of the 1,000 streams one customer alone has at most 800, the next is 503 w
     assert.ok(streams.every(({ frames }) => frames[0]?.event.data.messageId === messageId));
     streams.pop()?.drop();
     let again = await open();
-    // The service hears of the drop a moment later.
+    // The service learns of the drop a moment later.
     for (let tries = 0; again.status === 503 && tries < 100; tries += 1) again = await open();
     assert.equal(again.status, 200);
     streams.push(again);

@@ -83,7 +83,7 @@ test("a failure that Twilio reports ends the message with its code", async (t) =
   assert.deepEqual(await events(id), ["message.queued", "message.sent", "message.failed"]);
 });
 
-test("a lost answer is settled by the callback, or by the list: one message, one of each event", async (t) => {
+test("a lost response is reconciled by the callback, or by the list: one message, one of each event", async (t) => {
   const { fake, send, becomes, events } = await twilioService(t);
   const [calls, silent, later] = [TO, "+15550100002", "+15550100003"];
   fake.behaviours.set(calls, { answer: "lost" });
@@ -94,8 +94,8 @@ test("a lost answer is settled by the callback, or by the list: one message, one
   await becomes(byCallback, "delivered");
   const listed = await becomes(byList, "delivered", 40_000);
   assert.equal(listed.providerMessageId, fake.taken({ to: silent })[0]?.sid);
-  const settled = await becomes(byBoth, "sent", 40_000);
-  assert.equal(settled.providerMessageId, fake.taken({ to: later })[0]?.sid);
+  const reconciled = await becomes(byBoth, "sent", 40_000);
+  assert.equal(reconciled.providerMessageId, fake.taken({ to: later })[0]?.sid);
   await becomes(byBoth, "delivered", 40_000);
   for (const to of [calls, silent, later]) assert.equal(fake.taken({ to }).length, 1);
   for (const id of ids) {

@@ -1,4 +1,4 @@
-/** Contract 2, `GET /v1/admin/usage`: whose usage, of what time, in which points. */
+/** `GET /v1/admin/usage`: whose usage, of which time, in which points. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What endpoints get, and no longer get: by their filters, by tests, after a pause. */
+/** Events that endpoints get, and no longer get: by filters, by tests, after a pause. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

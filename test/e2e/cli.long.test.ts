@@ -21,14 +21,14 @@ before(async () => {
 
 after(() => api.stop());
 
-/** What a command shows on a terminal; it has to succeed, and to say nothing beside. */
+/** The output of a command on a terminal; it must succeed and write nothing to standard error. */
 async function shown(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runOnTerminal(args, env);
   assert.deepEqual([code, stderr], [0, ""], args.join(" "));
   return stdout;
 }
 
-/** What a command answers as JSON. */
+/** The JSON output of a command. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are read field by field, and a test fails on what is not there.
 async function answered(...args: string[]): Promise<any> {
   return JSON.parse(await shown(...args, "--json"));

@@ -137,7 +137,7 @@ async function quiet(service: Running, orders: readonly Order[], asked: readonly
       ]);
       return open.every(({ data }) => (data.messages ?? data.deliveries).length === 0);
     },
-    { limitMs: 120_000, what: "quiet: every message handed over, every delivery ended" },
+    { limitMs: 120_000, what: "quiet: every message sent, every delivery ended" },
   );
   const list = async () => (await allPages<Message>(service, "/v1/messages", "messages")).flatMap(({ items }) => items);
   let messages: Message[] = [];
@@ -176,7 +176,7 @@ async function quiet(service: Running, orders: readonly Order[], asked: readonly
   };
 }
 
-/** What was ordered with this event's message, or null for one that nobody ordered. */
+/** The request for this event's message, or null if nobody requested it. */
 function orderBehind(orders: readonly Order[], { data }: AnyEvent): Order | null {
   const { externalMessageId } = data;
   return typeof externalMessageId === "string" ? orderOf(orders, { externalMessageId }) : null;
@@ -229,30 +229,29 @@ function checkMessage(message: Message, order: Order): void {
   if (order.cancelling === "cancelled") assert.ok(cancelled, `I8: it was cancelled, that was acknowledged: ${shown}`);
   else if (!order.cancelUnanswered) assert.ok(!cancelled, `nobody cancelled it: ${shown}`);
   for (const channel of ["imessage", "sms"]) checkSendAttempts(handOvers(timeline, channel), order, shown);
-  if (cancelled)
-    assert.ok(!timeline.some(({ status }) => status === "pending"), `I8: cancelled and handed over: ${shown}`);
+  if (cancelled) assert.ok(!timeline.some(({ status }) => status === "pending"), `I8: cancelled and sent: ${shown}`);
   for (const { at, status } of timeline) {
     if (order.scheduledAt === null || status === "scheduled" || status === "cancelled") continue;
     assert.ok(Date.parse(at) >= order.scheduledAt, `I8: before its time: ${shown}`);
   }
 }
 
-/** The entries of a channel from which a hand-over began or was taken back. */
+/** The entries of a channel at which a send attempt began or was withdrawn. */
 function handOvers(timeline: readonly TimelineEntry[], channel: string): TimelineEntry[] {
   return timeline.filter((entry) => entry.channel === channel && ["pending", "queued"].includes(entry.status));
 }
 
-/** I6: each hand-over but the first follows one that was put off, or whose unknown outcome was found to be none. */
+/** I6: each attempt but the first follows one that was deferred, or whose unknown outcome was reconciled as absent. */
 function checkSendAttempts(entries: readonly TimelineEntry[], order: Order, shown: string): void {
   let open = false;
   for (const { status, reason } of entries) {
     if (status === "queued") {
       const known: boolean | undefined =
         order.body.to === "+15005550106" || !open || reason?.startsWith(NEVER_RECEIVED);
-      assert.ok(known, `I6: taken back though it may have been sent: ${shown}`);
+      assert.ok(known, `I6: withdrawn though it may have been sent: ${shown}`);
       open = false;
     } else if (reason === undefined) {
-      assert.ok(!open, `I6: handed over twice with no unknown outcome between: ${shown}`);
+      assert.ok(!open, `I6: sent twice with no unknown outcome between: ${shown}`);
       open = true;
     }
   }
@@ -339,7 +338,7 @@ function checkDeliveries({ events, deliveries }: Found, orders: readonly Order[]
   assert.equal(seen.size, events.size + callbacks.length);
 }
 
-/** What the numbers behind a pass are; fails when an operation never succeeded, since then nothing was tried. */
+/** The figures behind a pass. Fails if an operation never succeeded, since then nothing was tested. */
 function tell(
   t: TestContext,
   { orders, unanswered }: Load,

@@ -49,7 +49,7 @@ test("a full disk gives 503 in the envelope, loses nothing acknowledged, and is 
 
   rmSync(filler);
   await recovers(service, acknowledged, receiver);
-  // Killed in the very moment that the disk is full, with hand-overs and deliveries under way.
+  // Killed at the very moment that the disk is full, with send attempts and deliveries in flight.
   fill(filler);
   truncateSync(filler, statSync(filler).size - 300_000);
   const taken = acknowledged.length;
@@ -153,18 +153,18 @@ async function recovers(service: Running, acknowledged: Message[], receiver: Rec
   );
   const ids = acknowledged.map(({ id }) => id).sort();
   await until(async () => (await messages(service)).every(({ status }) => ["delivered", "read"].includes(status)), {
-    // What was in hand while nothing could be written is taken up when its lease has run out: 45 s.
+    // Work that was leased while nothing could be written is claimed again when its lease has run out: 45 s.
     limitMs: 90_000,
     what: "every message to be delivered",
   });
   const found = await messages(service);
   assert.deepEqual(found.map(({ id }) => id).sort(), ids, "what was acknowledged is there, and nothing else");
   for (const { id, timeline } of found) {
-    const handOvers = timeline.filter(({ status, reason }) => status === "pending" && reason === undefined);
+    const attempts = timeline.filter(({ status, reason }) => status === "pending" && reason === undefined);
     const puttingOff = timeline.slice(1).filter(({ status, reason }) => status === "queued" && reason !== undefined);
     const fallbacks = timeline.filter(({ status, channel }) => status === "queued" && channel === "sms");
     const allowed = 1 + puttingOff.length + fallbacks.length;
-    assert.ok(handOvers.length <= allowed, `${id} was handed over twice: ${JSON.stringify(timeline)}`);
+    assert.ok(attempts.length <= allowed, `${id} was sent twice: ${JSON.stringify(timeline)}`);
   }
   const told = () => new Set(receiver.received.map(({ event }) => event.data.messageId));
   await until(() => ids.every((id) => told().has(id)), { limitMs: 60_000, what: "every message to be told of" });
@@ -211,7 +211,7 @@ async function configure(service: Running, { url }: Receiver): Promise<void> {
 interface Disk {
   /** The data directory, as the service sees it. */
   dataDir: string;
-  /** What the service has to be put behind to see it. */
+  /** The command that the service must run behind to see it. */
   behind: string[];
   /** The same directory, as the test sees it. */
   seen: string;

@@ -175,7 +175,7 @@ test("every command of the README works when pasted in order, and what it says o
   const ids = (printed: string) => [...new Set(printed.match(/msg_[0-9a-f-]{36}/g))];
   let slow = "";
 
-  /** What is to be seen after each block of shell commands, in their order. */
+  /** The expected output after each block of shell commands, in their order. */
   const steps: [contains: string, run: (block: string) => Promise<void>][] = [
     [
       "npm ci && npm start",
@@ -361,7 +361,7 @@ test("every recipient of the README's table does what the table says", async (t)
       .split(/; (?:with|or) /)
       .map((course) => (course.split(";")[0] ?? "").match(/\b(sent|delivered|read|fallback|failed)\b/g)?.join());
   assert.equal(told.size, 18);
-  // What a person does after the message, and what is paid, has tests of its own: here it is the message's own events.
+  // Replies and payments of contacts have tests of their own: here only the message's own events counts.
   const own = ["queued", "sent", "delivered", "read", "fallback", "failed"];
   const courses = [...told.keys()].filter((to) => !told.get(to)?.startsWith("payment."));
   await Promise.all(

@@ -14,11 +14,11 @@ import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
 const ENDED = { code: 0, signal: null };
-/** Contract 5: an attempt ends within 30 s, and what a busy machine adds to it. */
+/** An attempt ends within 30 s; the rest is for a busy machine. */
 const ATTEMPT_MS_MAX = 31_000;
 /** How late the good endpoint may be told: a fraction of the 30 s that the bad ones take, on a busy machine. */
 const LATE_MS_MAX = 5_000;
-/** What a young heap may grow by before it is collected; an answer that is taken in would be many times that. */
+/** The growth of a young heap before a collection; a response that was kept would be many times that. */
 const GROWTH_MIB_MAX = 224;
 /** Messages of the load, and how many a second: three events each, to seven endpoints. */
 const MESSAGES = 300;
@@ -298,7 +298,7 @@ async function load(service: Running, count: number): Promise<void> {
   }
 }
 
-/** What the process takes of the machine. */
+/** The resources that the process uses. */
 function footprint({ pid }: Running): { mib: number; files: number } {
   const kib = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
   return { mib: Math.round(kib / 1_024), files: readdirSync(`/proc/${pid}/fd`).length };
@@ -339,7 +339,7 @@ function pauses({ attempts }: Delivery): number[] {
   });
 }
 
-/** What a command has to be put behind so that `server` is its only name server. Null where that is not permitted. */
+/** The command to run behind so that `server` is the only name server. Null if that is not permitted. */
 function ownNames(directory: string, server: string): string[] | null {
   const conf = join(directory, "resolv.conf");
   writeFileSync(conf, `nameserver ${server}\n`);

@@ -300,7 +300,7 @@ function migrations(path: string, sql: string): void {
   database.close();
 }
 
-/** What a start on a terminal shows until it is ready. */
+/** The output of a start on a terminal until it is ready. */
 async function onTerminal(t: TestContext, dataDir: string): Promise<string> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const command = `exec ${process.execPath} cli/bin.js serve`;

@@ -13,7 +13,7 @@ import { ADMIN_KEY, allPages, KEY, type Running, spawnCommand, startProcess } fr
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
-/** Contract 6: exit 0 within 30 s; what a busy machine adds. */
+/** Exit 0 within 30 s; the rest is for a busy machine. */
 const STOP_MS_MAX = 30_000;
 const ENDED = { code: 0, signal: null };
 
@@ -115,7 +115,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     assert.deepEqual(await next.end("SIGTERM"), ENDED);
   });
 
-  test("a row of slow hand-overs does not hold up the end, and each is made once by the next start", async (t) => {
+  test("a row of slow send attempts does not delay the end, and each is made once by the next start", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const service = await startProcess(t, { dataDir });
     // The sandbox takes 5 s for each of them, and they go one after the other. Other messages keep the lane wide, so

@@ -34,7 +34,7 @@ const PRIMARY_SECRET = "the secret of the primary endpoint";
 /** Messages of the sandbox that had not ended, by `externalMessageId`. */
 const IN_FLIGHT = ["slow", "slowNext", "unknown", "faulty", "scheduled", "fallback", "offline"];
 
-/** What the first lists of the API hold, at the least. */
+/** The least that the first lists of the API hold. */
 const LISTS: readonly [path: string, items: string, least: number][] = [
   ["/v1/messages", "messages", 20],
   ["/v1/messages/scheduled", "messages", 0],

@@ -1,4 +1,4 @@
-/** What every answer is, whatever was asked: in the envelope, or one of the two that have none, and no fault of the service. */
+/** Checks that hold for every response: in the envelope, or one of the two that have none, and no fault of the service. */
 
 import assert from "node:assert/strict";
 import type { ErrorCode } from "../../sdk/wire.ts";

@@ -13,7 +13,7 @@ export interface AskedRequest {
   body: unknown;
 }
 
-/** What to answer: `data` in a success envelope, `error` in a failure's, `raw` as it stands; `drop` cuts the connection. */
+/** The response: `data` in a success envelope, `error` in a failure's, `raw` as it stands; `drop` cuts the connection. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;

@@ -75,7 +75,7 @@ export function handedTo({ provider }: Pick<Carrier, "provider">): MessageId[] {
   return provider.handed.map(({ messageId }) => messageId);
 }
 
-/** Why a message went where it went, without what is noted of hand-overs and receipts. */
+/** The routing reasons of a message, without the notes of send attempts and receipts. */
 export function reasonsOf({ timeline }: Message): string[] {
   return timeline.flatMap(({ reason }) => reason ?? []);
 }

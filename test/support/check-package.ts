@@ -26,7 +26,7 @@ function isProblem({ kind }: { kind: string }): boolean {
   return kind !== "CJSResolvesToESM";
 }
 
-/** What the two tools find wrong with the package. */
+/** The faults that the two tools find in the package. */
 async function findProblems(directory: string): Promise<string[]> {
   const tarball = readFileSync(await pack(directory));
   const { buffer, byteOffset, byteLength } = tarball;

@@ -14,7 +14,7 @@ import type { TestService } from "./service.ts";
 
 const BIN = fileURLToPath(new URL("../../cli/bin.js", import.meta.url));
 
-/** What the program is started with, to which its arguments are added. */
+/** The command that starts the program, before its arguments. */
 export const COMMAND: readonly string[] = [process.execPath, BIN];
 
 export interface CliResult {

@@ -79,7 +79,7 @@ export class SimulatedClock implements Clock {
 
   /**
    * Lets `ms` pass, running each timer at its time, also those set on the way, and after each what it set off.
-   * What a timer throws ends it. One call at a time.
+   * An error of a timer ends it. One call at a time.
    */
   async advance(ms: number): Promise<void> {
     const until = this.#realAt + ms;

@@ -45,7 +45,7 @@ export interface Tenant {
   key: string;
 }
 
-/** What the engine told its observer. */
+/** The calls that the engine made to its observer. */
 export interface Observed {
   accepted: number;
   sent: number;
@@ -71,7 +71,7 @@ export interface TestContext extends Tenant {
   close(): Promise<void>;
 }
 
-/** What a test wants otherwise: settings, parts of the context, or a database file in place of memory. */
+/** Differences of a test: settings, dependencies, or a database file in place of memory. */
 export interface TestContextOptions {
   settings?: Partial<EngineSettings>;
   /** Parts put in place of the ordinary ones. */

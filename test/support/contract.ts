@@ -1,4 +1,4 @@
-/** Checks every response that a test receives against the OpenAPI document. */
+/** Answers against the reference: whatever the service says to a test must be what its OpenAPI document promises. */
 
 import assert from "node:assert/strict";
 import type { ValidateFunction } from "ajv";
@@ -17,13 +17,13 @@ export function readDocument(): Promise<OpenApiDocument> {
 let document: Promise<OpenApiDocument> | undefined;
 let validator: Promise<Validator> | undefined;
 
-/** Fails unless the document has this response for the operation and status. */
+/** Fails unless `envelope` is an answer that the document has for the operation and this status. */
 export async function assertAnswered(method: string, path: string, status: number, envelope: unknown): Promise<void> {
   validator ??= readDocument().then(createValidator);
   (await validator).assertAnswered(method, path, status, envelope);
 }
 
-/** Fails unless `event` fits the schema of its type. */
+/** Fails unless `event` is what the document says of events of its type. */
 export async function assertEvent(event: unknown): Promise<void> {
   validator ??= readDocument().then(createValidator);
   (await validator).assertValid("/components/schemas/Event", event, "an event");
@@ -32,13 +32,13 @@ export async function assertEvent(event: unknown): Promise<void> {
 /** Checks of values against a document, whose schemas are compiled when they are first needed. */
 export interface Validator {
   assertAnswered(method: string, path: string, status: number, envelope: unknown): void;
-  /** Fails unless the value fits the schema at this JSON pointer into the document. */
+  /** Fails unless the value is as the schema at this JSON pointer into the document says. */
   assertValid(pointer: string, value: unknown, what: string): void;
 }
 
 const JSON_CONTENT = "content/application~1json/schema";
 
-/** Instants of responses: stricter than the format alone. */
+/** Instants as they are answered: stricter than the format by itself. */
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 export function createValidator(source: OpenApiDocument): Validator {
@@ -94,10 +94,10 @@ interface Found {
   operation: PublishedOperation;
 }
 
-/** A parameter of a path: these words are never ids. */
+/** A parameter of a path: these words are never ids, so that a path with one leads nowhere. */
 const PARAMETER = "(?!(?:scheduled|carousel|bulk|groups|list|deliveries|test|rotate-secret)(?:/|$))[^/]+";
 
-/** Finds the operation of a request; a path of fixed words precedes a path with parameters. */
+/** Finds the operation of a request: a path of fixed words before one with parameters. */
 function createFinder({ paths }: OpenApiDocument): (method: string, path: string) => Found | null {
   const templates = Object.entries(paths).map(([template, item]) => {
     const pattern = new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{\w+\}/g, PARAMETER)}$`);
@@ -114,7 +114,7 @@ function createFinder({ paths }: OpenApiDocument): (method: string, path: string
   };
 }
 
-/** Closes every object: clients must accept new fields, tests must not. Drops `mapping`, which the validator does not accept. */
+/** Readers are to expect new fields; tests are not. What only readers need of a choice, the validator does not take. */
 function close<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null) return value;
   const schema = value as Record<string, unknown>;

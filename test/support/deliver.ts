@@ -39,7 +39,7 @@ export const TIMEOUT = unanswered("TIMEOUT", { timedOut: true });
 export interface DeliverStage extends TestContext {
   /** Every sending so far. */
   sent: Sent[];
-  /** What the next sendings come to; then `answer` decides. Null leaves it to the test. */
+  /** The results of the next attempts; then `answer` decides. Null leaves it to the test. */
   answers: (PostResult | null)[];
   answer: (request: PostRequest) => PostResult | null;
   lanes: Lanes<ClaimedDelivery>;
@@ -53,7 +53,7 @@ export interface DeliverStage extends TestContext {
   attempts(): Promise<Attempt[]>;
 }
 
-/** What a stage is opened with. */
+/** The options of a stage. */
 export interface DeliverOptions {
   settings?: Partial<EngineSettings>;
   chance?: () => number;

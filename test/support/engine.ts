@@ -104,7 +104,7 @@ export class Life {
   async #write<Value>(write: () => Promise<Value>): Promise<Value> {
     const delay = this.delay();
     if (delay > 0) await turns(delay);
-    // One that is not put off is in the store's queue at once, as without all this.
+    // A write that is not delayed is in the store's queue at once, as without the delay.
     if (this.#dead) await this.#alive();
     const side = this.#diesAt?.write === this.writes ? this.#diesAt.side : null;
     this.writes += 1;
@@ -244,7 +244,7 @@ async function checkReasons({ db }: Store): Promise<void> {
   }
 }
 
-/** What a stage is opened with. */
+/** The options of a stage. */
 export interface StageOptions {
   settings?: Partial<EngineSettings>;
   /** Parts of the context put in place of the ordinary ones. */
@@ -265,17 +265,17 @@ async function sendTo(deps: EngineDeps, made: TestContext, more: Partial<SendMes
 }
 
 /**
- * The rule that no test may see broken: between two hand-overs of one message on one channel it was
+ * The rule that no test may see broken: between two send attempts of one message on one channel it was
  * known that the first had not been sent, be it by a deferral or by asking. Reads it from the timeline.
  */
 export function checkSendAttempts(message: Message, handed: readonly { messageId: MessageId }[]): void {
   const own = handed.filter(({ messageId }) => messageId === message.id).length;
   const begun = message.timeline.filter(({ status, reason }) => status === "pending" && reason === undefined);
-  assert.ok(own <= begun.length, `${message.id}: ${own} hand-overs, ${begun.length} on record`);
+  assert.ok(own <= begun.length, `${message.id}: ${own} attempts, ${begun.length} on record`);
   let open = false;
   for (const { status, reason } of message.timeline) {
     const begins = status === "pending" && reason === undefined;
-    if (begins) assert.equal(open, false, `${message.id} was handed over while another hand-over was open`);
+    if (begins) assert.equal(open, false, `${message.id} was sent while another attempt was open`);
     if (begins) open = true;
     else if (status === "queued" || status === "failed") open = false;
   }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Provider } from "../../server/providers/provider.ts";
 
 export interface HookRelay {
-  /** What a provider's `hookUrl` is to answer: like the service's, it names the instance. */
+  /** The `hookUrl` of a provider: like the service's, it names the instance. */
   url: string;
   stop(): Promise<void>;
 }

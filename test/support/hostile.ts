@@ -18,7 +18,7 @@ export interface Hostile {
   stop(): Promise<void>;
 }
 
-/** What is done on a connection when the head of a request has come. */
+/** The action on a connection when the head of a request has arrived. */
 export type Behaviour = (socket: Socket) => void;
 
 /** Takes the request, and never answers. */
@@ -59,7 +59,7 @@ export async function startHostile(
     socket.on("data", (chunk: Buffer) => {
       received += chunk.toString("latin1");
       if (!received.includes("\r\n\r\n")) return;
-      // What follows the head on the same connection is its body, or the next request: both are small.
+      // After the head the same connection carries its body, or the next request: both are small.
       received = "";
       seen.requests += 1;
       behave(socket);

@@ -22,7 +22,7 @@ export class Queue {
   /** Ids in the order they began. */
   readonly began: number[] = [];
   readonly faults: unknown[] = [];
-  /** What runs, with what ends it. */
+  /** The pieces of work in flight, with the functions that end them. */
   readonly running = new Map<number, { item: Item; end: (result: RunResult | Error) => void }>();
   /** Ends items at once, where it answers a result. */
   ending: (item: Item) => RunResult | Error | null = () => null;

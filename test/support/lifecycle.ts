@@ -39,7 +39,7 @@ export function message(changes: Partial<Message> = {}): Message {
 
 let made = 0;
 
-/** What a change needs from outside, at a moment. */
+/** The context of a change at a moment. */
 export function at(now = NOW): ChangeContext {
   return {
     now,

@@ -3,13 +3,13 @@
 import type { AcceptedMessage } from "../../sdk/wire.ts";
 import { ask, KEY } from "./process.ts";
 
-/** What was asked for once, by one idempotency key, and what the service has said to it so far. */
+/** A request with one idempotency key, and the service's responses so far. */
 export interface Order {
   /** Also the `externalMessageId`, by which the message is found whether or not it was acknowledged. */
   name: string;
   body: { to: string; content: { text: string }; scheduledAt?: string; callbackUrl?: string; metadata: object };
   scheduledAt: number | null;
-  /** What was acknowledged: the id of the 202, or of a 200 where the 202 never came. */
+  /** The acknowledged id: of the 202, or of a 200 if the 202 never arrived. */
   id: string | null;
   /** A 202 came: there may be no other. */
   created: boolean;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 
 const TYPE_A = 1;
 
-/** What a name has. */
+/** The addresses of a name. */
 export interface Zone {
   a: string[];
   aaaa: Buffer[];

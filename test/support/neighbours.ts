@@ -5,7 +5,7 @@ import type { OpenApiDocument, PublishedOperation } from "../../server/api/opena
 import { type Answered, type Asking, startTestService, type TestService } from "./service.ts";
 import { until } from "./wait.ts";
 
-/** What only the first customer knows; none of it may stand in any answer to the second. */
+/** Values that only the first customer knows; none of them may be in any response to the second. */
 export const SECRET_TEXT = "for nobody else's eyes";
 export const EXTERNAL_ID = "only-mine-4711";
 const URL_PART = "first-customers-hook";
@@ -50,7 +50,7 @@ export interface Neighbours {
   one: { pending: string; scheduled: string; delivered: string; inbound: string; group: string; thread: string };
   /** The link of a file of the first. */
   downloadUrl: string;
-  /** What must not be seen. */
+  /** Values that must not be visible. */
   hidden: string[];
   first(method: string, path: string, body?: unknown): Promise<Answered>;
   other(method: string, path: string, body?: unknown): Promise<Answered>;

@@ -1,4 +1,4 @@
-/** What clients send by mistake, or in the hope that it does harm. */
+/** Values that clients send by mistake, or to do harm. */
 
 /** In the place of an id in a path. */
 export const ODD_IDS = [
@@ -23,7 +23,7 @@ export const ODD_IDS = [
   "",
 ];
 
-/** Of a parameter of a query. */
+/** Odd values of a query parameter. */
 export const ODD_VALUES = [
   "",
   "0",

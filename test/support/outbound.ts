@@ -2,7 +2,7 @@
 
 import type { Outbound } from "../../server/providers/provider.ts";
 
-/** An outbound text: first hand-over, no attachments, to one recipient. */
+/** An outbound text: first send attempt, no attachments, to one recipient. */
 export function outboundMessage(message: Pick<Outbound, "messageId" | "to"> & Partial<Outbound>): Outbound {
   return {
     customerId: "cust_00000000-0000-7000-8000-000000000001",

@@ -22,7 +22,7 @@ export interface ProcessOptions {
   dataDir: string;
   /** Settings, in place of those that a test has by itself. An empty value leaves one out. */
   env?: Record<string, string>;
-  /** What the service's own command line is put behind, such as `nsenter`. */
+  /** The command that the service runs behind, such as `nsenter`. */
   behind?: readonly string[];
 }
 

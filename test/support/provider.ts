@@ -17,12 +17,12 @@ import type {
   Signal,
 } from "../../server/providers/provider.ts";
 
-/** What becomes of one hand-over: an outcome, at once or when the test says so, or no answer ever. */
+/** The result of one send attempt: an outcome, at once or when the test says so, or no response ever. */
 export type SendAnswer = Outcome | Promise<Outcome> | "throws" | "never";
-/** What asking about one comes to. */
+/** The result of reconciling an attempt. */
 export type SettleAnswer = Outcome | "absent" | Promise<Outcome | "absent"> | "throws" | "never";
 
-/** What a command comes to: an answer, at once or when the test says so, or none ever. */
+/** The result of an action: a response, at once or when the test says so, or none ever. */
 export type CommandAnswer = CommandValue | Promise<CommandValue> | "throws" | "never";
 type CommandValue = Awaited<ReturnType<Actions[keyof Actions]>>;
 
@@ -57,20 +57,20 @@ export const SETTLE_AFTER_MS = 2_000;
 export class ScriptedProvider implements Provider {
   readonly name = "scripted";
   readonly capabilities: Capabilities;
-  /** Whether it can hand over; whoever changes it says so to the engine, as a provider does. */
+  /** Whether it can send; a test that changes this reports it to the engine, as a provider does. */
   isUp = true;
-  /** Every message that was handed over, repeats included. */
+  /** Every message of a send attempt, repeats included. */
   readonly handed: Outbound[] = [];
   /** Every message that was asked about. */
   readonly asked: Outbound[] = [];
   /** Every command that was given. */
   readonly commanded: Commanded[] = [];
-  /** Signals of the hand-overs, in their order: aborted when one was called off. */
+  /** Abort signals of the attempts, in their order. */
   readonly aborts: AbortSignal[] = [];
-  /** Answers of the next hand-overs and askings; then `send` and `ask` decide. */
+  /** Results of the next attempts and lookups; then `send` and `ask` decide. */
   readonly sendNext: SendAnswer[] = [];
   readonly settleNext: SettleAnswer[] = [];
-  /** Decides what becomes of a hand-over that no answer is set for. */
+  /** Decides the outcome of an attempt without a set result. */
   onSend: (message: Outbound) => SendAnswer = () => this.accepted();
   onSettle: (message: Outbound) => SettleAnswer = () => ({ outcome: "unknown", reason: "nobody knows" });
   reconcile?: (message: Outbound) => Promise<Outcome | "absent">;
@@ -128,7 +128,7 @@ function play<Answer>(answer: Answer | Promise<Answer> | "throws" | "never"): Pr
   return Promise.resolve(answer as Answer | Promise<Answer>);
 }
 
-/** What an instance that a test makes is given, beside its clock and its memory: no number, no hook that is reached. */
+/** The context of a test's instance, beside its clock and memory: no number, no reachable hook. */
 export function providerContext(
   given: Pick<ProviderContext, "clock" | "memory"> & Partial<ProviderContext>,
 ): ProviderContext {

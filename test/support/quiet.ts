@@ -1,4 +1,4 @@
-/** What the crash test finds when all is quiet, and what contacts must have made of it: each word and each payment once. */
+/** The state that the crash test finds when all is quiet: each reply and each payment exists once. */
 
 import assert from "node:assert/strict";
 import type { AnyEvent, Delivery, Message, PaymentRequest } from "../../sdk/wire.ts";
@@ -11,11 +11,11 @@ export const PAYER = "+15005550112";
 
 /** Everything the service answers, when there is nothing left to do. */
 export interface Found {
-  /** What was ordered. */
+  /** The requests. */
   messages: Map<string, Message>;
-  /** What contacts wrote. */
+  /** The messages of contacts. */
   inbound: Message[];
-  /** What asks for payments. */
+  /** The payment requests. */
   asking: Map<string, Message>;
   payments: PaymentRequest[];
   events: Map<string, { event: AnyEvent; page: string }>;
@@ -27,7 +27,7 @@ export function isEchoed({ direction, to, status }: Message): boolean {
   return direction === "outbound" && to === ECHO && status === "delivered";
 }
 
-/** What was ordered with this message. */
+/** The request for this message. */
 export function orderOf(orders: readonly Order[], message: Pick<Message, "externalMessageId">): Order {
   const order = orders[Number(message.externalMessageId?.replace("order-", ""))];
   assert.ok(order, `${message.externalMessageId} was never sent`);
@@ -39,8 +39,8 @@ export function checkEchoes({ messages, inbound }: Found, orders: readonly Order
   const echoed = [...messages.values()]
     .filter(isEchoed)
     .map((one) => `You said: ${orderOf(orders, one).body.content.text}`);
-  const heard = inbound.filter(({ from }) => from === ECHO).map(({ content }) => content.text ?? "");
-  assert.deepEqual(heard.sort(), echoed.sort());
+  const received = inbound.filter(({ from }) => from === ECHO).map(({ content }) => content.text ?? "");
+  assert.deepEqual(received.sort(), echoed.sort());
 }
 
 /** Each payment that was asked for is there once, and paid once, by a payment that paid no other. */

@@ -11,7 +11,7 @@ const WRITE_DELAY_MAX = 3;
 /** Turns that the beginning of an action may be put off, unless told. */
 const START_DELAY_MAX = 8;
 
-/** What an action came to: its value, or the code of its refusal. */
+/** The result of an action: its value, or the code of its refusal. */
 export type Ended<Value> = { value: Value } | { refused: string };
 
 /** One round: a stage that all rounds share, and an address that no other round has. */
@@ -85,7 +85,7 @@ async function quiet(stage: EngineStage): Promise<void> {
   assert.fail("something stays due");
 }
 
-/** What the action comes to; throws what is no refusal. */
+/** The result of the action; throws every error that is no refusal. */
 function ended<Value>(action: Promise<Value>): Promise<Ended<Value>> {
   return action.then(
     (value) => ({ value }),

@@ -6,7 +6,7 @@ import type { Route } from "../../server/api/route.ts";
 import { ODD_CURSORS, ODD_IDS, ODD_JSON, ODD_NAMES, ODD_PARAMETERS, ODD_VALUES } from "./odd-values.ts";
 
 /**
- * What the generator needs to know of a route. `name`: what requests are counted under that are its own. `straight`:
+ * The generator's knowledge of a route. `name`: the name under which its requests are counted. `straight`:
  * they are as a client writes them that knows what it does.
  */
 export type RouteShape = Pick<Route, "method" | "path" | "scope" | "body" | "query"> & {
@@ -42,7 +42,7 @@ interface JsonSchema {
   minimum?: number;
   maximum?: number;
   maxLength?: number;
-  /** Of a parameter of a query: no request goes without it. */
+  /** A query parameter that every request must have. */
   always?: boolean;
 }
 

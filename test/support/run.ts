@@ -21,7 +21,7 @@ const SLOW_FILES_MAX = 10;
 /** If no test ends for so long, the run is taken to hang and is aborted. */
 const SILENCE_MS_MAX = 900_000;
 
-/** What happened in a run, by which this runner finds faults that Node's runner may call a success. */
+/** The record of a run, in which this runner finds faults that Node's runner may call a success. */
 interface RunRecord {
   /** The test files of the run. */
   files: readonly string[];

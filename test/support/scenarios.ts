@@ -17,7 +17,7 @@ export interface Scenario {
   code: ErrorCode;
   /** Fields that are named, in any order; none unless given. */
   paths?: readonly string[];
-  /** What the message must say: what is wrong, or what to do. */
+  /** The text that the message must contain: what is wrong, or what to do. */
   says: RegExp;
 }
 

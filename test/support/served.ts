@@ -9,7 +9,7 @@ import { type TestContext, type TestContextOptions, testContext } from "./contex
 import { assertAnswered } from "./contract.ts";
 import { failureOf, startEdge } from "./edge.ts";
 
-/** What a test asks for; `key` is that of the context's customer unless it is given. */
+/** A request of a test; `key` defaults to that of the stage's customer. */
 export interface Ask {
   body?: unknown;
   key?: string;

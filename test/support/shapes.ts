@@ -230,7 +230,7 @@ function narrowed(schema: Schema, valuesOf: (name: string, schema: Schema) => re
   return values.length > 0 ? { enum: [...values] } : schema;
 }
 
-/** What a path's parameter stands for, by what comes before it. */
+/** The kind of record that a path parameter names, by the segment before it. */
 function standInsFor(path: string): string[] {
   const found = PARAMETERS.find(([before]) => path.startsWith(before));
   assert.ok(found !== undefined, `which records has ${path} parameters of?`);

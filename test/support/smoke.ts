@@ -14,13 +14,13 @@ const EXPECTED = ["message.queued", "message.sent", "message.delivered"];
 const ARRIVES_WITHIN_MS = 15_000;
 const TOLERANCE_SECONDS = 300;
 
-/** What was made and has to go again, the last one first. */
+/** The records that must be removed again, the last one first. */
 type CleanUp = { what: string; undo: () => Promise<unknown> }[];
 
 async function main(): Promise<void> {
   const cleanUp: CleanUp = [];
   try {
-    await trial(cleanUp);
+    await smokeTest(cleanUp);
   } catch (error) {
     fail(error);
   }
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function trial(cleanUp: CleanUp): Promise<void> {
+async function smokeTest(cleanUp: CleanUp): Promise<void> {
   const connection = findConnection("messages", {}, process.env);
   const { baseUrl } = connection;
   const customer = clientOf(connection);

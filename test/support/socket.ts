@@ -35,7 +35,7 @@ export function ask(port: number, bytes: string | Buffer, options: AskOptions = 
       else resolve(outcome);
     };
     socket.on("connect", () => (cut ? socket.end(bytes) : socket.write(bytes)));
-    // What comes after the answer, a reset of the rest that was being sent for one, is of no interest.
+    // Everything after the response, such as a reset of the rest that was being sent, does not matter.
     socket.on("error", () => {});
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);

@@ -38,7 +38,7 @@ export function log(api: Served, query = "", ask: Ask = {}): Promise<DeliveryLis
   return api.data<DeliveryList>(200, "GET", `/v1/webhooks/deliveries${query}`, ask);
 }
 
-/** What an event is to be; `message.sent` of no message unless told. */
+/** The wanted event; `message.sent` of no message by default. */
 export interface Told {
   type?: EventType;
   messageId?: MessageId;
