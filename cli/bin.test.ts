@@ -77,7 +77,7 @@ const OLDER_NODES = [
 ];
 
 for (const { older, env } of OLDER_NODES) {
-  test(`${older} hands over to the pinned one, with arguments, output and exit code`, async (t) => {
+  test(`${older} starts the pinned one, with arguments, output and exit code`, async (t) => {
     const pinned = '#!/bin/sh\nshift\necho "pinned: $*"\necho "beside" >&2\nexit 7\n';
     const root = packageWith(t, ">=99.15", { "node_modules/node/bin/node": pinned });
     const { output, end } = start(root, ["send", "+15005550100", "two words"], env);

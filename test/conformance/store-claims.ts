@@ -204,7 +204,7 @@ export function claimedMessages(promise: Promises): void {
     );
   });
 
-  promise("of a lane that is held nothing is claimed that waits in queued, and all else that is due", async (stage) => {
+  promise("of a paused lane no queued message is claimed, and all other due work is", async (stage) => {
     const customer = await stage.addCustomer();
     const others = ["scheduled", "pending", "sent"] as const;
     for (let index = 0; index < 100; index += 1) await stage.addMessage(customer, { dueAt: NOW - 100, to: to(index) });

@@ -122,20 +122,20 @@ function pruning(promise: Promises): void {
   promise("idempotency keys past their time go, and messages and provider references stay", async (stage) => {
     const customer = await stage.addCustomer();
     const message = await stage.addMessage(customer, { createdAt: NOW - 400 * DAY_MS });
-    const handOver = {
+    const reference = {
       instanceId: stage.instanceId,
       reference: "r",
       messageId: message.id,
       channel: "sms",
       createdAt: 0,
     };
-    await stage.ok([{ op: "insert", table: "providerReferences", record: handOver }]);
+    await stage.ok([{ op: "insert", table: "providerReferences", record: reference }]);
     const keys = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => idempotencyOf(`key ${index}`, { createdAt }));
     await stage.ok(keys.map((record) => ({ op: "insertUnique", table: "idempotency", record })));
     assert.equal(await stage.store.prune(NOW, 100), 1);
     assert.deepEqual(await stage.all("idempotency"), keys.slice(1));
     assert.deepEqual(await stage.all("messages"), [message]);
-    assert.deepEqual(await stage.all("providerReferences"), [handOver]);
+    assert.deepEqual(await stage.all("providerReferences"), [reference]);
   });
 
   promise("a file stays as long as an event of its message, or until the message was sent", async (stage) => {

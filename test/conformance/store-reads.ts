@@ -126,7 +126,7 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
   } as const;
   const delivery = stage.delivery(event, { ...leased, attemptCount: 3, retryCount: 2, status: "exhausted" });
   const instance = { name: "Sandbox", provider: "sandbox", createdAt: NOW } as const;
-  const handOver = { instanceId: stage.instanceId, messageId: message.id, channel: "sms", createdAt: NOW };
+  const common = { instanceId: stage.instanceId, messageId: message.id, channel: "sms", createdAt: NOW };
   const usage = { ...HOUR, webhooksDelivered: 6, webhooksFailed: 7, subject: customer.id };
   return {
     customers: [customer, stage.customer(NO_SECRETS)],
@@ -137,7 +137,7 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     ],
     instances: [1, 2].map(() => ({ ...instance, version: 1, config: null, updatedAt: 1, id: stage.newId("inst") })),
     messages: [message, stage.message(customer, { text: null, channelsLeft: [], fallback: false })],
-    providerReferences: ["a", "b"].map((reference) => ({ ...handOver, reference })),
+    providerReferences: ["a", "b"].map((reference) => ({ ...common, reference })),
     events: [event, stage.event(customer)],
     endpoints: [endpoint, stage.endpoint(customer, { ...NO_SECRETS, secret: null, name: null, events: ["*"] })],
     deliveries: [delivery, stage.delivery(event, { messageId: null, endpointId: null, dueAt: null })],

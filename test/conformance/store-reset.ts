@@ -34,7 +34,7 @@ export function resetting(promise: Promises): void {
       await fill(stage, customer, `+1555000001${round}`);
       await stage.store.reset(customer.id, 1);
       const late = await stage.addMessage(customer, { providerMessageId: `late ${round}` });
-      await stage.ok([handOver(stage, late.id, `late ${round}`)]);
+      await stage.ok([referenceOf(stage, late.id, `late ${round}`)]);
       while ((await stage.store.reset(customer.id, 1)) > 0);
       assert.deepEqual(await stage.all("messages"), []);
       assert.deepEqual(await stage.all("providerReferences"), []);
@@ -60,7 +60,7 @@ async function everything(stage: Stage): Promise<{ [Name in TableName]?: Records
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await stage.all(name)])));
 }
 
-function handOver(stage: Stage, messageId: string, reference: string) {
+function referenceOf(stage: Stage, messageId: string, reference: string) {
   const record = { instanceId: stage.instanceId, reference, messageId, channel: "imessage", createdAt: NOW };
   return { op: "insert", table: "providerReferences", record } as const;
 }
@@ -84,8 +84,8 @@ async function fill(stage: Stage, customer: Customer, address: string): Promise<
     const beside = recordsBeside({ newId, customerId: customer.id, messageId: message.id, instanceId, now: NOW });
     const at = (index: number) => `${address} ${index}`;
     await stage.ok([
-      handOver(stage, message.id, providerMessageId),
-      handOver(stage, message.id, `${address} imessage`),
+      referenceOf(stage, message.id, providerMessageId),
+      referenceOf(stage, message.id, `${address} imessage`),
       ...beside.chats.map(
         (record, index) => ({ op: "insert", table: "chats", record: { ...record, key: at(index) } }) as const,
       ),

@@ -228,7 +228,7 @@ function checkMessage(message: Message, order: Order): void {
   const cancelled = message.status === "cancelled";
   if (order.cancelling === "cancelled") assert.ok(cancelled, `I8: it was cancelled, that was acknowledged: ${shown}`);
   else if (!order.cancelUnanswered) assert.ok(!cancelled, `nobody cancelled it: ${shown}`);
-  for (const channel of ["imessage", "sms"]) checkSendAttempts(handOvers(timeline, channel), order, shown);
+  for (const channel of ["imessage", "sms"]) checkSendAttempts(attempts(timeline, channel), order, shown);
   if (cancelled) assert.ok(!timeline.some(({ status }) => status === "pending"), `I8: cancelled and sent: ${shown}`);
   for (const { at, status } of timeline) {
     if (order.scheduledAt === null || status === "scheduled" || status === "cancelled") continue;
@@ -237,7 +237,7 @@ function checkMessage(message: Message, order: Order): void {
 }
 
 /** The entries of a channel at which a send attempt began or was withdrawn. */
-function handOvers(timeline: readonly TimelineEntry[], channel: string): TimelineEntry[] {
+function attempts(timeline: readonly TimelineEntry[], channel: string): TimelineEntry[] {
   return timeline.filter((entry) => entry.channel === channel && ["pending", "queued"].includes(entry.status));
 }
 
@@ -360,7 +360,7 @@ function tell(
     webhooks: received,
     unansweredMessages: unanswered.messages,
     acceptedUnheard: count(({ id, created }) => id !== null && !created),
-    handOversCutAndSentAgain: resent.length,
+    attemptsCutAndSentAgain: resent.length,
     scheduled: count(({ scheduledAt }) => scheduledAt !== null),
     cancelled: count(({ cancelling }) => cancelling === "cancelled"),
     unansweredCancels: unanswered.cancels,

@@ -83,8 +83,8 @@ describe("SIGTERM", { concurrency: true }, () => {
       else assert.ok(made.length <= 1, name);
     }
     for (const { timeline, id } of messages) {
-      const handOvers = timeline.filter(({ status, reason }) => status === "pending" && reason === undefined);
-      assert.ok(handOvers.length <= 2, `${id}: ${JSON.stringify(timeline)}`);
+      const attempts = timeline.filter(({ status, reason }) => status === "pending" && reason === undefined);
+      assert.ok(attempts.length <= 2, `${id}: ${JSON.stringify(timeline)}`);
     }
     assert.deepEqual(await service.end("SIGTERM"), ENDED);
   });
@@ -143,8 +143,8 @@ describe("SIGTERM", { concurrency: true }, () => {
     const messages = (await messagesOf(next)).filter(({ to }) => to === "+15005550109");
     assert.equal(messages.length, 10);
     for (const { timeline } of messages) {
-      const handOvers = timeline.filter((entry) => entry.status === "pending");
-      assert.ok(handOvers.length <= 1, JSON.stringify(timeline));
+      const attempts = timeline.filter((entry) => entry.status === "pending");
+      assert.ok(attempts.length <= 1, JSON.stringify(timeline));
     }
   });
 

@@ -25,8 +25,8 @@ import { until } from "../support/wait.ts";
 const DUMP = new URL("../fixtures/in-flight.sql", import.meta.url);
 const KILLED_AT = Date.parse("2026-11-22T07:55:23Z");
 const HOUR_MS = 3_600_000;
-/** The port of the receiver in the dump. */
-const RECEIVER_PORT = 21_987;
+/** The port of the receivers in the dump. The test puts the port of its own receiver in its place. */
+const RECEIVER_PORT = 21987;
 /** The key of the customer whose numbers are on real providers. */
 const CARRIERS_KEY = "tb_Qu6EF45FpnHwDslOtrXNhBRCn7ZE0D2C7H5P";
 const PRIMARY_SECRET = "the secret of the primary endpoint";
@@ -61,16 +61,17 @@ async function start(t: TestContext) {
   const dataDir = join(emptyDirectory(t), "data");
   mkdirSync(dataDir);
   const path = join(dataDir, "tightbeam.db");
+  const receiver = await startReceiver();
+  t.after(() => receiver.stop());
+  const dump = readFileSync(DUMP, "utf8").replaceAll(`127.0.0.1:${RECEIVER_PORT}`, new URL(receiver.url).host);
   const database = new DatabaseSync(path);
-  database.exec(`begin; ${readFileSync(DUMP, "utf8")} commit`);
+  database.exec(`begin; ${dump} commit`);
   database.close();
   const open = "due_at is not null or claimed_until is not null";
   const pending = readRows(path, `select event_id as eventId, url from deliveries where ${open}`);
   const memory = readRows(path, "select key from memory");
   const clock = new JumpClock();
   clock.jump(KILLED_AT + 2 * HOUR_MS - Date.now());
-  const receiver = await startReceiver(RECEIVER_PORT);
-  t.after(() => receiver.stop());
   const config = readConfig({
     PORT: "0",
     TB_DATA_DIR: dataDir,

@@ -30,7 +30,7 @@ Send a message. 202 means it is on disk; what becomes of it comes as events:
       -H "Idempotency-Key: order-1001" \\
       -d '{"to":"+15005550101","content":{"text":"Your table is ready."}}'
 
-See what became of it (\`data.status\`: scheduled, queued, pending, sent, delivered, read, failed, cancelled, unsent; a message of a contact is received):
+Get its status (\`data.status\`: scheduled, queued, pending, sent, delivered, read, failed, cancelled, unsent; a message of a contact is received):
 
     curl ${baseUrl}/v1/messages/$MESSAGE_ID -H "Authorization: Bearer $TIGHTBEAM_API_KEY"
 

@@ -13,8 +13,8 @@ export async function findByReference(
   instanceId: InstanceId,
   reference: string,
 ): Promise<Message | null> {
-  const handOver = await findProviderReference(store.db, instanceId, reference);
-  return handOver === null ? null : findMessage(store.db, handOver.messageId as MessageId);
+  const found = await findProviderReference(store.db, instanceId, reference);
+  return found === null ? null : findMessage(store.db, found.messageId as MessageId);
 }
 
 /**

@@ -186,7 +186,7 @@ type References = Pick<Outbound, "group" | "replyTo">;
 export type FetchedParts = References & Pick<Outbound, "attachments">;
 
 /** For a message without files, group and reply. */
-export const NO_PARTS: FetchedParts = { group: null, replyTo: null, attachments: [] };
+const NO_PARTS: FetchedParts = { group: null, replyTo: null, attachments: [] };
 
 /**
  * The message as its provider gets it. Effects, mentions and replies exist on iMessage only. The text of an SMS may be
@@ -220,12 +220,12 @@ function attemptedAt({ timeline, updatedAt }: Message): number {
 }
 
 /** Whether the provider needs nothing but the message's record. */
-export function isPlain(message: Message): boolean {
+function isPlain(message: Message): boolean {
   return message.replyTo === null && !isGroupId(message.to) && !hasFiles(message);
 }
 
 /** Whether files have to be fetched or read from disk before sending. */
-export function hasFiles({ mediaUrls, attachments }: Message): boolean {
+function hasFiles({ mediaUrls, attachments }: Message): boolean {
   return mediaUrls.length > 0 || attachments.length > 0;
 }
 
@@ -239,7 +239,7 @@ export type PartsResult =
   | { deferred: string };
 
 /** Fetches the parts of a message that are not in its record. */
-export async function fetchParts(
+async function fetchParts(
   deps: With<"fetcher" | "link" | "messageCache">,
   message: Message,
   abort: AbortSignal,

@@ -58,10 +58,10 @@ async function findSubject(
 ) {
   const recent = messageId === undefined ? null : deps.messageCache.get(messageId);
   if (recent?.providerMessageId === reference) return { message: recent, isRecorded: true };
-  const handOver = await findProviderReference(deps.store.db, instanceId, reference);
-  const id = (handOver?.messageId as MessageId | undefined) ?? messageId;
+  const found = await findProviderReference(deps.store.db, instanceId, reference);
+  const id = (found?.messageId as MessageId | undefined) ?? messageId;
   const message = id === undefined ? null : (deps.messageCache.get(id) ?? (await findMessage(deps.store.db, id)));
-  return message === null ? null : { message, isRecorded: handOver !== null };
+  return message === null ? null : { message, isRecorded: found !== null };
 }
 
 /** A receipt with its instance, and whether its reference is recorded. */

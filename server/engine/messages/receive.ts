@@ -121,9 +121,9 @@ async function arrival(
     updatedAt: context.now,
   };
   const { message, events } = arrive(base, group !== null, context);
-  const handOver = { instanceId, reference, messageId, channel, createdAt: context.now };
+  const providerReference = { instanceId, reference, messageId, channel, createdAt: context.now };
   const operations: Operation[] = [
-    { op: "insertUnique", table: "providerReferences", record: handOver },
+    { op: "insertUnique", table: "providerReferences", record: providerReference },
     ...make,
     { op: "insert", table: "messages", record: message },
     ...kept.operations,

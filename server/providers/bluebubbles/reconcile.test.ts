@@ -281,7 +281,7 @@ test("a Mac that sleeps for an hour in the middle of 100 sends: each message is 
     else if (outcome.outcome === "unknown") unknown.push(message);
     else accepted.set(message.text, reference(outcome));
   };
-  const handOver = async (count: number) => {
+  const sendMany = async (count: number) => {
     const batch = waiting.splice(0, count).map((message) => ({ ...message, attemptedAt: stage.clock.now() }));
     const outcomes = await stage.sendAll(batch);
     for (const [at, message] of batch.entries()) conclude(message, outcomes[at] ?? "absent");
@@ -289,17 +289,17 @@ test("a Mac that sleeps for an hour in the middle of 100 sends: each message is 
   const ask = async () => {
     for (const message of unknown.splice(0)) conclude(message, await stage.reconcile(message));
   };
-  for (let at = 0; at < 5; at += 1) await handOver(8);
-  const sleeping = Promise.all([handOver(8)]);
+  for (let at = 0; at < 5; at += 1) await sendMany(8);
+  const sleeping = Promise.all([sendMany(8)]);
   stage.fake.fault("asleep");
   await sleeping;
-  await handOver(8);
+  await sendMany(8);
   await stage.clock.advance(3_600_000);
   await ask();
   stage.fake.lift("asleep");
   await stage.driven(stage.process.mac.health.ready());
   for (let round = 0; round < 60 && (waiting.length > 0 || unknown.length > 0); round += 1) {
-    await handOver(8);
+    await sendMany(8);
     await stage.clock.advance(ASK_EVERY_MS);
     await ask();
   }

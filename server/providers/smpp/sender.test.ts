@@ -32,7 +32,7 @@ class Stage {
   isUp = true;
   answer: (at: number) => SubmitResult | Promise<SubmitResult> = (at) => ok(String(at));
   readonly submitter: PartSubmitter;
-  readonly handOvers: SmppSender;
+  readonly sender: SmppSender;
   #made = 0;
 
   constructor(config: Record<string, unknown> = {}) {
@@ -50,7 +50,7 @@ class Stage {
     const submitter = new PartSubmitter(link, reporter, clock);
     this.submitter = submitter;
     const settings = readSettings(config);
-    this.handOvers = new SmppSender({ clock, reporter, recentSubmits, journal, link, submitter, fault, settings });
+    this.sender = new SmppSender({ clock, reporter, recentSubmits, journal, link, submitter, fault, settings });
     reporter.begin(async (signal) => {
       this.told.push(signal);
       return "applied";
@@ -61,7 +61,7 @@ class Stage {
     const messageId = `msg_${++this.#made}` as const;
     const message = outboundMessage({ messageId, to: "+15550100001", channel: "sms", text, attemptedAt: 7 });
     let outcome: Outcome | null = null;
-    const sending = this.handOvers.send(message, abort).then((answer) => {
+    const sending = this.sender.send(message, abort).then((answer) => {
       outcome = answer;
     });
     await this.clock.advanceUntil(() => outcome !== null, 600_000);
@@ -108,8 +108,8 @@ test("the pause after throttling doubles up to eight seconds, and is reset once 
   await stage.send();
   stage.answer = () => refused(0x58);
   await Promise.all(
-    [stage.handOvers, stage.handOvers].map((handOvers) =>
-      handOvers.send(outboundMessage({ messageId: "msg_x", to: "+15550100001" }), new AbortController().signal),
+    [stage.sender, stage.sender].map((sender) =>
+      sender.send(outboundMessage({ messageId: "msg_x", to: "+15550100001" }), new AbortController().signal),
     ),
   );
   assert.deepEqual(stage.pauses.slice(5), [1_000, 1_000], "those refused together are one refusal");
@@ -124,7 +124,7 @@ test("a message that was not written is deferred, and keeps its place while the 
   assert.deepEqual(await stage.send(), { ...down, reason: "it fell" });
   stage.isUp = false;
   assert.deepEqual(await stage.send(), { ...down, reason: "transceiver: it fell" });
-  await stage.handOvers.finish(0);
+  await stage.sender.finish(0);
   assert.deepEqual(await stage.send(), { ...down, reason: "the instance is being stopped" });
   assert.equal(stage.submitted.length, 2);
 });
@@ -148,13 +148,10 @@ test("no more messages are begun at once than the window and five seconds of the
     [{ windowSize: 20, throughputPerSecond: 100 }, 20],
   ] as const) {
     const stage = new Stage(config);
-    assert.equal(stage.handOvers.concurrency, room);
+    assert.equal(stage.sender.concurrency, room);
     stage.answer = () => new Promise(() => {});
     for (let count = 0; count < room; count += 1) {
-      void stage.handOvers.send(
-        outboundMessage({ messageId: "msg_x", to: "+15550100001" }),
-        new AbortController().signal,
-      );
+      void stage.sender.send(outboundMessage({ messageId: "msg_x", to: "+15550100001" }), new AbortController().signal);
     }
     const began = stage.clock.real();
     const outcome = await stage.send();
@@ -266,11 +263,11 @@ test("finish() begins no message, and lets messages in parts go out whole within
     at === 1 ? ok("1") : new Promise((resolve) => stage.clock.after(2_000, () => resolve(ok("2"))));
   const outcomes: string[] = [];
   const long = outboundMessage({ messageId: "msg_long", to: "+15550100001", channel: "sms", text: LONG });
-  const whole = stage.handOvers.send(long, new AbortController().signal).then(({ outcome }) => outcomes.push(outcome));
+  const whole = stage.sender.send(long, new AbortController().signal).then(({ outcome }) => outcomes.push(outcome));
   await stage.clock.advance(0);
   let isFinished = false;
-  const finishing = stage.handOvers.finish(5_000).then(() => (isFinished = true));
-  const late = await stage.handOvers.send(
+  const finishing = stage.sender.finish(5_000).then(() => (isFinished = true));
+  const late = await stage.sender.send(
     outboundMessage({ messageId: "msg_late", to: "+15550100001" }),
     new AbortController().signal,
   );
@@ -281,10 +278,10 @@ test("finish() begins no message, and lets messages in parts go out whole within
   assert.deepEqual([outcomes, stage.submitted.length], [["accepted"], 3]);
   const hanging = new Stage();
   hanging.answer = (at) => (at === 1 ? ok("1") : new Promise(() => {}));
-  void hanging.handOvers.send(long, new AbortController().signal);
+  void hanging.sender.send(long, new AbortController().signal);
   await hanging.clock.advance(0);
   let isOver = false;
-  void hanging.handOvers.finish(5_000).then(() => (isOver = true));
+  void hanging.sender.finish(5_000).then(() => (isOver = true));
   await hanging.clock.advance(4_999);
   assert.equal(isOver, false);
   await hanging.clock.advance(1);
@@ -296,7 +293,7 @@ test("a long message with a part that is deferred again and again does not hold 
   stage.answer = (at) => (at === 1 || stage.submitted.at(-1)?.esmClass === 0 ? ok(`${at}`) : refused(0x14));
   const long = outboundMessage({ messageId: "msg_long", to: "+15550100002", channel: "sms", text: LONG });
   let isOver = false;
-  void stage.handOvers.send(long, new AbortController().signal).then(() => (isOver = true));
+  void stage.sender.send(long, new AbortController().signal).then(() => (isOver = true));
   await stage.clock.advance(100);
   const outcome = await stage.send();
   assert.deepEqual([outcome.outcome, isOver], ["accepted", false]);
@@ -308,7 +305,7 @@ test("until each part of a long message was tried, no other message comes betwee
   stage.answer = (at) => (at === 1 ? ok("1") : new Promise((resolve) => void answers.push(resolve)));
   const signal = new AbortController().signal;
   const begin = (to: string, text: string) =>
-    void stage.handOvers.send(outboundMessage({ messageId: `msg_${text.length}`, to, channel: "sms", text }), signal);
+    void stage.sender.send(outboundMessage({ messageId: `msg_${text.length}`, to, channel: "sms", text }), signal);
   begin("+15550100002", LONG);
   begin("+15550100001", "Hello");
   await stage.clock.advance(1_000);
@@ -326,10 +323,10 @@ test("a waiting message is not begun by a stop that releases permits", async () 
   let answer = (_: SubmitResult) => {};
   stage.answer = () => new Promise((resolve) => (answer = resolve));
   const signal = new AbortController().signal;
-  const first = stage.handOvers.send(outboundMessage({ messageId: "msg_1", to: "+15550100001" }), signal);
-  const second = stage.handOvers.send(outboundMessage({ messageId: "msg_2", to: "+15550100001" }), signal);
+  const first = stage.sender.send(outboundMessage({ messageId: "msg_1", to: "+15550100001" }), signal);
+  const second = stage.sender.send(outboundMessage({ messageId: "msg_2", to: "+15550100001" }), signal);
   await stage.clock.advance(0);
-  await stage.handOvers.finish(0);
+  await stage.sender.finish(0);
   answer(ok("1"));
   assert.equal((await first).outcome, "accepted");
   assert.deepEqual(await second, {
