@@ -14,6 +14,7 @@ import {
   orNull,
   record,
   request,
+  SHOWN,
   says,
   shows,
   string,
@@ -42,7 +43,12 @@ const BULK_MAX = 100;
 /** Farthest that the list can be entered: it has no cursor, so every contact has to be within reach. */
 const OFFSET_MAX = 1_000_000;
 
-const Tag = Type.String({ minLength: 1, maxLength: TAG_LENGTH_MAX, format: "printable" });
+const Tag = Type.String({
+  minLength: 1,
+  maxLength: TAG_LENGTH_MAX,
+  format: "printable",
+  [SHOWN]: { pattern: "^[^\\x00-\\x1f\\x7f-\\x9f]*$" },
+});
 
 const nullable = <Schema extends TSchema>(schema: Schema, sentence: string) => optional(orNull(schema, sentence));
 

@@ -18,8 +18,12 @@ import {
 
 /** E.164. */
 const PHONE = "\\+[1-9]\\d{1,14}";
-/** Looser than the service, which also looks at the labels of the domain. */
-const EMAIL = "[^\\s@]{1,64}@[^\\s@]+\\.[^\\s@]+";
+/** A dot-atom (RFC 5322, 3.2.3). */
+const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+/** A label of a domain, and the last one, which has a letter. */
+const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const LAST_LABEL = "(?:[0-9][A-Za-z0-9-]{0,61})?[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+${LAST_LABEL}`;
 const ADDRESS = `${PHONE}|${EMAIL}`;
 /** A chat by its id, or a one-to-one thread in the form of Apple's Messages. */
 const CHAT = `chat_.+|(?:iMessage|SMS);-;(?:${ADDRESS})`;

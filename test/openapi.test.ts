@@ -153,7 +153,10 @@ test("every field, parameter and header is described in a sentence", () => {
 
 test("the document's patterns accept every value that the service's own checks accept", () => {
   const samples: Record<string, [schema: TSchema, values: string[]]> = {
-    address: [Address, ["+15005550100", "+12", "Ada@example.com", "a.b+c@x-y.example.co", "x@y.z1"]],
+    address: [
+      Address,
+      ["+15005550100", "+12", "Ada@example.com", "a.b+c@x-y.example.co", "x@y.z1", "x@1a.1b", "o'b{r}+1@sub.1-a.co"],
+    ],
     phone: [Phone, ["+15005550100", "+12", "+123456789012345"]],
     amount: [AmountText, ["0.01", "0.1", "0.99", "1", "25.00", "999999.99", "10.5"]],
     reaction: [ReactionCommand, ["love", "-question", "👍", "-👍🏽", "❤", "❤️", "1️⃣", "🇩🇪", "👨‍👩‍👧‍👦", "‼️", "©️"]],
