@@ -32,6 +32,7 @@ export const AttachmentInput = request(
     data: optional(
       shows(Type.String({ description: "The bytes of the file; required with `base64`." }), {
         contentEncoding: "base64",
+        minLength: 1,
       }),
     ),
     mimeType: optional(text(1, 255, "MIME type of the file; its content decides if the two differ.")),
