@@ -50,9 +50,6 @@ function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[][] 
   return circles;
 }
 
-/** Type names that still stand in several files: none may be added. */
-const SHARED_TYPE_NAMES: readonly string[] = ["Attempt", "Destination", "PostResult", "ReadResult", "Streamed"];
-
 test("a type name stands in one file of the server", () => {
   const declared = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) ([A-Za-z0-9_]+)/gm;
   const files = new Map<string, Set<string>>();
@@ -62,10 +59,7 @@ test("a type name stands in one file of the server", () => {
       files.set(name, (files.get(name) ?? new Set()).add(path));
   }
   const shared = [...files].filter(([, paths]) => paths.size > 1).map(([name]) => name);
-  assert.deepEqual(
-    shared.filter((name) => !SHARED_TYPE_NAMES.includes(name)),
-    [],
-  );
+  assert.deepEqual(shared, []);
 });
 
 test("no two files of a directory are named by one stem", () => {

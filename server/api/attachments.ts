@@ -50,9 +50,9 @@ interface File {
   range: Range | null;
 }
 
-type Streamed = Extract<ApiResponse, { headers: unknown }>;
+type StreamedFile = Extract<ApiResponse, { headers: unknown }>;
 
-function replyOf({ filename, mimeType, totalBytes, range }: File): Streamed {
+function replyOf({ filename, mimeType, totalBytes, range }: File): StreamedFile {
   const length = range === null ? totalBytes : range.last - range.first + 1;
   return {
     status: range === null ? 200 : 206,
