@@ -17,8 +17,9 @@ import { providerContext } from "../support/provider.ts";
 import { FakeTwilio } from "../support/twilio/fake-twilio.ts";
 import { memoryIn } from "../support/twilio/stage.ts";
 import { until } from "../support/wait.ts";
+import { installNodePeers } from "./install.ts";
 
-const MODULES = join(import.meta.dirname, "node_modules");
+const MODULES = installNodePeers(join(import.meta.dirname, "twilio"));
 const PRISM = join(MODULES, "@stoplight/prism-cli/dist/index.js");
 const DESCRIPTION = join(MODULES, "@twilio/cli-core/src/services/twilio-api/twilio_api_v2010.json");
 const START_MS = 60_000;
