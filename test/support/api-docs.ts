@@ -32,7 +32,7 @@ export function renderApiDocs(document: OpenApiDocument): string {
       `${COMMON.slice(0, -1).map(code).join(", ")}, and a POST with ${code("IDEMPOTENCY_KEY_REUSED")}; [errors](errors.md) says when.`,
     ...tags.flatMap(({ name, description }) => [`## ${name}`, description, operationsTable(document, name)]),
     "## Webhook events",
-    "What each of them is about, and how to verify and order them: [events](events.md).",
+    "[Events](events.md) explains each type, and how to verify and order webhooks.",
     table(
       ["Type", "When", "`data`"],
       Object.entries(webhooks).map(([type, { post }]) => {
