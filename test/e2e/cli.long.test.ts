@@ -86,7 +86,7 @@ test("contacts: made, found, changed, imported, deleted", async (t) => {
   );
   const imported = await runOnTerminal(["contacts", "import", file], env);
   assert.equal(imported.code, 1);
-  assert.match(imported.stdout, /^2 made, 1 not\n {2}entry 3: /);
+  assert.match(imported.stdout, /^2 created, 1 failed\n {2}entry 3: /);
   const all = await answered("contacts", "list", "--all");
   assert.equal(all.length, 3);
   const page = await runOnTerminal(["contacts", "list", "--limit", "2"], env);
