@@ -37,7 +37,7 @@ test("what is counted is rendered, with its labels", async (t) => {
   const metrics = createMetrics();
   t.after(metrics.stop);
   metrics.messagesAccepted.inc();
-  metrics.unitsCommitted.inc(3);
+  metrics.transactionsCommitted.inc(3);
   metrics.commitGroupUnits.observe(3);
   metrics.commitSeconds.observe(0.002);
   metrics.dueLagSeconds.observe({ loop: "deliver" }, 0.02);

@@ -16,7 +16,7 @@ export interface Metrics {
   /** Messages that were answered with a 202 for the first time. */
   messagesAccepted: Counter;
   /** Committed transactions. */
-  unitsCommitted: Counter;
+  transactionsCommitted: Counter;
   /** Transactions of one commit. */
   commitGroupUnits: Histogram;
   /** Seconds that one commit took, its fsync included. */
@@ -84,7 +84,7 @@ type Registers = Registry[];
 
 function storeMetrics(registers: Registers) {
   return {
-    unitsCommitted: new Counter({
+    transactionsCommitted: new Counter({
       name: "tightbeam_units_committed_total",
       help: "Transactions committed to disk.",
       registers,

@@ -60,7 +60,7 @@ async function stage(t: Test): Promise<Stage> {
       const of = { customerId: customer.id, type: "webhook.test", messageId: null, sequence: 0 } as const;
       const event = makeEvent({ ...of, id, correlationId: "cor", createdAt: 0 }, { padding: "x".repeat(bytes) });
       if (silently) await commitAll(deps, [{ op: "event", event, callbackUrl: null }]);
-      else await change(deps, () => ({ unit: [{ op: "event", event, callbackUrl: null }], value: null }));
+      else await change(deps, () => ({ transaction: [{ op: "event", event, callbackUrl: null }], value: null }));
       return id;
     },
   };

@@ -76,7 +76,7 @@ export async function bootstrap(
 
 async function makeFirst(deps: With<"sealer">, keyFingerprint: string): Promise<CustomerId> {
   const { newId, clock, store } = deps;
-  const { customer, unit } = newCustomer(deps, { name: "First customer" });
+  const { customer, transaction } = newCustomer(deps, { name: "First customer" });
   const createdAt = clock.now();
   const instance = {
     id: newId("inst"),
@@ -97,7 +97,7 @@ async function makeFirst(deps: With<"sealer">, keyFingerprint: string): Promise<
     createdAt,
   } as const;
   await store.commit([
-    ...unit,
+    ...transaction,
     { op: "insert", table: "instances", record: instance },
     { op: "insert", table: "numbers", record: number },
     { op: "insert", table: "settings", record: { name: SECRET_KEY, value: keyFingerprint } },
@@ -122,7 +122,7 @@ async function ensureKey(
   if (present !== null && (wanted === null || isAlready(present, wanted))) return null;
   const key = wanted ?? generate();
   const scope = owner.customerId === null ? "admin" : "messages";
-  const unit: Operation[] = [];
+  const transaction: Operation[] = [];
   const known = await findKeyByHash(db, hashKey(key));
   if (known !== null && (known.scope !== scope || known.customerId !== owner.customerId)) {
     throw new ConfigError(
@@ -132,12 +132,12 @@ async function ensureKey(
   const record =
     known ??
     keyFor(deps, { ...owner, scope, permissions: permissionsOf(scope), rateLimit: null, expiresAt: null }, key);
-  if (known === null) unit.push({ op: "insert", table: "keys", record });
-  else unit.push(updateKey(known, { revokedAt: null, expiresAt: null, replacedBy: null }));
+  if (known === null) transaction.push({ op: "insert", table: "keys", record });
+  else transaction.push(updateKey(known, { revokedAt: null, expiresAt: null, replacedBy: null }));
   if (present !== null && present.id !== record.id)
-    unit.push(updateKey(present, { revokedAt: deps.clock.now(), replacedBy: record.id }));
-  unit.push({ op: "put", table: "settings", record: { name: setting, value: record.id } });
-  await deps.store.commit(unit);
+    transaction.push(updateKey(present, { revokedAt: deps.clock.now(), replacedBy: record.id }));
+  transaction.push({ op: "put", table: "settings", record: { name: setting, value: record.id } });
+  await deps.store.commit(transaction);
   return wanted === null ? key : null;
 }
 

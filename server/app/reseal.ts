@@ -37,8 +37,8 @@ export async function changeSecretKey(config: Config, newKey: string | null): Pr
       throw new ConfigError("The new key is not 32 bytes, as 64 hexadecimal digits or as base64.");
     if (next.equals(present)) throw new ConfigError("The new key is the present one; nothing was changed.");
     if (newKey === null) saveNextKey(config.dataDir, next);
-    const { unit, secrets } = await reseal(store, present, next);
-    const { result } = await store.commit(unit);
+    const { transaction, secrets } = await reseal(store, present, next);
+    const { result } = await store.commit(transaction);
     if (result !== "ok") throw new ConfigError("The database was changed meanwhile; try again.");
     if (newKey === null) activateNextKey(config.dataDir);
     return { secrets, keptInFile: newKey === null };
@@ -69,7 +69,11 @@ async function presentKey(store: Store, config: Config): Promise<Buffer> {
 }
 
 /** The transaction that seals every secret again, and the number of secrets. */
-async function reseal({ db }: Store, present: Buffer, next: Buffer): Promise<{ unit: Transaction; secrets: number }> {
+async function reseal(
+  { db }: Store,
+  present: Buffer,
+  next: Buffer,
+): Promise<{ transaction: Transaction; secrets: number }> {
   const from = createSealer(present, randomBytes);
   const to = createSealer(next, randomBytes);
   let secrets = 0;
@@ -78,25 +82,25 @@ async function reseal({ db }: Store, present: Buffer, next: Buffer): Promise<{ u
     secrets += 1;
     return to.seal(from.open(sealed, place), place);
   };
-  const unit: Operation[] = [];
+  const transaction: Operation[] = [];
   for (const row of await db.selectFrom("customers").selectAll().execute()) {
     const place = customerSecretPlace(row.id as CustomerId);
     const set = { secret: again(row.secret, place) ?? "", previousSecret: again(row.previous_secret, place) };
-    unit.push({ op: "update", table: "customers", id: row.id, version: row.version, set });
+    transaction.push({ op: "update", table: "customers", id: row.id, version: row.version, set });
   }
   for (const row of await db.selectFrom("endpoints").selectAll().execute()) {
     const place = endpointSecretPlace(row.id as EndpointId);
     const set = { secret: again(row.secret, place), previousSecret: again(row.previous_secret, place) };
-    unit.push({ op: "update", table: "endpoints", id: row.id, version: row.version, set });
+    transaction.push({ op: "update", table: "endpoints", id: row.id, version: row.version, set });
   }
   for (const row of await db.selectFrom("instances").selectAll().execute()) {
     const set = { config: again(row.config, instanceSecretPlace(row.id as InstanceId)) };
-    unit.push({ op: "update", table: "instances", id: row.id, version: row.version, set });
+    transaction.push({ op: "update", table: "instances", id: row.id, version: row.version, set });
   }
   for (const row of await db.selectFrom("settings").selectAll().where("name", "in", SEALED_SETTINGS).execute()) {
     const value = again(row.value, settingSecretPlace(row.name)) ?? "";
-    unit.push({ op: "put", table: "settings", record: { name: row.name, value } });
+    transaction.push({ op: "put", table: "settings", record: { name: row.name, value } });
   }
-  unit.push({ op: "put", table: "settings", record: { name: SECRET_KEY, value: fingerprint(next) } });
-  return { unit, secrets };
+  transaction.push({ op: "put", table: "settings", record: { name: SECRET_KEY, value: fingerprint(next) } });
+  return { transaction, secrets };
 }

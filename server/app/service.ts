@@ -106,7 +106,7 @@ function makeDataDir(config: Config): void {
 async function openStore(config: Config, lost: (reason: string) => void, metrics: Metrics): Promise<Store> {
   try {
     return await openSqlite(config.dataDir, lost, ({ transactions, durationMs }) => {
-      metrics.unitsCommitted.inc(transactions);
+      metrics.transactionsCommitted.inc(transactions);
       metrics.commitGroupUnits.observe(transactions);
       metrics.commitSeconds.observe(durationMs / 1_000);
     });

@@ -14,7 +14,7 @@ type Committing = Pick<Deps, "store" | "wake" | "generation">;
 
 /** A transaction to commit and the value to return; null if nothing changes. */
 export interface Decision<Value> {
-  unit: Transaction | null;
+  transaction: Transaction | null;
   value: Value;
   /** The generation that the decision was made in; the one at its start if absent. */
   generation?: number;
@@ -33,15 +33,15 @@ export async function decide<Value>(
 ): Promise<Decided<Value>> {
   for (let round = 0; round < DECISIONS_MAX; round += 1) {
     const before = deps.generation();
-    const { unit, value, generation = before } = await decision();
-    if (unit === null) return { taken: false, value };
+    const { transaction, value, generation = before } = await decision();
+    if (transaction === null) return { taken: false, value };
     // A reset has deleted, or is about to delete, records that the decision used. From here on the store keeps the order.
     if (generation !== deps.generation()) continue;
-    const answer = await commitUnit(deps.store, unit);
+    const answer = await commitTransaction(deps.store, transaction);
     if (answer.result === "duplicate") return { taken: true };
     if (answer.result === "conflict") continue;
     deps.wake.deliveries(answer.lanes);
-    deps.wake.events(unit);
+    deps.wake.events(transaction);
     return { taken: false, value };
   }
   throw new ApiError("SERVICE_UNAVAILABLE", "Many requests are changing this record at once; try again.", {
@@ -82,9 +82,9 @@ export async function commitInTime<Value>(
   }
 }
 
-async function commitUnit(store: Store, unit: Transaction) {
+async function commitTransaction(store: Store, transaction: Transaction) {
   try {
-    return await store.commit(unit);
+    return await store.commit(transaction);
   } catch (error) {
     if (!(error instanceof StoreFull)) throw error;
     throw new ApiError("SERVICE_UNAVAILABLE", "The disk is full; nothing was changed. Try again when there is room.", {

@@ -19,9 +19,9 @@ export class EventNotifier {
   }
 
   /** Notifies the listeners of a committed transaction. */
-  notify(unit: Transaction): void {
+  notify(transaction: Transaction): void {
     if (this.#listeners.size === 0) return;
-    const customers = new Set(unit.flatMap((one) => (one.op === "event" ? [one.event.customerId] : [])));
+    const customers = new Set(transaction.flatMap((one) => (one.op === "event" ? [one.event.customerId] : [])));
     for (const customerId of customers) {
       for (const listener of [...(this.#listeners.get(customerId) ?? [])]) listener();
     }

@@ -47,7 +47,7 @@ export async function idempotent<Value>(
     const made = await decision();
     const record = { scope, key, fingerprint, result: made.result, createdAt: deps.clock.real() };
     const operation: Operation = { op: "insertUnique", table: "idempotency", record };
-    return { ...made, unit: [operation, ...(made.unit ?? [])] };
+    return { ...made, transaction: [operation, ...(made.transaction ?? [])] };
   });
   if (!decided.taken) return { repeated: false, value: decided.value };
   const winner = await repeated(deps, scope, key, fingerprint);

@@ -10,17 +10,17 @@ import { LEASE_END, NOW, type Promises, type Stage } from "./store-stage.ts";
 /** Commits deliveries of their own event each, to lanes that are named. */
 async function addDeliveries(stage: Stage, customer: Customer, wanted: readonly Partial<Delivery>[]) {
   const deliveries: Delivery[] = [];
-  const unit: Operation[] = [];
+  const transaction: Operation[] = [];
   for (const changes of wanted) {
     const event = stage.event(customer);
     const delivery = stage.delivery(event, changes);
     deliveries.push(delivery);
-    unit.push(
+    transaction.push(
       { op: "insert", table: "events", record: event },
       { op: "insert", table: "deliveries", record: delivery },
     );
   }
-  await stage.ok(unit);
+  await stage.ok(transaction);
   return deliveries;
 }
 
@@ -275,14 +275,14 @@ export function claimedMessages(promise: Promises): void {
 
   promise("of claims that race, each message goes to one, and a recipient's only to one of them", async (stage) => {
     const customer = await stage.addCustomer();
-    const unit = Array.from({ length: 60 }, (_, index): Operation => {
+    const transaction = Array.from({ length: 60 }, (_, index): Operation => {
       return {
         op: "insert",
         table: "messages",
         record: stage.message(customer, { dueAt: NOW, to: to(index % PAIR_COUNT) }),
       };
     });
-    await stage.ok(unit);
+    await stage.ok(transaction);
     const claims = await Promise.all(Array.from({ length: 20 }, () => stage.claimMessages(stage.instanceId, 4)));
     const ids = idsOf(claims.flat());
     assert.equal(new Set(ids).size, ids.length);

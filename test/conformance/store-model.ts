@@ -1,4 +1,4 @@
-/** The store's suite: whatever units come, it answers as a few maps in memory would, and holds the same in the end. */
+/** The store's suite: for any transactions, the store returns and holds the same as a few maps in memory. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -11,15 +11,15 @@ import type { Idempotency, MemoryEntry } from "../../server/store/records.ts";
 import type { CommitResult, Operation, Transaction } from "../../server/store/store.ts";
 import { idempotencyOf, type Promises, type Stage } from "./store-stage.ts";
 
-/** A step before it is known which records it is about: `permit` is the unit's place in its batch. */
+/** A step before it is known which records it is about: `permit` is the transaction's place in its batch. */
 type Wish =
   | { wish: "insert" | "remove"; index: number }
   | { wish: "update"; index: number; version: number; text: string | null }
   | { wish: "insertUnique" | "put"; index: number; value: string }
   | { wish: "event"; index: number; callback: boolean };
 
-/** Units of one batch are handed in together; a change to an endpoint is a batch of its own. */
-type Batch = { units: Wish[][] } | { endpoint: number; version: number; active: boolean };
+/** Transactions of one batch are handed in together; a change to an endpoint is a batch of its own. */
+type Batch = { transactions: Wish[][] } | { endpoint: number; version: number; active: boolean };
 
 const index = fc.integer({ min: 0, max: 2 });
 const wish: fc.Arbitrary<Wish> = fc.oneof(
@@ -37,10 +37,14 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   }),
   fc.record({ wish: fc.constant("event" as const), index, callback: fc.boolean() }),
 );
-/** Each record at most once in a unit: what two steps on one record come to is nobody's promise. */
-const unit = fc.uniqueArray(wish, { minLength: 1, maxLength: 5, selector: (one) => `${kindOf(one)} ${one.index}` });
+/** Each record at most once in a transaction: what two steps on one record come to is nobody's promise. */
+const transaction = fc.uniqueArray(wish, {
+  minLength: 1,
+  maxLength: 5,
+  selector: (one) => `${kindOf(one)} ${one.index}`,
+});
 const batch: fc.Arbitrary<Batch> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ units: fc.array(unit, { minLength: 1, maxLength: 3 }) }) },
+  { weight: 5, arbitrary: fc.record({ transactions: fc.array(transaction, { minLength: 1, maxLength: 3 }) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -68,7 +72,7 @@ interface Held {
 /** The result of a commit; `impossible`: it rejects. */
 type Said = CommitResult["result"] | "impossible";
 
-/** Applies a unit to the maps; answers all that a store may say to it. */
+/** Applies a transaction to the maps; answers all that a store may say to it. */
 function apply(held: Held, steps: Transaction): Said[] {
   const refusals = new Set<Said>();
   for (const step of steps) {
@@ -116,8 +120,8 @@ function merge<Record_ extends { version: number }>(
   if (record !== undefined) records.set(id, { ...record, ...set, version: record.version + 1 });
 }
 
-/** Makes units of wishes; the same wish of the same permit is about the same record. */
-function unitsOf(stage: Stage, customer: Customer): (wishes: readonly Wish[], permit: number) => Transaction {
+/** Makes transactions of wishes; the same wish of the same permit is about the same record. */
+function transactionsOf(stage: Stage, customer: Customer): (wishes: readonly Wish[], permit: number) => Transaction {
   const known = new Map<string, Message | Event>();
   const recall = <Value extends Message | Event>(name: string, make: () => Value): Value => {
     const value = (known.get(name) as Value | undefined) ?? make();
@@ -171,9 +175,9 @@ async function clear(stage: Stage): Promise<void> {
   }
 }
 
-/** Any history of units, alone or several at once, ends in what the model says. */
+/** Any history of transactions, alone or several at once, ends in what the model says. */
 export function model(promise: Promises): void {
-  promise("any history of units is answered and kept as a model in memory says", async (stage) => {
+  promise("any history of transactions gives the results and contents of a model in memory", async (stage) => {
     const customer = await stage.addCustomer();
     await fc.assert(
       fc.asyncProperty(fc.array(batch, { minLength: 5, maxLength: 30 }), async (batches) => {
@@ -187,11 +191,11 @@ export function model(promise: Promises): void {
           deliveries: new Map(),
           endpoints: new Map(endpoints.map((endpoint) => [endpoint.id, endpoint])),
         };
-        const make = unitsOf(stage, customer);
+        const make = transactionsOf(stage, customer);
         for (const one of batches) {
-          const units = "units" in one ? one.units.map(make) : [changeOf(endpoints, one)];
-          const answers = await Promise.all(units.map((steps) => said(stage, steps)));
-          for (const [place, steps] of units.entries()) {
+          const transactions = "transactions" in one ? one.transactions.map(make) : [changeOf(endpoints, one)];
+          const answers = await Promise.all(transactions.map((steps) => said(stage, steps)));
+          for (const [place, steps] of transactions.entries()) {
             const allowed = apply(held, steps);
             const answered = answers[place];
             assert.ok(answered !== undefined && allowed.includes(answered), `${answered}, not ${allowed}`);

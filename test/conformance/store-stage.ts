@@ -166,9 +166,9 @@ export class Stage {
     return { event, deliveries: await this.deliveriesOf(event.id), lanes };
   }
 
-  /** Commits a unit that must be taken in. Answers where deliveries became due. */
-  async ok(unit: Transaction): Promise<string[]> {
-    const answer = await this.store.commit(unit);
+  /** Commits a transaction that must be taken in. Answers where deliveries became due. */
+  async ok(transaction: Transaction): Promise<string[]> {
+    const answer = await this.store.commit(transaction);
     assert.equal(answer.result, "ok");
     return answer.result === "ok" ? answer.lanes : [];
   }

@@ -8,7 +8,7 @@ import { model } from "./store-model.ts";
 import { reads } from "./store-reads.ts";
 import { resetting } from "./store-reset.ts";
 import { type Promises, Stage, type StoreUnderTest } from "./store-stage.ts";
-import { eventsAndDeliveries, units } from "./store-units.ts";
+import { eventsAndDeliveries, transactions } from "./store-transactions.ts";
 import { claimsOfWaitingPairs } from "./store-waiting.ts";
 
 /** Runs the suite; `open` is called for every test, and opens a store with nothing in it. */
@@ -24,7 +24,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         await opened.remove();
       }
     });
-  units(promise);
+  transactions(promise);
   eventsAndDeliveries(promise);
   reads(promise);
   lists(promise);

@@ -79,9 +79,9 @@ export const WRONGS: readonly Wrong[] = [
     sabotage() {
       const isTime = nowAndThen(6);
       const lost = new Set<readonly EncodedOperation[]>();
-      return without((step, unit) => {
-        if (makesMessage(step) && isTime()) lost.add(unit);
-        return lost.has(unit);
+      return without((step, transaction) => {
+        if (makesMessage(step) && isTime()) lost.add(transaction);
+        return lost.has(transaction);
       });
     },
   },
@@ -93,14 +93,14 @@ export const WRONGS: readonly Wrong[] = [
   {
     name: "a store that forgets what was cancelled",
     rule: "cancelled messages are never sent",
-    sabotage: () => without((_, unit) => unit.some((step) => tells(step, "message.schedule_cancelled"))),
+    sabotage: () => without((_, transaction) => transaction.some((step) => tells(step, "message.schedule_cancelled"))),
   },
   {
     name: "a store that makes scheduled messages due at once",
     rule: "nothing is sent before its time",
     sabotage: () =>
-      forging((unit) =>
-        unit.map((step) =>
+      forging((transaction) =>
+        transaction.map((step) =>
           step[0] === "insert" && step[1] === "messages"
             ? [step[0], step[1], withValue(step[1], step[2], "dueAt", 0)]
             : step,
@@ -110,14 +110,15 @@ export const WRONGS: readonly Wrong[] = [
   {
     name: "a store that forgets callbacks",
     rule: "every event has its deliveries",
-    sabotage: () => forging((unit) => unit.map((step) => (step[0] === "event" ? [step[0], step[1], null] : step))),
+    sabotage: () =>
+      forging((transaction) => transaction.map((step) => (step[0] === "event" ? [step[0], step[1], null] : step))),
   },
   {
     name: "a store that forgets when a delivery is to be tried again",
     rule: "everything ends",
     sabotage: () =>
-      forging((unit) =>
-        unit.map((step) => {
+      forging((transaction) =>
+        transaction.map((step) => {
           if (step[0] !== "update" || step[1] !== "deliveries") return step;
           const place = step[2].split(",").indexOf("dueAt");
           return place < 0 ? step : [step[0], step[1], step[2], step[3].with(place, null), step[4], step[5]];
@@ -129,9 +130,9 @@ export const WRONGS: readonly Wrong[] = [
     rule: "no response is a fault",
     sabotage() {
       const isTime = nowAndThen(12);
-      return forging((unit) => {
-        if (unit.some(makesMessage) && isTime()) throw new Error("the store broke");
-        return unit;
+      return forging((transaction) => {
+        if (transaction.some(makesMessage) && isTime()) throw new Error("the store broke");
+        return transaction;
       });
     },
   },
@@ -234,10 +235,10 @@ export const WRONGS: readonly Wrong[] = [
     name: "a store that forgets an unsend",
     rule: "nothing follows an unsend",
     sabotage: () =>
-      forging((unit) =>
-        unit.some((step) => tells(step, "message.unsent"))
-          ? unit.filter((step) => step[0] !== "update" || step[1] !== "messages")
-          : unit,
+      forging((transaction) =>
+        transaction.some((step) => tells(step, "message.unsent"))
+          ? transaction.filter((step) => step[0] !== "update" || step[1] !== "messages")
+          : transaction,
       ),
   },
   {

@@ -194,9 +194,9 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
   return { ...tenant, deps, clock, instance, providers, woken, observed, addTenant, close };
 }
 
-/** Commits a unit of records that a test lays out; throws unless it was taken in. */
-export async function commitAll(deps: Pick<EngineDeps, "store">, unit: Transaction): Promise<void> {
-  const { result } = await deps.store.commit(unit);
+/** Commits a transaction of records that a test lays out; throws unless it was taken in. */
+export async function commitAll(deps: Pick<EngineDeps, "store">, transaction: Transaction): Promise<void> {
+  const { result } = await deps.store.commit(transaction);
   if (result !== "ok") throw new Error(`the test's own records were refused: ${result}`);
 }
 

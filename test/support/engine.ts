@@ -118,9 +118,9 @@ export class Life {
 
   #store(store: Store): Store {
     const own: Partial<Store> = {
-      commit: (unit) => {
+      commit: (transaction) => {
         this.commits += 1;
-        return this.#write(() => store.commit(unit));
+        return this.#write(() => store.commit(transaction));
       },
       claimMessages: (claim) => this.#write(() => store.claimMessages(claim)),
       claimDeliveries: (claim) => this.#write(() => store.claimDeliveries(claim)),

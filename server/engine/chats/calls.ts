@@ -22,13 +22,16 @@ export async function receiveCall(
 ): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const told = () =>
-    decide(deps, async () => ({ unit: await unitFor(deps, instanceId, signal, forgets), value: undefined }));
+    decide(deps, async () => ({
+      transaction: await transactionFor(deps, instanceId, signal, forgets),
+      value: undefined,
+    }));
   const { taken } = await told();
   // Another signal created the call at the same moment: apply this one to it.
   if (taken) await told();
 }
 
-async function unitFor(
+async function transactionFor(
   deps: With<"configCache">,
   instanceId: InstanceId,
   signal: CallSignal,
@@ -37,8 +40,8 @@ async function unitFor(
   const { callUuid, status } = signal;
   const call = await findCallByUuid(deps.store.db, instanceId, callUuid);
   const operations = call === null ? await begun(deps, instanceId, signal) : changed(deps, call, status);
-  const unit = [...operations, ...forgets];
-  return unit.length === 0 ? null : unit;
+  const transaction = [...operations, ...forgets];
+  return transaction.length === 0 ? null : transaction;
 }
 
 async function begun(deps: With<"configCache">, instanceId: InstanceId, signal: CallSignal): Promise<Operation[]> {

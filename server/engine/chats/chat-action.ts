@@ -53,10 +53,10 @@ export async function runChatAction(
         if (!isDone) await work.ask(await readyChat(deps, chat));
         isDone = true;
         const change = work.change?.(chat, regroupContext(deps, correlationId)) ?? { chat, events: [] };
-        const { unit, value } = changedChat(chat, change.chat);
+        const { transaction, value } = changedChat(chat, change.chat);
         const events = change.events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
-        const operations = [...unit, ...events];
-        return { unit: operations.length === 0 ? null : operations, value, result: id };
+        const operations = [...transaction, ...events];
+        return { transaction: operations.length === 0 ? null : operations, value, result: id };
       });
     const commanded = await recordAction(deps, record, () => isDone);
     if (!commanded.repeated) return { repeated: false, chat: commanded.value };

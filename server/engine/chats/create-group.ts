@@ -56,7 +56,7 @@ export async function createGroup(
           const wanted = await check(deps, customerId, body);
           const existing = await findSame(deps, wanted);
           isThere = existing !== null;
-          if (existing !== null) return { unit: null, value: existing, result: existing.id };
+          if (existing !== null) return { transaction: null, value: existing, result: existing.id };
           made = await makeAtProvider(deps, wanted);
         }
         return await arrange(deps, made.wanted, made.reference);
@@ -153,9 +153,9 @@ async function arrange(
   const known = reference === null ? null : await findChatByKey(deps.store.db, groupKey(customerId, from, reference));
   if (known !== null) {
     // The provider's own signal about this group came first.
-    const { unit, value } = changedChat(known, { ...known, name, participants });
-    return { unit: unit.length === 0 ? null : unit, value, result: known.id };
+    const { transaction, value } = changedChat(known, { ...known, name, participants });
+    return { transaction: transaction.length === 0 ? null : transaction, value, result: known.id };
   }
   const chat = newGroup(deps, { customerId, from, channel: "imessage", instanceId, reference, name, participants });
-  return { unit: [{ op: "insertUnique", table: "chats", record: chat }], value: chat, result: chat.id };
+  return { transaction: [{ op: "insertUnique", table: "chats", record: chat }], value: chat, result: chat.id };
 }

@@ -290,10 +290,10 @@ describe("a change of our own", () => {
     const { id } = await one.make();
     const { commit } = one.deps.store;
     let full = 3;
-    one.deps.store.commit = async (unit) => {
+    one.deps.store.commit = async (transaction) => {
       full -= 1;
       if (full >= 0) throw new ApiError("SERVICE_UNAVAILABLE", "full");
-      return commit.call(one.deps.store, unit);
+      return commit.call(one.deps.store, transaction);
     };
     const renamed = renameGroup(one.deps, { ...one.as, id }, "New");
     await one.clock.advance(5_000);

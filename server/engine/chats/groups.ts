@@ -67,7 +67,10 @@ async function applyGroupSignal(deps: Deps, observed: ObservedGroup, signal: Gro
     const found = known.stored === null ? { ...known, named: before(known.named, signal) } : known;
     const { make } = arrange(found, afterSignal(found.named, observed, signal, regroupContext(deps)));
     const arrival = { instanceId, reference, createdAt: deps.clock.real() };
-    return { unit: [{ op: "insertUnique", table: "arrivals", record: arrival }, ...make, ...forgets], value: null };
+    return {
+      transaction: [{ op: "insertUnique", table: "arrivals", record: arrival }, ...make, ...forgets],
+      value: null,
+    };
   });
   if (taken) throw duplicateThread();
 }
@@ -202,14 +205,14 @@ function toldOf(
 function arrange({ stored }: FoundGroup, { chat, events }: GroupChange): PreparedChat {
   const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
   if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...told] };
-  const { unit, value } = changedChat(stored, chat);
-  return { chat: value, make: [...unit, ...told] };
+  const { transaction, value } = changedChat(stored, chat);
+  return { chat: value, make: [...transaction, ...told] };
 }
 
 /** The update that leads from one state of a chat to another, none where they are alike, and the chat after it. */
-export function changedChat(stored: Chat, chat: Chat): { unit: Operation[]; value: Chat } {
+export function changedChat(stored: Chat, chat: Chat): { transaction: Operation[]; value: Chat } {
   const set = difference(stored, chat);
-  if (Object.keys(set).length === 0) return { unit: [], value: stored };
+  if (Object.keys(set).length === 0) return { transaction: [], value: stored };
   const update: Operation = { op: "update", table: "chats", id: stored.id, version: stored.version, set };
-  return { unit: [update], value: { ...chat, version: stored.version + 1 } };
+  return { transaction: [update], value: { ...chat, version: stored.version + 1 } };
 }

@@ -71,20 +71,20 @@ describe("one-to-one threads appear by themselves", () => {
     await assert.rejects(send(made, { chatId }, other), { code: "CONVERSATION_NOT_FOUND" });
   });
 
-  test("a text in a known thread is one unit, and reads nothing", async (t) => {
+  test("a text in a known thread is one transaction, and reads nothing", async (t) => {
     const made = await openContext(t);
     await send(made, { to: TO });
     const { store } = made.deps;
-    const units: number[] = [];
+    const transactions: number[] = [];
     const reads: string[] = [];
     const watched = new Proxy(store, {
       get(_, name) {
         if (name === "db") reads.push("db");
         const value: unknown = Reflect.get(store, name);
         if (name !== "commit") return typeof value === "function" ? value.bind(store) : value;
-        return (unit: readonly unknown[]) => {
-          units.push(unit.length);
-          return store.commit(unit as Parameters<typeof store.commit>[0]);
+        return (transaction: readonly unknown[]) => {
+          transactions.push(transaction.length);
+          return store.commit(transaction as Parameters<typeof store.commit>[0]);
         };
       },
     });
@@ -97,7 +97,7 @@ describe("one-to-one threads appear by themselves", () => {
       ),
       null,
     );
-    assert.deepEqual([units, reads], [[2], []]);
+    assert.deepEqual([transactions, reads], [[2], []]);
   });
 
   test("a thread that was being read while a reset removed it is not remembered", async (t) => {

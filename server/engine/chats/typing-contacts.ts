@@ -50,7 +50,7 @@ export class TypingContacts {
   async end(deps: Deps, subject: string, also: Operation[] = []): Promise<void> {
     const open = this.#typing.get(subject);
     if (open !== undefined)
-      await decide(deps, () => ({ unit: [typingEvent(deps, open.typist, false), ...also], value: null }));
+      await decide(deps, () => ({ transaction: [typingEvent(deps, open.typist, false), ...also], value: null }));
     else await acknowledgeOnly(deps, also);
     open?.stopTimer();
     this.#typing.delete(subject);

@@ -44,7 +44,10 @@ export async function receiveTyping(
             ? prepareThread(deps, { ...place, contact: from })
             : prepareGroup(deps, { ...place, snapshot: group });
         const { chat, make } = await thread;
-        return { unit: [...make, typingEvent(deps, { ...typist, chatId: chat.id }, true), ...forgets], value: chat };
+        return {
+          transaction: [...make, typingEvent(deps, { ...typist, chatId: chat.id }, true), ...forgets],
+          value: chat,
+        };
       });
       if (begun.taken) throw duplicateThread();
       return begun.value;

@@ -47,7 +47,7 @@ export async function createContact(
     const [taken] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
     if (taken !== undefined) throw duplicate(taken.address, taken.contactId);
     const contact = newContact(deps, customerId, fields);
-    return { unit: makingOf(contact), value: contact, result: contact.id };
+    return { transaction: makingOf(contact), value: contact, result: contact.id };
   };
   const commanded = await idempotent(deps, command, decision, () => duplicate(addressesOf(fields).join(" or "), null));
   if (!commanded.repeated) return { repeated: false, contact: commanded.value };
@@ -60,7 +60,7 @@ export async function ensureContact(deps: Deps, customerId: CustomerId, address:
   const fields = changeFields(NO_FIELDS, given);
   const [known] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
   if (known !== undefined) return;
-  await decide(deps, () => ({ unit: makingOf(newContact(deps, customerId, fields)), value: undefined }));
+  await decide(deps, () => ({ transaction: makingOf(newContact(deps, customerId, fields)), value: undefined }));
 }
 
 /** One entry of a bulk: what it says of a contact, or why it cannot be one. */
@@ -108,7 +108,7 @@ async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly 
   const addresses = wanted.flatMap((fields) => ("error" in fields ? [] : addressesOf(fields)));
   const taken = await findContactAddresses(deps.store.db, customerId, addresses);
   const owners = new Map<string, string>(taken.map(({ address, contactId }) => [address, contactId]));
-  const unit: Operation[] = [];
+  const transaction: Operation[] = [];
   const errors: CreatedContacts["errors"] = [];
   for (const [index, fields] of wanted.entries()) {
     try {
@@ -118,14 +118,14 @@ async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly 
       if (double !== undefined) throw duplicate(double, owners.get(double) ?? null);
       const contact = newContact(deps, customerId, fields);
       for (const address of own) owners.set(address, contact.id);
-      unit.push(...makingOf(contact));
+      transaction.push(...makingOf(contact));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       errors.push({ index, error: error.message });
     }
   }
   const made: CreatedContacts = { created: entries.length - errors.length, failed: errors.length, errors };
-  return { unit, value: made, result: JSON.stringify(made) };
+  return { transaction, value: made, result: JSON.stringify(made) };
 }
 
 /**
@@ -146,16 +146,16 @@ export async function updateContact(
     added = kept.filter((address) => !removed.includes(address));
     const [taken] = await findContactAddresses(deps.store.db, customerId, added);
     if (taken !== undefined && taken.contactId !== before.id) throw duplicate(taken.address, taken.contactId);
-    if (isSame(before, fields)) return { unit: null, value: before };
+    if (isSame(before, fields)) return { transaction: null, value: before };
     const after: Contact = { ...before, ...fields, searchText: searchTextOf(fields), updatedAt: deps.clock.now() };
     const gone = removed.filter((address) => !kept.includes(address));
     // The update comes first: of a contact that has changed meanwhile, the addresses are not looked at.
-    const unit: Operation[] = [
+    const transaction: Operation[] = [
       { op: "update", table: "contacts", id: before.id, version: before.version, set: difference(before, after) },
       ...gone.map((address): Operation => forgetting({ customerId, address })),
       ...added.map((address): Operation => claiming({ customerId, address, contactId: before.id })),
     ];
-    return { unit, value: after };
+    return { transaction, value: after };
   });
   if (decided.taken) throw duplicate(added.join(" or "), null);
   return decided.value;
@@ -170,8 +170,8 @@ function isSame(before: Contact, fields: ContactFields): boolean {
 export async function deleteContacts(deps: Deps, customerId: CustomerId, ids: readonly string[]): Promise<number> {
   return await change(deps, async () => {
     const contacts = await findContacts(deps.store.db, customerId, [...new Set(ids)]);
-    const unit = contacts.flatMap(deletionOf);
-    return { unit: unit.length === 0 ? null : unit, value: contacts.length };
+    const transaction = contacts.flatMap(deletionOf);
+    return { transaction: transaction.length === 0 ? null : transaction, value: contacts.length };
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * Erases what was written with a contact. The request commits a record; a chore then erases in small units until nothing
+ * Erases what was written with a contact. The request commits a record; a chore then erases in small transactions until nothing
  * is left, so a process that dies in between goes on at its next start. The order: messages and their files at once, their
  * events once no delivery waits (`sweep.ts`), events of no message, calls, threads, and at last the addresses in the record.
  */
@@ -55,7 +55,7 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
   const { db } = deps.store;
   const erasure = await change(deps, async () => {
     const known = await findErasure(db, customerId, id);
-    if (known !== null) return { unit: null, value: known };
+    if (known !== null) return { transaction: null, value: known };
     const contact = await findContact(db, customerId, id);
     if (contact === null) throw new ApiError("NOT_FOUND", `There is no contact ${id}.`);
     const asked: Erasure = {
@@ -68,7 +68,7 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
       requestedAt: deps.clock.now(),
       completedAt: null,
     };
-    return { unit: [...deletionOf(contact), { op: "put", table: "erasures", record: asked }], value: asked };
+    return { transaction: [...deletionOf(contact), { op: "put", table: "erasures", record: asked }], value: asked };
   });
   deps.wake.chores();
   return erasure;
@@ -103,7 +103,7 @@ async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure
 }
 
 async function put(deps: Deps, record: Erasure): Promise<void> {
-  await change(deps, () => ({ unit: [{ op: "put", table: "erasures", record }], value: undefined }));
+  await change(deps, () => ({ transaction: [{ op: "put", table: "erasures", record }], value: undefined }));
 }
 
 /**
@@ -114,13 +114,13 @@ async function eraseOne(deps: With<"link" | "messageCache">, id: MessageId): Pro
   const isErased = await change(deps, async () => {
     const message = await findMessage(deps.store.db, id);
     if (message === null || message.status === "queued" || message.status === "pending")
-      return { unit: null, value: false };
+      return { transaction: null, value: false };
     const told = changeContext(deps);
     const erased = eraseMessage(message, told.now);
     const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: id } }];
     if (message.payment !== null) also.push(...(await paymentErased(deps, message.payment.id)));
     const changed = cancel(erased, told) ?? { message: erased, events: [] };
-    return { unit: transactionOf(message, changed, also), value: true };
+    return { transaction: transactionOf(message, changed, also), value: true };
   });
   deps.messageCache.forget(id);
   return isErased;
@@ -144,11 +144,14 @@ async function eraseLooseEvents(deps: Deps, erasure: Erasure): Promise<"more" | 
   const last = read.at(-1);
   if (last === undefined) return waiting < 0 ? "done" : "waits";
   const isPerson = (address: string) => erasure.addresses.includes(address);
-  const unit: Transaction = read
+  const transaction: Transaction = read
     .filter((event) => mentionsAddress(event, erasure.addresses))
     .map((event) => ({ op: "rewrite", eventId: event.id, bytes: withoutPerson(event, isPerson) }));
   const record = { ...erasure, position: last.position };
-  await change(deps, () => ({ unit: [...unit, { op: "put", table: "erasures", record }], value: undefined }));
+  await change(deps, () => ({
+    transaction: [...transaction, { op: "put", table: "erasures", record }],
+    value: undefined,
+  }));
   return "more";
 }
 
@@ -169,7 +172,7 @@ async function deleteThreads(deps: With<"threadCache">, erasure: Erasure): Promi
     await deps.store.commit([]);
     if (await hasMessages(deps.store.db, erasure, null)) return;
     const threads = await listThreadIds(deps.store.db, erasure, EVENTS_AT_ONCE);
-    const unit = threads.map((id): Operation => ({ op: "delete", table: "chats", where: { id } }));
-    if (unit.length > 0) await deps.store.commit(unit);
+    const transaction = threads.map((id): Operation => ({ op: "delete", table: "chats", where: { id } }));
+    if (transaction.length > 0) await deps.store.commit(transaction);
   });
 }

@@ -50,8 +50,8 @@ export async function receiveOptOut(
   await changeList(deps, async () => {
     const known = await findOptOut(deps.store.db, key.number, contact);
     if (signal.request === "start")
-      return { unit: [{ op: "delete", table: "optOuts", where: key }, ...forgets], value: null };
-    if (known !== null) return { unit: forgets.length === 0 ? null : forgets, value: null };
+      return { transaction: [{ op: "delete", table: "optOuts", where: key }, ...forgets], value: null };
+    if (known !== null) return { transaction: forgets.length === 0 ? null : forgets, value: null };
     const createdAt = deps.clock.now();
     const record: OptOut = {
       ...key,
@@ -60,7 +60,7 @@ export async function receiveOptOut(
       keyword: signal.keyword,
       createdAt,
     };
-    return { unit: [{ op: "put", table: "optOuts", record }, ...forgets], value: null };
+    return { transaction: [{ op: "put", table: "optOuts", record }, ...forgets], value: null };
   });
 }
 
@@ -74,18 +74,18 @@ export async function optOut(
 ): Promise<OptOut> {
   return await changeList(deps, async () => {
     const known = await findOptOut(deps.store.db, number, contact);
-    if (known?.customerId === customerId) return { unit: null, value: known };
+    if (known?.customerId === customerId) return { transaction: null, value: known };
     const createdAt = deps.clock.now();
     const record: OptOut = { customerId, number, contact, source: "api", keyword: null, createdAt };
-    return { unit: [{ op: "put", table: "optOuts", record }], value: record };
+    return { transaction: [{ op: "put", table: "optOuts", record }], value: record };
   });
 }
 
 /** Removes a contact from a number's list; returns whether it was on it. */
 export async function optIn(deps: With<"optOutCache">, number: string, contact: string): Promise<boolean> {
   return await changeList(deps, async () => {
-    if ((await findOptOut(deps.store.db, number, contact)) === null) return { unit: null, value: false };
-    return { unit: [{ op: "delete", table: "optOuts", where: { number, contact } }], value: true };
+    if ((await findOptOut(deps.store.db, number, contact)) === null) return { transaction: null, value: false };
+    return { transaction: [{ op: "delete", table: "optOuts", where: { number, contact } }], value: true };
   });
 }
 
@@ -93,7 +93,7 @@ async function changeList<Value>(deps: With<"optOutCache">, decision: () => Prom
   let committed: Transaction = [];
   const value = await change(deps, async () => {
     const decided = await decision();
-    committed = decided.unit ?? [];
+    committed = decided.transaction ?? [];
     return decided;
   });
   invalidateOptOuts(deps, committed);

@@ -30,8 +30,8 @@ export async function createCustomer(
   const { idempotencyKey: key, body } = request;
   const command = { key, customerId: null, route: "POST /v1/admin/customers", body };
   const commanded = await idempotent(deps, command, async () => {
-    const { customer, unit } = newCustomer(deps, body);
-    return { unit, value: customer, result: customer.id };
+    const { customer, transaction } = newCustomer(deps, body);
+    return { transaction, value: customer, result: customer.id };
   });
   if (!commanded.repeated) {
     deps.configCache.clear();
@@ -43,7 +43,10 @@ export async function createCustomer(
 }
 
 /** A new customer whose secret nobody has seen, and the transaction that creates it with its inbox. */
-export function newCustomer(deps: With<"sealer">, body: CreateCustomer): { customer: Customer; unit: Transaction } {
+export function newCustomer(
+  deps: With<"sealer">,
+  body: CreateCustomer,
+): { customer: Customer; transaction: Transaction } {
   const id = deps.newId("cust");
   const now = deps.clock.now();
   const customer: Customer = {
@@ -61,11 +64,11 @@ export function newCustomer(deps: With<"sealer">, body: CreateCustomer): { custo
     createdAt: now,
     updatedAt: now,
   };
-  const unit: Transaction = [
+  const transaction: Transaction = [
     { op: "insert", table: "customers", record: customer },
     { op: "insert", table: "endpoints", record: newInbox(deps, id) },
   ];
-  return { customer, unit };
+  return { customer, transaction };
 }
 
 /** The endpoint of a customer's inbox: every event, a secret of its own, active where inboxes are on. */

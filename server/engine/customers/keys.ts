@@ -64,7 +64,11 @@ export async function createKey(
     const permissions = permissionsOf(scope, body.permissions);
     const grant = { name, scope, permissions, rateLimit, customerId, expiresAt: instantOrNull(expiresAt) };
     const apiKey = keyFor(deps, grant, key);
-    return { unit: [{ op: "insert", table: "keys", record: apiKey }], value: { apiKey, key }, result: apiKey.id };
+    return {
+      transaction: [{ op: "insert", table: "keys", record: apiKey }],
+      value: { apiKey, key },
+      result: apiKey.id,
+    };
   });
 }
 
@@ -89,7 +93,7 @@ export async function rotateKey(
     const graceEndsAt = now + body.gracePeriodSeconds * 1_000;
     const set = { replacedBy: apiKey.id, expiresAt: Math.min(graceEndsAt, expiresAt ?? graceEndsAt) };
     return {
-      unit: [
+      transaction: [
         { op: "insert", table: "keys", record: apiKey },
         { op: "update", table: "keys", id: former.id, version: former.version, set },
       ],
@@ -103,10 +107,10 @@ export async function rotateKey(
 export async function revokeKey(deps: With<"configCache">, id: string): Promise<ApiKey> {
   const revoked = await change(deps, async () => {
     const apiKey = await findExisting(deps, id);
-    if (apiKey.revokedAt !== null) return { unit: null, value: apiKey };
+    if (apiKey.revokedAt !== null) return { transaction: null, value: apiKey };
     const set = { revokedAt: deps.clock.now() };
     const value: ApiKey = { ...apiKey, ...set, version: apiKey.version + 1 };
-    return { unit: [{ op: "update", table: "keys", id: apiKey.id, version: apiKey.version, set }], value };
+    return { transaction: [{ op: "update", table: "keys", id: apiKey.id, version: apiKey.version, set }], value };
   });
   deps.configCache.clear();
   return revoked;

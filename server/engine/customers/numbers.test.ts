@@ -12,7 +12,7 @@ test("whoever loses a race for a number is told NUMBER_TAKEN, with an idempotenc
   const { deps, customer, close } = await testContext();
   t.after(close);
   const other = newCustomer(deps, { name: "other" });
-  await commitAll(deps, other.unit);
+  await commitAll(deps, other.transaction);
   const body = { provider: "sandbox", phoneNumber: "+15550001001" } as const;
   const claims = [null, "key", null, "other key"].map((idempotencyKey, index) =>
     addNumber(deps, index < 2 ? customer.id : other.customer.id, { idempotencyKey, body }),
@@ -27,8 +27,8 @@ test("whoever loses a race for a number is told NUMBER_TAKEN, with an idempotenc
 test("numbers given to one customer at the same moment leave exactly one default", async (t) => {
   const { deps, close } = await testContext();
   t.after(close);
-  const { customer, unit } = newCustomer(deps, { name: "new" });
-  await commitAll(deps, unit);
+  const { customer, transaction } = newCustomer(deps, { name: "new" });
+  await commitAll(deps, transaction);
   const claims = ["1", "2", "3"].map((last) => {
     const body = { provider: "sandbox", phoneNumber: `+1555000100${last}` } as const;
     return addNumber(deps, customer.id, { idempotencyKey: null, body });

@@ -50,7 +50,7 @@ export async function addNumber(
       createdAt: deps.clock.now(),
     };
     const claim: Operation = { op: "insertUnique", table: "numbers", record: number };
-    return { unit: [claim, touch(deps, customer)], value: number, result: number.id };
+    return { transaction: [claim, touch(deps, customer)], value: number, result: number.id };
   };
   // An instance that is chosen here must not be removed before its number is on it.
   const commanded = await deps.serial.run(INSTANCES_QUEUE, () =>
@@ -71,10 +71,10 @@ export async function addNumber(
 export async function removeNumber(deps: With<"configCache">, customerId: CustomerId, numberId: string): Promise<void> {
   await change(deps, async () => {
     const { customer, number, others } = await findOwn(deps, customerId, numberId);
-    const unit: Operation[] = [{ op: "delete", table: "numbers", where: { id: number.id } }];
+    const transaction: Operation[] = [{ op: "delete", table: "numbers", where: { id: number.id } }];
     const [oldest] = others;
-    if (number.isDefault && oldest !== undefined) unit.push(put({ ...oldest, isDefault: true }));
-    return { unit: [...unit, touch(deps, customer)], value: undefined };
+    if (number.isDefault && oldest !== undefined) transaction.push(put({ ...oldest, isDefault: true }));
+    return { transaction: [...transaction, touch(deps, customer)], value: undefined };
   });
   deps.configCache.clear();
 }
@@ -87,10 +87,10 @@ export async function makeDefault(
 ): Promise<CustomerNumber> {
   const chosen = await change(deps, async () => {
     const { customer, number, others } = await findOwn(deps, customerId, numberId);
-    if (number.isDefault) return { unit: null, value: number };
+    if (number.isDefault) return { transaction: null, value: number };
     const value = { ...number, isDefault: true };
     const former = others.filter((other) => other.isDefault).map((other) => put({ ...other, isDefault: false }));
-    return { unit: [...former, put(value), touch(deps, customer)], value };
+    return { transaction: [...former, put(value), touch(deps, customer)], value };
   });
   deps.configCache.clear();
   return chosen;

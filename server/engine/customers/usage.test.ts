@@ -22,7 +22,7 @@ async function start(t: { after(end: () => Promise<void>): void }) {
     }
     written.push(structuredClone([...hours]));
   };
-  store.commit = (unit) => test.deps.store.commit(unit);
+  store.commit = (transaction) => test.deps.store.commit(transaction);
   const counters = new UsageCounters({ store, clock: test.clock, fault: test.deps.observer.fault });
   return { ...test, counters, written, fails };
 }

@@ -35,7 +35,7 @@ export async function createInstance(
     const { name, provider } = body;
     const config = seal(deps, id, body.config);
     const instance: Instance = { id, version: 1, name, provider, config, createdAt: now, updatedAt: now };
-    return { unit: [{ op: "insert", table: "instances", record: instance }], value: instance, result: id };
+    return { transaction: [{ op: "insert", table: "instances", record: instance }], value: instance, result: id };
   });
   if (commanded.repeated) return { repeated: true, instance: await requireInstance(deps, commanded.result) };
   const instance = commanded.value;
@@ -65,7 +65,7 @@ export async function updateInstance(
     if (wanted.merge !== null) after.config = seal(deps, before.id, wanted.merge(before, openConfig(deps, before)));
     const set = difference(before, after);
     const value = { ...after, version: before.version + 1 };
-    return { unit: [{ op: "update", table: "instances", id: before.id, version: before.version, set }], value };
+    return { transaction: [{ op: "update", table: "instances", id: before.id, version: before.version, set }], value };
   });
   deps.configCache.clear();
   if (wanted.merge !== null) await deps.connections.connect(deps, updated);
@@ -93,7 +93,7 @@ export async function deleteInstance(
       throw new ApiError("INVALID_STATUS", message);
     }
     await change(deps, async () => ({
-      unit: [
+      transaction: [
         { op: "delete", table: "instances", where: { id: instance.id } },
         { op: "delete", table: "memory", where: { instanceId: instance.id } },
       ],

@@ -34,13 +34,13 @@ test("an accepted message, its first event and that event's deliveries are commi
   const made = await open(t);
   await configure(made);
   const { commit } = made.deps.store;
-  const units: number[] = [];
-  made.deps.store.commit = (unit) => {
-    units.push(unit.length);
-    return commit.call(made.deps.store, unit);
+  const transactions: number[] = [];
+  made.deps.store.commit = (transaction) => {
+    transactions.push(transaction.length);
+    return commit.call(made.deps.store, transaction);
   };
   const { record } = await send(made, { callbackUrl: "http://127.0.0.1:9/callback" });
-  assert.deepEqual(units, [3], "one unit: the thread, the message and its event");
+  assert.deepEqual(transactions, [3], "one transaction: the thread, the message and its event");
   assert.deepEqual([await rows(made, "events"), await rows(made, "deliveries")], [1, 2]);
   const [event] = await listEventsOfMessage(made.deps.store.db, record.id as MessageId);
   assert.deepEqual([event?.type, event?.sequence], ["message.queued", 1]);

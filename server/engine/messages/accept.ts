@@ -71,7 +71,7 @@ async function acceptOnce(
   const work = async () => {
     const checked = await checkMessage(deps, message);
     if (message.createContact === true) await addContact(deps, checked);
-    return { unit: checked.operations, value: checked, result: checked.message.id };
+    return { transaction: checked.operations, value: checked, result: checked.message.id };
   };
   const result = await retryDuplicateThread(() => idempotent(deps, request, work, duplicateThread));
   if (result.repeated) return { repeated: true, accepted: await reread(deps, result.result as MessageId) };

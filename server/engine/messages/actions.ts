@@ -85,7 +85,7 @@ export async function unsendMessage(
         const change = unsend(message, changeContext(deps));
         if (change === null) throw new Error(`${id} is ${message.status} and was unsent all the same`);
         const unsent = { ...change.message, version: message.version + 1 };
-        return { unit: transactionOf(message, change), value: unsent, result: message.id };
+        return { transaction: transactionOf(message, change), value: unsent, result: message.id };
       });
     const commanded = await recordAction(deps, record, () => isDone);
     if (commanded.repeated) return reread(deps, commanded.result as MessageId);
@@ -123,7 +123,7 @@ export async function reactTo(
             );
             isDone = true;
           }
-          return { unit: null, value: null, result: id };
+          return { transaction: null, value: null, result: id };
         },
       );
     await recordAction(deps, record, () => isDone);
@@ -220,7 +220,7 @@ export async function retryMessage(
         "INVALID_STATUS",
         `${id} is ${message.status}; only a failed message, or one that was sent without its files, can be retried.`,
       );
-    return { unit: transactionOf(message, change), value: change.message, result: id };
+    return { transaction: transactionOf(message, change), value: change.message, result: id };
   });
   if (!commanded.repeated) {
     deps.wake.messages([commanded.value.instanceId]);

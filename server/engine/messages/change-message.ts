@@ -44,10 +44,10 @@ export async function changeMessage(
       decided = decision(before);
     }
     fresh = null;
-    if (decided === null) return { unit: null, value: before };
+    if (decided === null) return { transaction: null, value: before };
     const message = { ...decided.message, version: before.version + 1 };
     const also = [...(decided.also ?? []), ...(await alsoFails(deps, before, message))];
-    return { unit: transactionOf(before, decided, also), value: message };
+    return { transaction: transactionOf(before, decided, also), value: message };
   });
   deps.messageCache.keep(changed);
   const { dueAt } = changed;

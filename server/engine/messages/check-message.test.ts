@@ -1,4 +1,4 @@
-/** To whom a message goes and in which chat, what is refused, and what a unit that accepts it holds. */
+/** To whom a message goes and in which chat, what is refused, and what a transaction that accepts it holds. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -224,9 +224,9 @@ describe("opt-outs", () => {
     const other = await made.addTenant("Other");
     const { id: customerId } = made.customer;
     const record = { customerId, number: made.number.address, contact: TO, source: "api", keyword: null } as const;
-    const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
-    await commitAll(made.deps, unit);
-    invalidateOptOuts(made.deps, unit);
+    const transaction = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
+    await commitAll(made.deps, transaction);
+    invalidateOptOuts(made.deps, transaction);
     await assert.rejects(send(made, { to: TO }), { code: "RECIPIENT_OPTED_OUT" });
     assert.deepEqual(await chats(made), [], "nothing of it is kept");
     assert.equal((await send(made, { to: TO }, other)).status, "queued");

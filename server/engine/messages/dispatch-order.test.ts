@@ -64,14 +64,14 @@ describe("messages from one number to one recipient", () => {
     let turn = 0;
     const { store } = stage.deps;
     const commit = store.commit.bind(store);
-    store.commit = (unit) => {
+    store.commit = (transaction) => {
       if (commits.at(-1)?.turn === turn || commits.length === 0)
         setImmediate(() => {
           turn += 1;
         });
-      for (const step of unit)
+      for (const step of transaction)
         if (step.op === "update" && step.table === "messages") commits.push({ turn, status: step.set.status });
-      return commit(unit);
+      return commit(transaction);
     };
     const open = answeredByHand(stage);
     await stage.send(text("first"));

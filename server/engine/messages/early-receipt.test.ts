@@ -23,7 +23,7 @@ async function toldEarly(stage: EngineStage, signal: Signal) {
   return { id, commits: stage.life.commits - before };
 }
 
-test("a receipt that comes while the send attempt is written is one unit more: nothing is decided twice", async (t) => {
+test("a receipt that arrives while the send attempt is written costs one more transaction: nothing is decided twice", async (t) => {
   const stage = await engineStage(t);
   const { id, commits } = await toldEarly(stage, receipt("delivered"));
   assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);

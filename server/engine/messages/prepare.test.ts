@@ -215,9 +215,9 @@ describe("opt-outs when a message is due", () => {
   const optOut = async (stage: EngineStage, contact: string) => {
     const number = stage.number.address;
     const record = { customerId: stage.customer.id, number, contact, source: "keyword", keyword: "STOP" } as const;
-    const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
-    await stage.deps.store.commit(unit);
-    invalidateOptOuts(stage.life.deps, unit);
+    const transaction = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
+    await stage.deps.store.commit(transaction);
+    invalidateOptOuts(stage.life.deps, transaction);
   };
 
   test("one to somebody who said STOP since it was accepted fails with RECIPIENT_OPTED_OUT, unsent", async (t) => {

@@ -54,13 +54,13 @@ async function receive(
   const forgets = acknowledgementOf(instanceId, signal);
   const decided = await decide(deps, async () => {
     if (await isRecorded(deps, instanceId, signal.reference)) {
-      return { unit: forgets.length === 0 ? null : forgets, value: null };
+      return { transaction: forgets.length === 0 ? null : forgets, value: null };
     }
     const from = addressOf(signal.from);
     const { customerId, address } = number;
     await endTyping(deps, { customerId, from: address, reference: signal.group?.reference ?? null }, from);
     const { message, operations } = await arrival(deps, number, instanceId, signal);
-    return { unit: [...operations, ...forgets], value: { message, operations } };
+    return { transaction: [...operations, ...forgets], value: { message, operations } };
   });
   // The provider reported it twice at once, or another message made its chat: deciding again tells which.
   if (decided.taken) throw duplicateThread();
@@ -185,7 +185,7 @@ async function take(
       record: { instanceId, reference, createdAt: deps.clock.real() },
     };
     const { message, operations } = await reaction(deps, number, instanceId, signal);
-    return { unit: [arrival, ...operations, ...forgets], value: message };
+    return { transaction: [arrival, ...operations, ...forgets], value: message };
   });
   // The provider reported it twice at once, and the other report was first.
   if (decided.taken) return acknowledgeOnly(deps, forgets);
@@ -272,12 +272,12 @@ async function keepOnce(
   if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
   const decided = await decide(deps, async () => {
     const message = await findByReference(deps, instanceId, signal.reference);
-    if (message === null) return { unit: forgets.length === 0 ? null : forgets, value: null };
+    if (message === null) return { transaction: forgets.length === 0 ? null : forgets, value: null };
     const record = { instanceId, reference, createdAt: deps.clock.real() };
     const arrival: Operation = { op: "insertUnique", table: "arrivals", record };
     const change = keepAudio(message, changeContext(deps));
     const kept = { ...change.message, version: message.version + 1 };
-    return { unit: [arrival, ...transactionOf(message, change), ...forgets], value: kept };
+    return { transaction: [arrival, ...transactionOf(message, change), ...forgets], value: kept };
   });
   if (decided.taken) return acknowledgeOnly(deps, forgets);
   if (decided.value === null) {

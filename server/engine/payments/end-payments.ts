@@ -36,7 +36,7 @@ export async function cancelRequest(
     const payment = await requirePayment(deps, customerId, id);
     const changed = cancelPayment(payment, "cancel", paymentContext(deps));
     if (changed !== null) {
-      return { unit: await endingOf(deps, payment, changed), value: changed.payment, result: payment.id };
+      return { transaction: await endingOf(deps, payment, changed), value: changed.payment, result: payment.id };
     }
     throw new ApiError("INVALID_STATUS", `${id} is ${payment.status}; only a pending request can be cancelled.`);
   });
@@ -57,8 +57,8 @@ async function expireRequest(deps: With<"link">, id: PaymentId): Promise<void> {
     const payment = await findPayment(deps.store.db, id);
     // A sandbox that was reset in between has forgotten it.
     const changed = payment === null ? null : expirePayment(payment, paymentContext(deps));
-    const unit = payment === null || changed === null ? null : await endingOf(deps, payment, changed);
-    return { unit, value: undefined };
+    const transaction = payment === null || changed === null ? null : await endingOf(deps, payment, changed);
+    return { transaction, value: undefined };
   });
 }
 

@@ -348,7 +348,7 @@ describe("the end without a payment", () => {
     ],
   ];
   for (const [title, end, status] of ENDS) {
-    test(`a request that is ${title} before its message could go is never sent: the message fails in the same unit`, async (t) => {
+    test(`a request that is ${title} before its message could go is never sent: the message fails in the same transaction`, async (t) => {
       const stage = await paymentStage(t);
       stage.provider.onSend = () => ({ outcome: "deferred", retryAfterMs: DAY_MS, reason: "away" });
       const { id, messageId } = await stage.ask({ expiresInSeconds: 60 });

@@ -57,7 +57,7 @@ export async function requestPayment(
       command,
       async () => {
         const made = await checkRequest(deps, asking, asked, amountCents);
-        return { unit: made.operations, value: made, result: made.payment.id };
+        return { transaction: made.operations, value: made, result: made.payment.id };
       },
       duplicateThread,
     );

@@ -45,13 +45,13 @@ async function sendMany(stage: EngineStage, count: number, first = 0): Promise<M
 /** Puts `count` messages into a carrier's queue as if they had been accepted, one each millisecond. */
 async function queueUp({ deps, customer, number }: EngineStage, { id }: Carrier, like: Message, count: number) {
   for (let made = 0; made < count; made += 500) {
-    const unit = Array.from({ length: 500 }, (_, index): Operation => {
+    const transaction = Array.from({ length: 500 }, (_, index): Operation => {
       const dueAt = (like.dueAt ?? 0) + made + index;
       const own = { id: deps.newId("msg"), customerId: customer.id, from: number.address, to: to(index % 1_000) };
       const when = { dueAt, expiresAt: dueAt + deps.settings.messageTtlMs, createdAt: dueAt, updatedAt: dueAt };
       return { op: "insert", table: "messages", record: { ...like, ...own, ...when, instanceId: id } };
     });
-    await deps.store.commit(unit);
+    await deps.store.commit(transaction);
   }
 }
 

@@ -69,7 +69,7 @@ export async function setQuietHours(
   await change(deps, async () => {
     const { id, version } = await requireCustomer(deps, customerId);
     const set = { quietHours, updatedAt: deps.clock.now() };
-    return { unit: [{ op: "update", table: "customers", id, version, set }], value: undefined };
+    return { transaction: [{ op: "update", table: "customers", id, version, set }], value: undefined };
   });
   deps.configCache.clear();
   await releaseAll(deps, customerId);

@@ -31,7 +31,7 @@ export async function setRoutes(
       const { id, version } = await requireCustomer(deps, customerId);
       await requireUsable(deps, routes);
       const set = { routes: [...routes], updatedAt: deps.clock.now() };
-      return { unit: [{ op: "update", table: "customers", id, version, set }], value: undefined };
+      return { transaction: [{ op: "update", table: "customers", id, version, set }], value: undefined };
     }),
   );
   deps.configCache.clear();

@@ -44,7 +44,7 @@ export async function moveClock(
       if (advanceMs !== "reset") await requireSandboxes(deps);
       const value = advanceMs === "reset" ? 0 : deps.shift.ms + advanceMs;
       if (value > SHIFT_MS_MAX) throw invalidField("advance", "cannot take the clock more than ten years ahead");
-      return { unit: [keep(value)], value, result: String(value) };
+      return { transaction: [keep(value)], value, result: String(value) };
     });
     if (moved.repeated) return;
     deps.shift.ms = moved.value;

@@ -213,7 +213,7 @@ async function act<
   const name = key === null ? deps.newId("act") : nameOf(customerId, route, key);
   const commanded = await idempotent(deps, { key, customerId, route, body: said }, async () => {
     const value = await work(name);
-    return { unit: null, value, result: value.id };
+    return { transaction: null, value, result: value.id };
   });
   return commanded.repeated ? await again(deps, customerId, commanded.result) : commanded.value;
 }

@@ -43,7 +43,7 @@ export async function resetSandbox(
       await removeAll(deps, customerId);
       // A second time: phones may have received and reported messages while the records were being removed.
       await removeAll(deps, customerId);
-      return { unit: null, value: null, result: "", generation: deps.generation() };
+      return { transaction: null, value: null, result: "", generation: deps.generation() };
     }),
   );
 }

@@ -63,8 +63,8 @@ export async function setWebhook(
     const generated = given === "" && !customer.secretKnown ? newSigningSecret(deps.random) : null;
     const secret = generated ?? given;
     const known = secret === "" ? {} : { ...sealed(deps, secret, customerSecretPlace(customerId)), secretKnown: true };
-    const unit = [updateCustomer(customer, known, now), save(before, endpoint)];
-    return { unit, value: { endpoint, secret: generated } };
+    const transaction = [updateCustomer(customer, known, now), save(before, endpoint)];
+    return { transaction, value: { endpoint, secret: generated } };
   });
   deps.receiverCache.forget(configured.endpoint.id);
   return configured;
@@ -98,8 +98,8 @@ export function createWebhook(
       ...sealed(deps, generated ?? wanted.secret ?? "", endpointSecretPlace(blank.id)),
     };
     refuseDuplicate(endpoint, endpoints);
-    const unit = [updateCustomer(customer, {}, endpoint.createdAt), save(undefined, endpoint)];
-    return { unit, value: { endpoint, secret: generated }, result: endpoint.id };
+    const transaction = [updateCustomer(customer, {}, endpoint.createdAt), save(undefined, endpoint)];
+    return { transaction, value: { endpoint, secret: generated }, result: endpoint.id };
   });
 }
 
@@ -135,8 +135,8 @@ export async function updateWebhook(
       updatedAt: now,
     };
     refuseDuplicate(after, endpoints);
-    const unit = [updateCustomer(customer, theirs, now), save(before, after)];
-    return { unit, value: { endpoint: after, paused: before.active && !after.active } };
+    const transaction = [updateCustomer(customer, theirs, now), save(before, after)];
+    return { transaction, value: { endpoint: after, paused: before.active && !after.active } };
   });
   deps.receiverCache.forget(endpoint.id);
   if (paused) await cancelDeliveriesOf(deps, endpoint.id);
@@ -156,7 +156,7 @@ export async function deleteWebhook(
     const { customer, endpoints } = await standingOf(deps, customerId);
     const endpoint = oneOf(endpoints, target);
     const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
-    return { unit: [updateCustomer(customer, {}, deps.clock.now()), remove], value: endpoint.id };
+    return { transaction: [updateCustomer(customer, {}, deps.clock.now()), remove], value: endpoint.id };
   });
   deps.receiverCache.forget(id);
   await cancelDeliveriesOf(deps, id);
@@ -189,8 +189,8 @@ export function rotateSecret(
       ? { ...fresh, ...grace(customer.secretKnown ? customer.secret : null), secretKnown: true }
       : {};
     const endpoint: Endpoint = { ...before, ...(primary ? {} : { ...fresh, ...grace(before.secret) }), updatedAt: now };
-    const unit = [updateCustomer(customer, theirs, now), save(before, endpoint)];
-    return { unit, value: { endpoint, secret }, result: endpoint.id };
+    const transaction = [updateCustomer(customer, theirs, now), save(before, endpoint)];
+    return { transaction, value: { endpoint, secret }, result: endpoint.id };
   });
 }
 

@@ -218,13 +218,13 @@ async function record(
   const decision = async () => {
     const fresh: Delivery | null = known ?? (await findDelivery(deps.store.db, claimed.id));
     known = null;
-    if (fresh === null || fresh.claimedUntil !== claimed.claimedUntil) return { unit: null, value: null };
+    if (fresh === null || fresh.claimedUntil !== claimed.claimedUntil) return { transaction: null, value: null };
     const next = after(fresh);
     const set = difference(fresh, next);
     const update = { op: "update", table: "deliveries", id: fresh.id, version: fresh.version, set } as const;
-    const unit: Transaction =
+    const transaction: Transaction =
       attempt === null ? [update] : [{ op: "insert", table: "attempts", record: attempt(fresh) }, update];
-    return { unit, value: next };
+    return { transaction, value: next };
   };
   const ended = await commitInTime(deps, claimed.claimedUntil, () => change(deps, decision));
   deps.attempted.notify(claimed.id);

@@ -30,8 +30,8 @@ export async function retryDelivery(
     await requireReceiver(deps, delivery);
     const set = retryByHand(delivery, deps.clock.now());
     const update: Operation = { op: "update", table: "deliveries", id: delivery.id, version: delivery.version, set };
-    const unit = Object.keys(set).length === 0 ? null : [update];
-    return { unit, value: { ...delivery, ...set }, result: delivery.id };
+    const transaction = Object.keys(set).length === 0 ? null : [update];
+    return { transaction, value: { ...delivery, ...set }, result: delivery.id };
   });
   if (!commanded.repeated) deps.wake.deliveries([commanded.value.lane]);
   return commanded;
@@ -94,11 +94,11 @@ export async function testWebhook(
     const deliveries = receivers.map((receiver) => deliveryTo(event, receiver, now));
     lanes.push(...deliveries.map(({ lane }) => lane));
     // Not as an `event` operation: that would also deliver it to every endpoint that subscribes to all events.
-    const unit: Operation[] = [
+    const transaction: Operation[] = [
       { op: "insert", table: "events", record: event },
       ...deliveries.map((record): Operation => ({ op: "insert", table: "deliveries", record })),
     ];
-    return { unit, value: delivery, result: delivery.id };
+    return { transaction, value: delivery, result: delivery.id };
   });
   deps.wake.deliveries(lanes);
   return commanded;

@@ -59,7 +59,7 @@ export async function replay(
 ): Promise<{ repeated: boolean; deliveries: number }> {
   const begun = await idempotent<ReplayPlan>(deps, command, async () => {
     const plan = await planOf(deps, customerId, wish);
-    return { unit: null, value: plan, result: JSON.stringify(plan) };
+    return { transaction: null, value: plan, result: JSON.stringify(plan) };
   });
   const plan: ReplayPlan = begun.repeated ? JSON.parse(begun.result) : begun.value;
   return { repeated: begun.repeated, deliveries: await carryOut(deps, customerId, plan) };
@@ -120,10 +120,10 @@ async function insertMissing(deps: Deps, deliveries: readonly Delivery[]): Promi
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const decided = await decide(deps, async () => {
       const existing = await findExisting(deps.store.db, ids);
-      const unit = deliveries
+      const transaction = deliveries
         .filter(({ id }) => !existing.has(id))
         .map((record): Operation => ({ op: "insertUnique", table: "deliveries", record }));
-      return { unit: unit.length === 0 ? null : unit, value: unit.length > 0 };
+      return { transaction: transaction.length === 0 ? null : transaction, value: transaction.length > 0 };
     });
     if (!decided.taken) return decided.value;
   }

@@ -35,8 +35,8 @@ class Writer {
     return writer;
   }
 
-  commit(unit: readonly Operation[]): void {
-    const [result] = this.engine.run([["commit", encodeTransaction(unit)]]);
+  commit(transaction: readonly Operation[]): void {
+    const [result] = this.engine.run([["commit", encodeTransaction(transaction)]]);
     assert.deepEqual(result, { value: { result: "ok", lanes: [] } });
   }
 

@@ -63,7 +63,7 @@ function oneLine(...parts: (string | RegExp)[]): (error: unknown) => true {
   };
 }
 
-test("a full disk refuses every unit of the group, keeps nothing of it, and it works again when there is room", async (t) => {
+test("a full disk refuses every transaction of the group; the store works again when there is room", async (t) => {
   const store = await openSqliteInProcess(join(scratch(t), "tightbeam.db"));
   t.after(() => store.close());
   await store.commit(setting("before"));
@@ -164,7 +164,7 @@ test("a data directory that is in use is refused with what to do, and the one wh
   await again.close();
 });
 
-test("kill -9 gives the data directory back at once, with every unit that was answered in it", async (t) => {
+test("after kill -9 the data directory is free at once and holds every committed transaction", async (t) => {
   const path = scratch(t);
   const child = startChild(
     t,

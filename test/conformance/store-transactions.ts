@@ -10,7 +10,7 @@ import { idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "
 
 const USED: Operation = { op: "insertUnique", table: "idempotency", record: idempotencyOf("used") };
 
-/** Steps that make their unit be refused, where `USED` was committed before and no such message is there. */
+/** Steps that make their transaction be refused, where `USED` was committed before and no such message is there. */
 const REFUSALS: readonly [string, Operation][] = [
   ["once record was there already", USED],
   ["record had changed", { op: "update", table: "messages", id: "msg_none", version: 1, set: { text: "x" } }],
@@ -26,8 +26,8 @@ function withoutPosition(events: readonly PositionedEvent[]): Event[] {
 }
 
 /** Units are all or nothing, however many are committed at once. */
-export function units(promise: Promises): void {
-  promise("record, event and deliveries of a unit are kept together", async (stage) => {
+export function transactions(promise: Promises): void {
+  promise("a transaction commits its record, event and deliveries together", async (stage) => {
     const customer = await stage.addCustomer();
     const endpoint = await stage.addEndpoint(customer);
     const message = stage.message(customer);
@@ -47,7 +47,7 @@ export function units(promise: Promises): void {
   });
 
   for (const [refusal, refusing] of REFUSALS) {
-    promise(`nothing of a unit is kept whose ${refusal}`, async (stage) => {
+    promise(`nothing of a transaction is committed whose ${refusal}`, async (stage) => {
       const customer = await stage.addCustomer();
       await stage.addEndpoint(customer);
       const known = await stage.addMessage(customer);
@@ -60,11 +60,11 @@ export function units(promise: Promises): void {
         { op: "event", event: stage.event(more), callbackUrl: "https://callback.example/" },
         { op: "update", table: "messages", id: known.id, version: known.version, set: { text: "changed" } },
       ];
-      for (const unit of [
+      for (const transaction of [
         [refusing, ...also],
         [...also, refusing],
       ]) {
-        const { result: answer } = await stage.store.commit(unit);
+        const { result: answer } = await stage.store.commit(transaction);
         assert.equal(answer, refusing.op === "insertUnique" ? "duplicate" : "conflict");
         assert.deepEqual(await everything(stage), before);
       }
@@ -101,7 +101,7 @@ export function units(promise: Promises): void {
     assert.deepEqual(await stage.one("messages", message.id), { ...message, text: winners[0], version: 2 });
   });
 
-  promise("of 200 units with one once record that race, exactly one is taken in", async (stage) => {
+  promise("of 200 racing transactions with the same unique record, exactly one commits", async (stage) => {
     const customer = await stage.addCustomer();
     const messages = Array.from({ length: 200 }, () => stage.message(customer));
     const answers = await Promise.all(
@@ -122,7 +122,7 @@ export function units(promise: Promises): void {
     );
   });
 
-  promise("a unit that is refused neither disturbs the others of its group nor advances a version", async (stage) => {
+  promise("a refused transaction neither disturbs its commit group nor advances a version", async (stage) => {
     const customer = await stage.addCustomer();
     const records = await Promise.all([1, 2, 3].map(() => stage.addMessage(customer)));
     const [first, second, third] = records as [Records["messages"], Records["messages"], Records["messages"]];
@@ -137,7 +137,7 @@ export function units(promise: Promises): void {
       [update(third, 1, "no"), update(first, 99, "no")],
       [update(third, 1, "three")],
     ];
-    const answers = await Promise.all(group.map((unit) => stage.store.commit(unit)));
+    const answers = await Promise.all(group.map((transaction) => stage.store.commit(transaction)));
     assert.deepEqual(
       answers.map(({ result }) => result),
       ["ok", "duplicate", "ok", "conflict", "ok"],
@@ -148,7 +148,7 @@ export function units(promise: Promises): void {
     );
   });
 
-  promise("a unit that cannot be done rejects, leaves nothing, and the others of its group are kept", async (stage) => {
+  promise("an impossible transaction rejects and leaves nothing; the rest of its group commits", async (stage) => {
     const customer = await stage.addCustomer();
     const endpoint = await stage.addEndpoint(customer);
     const known = await stage.addMessage(customer);
@@ -167,7 +167,7 @@ export function units(promise: Promises): void {
         ...kept.slice(0, 1).map((record) => [insert(record)]),
         [pause, insert(twice), insert(known)],
         ...kept.slice(1).map((record) => [insert(record)]),
-      ].map((unit) => stage.store.commit(unit)),
+      ].map((transaction) => stage.store.commit(transaction)),
     );
     assert.deepEqual(
       answers.map(({ status }) => status),
