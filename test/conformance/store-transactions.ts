@@ -10,10 +10,10 @@ import { idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "
 
 const USED: Operation = { op: "insertUnique", table: "idempotency", record: idempotencyOf("used") };
 
-/** Steps that make their transaction be refused, where `USED` was committed before and no such message is there. */
+/** Operations that make the store refuse their transaction: `USED` was committed before, and the message does not exist. */
 const REFUSALS: readonly [string, Operation][] = [
-  ["once record was there already", USED],
-  ["record had changed", { op: "update", table: "messages", id: "msg_none", version: 1, set: { text: "x" } }],
+  ["its unique record exists already", USED],
+  ["a record has changed", { op: "update", table: "messages", id: "msg_none", version: 1, set: { text: "x" } }],
 ];
 
 async function everything(stage: Stage): Promise<unknown> {
@@ -25,7 +25,7 @@ function withoutPosition(events: readonly PositionedEvent[]): Event[] {
   return events.map(({ position, ...event }) => event);
 }
 
-/** Units are all or nothing, however many are committed at once. */
+/** Transactions are all or nothing, however many commit at once. */
 export function transactions(promise: Promises): void {
   promise("a transaction commits its record, event and deliveries together", async (stage) => {
     const customer = await stage.addCustomer();
@@ -47,7 +47,7 @@ export function transactions(promise: Promises): void {
   });
 
   for (const [refusal, refusing] of REFUSALS) {
-    promise(`nothing of a transaction is committed whose ${refusal}`, async (stage) => {
+    promise(`nothing of a transaction is committed if ${refusal}`, async (stage) => {
       const customer = await stage.addCustomer();
       await stage.addEndpoint(customer);
       const known = await stage.addMessage(customer);
@@ -179,7 +179,7 @@ export function transactions(promise: Promises): void {
     assert.equal(deliveries.length, 1, "the endpoint was not paused after all");
   });
 
-  promise("a once record is the first by what must be unique of it: an address, a key's hash", async (stage) => {
+  promise("a unique record is found by its unique property: an address, the hash of a key", async (stage) => {
     const customer = await stage.addCustomer();
     const number = numberOf(stage, customer);
     const key = keyOf(stage, customer);
