@@ -23,17 +23,17 @@ export type SendAnswer = Outcome | Promise<Outcome> | "throws" | "never";
 export type SettleAnswer = Outcome | "absent" | Promise<Outcome | "absent"> | "throws" | "never";
 
 /** The result of an action: a response, at once or when the test says so, or none ever. */
-export type CommandAnswer = CommandValue | Promise<CommandValue> | "throws" | "never";
-type CommandValue = Awaited<ReturnType<Actions[keyof Actions]>>;
+export type ScriptedActionResult = ActionValue | Promise<ActionValue> | "throws" | "never";
+type ActionValue = Awaited<ReturnType<Actions[keyof Actions]>>;
 
 /** A command that was given: its name, and what came with it but the signal. */
-export interface Commanded {
+export interface ScriptedActionCall {
   name: keyof Actions;
   given: readonly unknown[];
 }
 
 const DONE: ActionResult = { done: true };
-const COMMANDS: Readonly<Record<keyof Actions, CommandValue>> = {
+const ACTION_VALUES: Readonly<Record<keyof Actions, ActionValue>> = {
   react: DONE,
   edit: DONE,
   unsend: DONE,
@@ -64,7 +64,7 @@ export class ScriptedProvider implements Provider {
   /** Every message that was asked about. */
   readonly asked: Outbound[] = [];
   /** Every command that was given. */
-  readonly commanded: Commanded[] = [];
+  readonly actionCalls: ScriptedActionCall[] = [];
   /** Abort signals of the attempts, in their order. */
   readonly aborts: AbortSignal[] = [];
   /** Results of the next attempts and lookups; then `send` and `ask` decide. */
@@ -75,15 +75,15 @@ export class ScriptedProvider implements Provider {
   onSettle: (message: Outbound) => SettleAnswer = () => ({ outcome: "unknown", reason: "nobody knows" });
   reconcile?: (message: Outbound) => Promise<Outcome | "absent">;
   /** Decides what comes of a command; does all of them unless a test says otherwise. */
-  onCommand: (command: Commanded) => CommandAnswer = ({ name }) => COMMANDS[name];
+  onAction: (command: ScriptedActionCall) => ScriptedActionResult = ({ name }) => ACTION_VALUES[name];
   /** All commands there are; a test that wants fewer sets others. */
   actions: Partial<Actions> = Object.fromEntries(
-    (Object.keys(COMMANDS) as (keyof Actions)[]).map((name) => [
+    (Object.keys(ACTION_VALUES) as (keyof Actions)[]).map((name) => [
       name,
       (...given: unknown[]) => {
         const command = { name, given: given.slice(0, -1) };
-        this.commanded.push(command);
-        return play(this.onCommand(command));
+        this.actionCalls.push(command);
+        return play(this.onAction(command));
       },
     ]),
   );

@@ -189,7 +189,7 @@ describe("a group that is seen with a message", () => {
 
   test("is the one that was made here before the provider had a name for it", async (t) => {
     const one = await stage(t);
-    one.provider.onCommand = () => ({ done: true, reference: null });
+    one.provider.onAction = () => ({ done: true, reference: null });
     const made = await one.make();
     assert.equal(made.reference, null);
     await assert.rejects(renameGroup(one.deps, { ...one.as, id: made.id }, "New"), code("CONVERSATION_NOT_READY"));
@@ -212,7 +212,7 @@ describe("a change of our own", () => {
     await removeParticipant(one.deps, asked, ANN);
     await leaveGroup(one.deps, asked);
     assert.deepEqual(
-      one.provider.commanded.map(({ name }) => name),
+      one.provider.actionCalls.map(({ name }) => name),
       ["createGroup", "renameGroup", "addParticipant", "removeParticipant", "leaveGroup"],
     );
     assert.deepEqual(await one.news(), [
@@ -228,7 +228,7 @@ describe("a change of our own", () => {
     const one = await stage(t);
     const { id } = await one.make();
     const asked = { ...one.as, id };
-    one.provider.onCommand = async ({ name }) => {
+    one.provider.onAction = async ({ name }) => {
       if (name === "renameGroup") await one.tell({ change: "titleChanged", title: "New" });
       if (name === "removeParticipant") await one.tell({ change: "participantLeft", participant: CAT });
       return { done: true };
@@ -245,7 +245,7 @@ describe("a change of our own", () => {
       `chat.participant.left ${CAT}`,
       `chat.participant.left ${one.number.address}`,
     ]);
-    const orders = one.provider.commanded.map(({ name }) => name);
+    const orders = one.provider.actionCalls.map(({ name }) => name);
     assert.equal(new Set(orders).size, orders.length, "the provider was asked once for each");
   });
 
@@ -253,7 +253,7 @@ describe("a change of our own", () => {
     const one = await stage(t);
     const { id } = await one.make();
     const answers: (() => void)[] = [];
-    one.provider.onCommand = () => new Promise((resolve) => void answers.push(() => resolve({ done: true })));
+    one.provider.onAction = () => new Promise((resolve) => void answers.push(() => resolve({ done: true })));
     const first = renameGroup(one.deps, { ...one.as, id }, "First");
     const second = renameGroup(one.deps, { ...one.as, id }, "Second");
     await one.clock.advance(0);
@@ -271,16 +271,16 @@ describe("a change of our own", () => {
     const { id } = await one.make();
     const asked = { ...one.as, id, idempotencyKey: "k" };
     const add = () => addParticipant(one.deps, asked, { field: "participant", value: CAT });
-    one.provider.onCommand = () => ({ done: false, reason: "not now" });
+    one.provider.onAction = () => ({ done: false, reason: "not now" });
     await assert.rejects(add(), (error) => code("PROVIDER_ERROR")(error) && /not now/.test(String(error)));
-    one.provider.onCommand = () => "throws";
+    one.provider.onAction = () => "throws";
     await assert.rejects(add(), code("PROVIDER_ERROR"));
-    one.provider.onCommand = () => "never";
+    one.provider.onAction = () => "never";
     const late = assert.rejects(add(), code("PROVIDER_TIMEOUT"));
     await one.clock.advance(20_000);
     await late;
     assert.deepEqual(await one.news(), []);
-    one.provider.onCommand = () => ({ done: true });
+    one.provider.onAction = () => ({ done: true });
     assert.equal((await add()).repeated, false, "and did not use up the idempotency key");
     assert.equal((await add()).repeated, true);
   });
@@ -298,7 +298,7 @@ describe("a change of our own", () => {
     const renamed = renameGroup(one.deps, { ...one.as, id }, "New");
     await one.clock.advance(5_000);
     assert.equal((await renamed).chat.name, "New");
-    assert.equal(one.provider.commanded.filter(({ name }) => name === "renameGroup").length, 1);
+    assert.equal(one.provider.actionCalls.filter(({ name }) => name === "renameGroup").length, 1);
   });
 });
 
@@ -313,7 +313,7 @@ describe("a group over SMS", () => {
     await assert.rejects(addParticipant(one.deps, asked, { field: "participant", value: CAT }), refused);
     await assert.rejects(removeParticipant(one.deps, asked, ANN), refused);
     await assert.rejects(leaveGroup(one.deps, asked), refused);
-    assert.deepEqual(one.provider.commanded, []);
+    assert.deepEqual(one.provider.actionCalls, []);
   });
 
   test("is not made, from a number that has nothing else", async (t) => {
@@ -324,14 +324,14 @@ describe("a group over SMS", () => {
     const body = { from: sms.address, participants: [ANN, BOB] };
     const making = { customerId: one.as.customerId, idempotencyKey: null, body };
     await assert.rejects(createGroup(one.deps, making), code("GROUP_SMS_UNSUPPORTED"));
-    assert.deepEqual(one.provider.commanded, []);
+    assert.deepEqual(one.provider.actionCalls, []);
   });
 });
 
 describe("making a group", () => {
   test("answers the chat that the provider's own word had already made", async (t) => {
     const one = await stage(t);
-    one.provider.onCommand = async () => {
+    one.provider.onAction = async () => {
       const group = { reference: "quick", name: null, participants: [ANN, BOB] };
       await one.tell({ group, change: "photoChanged" });
       return { done: true, reference: "quick" };
@@ -348,7 +348,7 @@ describe("making a group", () => {
     const made = await Promise.all([createGroup(one.deps, making), createGroup(one.deps, making)]);
     assert.deepEqual(made.map(({ repeated }) => repeated).toSorted(), [false, true]);
     assert.equal(made[0]?.chat.id, made[1]?.chat.id);
-    assert.equal(one.provider.commanded.length, 1);
+    assert.equal(one.provider.actionCalls.length, 1);
     const other = { ...making, body: { participants: [ANN, CAT] } };
     await assert.rejects(createGroup(one.deps, other), code("IDEMPOTENCY_KEY_REUSED"));
   });

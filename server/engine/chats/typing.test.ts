@@ -181,7 +181,7 @@ describe("typing of the customer", () => {
     };
     const show = (status: "start" | "stop") => showTyping(one.deps, asked, status);
     /** The provider's requests so far. */
-    const orders = () => one.provider.commanded.map(({ given: [, typing] }) => typing);
+    const orders = () => one.provider.actionCalls.map(({ given: [, typing] }) => typing);
     return { one, show, orders };
   }
 
@@ -216,7 +216,10 @@ describe("typing of the customer", () => {
     await one.send({ to: ANN });
     await one.run();
     await one.clock.advance(MINUTE_MS);
-    const orders = one.provider.commanded.map(({ given: [chat, typing] }) => [(chat as Conversation).contact, typing]);
+    const orders = one.provider.actionCalls.map(({ given: [chat, typing] }) => [
+      (chat as Conversation).contact,
+      typing,
+    ]);
     assert.deepEqual(orders, [
       [ANN, true],
       [BOB, true],

@@ -31,7 +31,7 @@ async function stage(t: NodeTest): Promise<Stage> {
   made.providers.set(made.instance.id, provider);
   let availability: Availability | "throws" | "never" = { imessage: true, facetime: true };
   let focus: FocusState = { focused: true, focusMode: "sleep" };
-  provider.onCommand = ({ name }) => (name === "focus" ? focus : availability);
+  provider.onAction = ({ name }) => (name === "focus" ? focus : availability);
   return {
     ...{ made, provider, inquiries: new AvailabilityLookups(made.deps) },
     says(said) {
@@ -80,7 +80,7 @@ test("a provider is asked about an address once an hour, by as many as ask", asy
   assert.deepEqual([later.recommendedChannel, later.cached], ["sms", false]);
   assert.ok(later.lastChecked > checkedAt);
   const asked = { name: "availability", given: [made.customer.id, PEER] };
-  assert.deepEqual(provider.commanded, [asked, asked]);
+  assert.deepEqual(provider.actionCalls, [asked, asked]);
 });
 
 test("customers share no answers, and an e-mail address has no SMS", async (t) => {
@@ -91,7 +91,7 @@ test("customers share no answers, and an e-mail address has no SMS", async (t) =
   const told = await inquiries.capabilities(other.customer.id, "ada@example.com");
   assert.deepEqual(told.capabilities, { imessage: false, sms: false, facetime: false });
   assert.equal(told.recommendedChannel, null);
-  assert.equal(provider.commanded.length, 2);
+  assert.equal(provider.actionCalls.length, 2);
 });
 
 test("a provider that fails, is late or is gone leaves what was known, and no error", async (t) => {
@@ -141,7 +141,7 @@ test("a focus is told only of people one has written with both ways, and asked f
   assert.deepEqual(await ask(), { phoneNumber: PEER, focused: false, focusActive: false, cached: false });
   const other = await made.addTenant("Other");
   await assert.rejects(inquiries.focus(other.customer.id, PEER), hasCode("NOT_FOUND"));
-  assert.equal(provider.commanded.filter(({ name }) => name === "focus").length, 2);
+  assert.equal(provider.actionCalls.filter(({ name }) => name === "focus").length, 2);
 });
 
 test("FaceTime is asked for where it can be, and refused where no provider knows of calls", async (t) => {
@@ -171,5 +171,5 @@ test("that an address is not on iMessage is believed for five minutes only", asy
   assert.equal(await ask(), false);
   await made.clock.advance(1_000);
   assert.equal(await ask(), true);
-  assert.equal(provider.commanded.filter(({ name }) => name === "availability").length, 2);
+  assert.equal(provider.actionCalls.filter(({ name }) => name === "availability").length, 2);
 });

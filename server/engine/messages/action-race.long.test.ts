@@ -54,10 +54,10 @@ test("deleting a message and its receipts at once: it is gone, and no event tell
 /** A provider that names each group it makes, and remembers what it was last told to call it. */
 function groupProvider(): ScriptedProvider {
   const provider = new ScriptedProvider();
-  const { onCommand } = provider;
+  const { onAction } = provider;
   let groups = 0;
-  provider.onCommand = (command) => {
-    if (command.name !== "createGroup") return onCommand(command);
+  provider.onAction = (command) => {
+    if (command.name !== "createGroup") return onAction(command);
     groups += 1;
     return { done: true, reference: `group-${groups}` };
   };
@@ -107,7 +107,7 @@ test("a group that two name at once has the name that its phones have", async (t
       () => rename("Two"),
     );
     const { chat, told } = await historyOf(round, made);
-    assert.equal(provider.commanded.findLast((one) => one.name === "renameGroup")?.given[1], chat.name);
+    assert.equal(provider.actionCalls.findLast((one) => one.name === "renameGroup")?.given[1], chat.name);
     return told.join(" ");
   };
   await race(t, ends, name, { provider });
@@ -144,7 +144,7 @@ test("leaving a group and changing it at once: what comes after the leave is ref
     );
     const chat = await findChat(round.stage.deps.store.db, customer.id, made.id);
     assert.notEqual(chat?.leftAt, null);
-    const commands = provider.commanded.splice(0).map((one) => one.name);
+    const commands = provider.actionCalls.splice(0).map((one) => one.name);
     assert.equal(commands.at(-1), "leaveGroup", "nothing is asked of a provider after it");
     if (added !== undefined && "refused" in added) return `left, ${added.refused}`;
     assert.deepEqual(chat?.participants, [ANN, BOB, DAN]);

@@ -52,7 +52,7 @@ test("an edit reaches the phone, then the record, with message.edited of the new
     text: "Hello again",
     editedAt: new Date(stage.clock.now()).toISOString(),
   });
-  const [commanded] = stage.provider.commanded;
+  const [commanded] = stage.provider.actionCalls;
   const [target, text, forOldPhones] = commanded?.given ?? [];
   assert.partialDeepStrictEqual(target, { messageId: id, reference: "ref-1", text: "Hello" });
   assert.partialDeepStrictEqual((target as ActionTarget).chat, {
@@ -70,7 +70,7 @@ for (const [what, answer] of [
 ] as const) {
   test(`an edit that the phone ${what} is EDIT_FAILED, with message.edit_failed, and leaves the text`, async (t) => {
     const stage = await engineStage(t, { faults: ["provider.command"] });
-    stage.provider.onCommand = () => answer;
+    stage.provider.onAction = () => answer;
     const id = await delivered(stage);
     assert.equal(await refusal(edit(stage, id, "Bye")), "EDIT_FAILED");
     assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered", "edit_failed"]);
@@ -90,7 +90,7 @@ test("an unsend reaches the phone, then the record; done twice it is ALREADY_UNS
   for (const order of [unsend(stage, id), edit(stage, id, "Bye"), react(stage, id)]) {
     assert.equal(await refusal(order), "ALREADY_UNSENT");
   }
-  assert.equal(stage.provider.commanded.length, 1);
+  assert.equal(stage.provider.actionCalls.length, 1);
 });
 
 test("no receipt, reaction or fallback moves a message that was unsent", async (t) => {
@@ -110,12 +110,12 @@ test("an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and chan
   const stage = await engineStage(t, { faults: ["provider.command"] });
   const id = await delivered(stage);
   for (const answer of [{ done: false, reason: "too late" }, "throws"] as const) {
-    stage.provider.onCommand = () => answer;
+    stage.provider.onAction = () => answer;
     assert.equal(await refusal(unsend(stage, id, "key-1")), "PROVIDER_ERROR");
     assert.equal(await refusal(react(stage, id, "key-2")), "PROVIDER_ERROR");
   }
   assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
-  stage.provider.onCommand = () => ({ done: true });
+  stage.provider.onAction = () => ({ done: true });
   // A refusal does not use the keys up.
   await react(stage, id, "key-2");
   assert.equal((await unsend(stage, id, "key-1")).status, "unsent");
@@ -124,7 +124,7 @@ test("an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and chan
 test("a phone that does not answer is PROVIDER_TIMEOUT after 20 s, no event says what nobody knows", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
-  stage.provider.onCommand = () => "never";
+  stage.provider.onAction = () => "never";
   const refused = Promise.all([edit(stage, id, "Bye"), unsend(stage, id), react(stage, id)].map(refusal));
   await stage.clock.advance(61_000);
   assert.deepEqual(await refused, ["PROVIDER_TIMEOUT", "PROVIDER_TIMEOUT", "PROVIDER_TIMEOUT"]);
@@ -137,11 +137,11 @@ test("an emoji reaches a provider that can send it; another one is not asked, an
   await stage.run();
   const order = { customerId: stage.customer.id, id, reaction: "🎉", idempotencyKey: "key-1" };
   await assert.rejects(reactTo(stage.deps, order), { code: "CHANNEL_NOT_SUPPORTED", message: /🎉.*love, like/ });
-  assert.deepEqual(stage.provider.commanded, []);
+  assert.deepEqual(stage.provider.actionCalls, []);
   Object.assign(stage.provider.capabilities, { emojiReactions: true });
   await reactTo(stage.deps, order);
   assert.deepEqual(
-    stage.provider.commanded.map(({ name, given }) => [name, (given as unknown[])[1]]),
+    stage.provider.actionCalls.map(({ name, given }) => [name, (given as unknown[])[1]]),
     [["react", "🎉"]],
   );
 });
@@ -155,7 +155,7 @@ test("a reaction reaches the phone for messages of either side, and makes no eve
   await react(stage, id);
   await react(stage, theirs);
   assert.deepEqual(
-    stage.provider.commanded.map(({ name, given: [target, reaction] }) => [
+    stage.provider.actionCalls.map(({ name, given: [target, reaction] }) => [
       name,
       (target as ActionTarget).reference,
       reaction,
@@ -165,7 +165,7 @@ test("a reaction reaches the phone for messages of either side, and makes no eve
       ["react", "in-1", "love"],
     ],
   );
-  const targets = stage.provider.commanded.map(({ given: [target] }) => target as ActionTarget);
+  const targets = stage.provider.actionCalls.map(({ given: [target] }) => target as ActionTarget);
   assert.equal(targets[1]?.chat.contact, "+15550100001");
   assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
   assert.equal(await refusal(edit(stage, theirs, "Bye")), "INVALID_STATUS");
@@ -198,7 +198,7 @@ test("nothing is ordered of what was not sent, failed, went by SMS, was deleted 
       assert.equal(await refusal(order), code);
     }
   }
-  assert.deepEqual(stage.provider.commanded, []);
+  assert.deepEqual(stage.provider.actionCalls, []);
   stage.provider.actions = {};
   assert.equal(await refusal(unsend(stage, own)), "CHANNEL_NOT_SUPPORTED");
   stage.providers.clear();
@@ -216,7 +216,7 @@ test("an order with the idempotency key of an earlier one is not done again", as
     ["unsent", "unsent", "unsent"],
   );
   assert.deepEqual(
-    stage.provider.commanded.map(({ name }) => name),
+    stage.provider.actionCalls.map(({ name }) => name),
     ["react", "unsend"],
   );
   assert.equal(await refusal(unsend(stage, await delivered(stage), "key-2")), "IDEMPOTENCY_KEY_REUSED");
@@ -247,13 +247,13 @@ test("what the phone did is recorded also where the disk was full at first, and 
   }
   assert.deepEqual(await stage.told(ids[0] as MessageId), ["queued", "sent", "delivered", "edited"]);
   assert.deepEqual(await stage.told(ids[1] as MessageId), ["queued", "sent", "delivered", "unsent"]);
-  assert.equal(stage.provider.commanded.length, 2);
+  assert.equal(stage.provider.actionCalls.length, 2);
 });
 
 test("a message that is deleted while the phone edits it stays deleted, and gets no text back", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
-  stage.provider.onCommand = async () => {
+  stage.provider.onAction = async () => {
     await deleteMessage(stage.deps, stage.customer.id, id);
     return { done: true };
   };
@@ -265,7 +265,7 @@ test("a message that is deleted while the phone edits it stays deleted, and gets
 test("at most sixteen orders wait for one message; one of another customer's waits for none of them", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
-  stage.provider.onCommand = () => "never";
+  stage.provider.onAction = () => "never";
   const orders = Array.from({ length: 17 }, () => refusal(react(stage, id)));
   assert.equal(await orders[16], "SERVICE_UNAVAILABLE");
   const other = await stage.addTenant("Another");
@@ -281,7 +281,7 @@ test("of 1,000 races of edit, unsend and receipts, the events agree with the rec
     const id = await delivered(stage);
     const reference = `ref-${race + 1}`;
     const isRefused = chance(4) === 0;
-    stage.provider.onCommand = async ({ name }) => {
+    stage.provider.onAction = async ({ name }) => {
       await turns(chance(3));
       return name === "edit" && isRefused ? { done: false, reason: "not today" } : { done: true };
     };

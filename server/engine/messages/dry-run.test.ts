@@ -79,7 +79,7 @@ describe("the hops of a dry run", () => {
   test("leave iMessage out where the provider knows that the recipient has none", async (t) => {
     const carriers = await pairOn(t);
     const { mac, a, stage } = carriers;
-    mac.provider.onCommand = () => ({ imessage: false, facetime: false });
+    mac.provider.onAction = () => ({ imessage: false, facetime: false });
     mac.provider.onSend = () => NOT_REACHABLE;
     const run = await rehearse(carriers);
     const reason = `SMS fallback, via ${a.name} (route +1); from ${run.from} (default number)`;
@@ -95,7 +95,7 @@ describe("the hops of a dry run", () => {
   test("are as they would be where the provider cannot tell, or does not answer", async (t) => {
     for (const answer of [{ imessage: null, facetime: null }, "throws"] as const) {
       const carriers = await pairOn(t, { faults: ["provider.command"] });
-      carriers.mac.provider.onCommand = () => answer;
+      carriers.mac.provider.onAction = () => answer;
       assert.equal((await rehearse(carriers)).channel, "imessage");
     }
   });
@@ -112,7 +112,7 @@ describe("the hops of a dry run", () => {
       false,
       "routing.fallback is false: no channel is tried after iMessage",
     ]);
-    mac.provider.onCommand = () => ({ imessage: false, facetime: false });
+    mac.provider.onAction = () => ({ imessage: false, facetime: false });
     carriers.stage.clock.shift(86_400_000);
     const none = await rehearse(carriers, more);
     assert.deepEqual([none.channel, none.instanceId, none.segments], [null, null, null]);
@@ -138,7 +138,7 @@ describe("the hops of a dry run", () => {
   test("ask nobody about a recipient where iMessage is not tried", async (t) => {
     const carriers = await pairOn(t);
     await rehearse(carriers, { routing: { preference: ["sms"] } });
-    assert.deepEqual(carriers.mac.provider.commanded, []);
+    assert.deepEqual(carriers.mac.provider.actionCalls, []);
   });
 });
 

@@ -113,10 +113,10 @@ const ACTIONS_AT_ONCE = 7;
 
 test("a reset while everything is under way leaves nothing of before it, nor half of anything", async (t) => {
   const provider = new ScriptedProvider();
-  const { onCommand } = provider;
+  const { onAction } = provider;
   let groups = 0;
-  provider.onCommand = (command) => {
-    if (command.name !== "createGroup") return onCommand(command);
+  provider.onAction = (command) => {
+    if (command.name !== "createGroup") return onAction(command);
     groups += 1;
     return { done: true, reference: `group-${groups}` };
   };
