@@ -33,7 +33,7 @@ const FORGED: Signal[] = [
 for (const signal of FORGED) {
   test(`a ${signal.kind} signal about nothing, to nobody, with odd texts, changes nothing, and somebody is told`, async (t) => {
     const stage = await engineStage(t, { faults: stageFaults });
-    await stage.tell(signal);
+    await stage.report(signal);
     // A receipt for no known message is answered `unknown`: it may be early.
     assert.equal(stage.observed.faults.length, signal.kind === "receipt" ? 0 : 1);
     for (const table of ["messages", "events", "chats", "calls"] as const) {

@@ -123,7 +123,7 @@ describe("whichever write a process dies at, the next one ends", () => {
           const { stage, id, peer, died } = await play(t, scenario, { write, side });
           const message = await stage.message(id);
           const at = `${side} write ${write}`;
-          assert.deepEqual(await stage.told(id), scenario.told, at);
+          assert.deepEqual(await stage.eventTypes(id), scenario.told, at);
           assert.equal(message.status, "delivered", at);
           assert.equal(takenOnEach(peer, id).length, 1, at);
           assert.deepEqual([message.dueAt, message.claimedUntil], [null, null], at);

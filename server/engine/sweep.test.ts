@@ -5,7 +5,7 @@ import { describe, type TestContext as NodeTest, test } from "node:test";
 import type { SendMessage } from "../../sdk/wire.ts";
 import { commitAll, type TestContext, type TestContextOptions, testContext } from "../../test/support/context.ts";
 import { configure } from "../../test/support/deliver.ts";
-import { tell } from "../../test/support/webhooks.ts";
+import { emitEvent } from "../../test/support/webhooks.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { MessageId } from "../core/id.ts";
 import { newMessage } from "../core/new-message.ts";
@@ -60,7 +60,7 @@ describe("TB_RETENTION", () => {
     const stage = await stageOf(t);
     const { deps, clock, customer } = stage;
     await configure(stage);
-    const id = await tell(stage);
+    const id = await emitEvent(stage);
     const toldAt = clock.real();
     const [delivery] = await claim(stage);
     assert.ok(delivery !== undefined);
@@ -92,11 +92,11 @@ describe("TB_RETENTION", () => {
     test(`keeps an event whose delivery ${title}`, async (t) => {
       const stage = await stageOf(t);
       await configure(stage);
-      const id = await tell(stage);
+      const id = await emitEvent(stage);
       const [delivery] = await claim(stage);
       assert.ok(delivery !== undefined);
       await open(stage, delivery);
-      await tell(stage);
+      await emitEvent(stage);
       for (const other of await claim(stage)) if (other.id !== delivery.id) await ended(stage, other);
       await stage.clock.advance(31 * DAY_MS);
       await stage.deps.store.prune(stage.clock.real() - 30 * DAY_MS, 200);
@@ -106,7 +106,7 @@ describe("TB_RETENTION", () => {
 
   test("goes on at once as long as there is more", async (t) => {
     const stage = await stageOf(t);
-    for (let index = 0; index < 450; index += 1) await tell(stage);
+    for (let index = 0; index < 450; index += 1) await emitEvent(stage);
     await stage.clock.advance(31 * DAY_MS);
     stage.sweep();
     await stage.clock.advance(PRUNE_EVERY_MS + 10);
@@ -115,7 +115,7 @@ describe("TB_RETENTION", () => {
 
   test("of 0 keeps all of them for ever", async (t) => {
     const stage = await stageOf(t, { settings: { retentionMs: null } });
-    const id = await tell(stage);
+    const id = await emitEvent(stage);
     await stage.clock.advance(4_000 * DAY_MS);
     stage.sweep();
     await stage.clock.advance(10 * PRUNE_EVERY_MS);
@@ -136,7 +136,7 @@ describe("TB_RETENTION", () => {
 
   test("is counted in real time: the sandbox's clock ages nothing", async (t) => {
     const stage = await stageOf(t);
-    const id = await tell(stage);
+    const id = await emitEvent(stage);
     stage.clock.shift(1_000 * DAY_MS);
     stage.sweep();
     await stage.clock.advance(2 * PRUNE_EVERY_MS);
@@ -254,7 +254,7 @@ describe("the text of a deleted message", () => {
 test("a lease that ran out is ended within 5 s, and its delivery is due again", async (t) => {
   const stage = await stageOf(t);
   await configure(stage);
-  await tell(stage);
+  await emitEvent(stage);
   assert.equal((await claim(stage)).length, 1);
   stage.sweep();
   await stage.clock.advance(44_000);
@@ -273,7 +273,7 @@ test("a chore that fails is told of and tried again; the others go on", async (t
   const { prune } = store;
   const full = new StoreFull("no room");
   store.prune = () => Promise.reject(full);
-  const id = await tell(stage);
+  const id = await emitEvent(stage);
   await stage.clock.advance(31 * DAY_MS);
   stage.sweep();
   await stage.clock.advance(PRUNE_EVERY_MS);
@@ -286,7 +286,7 @@ test("a chore that fails is told of and tried again; the others go on", async (t
 
 test("a sweep that was stopped does nothing more", async (t) => {
   const stage = await stageOf(t);
-  const id = await tell(stage);
+  const id = await emitEvent(stage);
   await stage.clock.advance(31 * DAY_MS);
   stage.sweep();
   await stage.stop();

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Delivery, DeliveryList, Replayed } from "../../sdk/wire.ts";
 import type { DeliveryId, MessageId } from "../../server/core/id.ts";
 import { commitAll } from "../support/context.ts";
-import { create, eventOf, log, serveWebhooks, tell, URL_A } from "../support/webhooks.ts";
+import { create, emitEvent, eventOf, log, serveWebhooks, URL_A } from "../support/webhooks.ts";
 
 const eventIds = ({ deliveries }: DeliveryList) => deliveries.map(({ eventId }) => eventId);
 
@@ -14,9 +14,9 @@ test("the log filters by status, endpoint, event and message, newest first", asy
   const a = await create(api, { url: URL_A, events: ["*"] });
   const b = await create(api, { url: "https://b.example.com/", events: ["message.read"] });
   const m1 = { messageId: "msg_1" as MessageId };
-  const first = await tell(api, { ...m1, sequence: 1, callbackUrl: "https://c.example.com/cb" });
-  const second = await tell(api, { ...m1, sequence: 2, type: "message.read" });
-  const third = await tell(api, { messageId: "msg_2" });
+  const first = await emitEvent(api, { ...m1, sequence: 1, callbackUrl: "https://c.example.com/cb" });
+  const second = await emitEvent(api, { ...m1, sequence: 2, type: "message.read" });
+  const third = await emitEvent(api, { messageId: "msg_2" });
   assert.deepEqual(eventIds(await log(api)).slice(0, 1), [third]);
   assert.equal((await log(api)).deliveries.length, 5);
   assert.deepEqual(eventIds(await log(api, `?webhookId=${a.id}`)), [third, second, first]);
@@ -37,13 +37,13 @@ test("pages of the log neither miss nor double a delivery while others are added
   const api = await serveWebhooks(t);
   await create(api, { url: URL_A, events: ["*"] });
   const told: string[] = [];
-  for (let index = 0; index < 5; index += 1) told.unshift(await tell(api));
+  for (let index = 0; index < 5; index += 1) told.unshift(await emitEvent(api));
   const seen: string[] = [];
   let query = "?limit=2";
   for (;;) {
     const page = await log(api, query);
     seen.push(...eventIds(page));
-    await tell(api);
+    await emitEvent(api);
     const { hasMore, nextCursor } = page.pagination;
     assert.equal(hasMore, nextCursor !== null);
     if (nextCursor === null) break;
@@ -72,7 +72,7 @@ test("a bad filter, cursor or limit of the log is a 400 that names it", async (t
 test("a retry by hand is due at once, twice is still one, and asked again after it ended is another", async (t) => {
   const api = await serveWebhooks(t);
   const { id: lane } = await create(api, { url: URL_A, events: ["*"] });
-  await tell(api);
+  await emitEvent(api);
   const [delivery] = (await log(api)).deliveries;
   assert.ok(delivery !== undefined);
   await api.clock.advance(10_000);
@@ -88,7 +88,7 @@ test("a retry by hand is due at once, twice is still one, and asked again after 
 test("a delivery of a paused or deleted endpoint is not retried; one of a callback is", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["*"] });
-  await tell(api, { callbackUrl: "https://c.example.com/cb" });
+  await emitEvent(api, { callbackUrl: "https://c.example.com/cb" });
   const { deliveries } = await log(api);
   const own = deliveries.find(({ webhookId }) => webhookId === id);
   const callback = deliveries.find(({ webhookId }) => webhookId === null);
@@ -104,7 +104,7 @@ test("another customer's deliveries are not there", async (t) => {
   const api = await serveWebhooks(t);
   const { key } = await api.addTenant("Other");
   await create(api, { url: URL_A, events: ["*"] });
-  const eventId = await tell(api, { messageId: "msg_1" });
+  const eventId = await emitEvent(api, { messageId: "msg_1" });
   const [delivery] = (await log(api)).deliveries;
   assert.deepEqual((await log(api, "", { key })).deliveries, []);
   assert.deepEqual((await log(api, "?messageId=msg_1", { key })).deliveries, []);
@@ -117,7 +117,7 @@ test("what an address answered that only the operator opened is withheld as soon
   const api = await serveWebhooks(t);
   await create(api, { url: "http://127.0.0.1:9/", events: ["*"] });
   await create(api, { url: URL_A, events: ["*"] });
-  await tell(api);
+  await emitEvent(api);
   const { deliveries } = await log(api);
   const attempt = { number: 1, at: api.clock.now(), status: 500, durationMs: 3, response: "inside", error: null };
   await commitAll(
@@ -152,13 +152,13 @@ test("replay sends the events of a time to one endpoint again, in new deliveries
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent", "message.read"] });
   await create(api, { url: "https://b.example.com/", events: ["*"] });
-  const early = await tell(api);
+  const early = await emitEvent(api);
   const since = new Date(api.clock.now() + 1).toISOString();
-  const sent = await tell(api);
-  const read = await tell(api, { type: "message.read" });
-  await tell(api, { type: "message.failed" });
+  const sent = await emitEvent(api);
+  const read = await emitEvent(api, { type: "message.read" });
+  await emitEvent(api, { type: "message.failed" });
   const until = new Date(api.clock.now()).toISOString();
-  const late = await tell(api);
+  const late = await emitEvent(api);
   await api.data(200, "POST", `/v1/webhooks/${id}/test`);
   const replayed = async (body: object) => {
     const before = new Set((await log(api, `?webhookId=${id}`)).deliveries.map((one) => one.id));
@@ -179,10 +179,10 @@ test("replay sends the events of a time to one endpoint again, in new deliveries
 
 test("replay finds events by their record time also when the sandbox's clock was moved in between", async (t) => {
   const api = await serveWebhooks(t);
-  await tell(api);
+  await emitEvent(api);
   api.clock.shift(40 * 86_400_000);
   const since = new Date(api.clock.now()).toISOString();
-  const shifted = await tell(api);
+  const shifted = await emitEvent(api);
   const { id } = await create(api, { url: URL_A, events: ["*"] });
   await api.data(202, "POST", `/v1/webhooks/${id}/replay`, { body: { since } });
   assert.deepEqual(eventIds(await log(api)), [shifted]);

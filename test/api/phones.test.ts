@@ -15,7 +15,7 @@ after(() => stage.api.stop());
 describe("phones do what they are told", () => {
   test("a phone writes: the inbound message is answered, and told of", async () => {
     let message: Data;
-    const [event] = await stage.tells(async () => {
+    const [event] = await stage.emits(async () => {
       message = await stage.data("POST", `${phone("0120")}/messages`, { text: "Hi!" });
     }, ["inbound"]);
     assert.equal(event?.data.messageId, message.id);
@@ -75,7 +75,7 @@ describe("phones do what they are told", () => {
   });
 
   test("a phone types: one event for each", async () => {
-    const events = await stage.tells(async () => {
+    const events = await stage.emits(async () => {
       const begun = await stage.data("POST", `${phone("0125")}/typing`, { typing: true });
       const ended = await stage.data("POST", `${phone("0125")}/typing`, { typing: false });
       assert.deepEqual([begun.status, ended.status, begun.chatId], ["start", "stop", ended.chatId]);
@@ -90,7 +90,7 @@ describe("phones do what they are told", () => {
   test("a phone reacts to what it has, and takes it back", async () => {
     const ours = await stage.send("0126");
     await stage.reached(ours.id, "delivered");
-    const events = await stage.tells(async () => {
+    const events = await stage.emits(async () => {
       const answer = await stage.data("POST", `${phone("0126")}/reactions`, { messageId: ours.id, type: "laugh" });
       assert.deepEqual(answer, { messageId: ours.id, reaction: "laugh" });
       await stage.data("POST", `${phone("0126")}/reactions`, { messageId: ours.id, type: "-laugh" });
@@ -99,7 +99,7 @@ describe("phones do what they are told", () => {
       events.map(({ data: { reaction } }) => reaction.type),
       ["laugh", "remove"],
     );
-    const withEmoji = await stage.tells(async () => {
+    const withEmoji = await stage.emits(async () => {
       const answer = await stage.data("POST", `${phone("0126")}/reactions`, { messageId: ours.id, type: "🎉" });
       assert.deepEqual(answer, { messageId: ours.id, reaction: "🎉" });
       await stage.data("POST", `${phone("0126")}/reactions`, { messageId: ours.id, type: "-🎉" });
@@ -126,7 +126,7 @@ describe("phones do what they are told", () => {
     await stage.reached(ours.id, "delivered");
     await stage.data("PUT", `${phone("0170")}/settings`, { edits: false });
     const edit = () => stage.api.ask("PUT", `/v1/messages/${ours.id}`, { body: { text: "Bye" } });
-    const [event] = await stage.tells(async () => {
+    const [event] = await stage.emits(async () => {
       const { status, error } = await edit();
       assert.deepEqual([status, error?.code], [502, "EDIT_FAILED"]);
     }, ["edit_failed"]);
@@ -143,7 +143,7 @@ describe("phones do what they are told", () => {
     const audio = await stage.send("0171", { attachments: [{ ...file, isAudioMessage: true }] });
     const plain = await stage.send("0171", { attachments: [file] });
     await Promise.all([audio, plain].map(({ id }) => stage.reached(id, "delivered")));
-    const [event] = await stage.tells(async () => {
+    const [event] = await stage.emits(async () => {
       const kept = await stage.data("POST", keep, { messageId: audio.id });
       assert.deepEqual(kept, await stage.data("GET", `/v1/messages/${audio.id}`));
       await stage.data("POST", keep, { messageId: audio.id });
@@ -162,7 +162,7 @@ describe("phones do what they are told", () => {
   test("a phone in a group gives it another photo; one that is in none, or in another, cannot", async () => {
     const participants = [number("0173"), number("0174")];
     const group = await stage.data("POST", "/v1/chats/groups", { participants });
-    const [event] = await stage.tells(async () => {
+    const [event] = await stage.emits(async () => {
       const chat = await stage.data("POST", `${phone("0173")}/group-photo`, { chatId: group.id });
       assert.equal(chat.id, group.id);
     }, ["chat.photo.changed"]);
@@ -200,7 +200,7 @@ describe("phones do what they are told", () => {
       await stage.refused("POST", `${phone("0130")}/calls`, { action }, 400, "INVALID_STATUS");
     }
     const types = ["facetime.incoming", "facetime.status_changed", "facetime.status_changed"];
-    await stage.tells(async () => {
+    await stage.emits(async () => {
       const call = await act("ring", { video: true });
       assert.deepEqual([call.status, call.isVideo, call.caller], ["incoming", true, number("0130")]);
       await stage.refused("POST", `${phone("0130")}/calls`, { action: "ring" }, 400, "INVALID_STATUS");

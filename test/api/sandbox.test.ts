@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Data, number, phone, SandboxStage, type Told } from "../support/sandbox.ts";
+import { type Data, number, phone, type SandboxEvent, SandboxStage } from "../support/sandbox.ts";
 import { until } from "../support/wait.ts";
 
 let stage: SandboxStage;
@@ -30,7 +30,7 @@ describe("each number does what its row says", () => {
   ];
   for (const [last4, types, channel] of ROWS) {
     test(`${last4}: ${types.join(", ")}`, async () => {
-      const events = await stage.tells(() => stage.send(last4), types);
+      const events = await stage.emits(() => stage.send(last4), types);
       assert.equal(events.at(-1)?.data.channel, channel);
       const codes = { "0104": "REJECTED", "0105": "NO_CHANNEL_AVAILABLE" } as Record<string, string>;
       assert.equal(events.at(-1)?.data.errorCode, codes[last4]);
@@ -40,7 +40,7 @@ describe("each number does what its row says", () => {
   test("0110: types, then replies", async () => {
     const types = ["queued", "sent", "delivered", "typing.indicator", "typing.indicator", "inbound"];
     const startedAt = Date.now();
-    const events = await stage.tells(() => stage.send("0110", { content: { text: "Is anybody there?" } }), types);
+    const events = await stage.emits(() => stage.send("0110", { content: { text: "Is anybody there?" } }), types);
     const [begins, ends, inbound] = events.slice(3);
     assert.deepEqual([begins?.data.typing, ends?.data.typing], [true, false]);
     assert.deepEqual([begins?.data.from, begins?.data.to], [number("0110"), "+15005550001"]);
@@ -52,7 +52,7 @@ describe("each number does what its row says", () => {
   });
 
   test("0110 over SMS: replies, and shows no typing", async () => {
-    const events = await stage.tells(
+    const events = await stage.emits(
       () => stage.send("0110", { routing: { preference: ["sms"] } }),
       ["queued", "sent", "delivered", "inbound"],
     );
@@ -60,7 +60,7 @@ describe("each number does what its row says", () => {
   });
 
   test("0111: reacts with love", async () => {
-    const events = await stage.tells(() => stage.send("0111"), ["queued", "sent", "delivered", "reaction"]);
+    const events = await stage.emits(() => stage.send("0111"), ["queued", "sent", "delivered", "reaction"]);
     const [queued, , , reaction] = events;
     assert.equal(reaction?.data.messageId, queued?.data.messageId);
     assert.equal(reaction?.data.reaction.type, "love");
@@ -68,8 +68,8 @@ describe("each number does what its row says", () => {
   });
 
   test("0112: pays every payment request, and does nothing about other messages", async () => {
-    await stage.tells(() => stage.send("0112"), ["queued", "sent", "delivered"]);
-    const events = await stage.tells(
+    await stage.emits(() => stage.send("0112"), ["queued", "sent", "delivered"]);
+    const events = await stage.emits(
       () => stage.data("POST", "/v1/payments/request", { to: number("0112"), amount: 25, note: "Tea" }),
       ["queued", "payment.request.created", "sent", "delivered", "inbound", "payment.request.paid"],
     );
@@ -85,13 +85,13 @@ describe("each number does what its row says", () => {
       ["0115", "missed"],
     ] as const) {
       const types = ["queued", "sent", "delivered", "facetime.incoming", "facetime.status_changed"];
-      const events = await stage.tells(() => stage.send(last4), types);
+      const events = await stage.emits(() => stage.send(last4), types);
       const [incoming, changed] = events.slice(3);
       assert.deepEqual([incoming?.data.status, changed?.data.status], ["incoming", status]);
       assert.equal(incoming?.data.callId, changed?.data.callId);
       assert.equal(incoming?.data.caller, number(last4));
       const rang = Date.parse(changed?.id === undefined ? "" : ((await historyOf(changed)).at(-1)?.at ?? ""));
-      const began = Date.parse((await historyOf(changed as Told)).at(0)?.at ?? "");
+      const began = Date.parse((await historyOf(changed as SandboxEvent)).at(0)?.at ?? "");
       assert.ok(rang - began >= 490, `rang for ${rang - began} ms`);
     }
   });
@@ -108,7 +108,7 @@ describe("each number does what its row says", () => {
   });
 });
 
-async function historyOf({ data: { callId } }: Told): Promise<{ status: string; at: string }[]> {
+async function historyOf({ data: { callId } }: SandboxEvent): Promise<{ status: string; at: string }[]> {
   return (await stage.data("GET", `/v1/facetime/calls/${callId}`)).history;
 }
 
@@ -134,22 +134,22 @@ describe("phones are as they are set", () => {
     await stage.api.restart();
     assert.equal((await stage.data("GET", `${phone("0140")}/settings`)).online, false);
     for (const { id } of sent) assert.equal((await stage.data("GET", `/v1/messages/${id}`)).status, "sent");
-    await stage.tells(() => set("0140", { online: true }), ["delivered", "delivered"]);
+    await stage.emits(() => set("0140", { online: true }), ["delivered", "delivered"]);
   });
 
   test("one without iMessage is reached by SMS; one that reads says so; one that loses everything fails", async () => {
     await set("0141", { imessage: false });
-    const events = await stage.tells(() => stage.send("0141"), ["queued", "fallback", "sent", "delivered"]);
+    const events = await stage.emits(() => stage.send("0141"), ["queued", "fallback", "sent", "delivered"]);
     assert.equal(events.at(-1)?.data.channel, "sms");
     const channel = (await stage.data("POST", `${phone("0141")}/messages`, { text: "Hi" })).channel;
     assert.equal(channel, "sms");
     await stage.refused("POST", `${phone("0141")}/typing`, { typing: true }, 400, "CHANNEL_NOT_SUPPORTED");
     await set("0102", { imessage: true });
-    await stage.tells(() => stage.send("0102"), ["queued", "sent", "delivered"]);
+    await stage.emits(() => stage.send("0102"), ["queued", "sent", "delivered"]);
     await set("0142", { readReceipts: true });
-    await stage.tells(() => stage.send("0142"), ["queued", "sent", "delivered", "read"]);
+    await stage.emits(() => stage.send("0142"), ["queued", "sent", "delivered", "read"]);
     await set("0143", { lossPercent: 100 });
-    await stage.tells(() => stage.send("0143", { routing: { fallback: false } }), ["queued", "sent", "failed"]);
+    await stage.emits(() => stage.send("0143", { routing: { fallback: false } }), ["queued", "sent", "failed"]);
   });
 
   test("latency comes before each receipt", async () => {

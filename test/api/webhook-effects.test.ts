@@ -11,7 +11,7 @@ import { findWebhook } from "../../server/store/webhooks.ts";
 import { commitAll } from "../support/context.ts";
 import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
-import { addInbox, create, eventOf, log, put, serveWebhooks, tell, URL_A, URL_B } from "../support/webhooks.ts";
+import { addInbox, create, emitEvent, eventOf, log, put, serveWebhooks, URL_A, URL_B } from "../support/webhooks.ts";
 
 test("the inbox is in no list of endpoints and found by no id", async (t) => {
   const api = await serveWebhooks(t);
@@ -21,7 +21,7 @@ test("the inbox is in no list of endpoints and found by no id", async (t) => {
   for (const method of ["GET", "PATCH", "DELETE"]) {
     await api.refused("WEBHOOK_NOT_FOUND", method, `/v1/webhooks/${inbox.id}`);
   }
-  await tell(api);
+  await emitEvent(api);
   assert.deepEqual(await api.data(200, "GET", "/v1/webhooks/deliveries"), {
     deliveries: [],
     pagination: { hasMore: false, nextCursor: null },
@@ -65,7 +65,7 @@ test("pausing or deleting an endpoint cancels what waits for it, and a paused on
   const api = await serveWebhooks(t);
   const paused = await create(api, { url: URL_A, events: ["message.sent"] });
   const deleted = await create(api, { url: URL_B, events: ["message.sent"] });
-  for (let index = 0; index < 3; index += 1) await tell(api);
+  for (let index = 0; index < 3; index += 1) await emitEvent(api);
   await api.data(200, "PATCH", `/v1/webhooks/${paused.id}`, { body: { active: false } });
   await api.data(200, "DELETE", `/v1/webhooks/${deleted.id}`);
   for (const { id } of [paused, deleted]) {
@@ -77,7 +77,7 @@ test("pausing or deleting an endpoint cancels what waits for it, and a paused on
     );
   }
   await api.refused("INVALID_STATUS", "POST", `/v1/webhooks/${paused.id}/test`);
-  await tell(api);
+  await emitEvent(api);
   assert.equal(
     (await api.data<{ deliveries: Delivery[] }>(200, "GET", "/v1/webhooks/deliveries")).deliveries.length,
     6,
@@ -87,7 +87,7 @@ test("pausing or deleting an endpoint cancels what waits for it, and a paused on
 test("a delivery made after an endpoint was resumed is not cancelled by the pause before it", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
-  await tell(api);
+  await emitEvent(api);
   const endpoint = await findWebhook(api.deps.store.db, api.customer.id, id);
   assert.ok(endpoint !== null);
   assert.equal(await api.deps.store.cancelDeliveries(endpoint.id, 500), 0);
@@ -98,7 +98,7 @@ test("a delivery made after an endpoint was resumed is not cancelled by the paus
 test("a delivery that succeeded stays so when its endpoint is paused before another attempt by hand", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
-  await tell(api);
+  await emitEvent(api);
   const { deps } = api;
   const [claimed] = await deps.store.claimDeliveries({
     lanes: [{ lane: id, permits: 1 }],
@@ -129,7 +129,7 @@ test("an event goes to the configuration and to further endpoints, each by its o
   const api = await serveWebhooks(t);
   await put(api, { url: URL_A, events: ["message.read"] });
   const extra = await create(api, { url: URL_B, events: ["message.sent"] });
-  await tell(api);
+  await emitEvent(api);
   const { deliveries } = await api.data<{ deliveries: Delivery[] }>(200, "GET", "/v1/webhooks/deliveries");
   assert.deepEqual(
     deliveries.map(({ webhookId, url }) => [webhookId, url]),

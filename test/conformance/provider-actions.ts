@@ -158,7 +158,7 @@ async function actOf(
   const given = life.provider.actions ?? {};
   const message = stage.message(to);
   const reference = acceptedReference(await send(stage, life, message));
-  await stage.toldInTheEnd(life, message, to.receipts);
+  await stage.expectReceipts(life, message, to.receipts);
   const chat = conversation(message, CHAT_ID, { contact: message.to, participants: [message.to] });
   const isAboutGroup = ["renameGroup", "addParticipant", "removeParticipant", "leaveGroup"].includes(name);
   const group = isAboutGroup ? await makeGroup(stage, life, message) : null;

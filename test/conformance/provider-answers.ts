@@ -12,7 +12,7 @@ export function answers(promise: Promises): void {
     const life = await stage.live();
     const message = stage.message(scenario);
     acceptedReference(await send(stage, life, message));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
+    await stage.expectReceipts(life, message, scenario.receipts);
     assert.deepEqual(
       life.otherSignals.map(({ kind }) => kind),
       scenario.answers,

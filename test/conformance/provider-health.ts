@@ -60,7 +60,7 @@ export function health(promise: Promises): void {
     await healthOf(stage, life, true);
     await stage.harness.advanceUntil(() => life.provider.isUp !== false, LIMIT_MS);
     acceptedReference(await send(stage, life, { ...message, attempt: 2 }));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
+    await stage.expectReceipts(life, message, scenario.receipts);
     assert.equal(stage.harness.taken(message), 1);
   });
 }

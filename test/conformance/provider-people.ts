@@ -52,7 +52,7 @@ function signalsOf<Kind extends Signal["kind"]>(life: Life, kind: Kind): Extract
 }
 
 /** Waits until a provider has reported so many signals of a kind, and checks that no more follow. */
-async function heardInTheEnd<Kind extends Exclude<Signal["kind"], "receipt">>(
+async function reportedSignals<Kind extends Exclude<Signal["kind"], "receipt">>(
   { harness }: Stage,
   life: Life,
   kind: Kind,
@@ -66,7 +66,7 @@ async function heardInTheEnd<Kind extends Exclude<Signal["kind"], "receipt">>(
 }
 
 /** The reported messages, each reference once: a repetition is the same message. */
-async function inboundInTheEnd(stage: Stage, lives: readonly Life[], texts: readonly (string | null)[]) {
+async function reportedInbounds(stage: Stage, lives: readonly Life[], texts: readonly (string | null)[]) {
   const all = () => {
     const found = lives.flatMap((life) => signalsOf(life, "inbound"));
     return [...new Map(found.map((signal) => [signal.reference, signal])).values()];
@@ -86,7 +86,7 @@ function writing(promise: Promises): void {
     if (writes === null) return;
     const life = await stage.live();
     await run(stage, writes("Hello 👋\nthere", []));
-    const [signal] = await inboundInTheEnd(stage, [life], ["Hello 👋\nthere"]);
+    const [signal] = await reportedInbounds(stage, [life], ["Hello 👋\nthere"]);
     assert.ok(signal !== undefined && signal.reference !== "");
     assert.equal(signal.from, stage.harness.peer.contact);
     assert.equal(signal.to, stage.message({ to: "", channel: "sms" }).from);
@@ -102,7 +102,7 @@ function writing(promise: Promises): void {
     if (writes === null || able(stage, "files", t) === null) return;
     const life = await stage.live();
     await run(stage, writes("Look", [{ bytes: BYTES, mimeType: "application/pdf", filename: "plan.pdf" }]));
-    const [signal] = await inboundInTheEnd(stage, [life], ["Look"]);
+    const [signal] = await reportedInbounds(stage, [life], ["Look"]);
     const [file, ...others] = signal?.attachments ?? [];
     assert.ok(file !== undefined && others.length === 0);
     assert.equal(file.mimeType, "application/pdf");
@@ -142,7 +142,7 @@ function hardship(promise: Promises): void {
       throw new Error("the store is busy");
     };
     await run(stage, writes("Once", []));
-    await inboundInTheEnd(stage, [life], ["Once"]);
+    await reportedInbounds(stage, [life], ["Once"]);
     assert.equal(failures, 3);
   });
 
@@ -152,10 +152,10 @@ function hardship(promise: Promises): void {
     if (writes === null || repeats === null) return;
     const life = await stage.live();
     await run(stage, writes("Once", []));
-    await inboundInTheEnd(stage, [life], ["Once"]);
+    await reportedInbounds(stage, [life], ["Once"]);
     await run(stage, repeats());
     await run(stage, writes("And another", []));
-    await inboundInTheEnd(stage, [life], ["Once", "And another"]);
+    await reportedInbounds(stage, [life], ["Once", "And another"]);
   });
 
   for (const how of ["stop", "death"] as const) {
@@ -164,13 +164,13 @@ function hardship(promise: Promises): void {
       if (writes === null || able(stage, "keeps", t) === null) return;
       const first = await stage.live();
       await run(stage, writes("Before", []));
-      await inboundInTheEnd(stage, [first], ["Before"]);
+      await reportedInbounds(stage, [first], ["Before"]);
       if (how === "stop") await run(stage, first.provider.stop());
       else first.die();
       await run(stage, writes("Meanwhile", []));
       await quiet(stage.harness);
       const second = await stage.live();
-      await inboundInTheEnd(stage, [first, second], ["Before", "Meanwhile"]);
+      await reportedInbounds(stage, [first, second], ["Before", "Meanwhile"]);
     });
   }
 
@@ -180,13 +180,13 @@ function hardship(promise: Promises): void {
     if (writes === null || goes === null || able(stage, "keeps", t) === null) return;
     const life = await stage.live();
     await run(stage, writes("Before", []));
-    await inboundInTheEnd(stage, [life], ["Before"]);
+    await reportedInbounds(stage, [life], ["Before"]);
     const comeBack = goes();
     await quiet(stage.harness);
     await run(stage, writes("Meanwhile", []));
     await quiet(stage.harness);
     await comeBack();
-    await inboundInTheEnd(stage, [life], ["Before", "Meanwhile"]);
+    await reportedInbounds(stage, [life], ["Before", "Meanwhile"]);
   });
 
   for (const what of ["writes", "reacts", "pays", "renames"] as const) {
@@ -224,7 +224,7 @@ async function actOf(stage: Stage, what: "writes" | "reacts" | "pays" | "renames
   if (writes === null) return null;
   const hello = async (life: Life) => {
     await run(stage, writes("Before", []));
-    await inboundInTheEnd(stage, [life], ["Before"]);
+    await reportedInbounds(stage, [life], ["Before"]);
   };
   const act = (kind: Signal["kind"], before: (life: Life) => Promise<void>, doing: () => Promise<void>) => ({
     before: async (life: Life) => {
@@ -241,7 +241,7 @@ async function actOf(stage: Stage, what: "writes" | "reacts" | "pays" | "renames
   if (group !== null && renames !== null) {
     const inGroup = async (life: Life) => {
       await run(stage, group.writes("Before"));
-      await inboundInTheEnd(stage, [life], ["Before"]);
+      await reportedInbounds(stage, [life], ["Before"]);
     };
     return act("group", inGroup, () => renames("The trip"));
   }
@@ -272,7 +272,7 @@ function doings(promise: Promises): void {
     await run(stage, reacts(reference, "love"));
     await stage.harness.advanceUntil(() => signalsOf(life, "reaction").length > 0, LIMIT_MS);
     await run(stage, reacts(reference, "-love"));
-    const told = await heardInTheEnd(stage, life, "reaction", 2);
+    const told = await reportedSignals(stage, life, "reaction", 2);
     assert.deepEqual(
       told.map(({ target, type }) => [target, type]),
       [
@@ -312,7 +312,7 @@ function doings(promise: Promises): void {
     if (rings === null) return;
     const life = await connected(stage);
     await run(stage, rings.act());
-    const told = await heardInTheEnd(stage, life, "call", rings.statuses.length);
+    const told = await reportedSignals(stage, life, "call", rings.statuses.length);
     assert.deepEqual(
       told.map(({ status }) => status),
       rings.statuses,
@@ -327,7 +327,7 @@ function doings(promise: Promises): void {
     if (writes === null || revises === null) return;
     const life = await stage.live();
     await run(stage, writes("Teh plan", []));
-    const [message] = await inboundInTheEnd(stage, [life], ["Teh plan"]);
+    const [message] = await reportedInbounds(stage, [life], ["Teh plan"]);
     for (const text of ["The plan", null]) {
       await quiet(stage.harness);
       await run(stage, revises(text));
@@ -335,7 +335,7 @@ function doings(promise: Promises): void {
       assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), `${text} was not told`);
     }
     assert.ok(signalsOf(life, "revision").every(({ reference }) => reference === message?.reference));
-    await inboundInTheEnd(stage, [life], ["Teh plan"]);
+    await reportedInbounds(stage, [life], ["Teh plan"]);
   });
 }
 
@@ -347,9 +347,9 @@ function groups(promise: Promises): void {
       if (group === null) return;
       const life = await stage.live();
       await run(stage, group.writes("Hello all"));
-      await inboundInTheEnd(stage, [life], ["Hello all"]);
+      await reportedInbounds(stage, [life], ["Hello all"]);
       await run(stage, group.writes("Anyone?"));
-      const told = await inboundInTheEnd(stage, [life], ["Hello all", "Anyone?"]);
+      const told = await reportedInbounds(stage, [life], ["Hello all", "Anyone?"]);
       const groups = told.map((signal: InboundSignal) => signal.group ?? assert.fail("it has no group"));
       assert.equal(new Set(groups.map(({ reference }) => reference)).size, 1);
       const everybody = [stage.harness.peer.contact, ...group.others].sort();
@@ -365,15 +365,15 @@ function groups(promise: Promises): void {
       if (group === null || act === null) return;
       const life = await stage.live();
       await run(stage, group.writes("Hello all"));
-      const [first] = await inboundInTheEnd(stage, [life], ["Hello all"]);
+      const [first] = await reportedInbounds(stage, [life], ["Hello all"]);
       const wanted = what === "renames" ? "The trip" : "+15550100077";
       await run(stage, act(wanted));
-      const told = await heardInTheEnd(stage, life, "group", 1);
+      const told = await reportedSignals(stage, life, "group", 1);
       const [signal] = told;
       assert.equal(signal?.change, what === "renames" ? "titleChanged" : "participantAdded");
       assert.equal(what === "renames" ? signal?.title : signal?.participant, wanted);
       assert.equal(signal?.group.reference, (first?.group as GroupSnapshot | null)?.reference);
-      await inboundInTheEnd(stage, [life], ["Hello all"]);
+      await reportedInbounds(stage, [life], ["Hello all"]);
     });
   }
 }

@@ -13,7 +13,7 @@ export function oddReceipts(promise: Promises): void {
       const life = await stage.live();
       const message = stage.message(scenario);
       acceptedReference(await send(stage, life, message));
-      await stage.toldInTheEnd(life, message, scenario.receipts);
+      await stage.expectReceipts(life, message, scenario.receipts);
       assert.equal(stage.harness.taken(message), 1);
     },
   );
@@ -31,7 +31,7 @@ export function oddReceipts(promise: Promises): void {
       };
       const message = stage.message(scenario);
       acceptedReference(await send(stage, life, message));
-      await stage.toldInTheEnd(life, message, scenario.receipts);
+      await stage.expectReceipts(life, message, scenario.receipts);
       assert.ok(refused > 2);
     },
   );
@@ -46,8 +46,8 @@ export function oddReceipts(promise: Promises): void {
     await quiet(stage.harness);
     const message = stage.message(scenario);
     acceptedReference(await send(stage, life, message));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
-    assert.ok(life.told.every(({ reference }) => stage.disk.references.has(reference)));
+    await stage.expectReceipts(life, message, scenario.receipts);
+    assert.ok(life.reported.every(({ reference }) => stage.disk.references.has(reference)));
   });
 
   promise(
@@ -59,7 +59,7 @@ export function oddReceipts(promise: Promises): void {
       const life = await stage.live();
       const message = stage.message(scenario);
       const reference = acceptedReference(await send(stage, life, message));
-      await stage.toldInTheEnd(life, message, scenario.receipts);
+      await stage.expectReceipts(life, message, scenario.receipts);
       const { quietMs, lateMs = 10 * quietMs } = stage.harness;
       await stage.harness.advanceUntil(() => false, lateMs);
       for (const receipt of ["read", "delivered", "read"] as const)
@@ -67,7 +67,7 @@ export function oddReceipts(promise: Promises): void {
       await stage.harness.advanceUntil(() => life.receipts(message).includes("read"), LIMIT_MS);
       await quiet(stage.harness);
       assert.ok(life.receipts(message).includes("read"), "the late receipt was not told");
-      assert.ok(life.told.every((signal) => signal.reference === reference));
+      assert.ok(life.reported.every((signal) => signal.reference === reference));
       assert.equal(stage.harness.taken(message), 1);
     },
   );

@@ -123,7 +123,7 @@ type Write = "before" | "after";
 /** One provider from its creation to its stop or crash. After `die` it changes nothing, and no signal reaches it. */
 export class Life {
   readonly provider: Provider;
-  readonly told: ReceiptSignal[] = [];
+  readonly reported: ReceiptSignal[] = [];
   /** All other reported signals. */
   readonly otherSignals: Exclude<Signal, ReceiptSignal>[] = [];
   /** Accepts a signal; may be replaced. A signal counts as reported when this resolves. */
@@ -189,7 +189,7 @@ export class Life {
 
   receipts(message: Outbound): ReceiptSignal["receipt"][] {
     const isOf = (signal: ReceiptSignal) => this.#disk.messageOf(signal) === message.messageId;
-    return this.told.filter(isOf).map((signal) => signal.receipt);
+    return this.reported.filter(isOf).map((signal) => signal.receipt);
   }
 
   async #receive(signal: Signal): Promise<Applied> {
@@ -199,7 +199,7 @@ export class Life {
     if (this.#dead) return "applied";
     if (signal.forget !== undefined) this.#disk.entries.delete(signal.forget);
     if (signal.kind !== "receipt") this.otherSignals.push(signal);
-    else if (this.knows(signal)) this.told.push(signal);
+    else if (this.knows(signal)) this.reported.push(signal);
     else return "unknown";
     return "applied";
   }
@@ -276,7 +276,7 @@ export interface Stage {
   /** A new message to a scenario's recipient. */
   message(to: { to: string; channel: Channel }, attempt?: number): Outbound;
   /** Waits until `life` has reported exactly `receipts` of `message`, and checks that nothing follows. */
-  toldInTheEnd(life: Life, message: Outbound, receipts: readonly ReceiptSignal["receipt"][]): Promise<void>;
+  expectReceipts(life: Life, message: Outbound, receipts: readonly ReceiptSignal["receipt"][]): Promise<void>;
 }
 
 export function stageOf(harness: ProviderHarness, disk: ProviderDisk, lives: Life[]): Stage {
@@ -294,7 +294,7 @@ export function stageOf(harness: ProviderHarness, disk: ProviderDisk, lives: Lif
       const attemptedAt = harness.clock.now();
       return outboundMessage({ messageId, to, channel, attempt, text: `Hello ${made}`, attemptedAt });
     },
-    toldInTheEnd: async (life, message, wanted) => {
+    expectReceipts: async (life, message, wanted) => {
       const isTold = () => wanted.every((receipt) => life.receipts(message).includes(receipt));
       const repeats = harness.repeatsReceipts === true;
       const isEnough = () => isTold() && (repeats || life.receipts(message).length >= wanted.length);

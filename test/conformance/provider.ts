@@ -73,9 +73,9 @@ function outcomes(promise: Promises): void {
     const life = await stage.live();
     const message = stage.message(scenario);
     const reference = acceptedReference(await send(stage, life, message));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
+    await stage.expectReceipts(life, message, scenario.receipts);
     assert.equal(stage.harness.taken(message), 1);
-    for (const signal of life.told) {
+    for (const signal of life.reported) {
       assert.equal(signal.reference, reference);
       assert.equal(signal.channel, scenario.channel);
     }
@@ -96,7 +96,7 @@ function outcomes(promise: Promises): void {
       assert.match(outcome.code, /./);
       assert.match(outcome.reason, /./);
       assert.equal(outcome.notReachable ?? false, notReachable);
-      await stage.toldInTheEnd(life, message, []);
+      await stage.expectReceipts(life, message, []);
       assert.equal(stage.harness.taken(message), 0);
     });
   }
@@ -115,7 +115,7 @@ function outcomes(promise: Promises): void {
         assert.equal(stage.harness.taken(message), 0);
       }
       acceptedReference(await send(stage, life, { ...message, attempt: scenario.times + 1 }));
-      await stage.toldInTheEnd(life, message, scenario.receipts);
+      await stage.expectReceipts(life, message, scenario.receipts);
       assert.equal(stage.harness.taken(message), 1);
     },
   );
@@ -144,8 +144,8 @@ function unknownOutcomes(promise: Promises): void {
     assert.equal((await send(stage, life, message)).outcome, "unknown");
     const reference = acceptedReference(await reconcile(stage, life, message));
     assert.equal(acceptedReference(await reconcile(stage, life, message)), reference);
-    await stage.toldInTheEnd(life, message, scenario.receipts);
-    assert.ok(life.told.every((signal) => signal.reference === reference));
+    await stage.expectReceipts(life, message, scenario.receipts);
+    assert.ok(life.reported.every((signal) => signal.reference === reference));
     assert.equal(stage.harness.taken(message), 1);
   });
 
@@ -158,7 +158,7 @@ function unknownOutcomes(promise: Promises): void {
     first.die();
     const second = await stage.live();
     acceptedReference(await reconcile(stage, second, message));
-    await stage.toldInTheEnd(second, message, scenario.receipts);
+    await stage.expectReceipts(second, message, scenario.receipts);
     assert.equal(stage.harness.taken(message), 1);
   });
 
@@ -170,7 +170,7 @@ function unknownOutcomes(promise: Promises): void {
     if (life.provider.reconcile === undefined) return t.skip("the peer cannot be asked");
     assert.equal(await reconcile(stage, life, message), "absent");
     acceptedReference(await send(stage, life, { ...message, attempt: 2 }));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
+    await stage.expectReceipts(life, message, scenario.receipts);
     assert.equal(stage.harness.taken(message), 1);
   });
 
@@ -183,7 +183,7 @@ function unknownOutcomes(promise: Promises): void {
     const twice = [life.provider.send(message, NEVER_ABORTED), life.provider.send(message, NEVER_ABORTED)];
     const [first, second] = await run(stage, Promise.all(twice));
     assert.equal(acceptedReference(first), acceptedReference(second));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
+    await stage.expectReceipts(life, message, scenario.receipts);
     assert.equal(stage.harness.taken(message), 1);
   });
 }
@@ -195,7 +195,7 @@ function receipts(promise: Promises): void {
     const life = await stage.live();
     const message = stage.message(scenario);
     acceptedReference(await send(stage, life, message));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
+    await stage.expectReceipts(life, message, scenario.receipts);
   });
 
   promise("a signal that threw is reported again until it is accepted, and later ones wait", async (stage, t) => {
@@ -209,7 +209,7 @@ function receipts(promise: Promises): void {
     };
     const message = stage.message(scenario);
     acceptedReference(await send(stage, life, message));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
+    await stage.expectReceipts(life, message, scenario.receipts);
     assert.equal(failures, scenario.receipts.length * 4);
   });
 
@@ -227,11 +227,11 @@ function receipts(promise: Promises): void {
     };
     acceptedReference(await send(stage, life, stuck));
     acceptedReference(await send(stage, life, free));
-    await stage.toldInTheEnd(life, free, scenario.receipts);
+    await stage.expectReceipts(life, free, scenario.receipts);
     assert.deepEqual(life.receipts(stuck), []);
     life.listen = () => Promise.resolve();
     for (const release of releases) release();
-    await stage.toldInTheEnd(life, stuck, scenario.receipts);
+    await stage.expectReceipts(life, stuck, scenario.receipts);
   });
 }
 
@@ -249,9 +249,9 @@ function restarts(promise: Promises): void {
       if (how === "die") first.die();
       else await run(stage, first.provider.stop());
       if (how === "stop") assert.equal(first.timers, 0);
-      assert.equal(first.told.length, 0);
+      assert.equal(first.reported.length, 0);
       const second = await stage.live();
-      for (const message of messages) await stage.toldInTheEnd(second, message, scenario.receipts);
+      for (const message of messages) await stage.expectReceipts(second, message, scenario.receipts);
       for (const message of messages) assert.equal(stage.harness.taken(message), 1);
     });
   }
@@ -263,7 +263,7 @@ function restarts(promise: Promises): void {
       const first = await stage.live();
       const message = stage.message(scenario);
       first.listen = () => {
-        if (first.told.length === survived) first.die();
+        if (first.reported.length === survived) first.die();
         return Promise.resolve();
       };
       const answer = await sendOrDie(stage, first, message);
@@ -301,7 +301,7 @@ function restarts(promise: Promises): void {
           const reconciled = await reconcile(stage, second, message);
           if (reconciled === "absent") acceptedReference(await send(stage, second, { ...message, attempt: 2 }));
           else acceptedReference(reconciled);
-          await stage.toldInTheEnd(second, message, scenario.receipts);
+          await stage.expectReceipts(second, message, scenario.receipts);
           assert.equal(stage.harness.taken(message), 1);
           await run(stage, second.provider.stop());
         }

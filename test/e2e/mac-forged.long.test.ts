@@ -67,7 +67,7 @@ test("a thousand forged callbacks about messages, on the right path, change noth
   const { data } = await stage.event("message.inbound");
   const hook = mac.webhooks[0]?.url ?? assert.fail("the Mac does not call");
   await stage.pass(20_000, 5_000);
-  const genuine = mac.told.filter(({ type }) => TYPES.includes(type)).map(({ data }) => data as object);
+  const genuine = mac.emittedEvents.filter(({ type }) => TYPES.includes(type)).map(({ data }) => data as object);
   assert.ok(genuine.length >= 3);
   const paths = [asking, data.messageId].map((id) => `/v1/messages/${id}`);
 

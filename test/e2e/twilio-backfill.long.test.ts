@@ -79,7 +79,7 @@ test("killed again and again during the backfill, with calls of the hook as well
   }
   write();
   const { service, hookUrl } = await start();
-  const called = await Promise.all(fake.messages.slice(-WRITTEN_EACH).map((one) => fake.tell(hookUrl, one)));
+  const called = await Promise.all(fake.messages.slice(-WRITTEN_EACH).map((one) => fake.deliver(hookUrl, one)));
   assert.deepEqual(new Set(called.map(({ status }) => status)), new Set([200]));
   await until(async () => (await inbounds(service)).length >= written, { limitMs: 30_000, what: "all messages" });
   const messages = await inbounds(service);

@@ -187,7 +187,7 @@ export class ScriptedCarrier {
   /** The provider of a line, for one life. `hasBoth`: it has iMessage besides SMS. */
   provider(life: Life, instanceId: string, hasBoth: boolean, changed: () => void): Provider {
     const { canBeAsked, concurrency, sendTimeoutMs } = this.#habits;
-    const ask = { reconcile: (message: Outbound) => life.told(this.#reconcile(instanceId, message)) };
+    const ask = { reconcile: (message: Outbound) => life.whileAlive(this.#reconcile(instanceId, message)) };
     const channels = hasBoth ? (["imessage", "sms"] as const) : (["sms"] as const);
     const down = this.#down;
     const end: End = { life, channels, signals: null, changed };
@@ -200,7 +200,7 @@ export class ScriptedCarrier {
       start: async (signals) => {
         this.#ends.set(instanceId, { ...end, signals });
       },
-      send: (message) => life.told(this.#send(life, instanceId, message)),
+      send: (message) => life.whileAlive(this.#send(life, instanceId, message)),
       actions: this.#actions(life),
       ...(canBeAsked ? ask : {}),
       health: async () => ({ status: "healthy" }),
@@ -211,7 +211,7 @@ export class ScriptedCarrier {
   }
 
   #actions(life: Life): Partial<Actions> {
-    const act = () => life.told(this.#act());
+    const act = () => life.whileAlive(this.#act());
     return { edit: act, unsend: act, react: act, setTyping: act, markRead: act };
   }
 

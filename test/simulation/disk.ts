@@ -59,7 +59,7 @@ export async function openDisk(
     const value = await work();
     if (dies) life.die();
     await delay();
-    return await life.told(Promise.resolve(value));
+    return await life.whileAlive(Promise.resolve(value));
   };
 
   const queued = <Value>(queue: keyof typeof queues, work: () => Promise<Value>): Promise<Value> => {

@@ -42,7 +42,7 @@ export class Life {
   }
 
   /** The result of `work`; never resolves if the life ends first. */
-  async told<Value>(work: Promise<Value>): Promise<Value> {
+  async whileAlive<Value>(work: Promise<Value>): Promise<Value> {
     try {
       const value = await work;
       return this.#alive ? value : await never();

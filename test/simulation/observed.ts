@@ -10,7 +10,7 @@ function within<Functions extends object>(life: Life, target: Functions): Functi
     name,
     (...given: unknown[]) => {
       const made: unknown = own.apply(target, given);
-      return made instanceof Promise ? life.told(made) : made;
+      return made instanceof Promise ? life.whileAlive(made) : made;
     },
   ]);
   return Object.fromEntries(wrapped) as Functions;
@@ -30,7 +30,9 @@ export function observed(
       const { messageId, channel } = message;
       const question: Question = { order: parts.order(), instanceId, messageId, channel, answer: null };
       log.questions.push(question);
-      const answer = await life.told(reconcile?.call(provider, message) ?? Promise.reject(new Error("no reconcile")));
+      const answer = await life.whileAlive(
+        reconcile?.call(provider, message) ?? Promise.reject(new Error("no reconcile")),
+      );
       question.answer = answer;
       return answer;
     },
@@ -43,14 +45,14 @@ export function observed(
         if (signal.kind !== "receipt") {
           const deed: Deed = { signal, at: parts.clock.now(), acceptedOrder: null };
           log.deeds.push(deed);
-          const applied = await life.told(signals(signal));
+          const applied = await life.whileAlive(signals(signal));
           deed.acceptedOrder = parts.order();
           return applied;
         }
         const { messageId = "" } = signal;
         const told: Receipt = { signal, messageId, at: parts.clock.now(), acceptedOrder: null };
         log.receipts.push(told);
-        const applied = await life.told(signals(signal));
+        const applied = await life.whileAlive(signals(signal));
         told.acceptedOrder = parts.order();
         return applied;
       }),
@@ -66,7 +68,7 @@ export function observed(
         taken: null,
       };
       log.sendAttempts.push(sendAttempt);
-      const outcome = await life.told(provider.send(message, abort));
+      const outcome = await life.whileAlive(provider.send(message, abort));
       sendAttempt.outcome = outcome;
       sendAttempt.answeredOrder = parts.order();
       if (outcome.outcome === "accepted") {

@@ -108,7 +108,7 @@ export class Service {
       headers: { ...authorization, ...content, ...headers },
       ...payload,
     });
-    const { statusCode, body: text } = await this.life.told(asked);
+    const { statusCode, body: text } = await this.life.whileAlive(asked);
     return { status: statusCode, text };
   }
 

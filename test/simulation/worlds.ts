@@ -5,7 +5,7 @@ import type { Rule } from "./story.ts";
 import { type Observed, simulate } from "./world.ts";
 
 /** The violations that are told of one seed at the most: a seed that goes wrong mostly goes wrong everywhere. */
-const VIOLATIONS_TOLD_MAX = 3;
+const VIOLATIONS_SHOWN_MAX = 3;
 
 /** The seeds "1" to `count`; or the one that `TB_SIMULATION_SEED` names; or as many as `TB_SIMULATION_SEEDS` says. */
 export function seedsOf(count: number): string[] {
@@ -31,7 +31,7 @@ export async function brokenWorlds(seeds: readonly string[], observe: (run: Obse
 }
 
 function complaint(seed: string, broken: readonly { rule: Rule; what: string }[]): string {
-  const told = broken.slice(0, VIOLATIONS_TOLD_MAX).map(({ rule, what }) => `  ${rule}: ${what}`);
+  const told = broken.slice(0, VIOLATIONS_SHOWN_MAX).map(({ rule, what }) => `  ${rule}: ${what}`);
   const again = `TB_SIMULATION_SEED=${seed} node --test test/simulation/simulation.test.ts`;
   return [`seed ${seed} broke ${broken.length} promises; again by ${again}`, ...told].join("\n");
 }

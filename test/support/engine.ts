@@ -27,7 +27,7 @@ import { type TestContext, testContext } from "./context.ts";
 import { ScriptedProvider } from "./provider.ts";
 
 /** An event of a message as its receivers read it. */
-export interface ToldEvent {
+export interface EmittedEvent {
   type: EventType;
   data: MessageEventData;
 }
@@ -159,11 +159,11 @@ export interface EngineStage extends TestContext {
   /** Lets shifted time pass in one go, then what is due be done: schedules and waits, but no lease and no deadline. */
   pass(ms: number): Promise<void>;
   /** Tells a signal, and lets be done what comes of it. */
-  tell(signal: Signal): Promise<void>;
+  report(signal: Signal): Promise<void>;
   message(id: MessageId): Promise<Message>;
-  events(id: MessageId): Promise<ToldEvent[]>;
+  events(id: MessageId): Promise<EmittedEvent[]>;
   /** Types of the events so far without `message.`, after a check that their sequence has no gap. */
-  told(id: MessageId): Promise<string[]>;
+  eventTypes(id: MessageId): Promise<string[]>;
   /** Ends the process where it stands, unless it is dead already, and starts the next one as the engine does. */
   restart(): Promise<void>;
 }
@@ -197,7 +197,7 @@ export async function engineStage(
     return found;
   };
   const events = async (id: MessageId) =>
-    (await listEventsOfMessage(deps.store.db, id)).map(({ bytes }) => JSON.parse(bytes) as ToldEvent);
+    (await listEventsOfMessage(deps.store.db, id)).map(({ bytes }) => JSON.parse(bytes) as EmittedEvent);
   return {
     ...made,
     provider,
@@ -210,13 +210,13 @@ export async function engineStage(
       clock.shift(ms);
       await run();
     },
-    async tell(signal) {
+    async report(signal) {
       await apply(life.deps, instance.id, signal);
       await run();
     },
     message,
     events,
-    async told(id) {
+    async eventTypes(id) {
       const told = await events(id);
       const sequences = told.map(({ data }) => data.sequence);
       assert.deepEqual(

@@ -5,7 +5,7 @@ import { type Answered, startTestService, type TestService } from "./service.ts"
 import { until } from "./wait.ts";
 
 /** An event of the list. */
-export interface Told {
+export interface SandboxEvent {
   id: string;
   type: string;
   timestamp: string;
@@ -73,7 +73,7 @@ export class SandboxStage {
     await this.data("DELETE", `/v1/messages/${id}`);
     const isErased = async () => {
       const { events } = await this.data("GET", `/v1/events?messageId=${id}`);
-      return events.every(({ data }: Told) => data.text === null);
+      return events.every(({ data }: SandboxEvent) => data.text === null);
     };
     await until(isErased, { what: `${id} being erased` });
   }
@@ -84,15 +84,15 @@ export class SandboxStage {
   }
 
   /** Up to 100 events after this one, in order. */
-  async eventsAfter(id: string): Promise<Told[]> {
+  async eventsAfter(id: string): Promise<SandboxEvent[]> {
     return (await this.data("GET", `/v1/events?limit=100&after=${id}`)).events;
   }
 
   /** Returns the events after `begin`, once they are exactly `types` (without `message.`) and nothing follows. */
-  async tells(begin: () => Promise<unknown>, types: readonly string[]): Promise<Told[]> {
+  async emits(begin: () => Promise<unknown>, types: readonly string[]): Promise<SandboxEvent[]> {
     const from = await this.newest();
     await begin();
-    let told: Told[] = [];
+    let told: SandboxEvent[] = [];
     const enough = async () => {
       told = await this.eventsAfter(from);
       return told.length >= types.length;
@@ -112,6 +112,6 @@ export class SandboxStage {
   }
 }
 
-function short(told: readonly Told[]): string[] {
+function short(told: readonly SandboxEvent[]): string[] {
   return told.map(({ type }) => type.replace(/^message\./, ""));
 }

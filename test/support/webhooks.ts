@@ -39,14 +39,14 @@ export function log(api: Served, query = "", ask: Ask = {}): Promise<DeliveryLis
 }
 
 /** The wanted event; `message.sent` of no message by default. */
-export interface Told {
+export interface EventFields {
   type?: EventType;
   messageId?: MessageId;
   sequence?: number;
 }
 
 /** An event of the context's customer, not committed. */
-export function eventOf({ deps, customer }: TestContext, told: Told = {}): Event {
+export function eventOf({ deps, customer }: TestContext, told: EventFields = {}): Event {
   const { type = "message.sent", messageId = null, sequence = 0 } = told;
   const id = deps.newId("evt");
   const fields = { id, customerId: customer.id, type, messageId, sequence, correlationId: "cor_1" };
@@ -54,7 +54,7 @@ export function eventOf({ deps, customer }: TestContext, told: Told = {}): Event
 }
 
 /** Commits an event with its deliveries, a millisecond after the one before it; gives its id. */
-export async function tell(made: TestContext, told: Told & { callbackUrl?: string } = {}): Promise<string> {
+export async function emitEvent(made: TestContext, told: EventFields & { callbackUrl?: string } = {}): Promise<string> {
   await made.clock.advance(1);
   const event = eventOf(made, told);
   await commitAll(made.deps, [{ op: "event", event, callbackUrl: told.callbackUrl ?? null }]);

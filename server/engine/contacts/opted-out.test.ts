@@ -14,7 +14,7 @@ const PEER = "+15550100001";
 /** The contact writes `text`. */
 async function write(stage: EngineStage, text: string, group: GroupSnapshot | null = null): Promise<void> {
   writes += 1;
-  await stage.tell(inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, text, group }));
+  await stage.report(inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, text, group }));
 }
 let writes = 0;
 
@@ -44,7 +44,7 @@ test("a scheduled message fails with RECIPIENT_OPTED_OUT when due, and is never 
   const { status, errorCode } = await stage.message(id);
   assert.deepEqual([status, errorCode], ["failed", "RECIPIENT_OPTED_OUT"]);
   assert.equal(stage.provider.handed.length, 0);
-  assert.equal((await stage.told(id)).at(-1), "failed");
+  assert.equal((await stage.eventTypes(id)).at(-1), "failed");
 });
 
 test("a contact that wrote START before it was due gets what was scheduled", async (t) => {

@@ -40,7 +40,7 @@ test("deleting a message and its receipts at once: it is gone, and no event tell
     assert.ok(deleted !== undefined && "value" in deleted);
     const { text, deletedAt } = await stage.message(id);
     assert.deepEqual([text, deletedAt !== null], [null, true]);
-    const [, ...told] = await stage.told(id);
+    const [, ...told] = await stage.eventTypes(id);
     const events = await stage.events(id);
     const after = events.slice(events.findIndex(({ type }) => type === "message.deleted"));
     assert.ok(
@@ -200,7 +200,7 @@ test("STOP and a message at once: refused, failed or sent before it, and nothing
       }
       assert.ok(!wasStopped, "a message was accepted after STOP was on disk");
       const { record } = answer.value as Awaited<ReturnType<typeof accept>>;
-      const told = (await stage.told(record.id as Parameters<typeof stage.told>[0])).join(" ");
+      const told = (await stage.eventTypes(record.id as Parameters<typeof stage.eventTypes>[0])).join(" ");
       const { errorCode } = await stage.message(record.id as Parameters<typeof stage.message>[0]);
       assert.deepEqual([errorCode, handed], told === "queued failed" ? ["RECIPIENT_OPTED_OUT", 0] : [null, 1]);
       return told;

@@ -16,7 +16,7 @@ async function delivered(stage: EngineStage): Promise<MessageId> {
   const id = await stage.send();
   await stage.run();
   const reference = (await stage.message(id)).providerMessageId ?? "";
-  await stage.tell(receipt("delivered", { reference }));
+  await stage.report(receipt("delivered", { reference }));
   return id;
 }
 
@@ -47,7 +47,7 @@ test("an edit reaches the phone, then the record, with message.edited of the new
   const answered = await edit(stage, id, "Hello again");
   assert.partialDeepStrictEqual(answered, { text: "Hello again", status: "delivered", editedAt: stage.clock.now() });
   assert.deepEqual(await stage.message(id), answered);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered", "edited"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered", "edited"]);
   assert.partialDeepStrictEqual((await stage.events(id)).at(-1)?.data, {
     text: "Hello again",
     editedAt: new Date(stage.clock.now()).toISOString(),
@@ -73,7 +73,7 @@ for (const [what, answer] of [
     stage.provider.onAction = () => answer;
     const id = await delivered(stage);
     assert.equal(await refusal(edit(stage, id, "Bye")), "EDIT_FAILED");
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered", "edit_failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered", "edit_failed"]);
     assert.partialDeepStrictEqual(await stage.message(id), { text: "Hello", editedAt: null });
     const { data } = (await stage.events(id)).at(-1) ?? {};
     assert.ok((data?.reason ?? "").length > 0 && data?.text === "Hello");
@@ -86,7 +86,7 @@ test("an unsend reaches the phone, then the record; done twice it is ALREADY_UNS
   const answered = await unsend(stage, id);
   assert.equal(answered.status, "unsent");
   assert.deepEqual(await stage.message(id), answered);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered", "unsent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered", "unsent"]);
   for (const order of [unsend(stage, id), edit(stage, id, "Bye"), react(stage, id)]) {
     assert.equal(await refusal(order), "ALREADY_UNSENT");
   }
@@ -98,12 +98,12 @@ test("no receipt, reaction or fallback moves a message that was unsent", async (
   const id = await stage.send();
   await stage.run();
   await unsend(stage, id);
-  for (const kind of ["sent", "delivered", "read", "failed"] as const) await stage.tell(receipt(kind));
+  for (const kind of ["sent", "delivered", "read", "failed"] as const) await stage.report(receipt(kind));
   await stage.pass(120_000);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "unsent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "unsent"]);
   assert.equal(stage.provider.handed.length, 1);
   await deleteMessage(stage.deps, stage.customer.id, id);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "unsent", "deleted"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "unsent", "deleted"]);
 });
 
 test("an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and changes nothing", async (t) => {
@@ -114,7 +114,7 @@ test("an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and chan
     assert.equal(await refusal(unsend(stage, id, "key-1")), "PROVIDER_ERROR");
     assert.equal(await refusal(react(stage, id, "key-2")), "PROVIDER_ERROR");
   }
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
   stage.provider.onAction = () => ({ done: true });
   // A refusal does not use the keys up.
   await react(stage, id, "key-2");
@@ -128,7 +128,7 @@ test("a phone that does not answer is PROVIDER_TIMEOUT after 20 s, no event says
   const refused = Promise.all([edit(stage, id, "Bye"), unsend(stage, id), react(stage, id)].map(refusal));
   await stage.clock.advance(61_000);
   assert.deepEqual(await refused, ["PROVIDER_TIMEOUT", "PROVIDER_TIMEOUT", "PROVIDER_TIMEOUT"]);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
 });
 
 test("an emoji reaches a provider that can send it; another one is not asked, and the 400 says what it takes", async (t) => {
@@ -149,7 +149,7 @@ test("an emoji reaches a provider that can send it; another one is not asked, an
 test("a reaction reaches the phone for messages of either side, and makes no event", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
-  await stage.tell(inbound());
+  await stage.report(inbound());
   const rows = stage.deps.store.db.selectFrom("messages").select("id").where("direction", "=", "inbound");
   const { id: theirs } = await rows.executeTakeFirstOrThrow();
   await react(stage, id);
@@ -167,7 +167,7 @@ test("a reaction reaches the phone for messages of either side, and makes no eve
   );
   const targets = stage.provider.actionCalls.map(({ given: [target] }) => target as ActionTarget);
   assert.equal(targets[1]?.chat.contact, "+15550100001");
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
   assert.equal(await refusal(edit(stage, theirs, "Bye")), "INVALID_STATUS");
   assert.equal(await refusal(unsend(stage, theirs)), "INVALID_STATUS");
 });
@@ -245,8 +245,8 @@ test("what the phone did is recorded also where the disk was full at first, and 
     await stage.clock.advance(5_000);
     await done;
   }
-  assert.deepEqual(await stage.told(ids[0] as MessageId), ["queued", "sent", "delivered", "edited"]);
-  assert.deepEqual(await stage.told(ids[1] as MessageId), ["queued", "sent", "delivered", "unsent"]);
+  assert.deepEqual(await stage.eventTypes(ids[0] as MessageId), ["queued", "sent", "delivered", "edited"]);
+  assert.deepEqual(await stage.eventTypes(ids[1] as MessageId), ["queued", "sent", "delivered", "unsent"]);
   assert.equal(stage.provider.actionCalls.length, 2);
 });
 
@@ -259,7 +259,7 @@ test("a message that is deleted while the phone edits it stays deleted, and gets
   };
   assert.equal(await refusal(edit(stage, id, "Bye")), "NOT_FOUND");
   assert.equal((await stage.message(id)).text, null);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered", "deleted"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered", "deleted"]);
 });
 
 test("at most sixteen orders wait for one message; one of another customer's waits for none of them", async (t) => {
@@ -303,7 +303,7 @@ test("of 1,000 races of edit, unsend and receipts, the events agree with the rec
 /** The text of the last edit is the message's; unsent is the last event, and once. */
 async function check(stage: EngineStage, id: MessageId, codes: readonly string[]): Promise<void> {
   const events = await stage.events(id);
-  const types = await stage.told(id);
+  const types = await stage.eventTypes(id);
   const message = await stage.message(id);
   const edits = events.filter(({ type }) => type === "message.edited");
   assert.equal(message.status, "unsent");

@@ -74,12 +74,12 @@ for (const { name, run, refusal, allowed } of VERBS) {
         if (becomes === null) {
           await assert.rejects(run(stage, id), { code: refusal });
           assert.deepEqual(await stage.message(id), before);
-          assert.deepEqual(await stage.told(id), ["scheduled"]);
+          assert.deepEqual(await stage.eventTypes(id), ["scheduled"]);
           return;
         }
         await run(stage, id);
         assert.equal((await stage.message(id)).status, becomes);
-        assert.deepEqual(await stage.told(id), ["scheduled", ...adds]);
+        assert.deepEqual(await stage.eventTypes(id), ["scheduled", ...adds]);
       });
     }
 
@@ -100,8 +100,8 @@ test("a retry begins on the channel that failed, with a life of 72 h and nothing
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  await stage.tell(receipt("failed"));
-  await stage.tell(receipt("failed", { reference: "ref-2", channel: "sms" }));
+  await stage.report(receipt("failed"));
+  await stage.report(receipt("failed", { reference: "ref-2", channel: "sms" }));
   assert.equal((await stage.message(id)).status, "failed");
   const { message, repeated } = await retryMessage(stage.life.deps, retrying(stage, id));
   assert.equal(repeated, false);
@@ -150,9 +150,9 @@ describe("a deleted message", () => {
     await stage.run();
     await deleteMessage(stage.life.deps, stage.customer.id, id);
     await stage.pass(60_000);
-    await stage.tell(receipt("failed"));
+    await stage.report(receipt("failed"));
     assert.equal(stage.provider.handed.length, 1);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "deleted", "failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "deleted", "failed"]);
   });
 
   test("has its later receipts told without the text", async (t) => {
@@ -160,7 +160,7 @@ describe("a deleted message", () => {
     const id = await stage.send();
     await stage.run();
     await deleteMessage(stage.life.deps, stage.customer.id, id);
-    await stage.tell(receipt("delivered"));
+    await stage.report(receipt("delivered"));
     const texts = (await stage.events(id)).map(({ data }) => data.text);
     assert.deepEqual(texts, ["Hello", "Hello", null, null]);
   });

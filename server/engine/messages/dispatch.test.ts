@@ -130,7 +130,7 @@ describe("an outcome at the send attempt", () => {
         [message.status, message.channel, message.errorCode, message.providerErrorCode],
         [row.status, row.channel, row.errorCode ?? null, row.providerErrorCode ?? null],
       );
-      assert.deepEqual(await stage.told(id), row.told);
+      assert.deepEqual(await stage.eventTypes(id), row.told);
       assert.deepEqual(
         stage.provider.handed.map(({ channel, attempt }) => [channel, attempt]),
         row.handed.map((channel) => [channel, 1]),
@@ -191,7 +191,7 @@ describe("a transient error", () => {
     stage.provider.onSend = () => stage.provider.accepted();
     await stage.pass(300_000);
     assert.equal((await stage.message(id)).status, "sent");
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     checkSendAttempts(await stage.message(id), stage.provider.handed);
     assert.deepEqual(
       stage.provider.handed.map(({ attempt }) => attempt),
@@ -238,7 +238,7 @@ describe("a transient error", () => {
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.errorCode, message.channel], ["failed", "EXPIRED", "imessage"]);
     assert.equal(stage.provider.handed.length, handed, "an expired message is not sent");
-    assert.deepEqual(await stage.told(id), ["queued", "failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "failed"]);
     assert.match(message.errorMessage ?? "", /72 hours/);
   });
 
@@ -266,7 +266,7 @@ test("a message whose instance is not running waits, and goes out when it runs",
   stage.providers.set(stage.instance.id, stage.provider);
   await stage.pass(300_000);
   assert.equal((await stage.message(id)).status, "sent");
-  assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
 });
 
 test("a scheduled message is queued when due, not a millisecond before, and lives 72 h from then", async (t) => {
@@ -277,12 +277,12 @@ test("a scheduled message is queued when due, not a millisecond before, and live
   assert.equal((await stage.message(id)).status, "scheduled");
   stage.provider.sendNext.push(deferred(71 * HOUR_MS));
   await stage.pass(1);
-  assert.deepEqual(await stage.told(id), ["scheduled", "queued"]);
+  assert.deepEqual(await stage.eventTypes(id), ["scheduled", "queued"]);
   const [, queued] = await stage.events(id);
   assert.equal(queued?.data.scheduledAt, scheduledAt);
   await stage.pass(71 * HOUR_MS);
   assert.equal((await stage.message(id)).status, "sent");
-  assert.deepEqual(await stage.told(id), ["scheduled", "queued", "sent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["scheduled", "queued", "sent"]);
 });
 
 describe("fallbackAfterSeconds", () => {
@@ -293,24 +293,28 @@ describe("fallbackAfterSeconds", () => {
     const id = await stage.send(IN_10_S);
     await stage.run();
     await stage.pass(9_999);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     await stage.pass(1);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
     const fallback = (await stage.events(id)).find(({ type }) => type === "message.fallback");
     assert.equal(fallback?.data.reason, "NO_DELIVERY");
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.channel, message.dueAt], ["sent", "sms", null]);
     await stage.pass(72 * HOUR_MS);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"], "the last channel is not given up");
+    assert.deepEqual(
+      await stage.eventTypes(id),
+      ["queued", "sent", "fallback", "sent"],
+      "the last channel is not given up",
+    );
   });
 
   test("is over with a delivery", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send(IN_10_S);
     await stage.run();
-    await stage.tell(receipt("delivered"));
+    await stage.report(receipt("delivered"));
     await stage.pass(60_000);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
     assert.equal(stage.provider.handed.length, 1);
   });
 
@@ -320,8 +324,8 @@ describe("fallbackAfterSeconds", () => {
     const none = await stage.send({ to: "+15550100002" });
     await stage.run();
     await stage.pass(80 * HOUR_MS);
-    assert.deepEqual(await stage.told(off), ["queued", "sent"]);
-    assert.deepEqual(await stage.told(none), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(off), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(none), ["queued", "sent"]);
   });
 
   test("is TB_FALLBACK_AFTER where the message names none", async (t) => {
@@ -330,10 +334,10 @@ describe("fallbackAfterSeconds", () => {
     const own = await stage.send({ ...IN_10_S, to: "+15550100002" });
     await stage.run();
     await stage.pass(10_000);
-    assert.deepEqual(await stage.told(own), ["queued", "sent", "fallback", "sent"]);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(own), ["queued", "sent", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     await stage.pass(50_000);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
   });
 
   test("runs from a receipt too, where the answer to the send attempt got lost", async (t) => {
@@ -342,11 +346,11 @@ describe("fallbackAfterSeconds", () => {
     stage.provider.sendNext.push(answer.promise);
     const id = await stage.send(IN_10_S);
     await stage.run();
-    await stage.tell(receipt("sent", { messageId: id }));
+    await stage.report(receipt("sent", { messageId: id }));
     answer.resolve(UNKNOWN);
     await stage.run();
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     await stage.pass(10_000);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
   });
 });

@@ -26,7 +26,7 @@ async function toldEarly(stage: EngineStage, signal: Signal) {
 test("a receipt that arrives while the send attempt is written costs one more transaction: nothing is decided twice", async (t) => {
   const stage = await engineStage(t);
   const { id, commits } = await toldEarly(stage, receipt("delivered"));
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
   assert.equal(commits, 3, "the send attempt begun, its outcome, the receipt");
 });
 
@@ -43,5 +43,5 @@ test("a reaction that comes while the send attempt is written is one to that mes
     content: "Loved “Hello”",
   };
   const { id } = await toldEarly(stage, reaction);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "reaction"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "reaction"]);
 });

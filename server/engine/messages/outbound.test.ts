@@ -43,7 +43,7 @@ describe("a message to a group", () => {
         },
       ],
     );
-    assert.deepEqual(await stage.told(id), ["scheduled", "queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["scheduled", "queued", "sent"]);
   });
 
   test("that the customer has left meanwhile fails, unsent", async (t) => {
@@ -54,7 +54,7 @@ describe("a message to a group", () => {
     const set = { leftAt: stage.clock.now() };
     await commitAll(stage.deps, [{ op: "update", table: "chats", id: chat.id, version: chat.version, set }]);
     await stage.pass(1_000);
-    assert.deepEqual(await stage.told(id), ["scheduled", "queued", "failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["scheduled", "queued", "failed"]);
     const { errorCode, providerErrorCode } = await stage.message(id);
     assert.deepEqual([errorCode, providerErrorCode, stage.provider.handed], ["REJECTED", "GROUP_LEFT", []]);
   });
@@ -65,7 +65,7 @@ describe("a message to a group", () => {
     stage.provider.sendNext.push(NOT_REACHABLE);
     const id = await stage.send({ to: "", chatId: chat.id });
     await stage.run();
-    assert.deepEqual(await stage.told(id), ["queued", "failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "failed"]);
   });
 
   test("is asked about with its group when its outcome is unknown", async (t) => {

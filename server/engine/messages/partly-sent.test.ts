@@ -44,7 +44,7 @@ describe("a message that was sent in part", () => {
       assert.equal(message.errorMessage, `The text was sent, and the rest was not: ${rest.reason}`);
       assert.deepEqual([message.providerMessageId, message.channel], ["ref-text", "imessage"]);
       assert.equal(message.timeline.at(-1)?.reason, message.errorMessage);
-      assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+      assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
       const sent = (await stage.events(id)).at(-1)?.data;
       assert.deepEqual([sent?.errorCode, sent?.mayHaveBeenSent], ["ATTACHMENT_FAILED", undefined]);
       await stage.pass(TTL_MS);
@@ -64,28 +64,28 @@ describe("a message that was sent in part", () => {
     );
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.errorCode, message.providerMessageId], ["sent", null, "ref-1"]);
-    await stage.tell(receipt("delivered"));
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+    await stage.report(receipt("delivered"));
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
     checkSendAttempts(message, stage.provider.handed);
   });
 
   test("receipts of the part that was sent are noted, and say nothing of the rest", async (t) => {
     const { stage, id } = await partlySent(t, REJECTED);
     for (const kind of ["sent", "delivered", "delivered", "read"] as const)
-      await stage.tell(receipt(kind, { reference: "ref-text" }));
+      await stage.report(receipt(kind, { reference: "ref-text" }));
     const { status, errorCode, timeline } = await stage.message(id);
     assert.deepEqual([status, errorCode], ["sent", "ATTACHMENT_FAILED"]);
     assert.deepEqual(
       timeline.slice(-2).map(({ reason }) => reason),
       ["the text was delivered", "the text was read"],
     );
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   });
 
   test("whose part did not arrive either was not sent at all: it falls back with all of it", async (t) => {
     const { stage, id } = await partlySent(t, REJECTED);
-    await stage.tell(receipt("failed", { reference: "ref-text", code: "22", notReachable: true }));
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    await stage.report(receipt("failed", { reference: "ref-text", code: "22", notReachable: true }));
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
     const message = await stage.message(id);
     assert.deepEqual([message.channel, message.errorCode, message.sentPart], ["sms", null, null]);
     assert.deepEqual(
@@ -99,11 +99,11 @@ describe("a message that was sent in part", () => {
 
   test("the same, where that is told while the rest waits", async (t) => {
     const { stage, id } = await partlySent(t, deferred(1_000));
-    await stage.tell(receipt("failed", { reference: "ref-text", code: "22", notReachable: true }));
+    await stage.report(receipt("failed", { reference: "ref-text", code: "22", notReachable: true }));
     assert.equal((await stage.message(id)).status, "queued");
     stage.provider.sendNext.push(partly(NOT_REACHABLE));
     await stage.pass(1_000);
-    assert.deepEqual(await stage.told(id), ["queued", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "fallback", "sent"]);
   });
 
   test("whose rest was taken and then failed is failed, mayHaveBeenSent, and sent nowhere else", async (t) => {
@@ -112,13 +112,13 @@ describe("a message that was sent in part", () => {
     const id = await stage.send({ routing: { fallbackAfterSeconds: 30 } });
     await stage.run();
     await stage.pass(60_000);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"], "no delivery is no reason to send the text again");
-    await stage.tell(receipt("failed", { reference: "ref-files", code: "22", notReachable: true }));
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"], "no delivery is no reason to send the text again");
+    await stage.report(receipt("failed", { reference: "ref-files", code: "22", notReachable: true }));
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.errorCode], ["failed", "ATTACHMENT_FAILED"]);
     assert.equal((await stage.events(id)).at(-1)?.data.mayHaveBeenSent, true);
     assert.equal(stage.provider.handed.length, 1);
-    await stage.tell(receipt("delivered", { reference: "ref-text" }));
+    await stage.report(receipt("delivered", { reference: "ref-text" }));
     assert.equal((await stage.message(id)).status, "failed");
   });
 
@@ -133,7 +133,7 @@ describe("a message that was sent in part", () => {
     await retryMessage(stage.life.deps, { ...retrying, mayDuplicate: true });
     await stage.run();
     assert.deepEqual(stage.provider.handed.at(-1)?.sentPart, TEXT);
-    assert.deepEqual(await stage.told(id), ["queued", "failed", "queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", "queued", "sent"]);
   });
 
   test("whose part is found by asking alone is bound from then on, whatever asking says of the rest", async (t) => {
@@ -155,7 +155,7 @@ describe("a message that was sent in part", () => {
     const { stage, id } = await partlySent(t, deferred(1_000));
     stage.provider.sendNext.push(REJECTED);
     await stage.pass(1_000);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     assert.equal((await stage.message(id)).errorCode, "ATTACHMENT_FAILED");
   });
 

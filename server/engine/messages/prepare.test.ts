@@ -63,7 +63,7 @@ describe("files are fetched at the send attempt", () => {
       attachments: [{ type: "base64", data, filename: "c.pdf" }],
     });
     await made.run();
-    assert.deepEqual(await made.told(id), ["queued", "sent"]);
+    assert.deepEqual(await made.eventTypes(id), ["queued", "sent"]);
     const [handed, ...more] = handedOf(made, id);
     assert.deepEqual(
       handed?.attachments.map(({ filename, mimeType, bytes }) => [filename, mimeType, bytes.length]),
@@ -80,7 +80,7 @@ describe("files are fetched at the send attempt", () => {
     const made = await stageWith(t, (url) => (url === A ? picture() : { refused: "answered 404" }));
     const id = await made.send({ content: { mediaUrls: [A, B] } });
     await made.run();
-    assert.deepEqual(await made.told(id), ["queued", "failed"]);
+    assert.deepEqual(await made.eventTypes(id), ["queued", "failed"]);
     const { errorCode, providerErrorCode, errorMessage, channelsLeft } = await made.message(id);
     assert.deepEqual([errorCode, providerErrorCode, channelsLeft], ["REJECTED", "MEDIA_REFUSED", ["sms"]]);
     assert.match(errorMessage ?? "", /content\.mediaUrls\[1\]: .*b\.gif answered 404/);
@@ -119,7 +119,7 @@ describe("files are fetched at the send attempt", () => {
     await made.run();
     assert.equal((await made.message(id)).status, "queued");
     await made.pass(SECOND_MS);
-    assert.deepEqual([await made.told(id), handedOf(made, id).length], [["queued", "sent"], 1]);
+    assert.deepEqual([await made.eventTypes(id), handedOf(made, id).length], [["queued", "sent"], 1]);
   });
 
   test("again for the next channel, and not to ask the outcome of a send attempt", async (t) => {
@@ -144,7 +144,7 @@ describe("files are fetched at the send attempt", () => {
     assert.deepEqual([(await made.message(id)).status, made.fetched], ["queued", []]);
     made.providers.set(made.instance.id, made.provider);
     await made.pass(SECOND_MS);
-    assert.deepEqual(await made.told(id), ["queued", "sent"]);
+    assert.deepEqual(await made.eventTypes(id), ["queued", "sent"]);
   });
 });
 
@@ -192,7 +192,7 @@ describe("a message whose files are slow", () => {
       made.provider.handed.map(({ messageId }) => messageId),
       ids,
     );
-    for (const id of ids) assert.deepEqual(await made.told(id), ["queued", "sent"]);
+    for (const id of ids) assert.deepEqual(await made.eventTypes(id), ["queued", "sent"]);
   });
 
   test("is put off after 35 s, and left queued when the service stops", async (t) => {
@@ -228,7 +228,7 @@ describe("opt-outs when a message is due", () => {
     await optOut(stage, to);
     await stage.pass(SECOND_MS);
     await stage.run();
-    assert.deepEqual(await stage.told(id), ["scheduled", "queued", "failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["scheduled", "queued", "failed"]);
     const { errorCode, errorMessage } = await stage.message(id);
     assert.deepEqual([errorCode, errorMessage?.includes(to)], ["RECIPIENT_OPTED_OUT", true]);
     assert.deepEqual(

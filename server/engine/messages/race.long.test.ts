@@ -74,7 +74,7 @@ async function atOnce<Value>(
 async function tellAtOnce(stage: EngineStage, start: () => Promise<void>, signal: Signal): Promise<void> {
   const tell = () => apply(stage.life.deps, stage.instance.id, signal);
   const [answer] = await atOnce(stage, start, tell);
-  if (answer !== undefined && "refused" in answer) await stage.tell(signal);
+  if (answer !== undefined && "refused" in answer) await stage.report(signal);
 }
 
 /** The events of a message, as one word, after checks that hold whoever wins. */
@@ -82,7 +82,7 @@ async function toldOf(stage: EngineStage, id: MessageId): Promise<string> {
   const message = await stage.message(id);
   checkSendAttempts(message, stage.provider.handed);
   assert.equal(message.claimedUntil, null, "nobody is left holding it");
-  return (await stage.told(id)).join(" ");
+  return (await stage.eventTypes(id)).join(" ");
 }
 
 const handedOf = (stage: EngineStage, id: MessageId) =>
@@ -183,7 +183,7 @@ test("two retries at once are one", async (t) => {
     const id = await stage.send({ to, routing: { fallback: false } });
     await stage.run();
     const reference = (await stage.message(id)).providerMessageId ?? "";
-    await stage.tell(receipt("failed", { reference, messageId: id }));
+    await stage.report(receipt("failed", { reference, messageId: id }));
     const retry = () =>
       retryMessage(stage.life.deps, {
         customerId: stage.customer.id,

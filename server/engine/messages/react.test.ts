@@ -36,10 +36,10 @@ test("a reaction to our message is the next event of that message, and goes to i
   const callbackUrl = "http://127.0.0.1:9/callback";
   const id = await stage.send({ callbackUrl, externalMessageId: "order-7", metadata: { table: 7 } });
   await stage.run();
-  await stage.tell(receipt("delivered"));
-  await stage.tell(reaction({ emoji: "❤️" }));
-  await stage.tell(receipt("read"));
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered", "reaction", "read"]);
+  await stage.report(receipt("delivered"));
+  await stage.report(reaction({ emoji: "❤️" }));
+  await stage.report(receipt("read"));
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered", "reaction", "read"]);
   const [told] = await reactions(stage);
   const { correlationId } = await stage.message(id);
   assert.deepEqual(told?.data, {
@@ -68,9 +68,9 @@ test("a reaction told twenty times at once, by several processes, is one event; 
     return apply(deps, stage.instance.id, reaction());
   });
   await Promise.all(told);
-  await stage.tell(reaction());
-  await stage.tell(reaction({ reference: "re-2", type: "remove", content: "Removed a heart from “Hello”" }));
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "reaction", "reaction"]);
+  await stage.report(reaction());
+  await stage.report(reaction({ reference: "re-2", type: "remove", content: "Removed a heart from “Hello”" }));
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "reaction", "reaction"]);
   assert.deepEqual(
     (await reactions(stage)).map(({ data }) => data.reaction.type),
     ["love", "remove"],
@@ -83,7 +83,7 @@ test("reactions and receipts at once are all told, each with a sequence of its o
   await stage.run();
   const signals = Array.from({ length: 10 }, (_, index) => reaction({ reference: `re-${index}` }));
   await Promise.all([...signals, receipt("read")].map((signal) => apply(stage.deps, stage.instance.id, signal)));
-  assert.equal((await stage.told(id)).filter((type) => type === "reaction").length, 10);
+  assert.equal((await stage.eventTypes(id)).filter((type) => type === "reaction").length, 10);
 });
 
 test("a reaction to a message that is not known here, or is another customer's, has no messageId", async (t) => {
@@ -91,8 +91,8 @@ test("a reaction to a message that is not known here, or is another customer's, 
   await stage.send();
   await stage.run();
   const other = await stage.addTenant("Another");
-  await stage.tell(reaction({ target: "nobody knows" }));
-  await stage.tell(reaction({ reference: "re-2", to: other.number.address }));
+  await stage.report(reaction({ target: "nobody knows" }));
+  await stage.report(reaction({ reference: "re-2", to: other.number.address }));
   const [unknown, foreign] = await reactions(stage);
   assert.partialDeepStrictEqual(unknown?.data, { messageId: null, sequence: 1, reaction: { targetMessageId: null } });
   assert.match(unknown?.data.correlationId ?? "", /^cor_[0-9a-f]{32}$/);
@@ -103,8 +103,8 @@ test("a reaction to a message that is not known here, or is another customer's, 
 
 test("a reaction to a message of the contact's is an event of that message", async (t) => {
   const stage = await engineStage(t);
-  await stage.tell(inbound());
-  await stage.tell(reaction({ target: "in-1", from: "+15550100002" }));
+  await stage.report(inbound());
+  await stage.report(reaction({ target: "in-1", from: "+15550100002" }));
   const [told] = await reactions(stage);
   assert.equal(told?.data.sequence, 2);
   assert.match(told?.data.messageId ?? "", /^msg_/);
@@ -120,7 +120,7 @@ test("a reaction told in one breath with its message finds it", async (t) => {
 
 test("a reaction to an address that nobody has changes nothing, and is told to the log", async (t) => {
   const stage = await engineStage(t, { faults: ["reaction"] });
-  await stage.tell(reaction({ to: "+15559999999" }));
+  await stage.report(reaction({ to: "+15559999999" }));
   assert.deepEqual(await reactions(stage), []);
   assert.equal(stage.observed.faults.length, 1);
 });
@@ -129,9 +129,9 @@ test("no reaction quotes a message that was deleted, neither one before that nor
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  await stage.tell(reaction());
+  await stage.report(reaction());
   await deleteMessage(stage.deps, stage.customer.id, id);
-  await stage.tell(reaction({ reference: "re-2" }));
+  await stage.report(reaction({ reference: "re-2" }));
   const sweep = new Sweep(stage.deps);
   sweep.start();
   await stage.clock.advance(5_000);

@@ -25,7 +25,7 @@ const sentAnd =
   async (stage) => {
     const id = await stage.send(ALONE);
     await stage.run();
-    for (const kind of receipts) await stage.tell(receipt(kind));
+    for (const kind of receipts) await stage.report(receipt(kind));
     return id;
   };
 
@@ -132,16 +132,16 @@ describe("a receipt for a message that is", () => {
         const stage = await engineStage(t);
         const id = await prepare(stage);
         assert.equal((await stage.message(id)).status, status);
-        const before = await stage.told(id);
+        const before = await stage.eventTypes(id);
         const named = receipt(kind, { messageId: id });
-        await stage.tell(named);
+        await stage.report(named);
         const once = await stage.message(id);
         assert.equal(once.status, becomes);
-        assert.deepEqual((await stage.told(id)).slice(before.length), adds);
-        await stage.tell(named);
-        await stage.tell(named);
+        assert.deepEqual((await stage.eventTypes(id)).slice(before.length), adds);
+        await stage.report(named);
+        await stage.report(named);
         assert.deepEqual({ ...(await stage.message(id)), version: 0 }, { ...once, version: 0 });
-        assert.deepEqual((await stage.told(id)).slice(before.length), adds);
+        assert.deepEqual((await stage.eventTypes(id)).slice(before.length), adds);
         if (becomes === "failed") return;
         assert.deepEqual([once.errorCode, once.errorMessage, once.providerErrorCode], [null, null, null]);
       });
@@ -154,8 +154,8 @@ test("a failed receipt fails with the channel's code, and the provider's own bes
   const imessage = await stage.send({ routing: { preference: ["imessage"] } });
   const sms = await stage.send({ to: "+15550100002", routing: { preference: ["sms"] } });
   await stage.run();
-  await stage.tell(receipt("failed", { messageId: imessage, reference: "ref-1", code: "22", reason: "blocked" }));
-  await stage.tell(receipt("failed", { messageId: sms, reference: "ref-2", channel: "sms" }));
+  await stage.report(receipt("failed", { messageId: imessage, reference: "ref-1", code: "22", reason: "blocked" }));
+  await stage.report(receipt("failed", { messageId: sms, reference: "ref-2", channel: "sms" }));
   const failed = await stage.message(imessage);
   assert.deepEqual(
     [failed.errorCode, failed.providerErrorCode, failed.errorMessage],
@@ -169,8 +169,8 @@ describe("a channel that was given up", () => {
     const stage = await engineStage(t);
     const id = await stage.send();
     await stage.run();
-    await stage.tell(receipt("failed"));
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    await stage.report(receipt("failed"));
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
     assert.equal((await stage.events(id))[2]?.data.reason, "REJECTED");
   });
 
@@ -178,8 +178,8 @@ describe("a channel that was given up", () => {
     const stage = await engineStage(t);
     const id = await stage.send();
     await stage.run();
-    await stage.tell(receipt("failed", { code: "22", notReachable: true }));
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    await stage.report(receipt("failed", { code: "22", notReachable: true }));
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
     assert.equal((await stage.events(id))[2]?.data.reason, "NOT_REACHABLE");
   });
 
@@ -191,16 +191,16 @@ describe("a channel that was given up", () => {
     await stage.pass(10_000);
     const fellBack = await stage.message(id);
     assert.deepEqual([fellBack.status, fellBack.channel, fellBack.providerMessageId], ["sent", "sms", "ref-2"]);
-    for (const kind of [...RECEIPTS, ...RECEIPTS]) await stage.tell(receipt(kind));
+    for (const kind of [...RECEIPTS, ...RECEIPTS]) await stage.report(receipt(kind));
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.deliveredAt, message.providerMessageId], ["sent", null, "ref-2"]);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
     assert.deepEqual(
       message.timeline.slice(fellBack.timeline.length).map(({ status, channel, reason }) => [status, channel, reason]),
       RECEIPTS.map((kind) => ["sent", "imessage", `${kind} receipt of a channel that was given up`]),
     );
-    await stage.tell(receipt("delivered", { reference: "ref-2", channel: "sms" }));
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent", "delivered"]);
+    await stage.report(receipt("delivered", { reference: "ref-2", channel: "sms" }));
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent", "delivered"]);
   });
 
   test("does not come back by the answer to a send attempt that a failed receipt was faster than", async (t) => {
@@ -209,10 +209,10 @@ describe("a channel that was given up", () => {
     stage.provider.sendNext.push(answer.promise, NOT_REACHABLE);
     const id = await stage.send();
     await stage.run();
-    await stage.tell(receipt("failed", { messageId: id }));
+    await stage.report(receipt("failed", { messageId: id }));
     answer.resolve({ outcome: "accepted", reference: "ref-1" });
     await stage.run();
-    assert.deepEqual(await stage.told(id), ["queued", "fallback", "failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "fallback", "failed"]);
     assert.deepEqual(
       stage.provider.handed.map(({ channel }) => channel),
       ["imessage", "sms"],
@@ -252,13 +252,13 @@ describe("receipts never move a message back, and tell each event once, in every
         await stage.run();
         for (const word of order) {
           if (word === "accepted") answer.resolve({ outcome: "accepted", reference: "ref-1" });
-          else for (let time = 0; time < 2; time += 1) await stage.tell(receipt(word, { messageId: id }));
+          else for (let time = 0; time < 2; time += 1) await stage.report(receipt(word, { messageId: id }));
           await stage.run();
         }
         const message = await stage.message(id);
         assert.equal(message.status, status);
         assert.equal(message.providerMessageId, "ref-1");
-        assert.deepEqual(await stage.told(id), ["queued", ...expected(order)]);
+        assert.deepEqual(await stage.eventTypes(id), ["queued", ...expected(order)]);
         assert.deepEqual([message.dueAt, message.claimedUntil], [null, null]);
         assert.equal(stage.provider.handed.length, 1);
       });
@@ -283,9 +283,9 @@ test("a receipt of another send attempt of the same channel, by its reference, i
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  await stage.tell(receipt("read", { messageId: id, reference: "another" }));
+  await stage.report(receipt("read", { messageId: id, reference: "another" }));
   assert.equal((await stage.message(id)).status, "sent");
-  assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
 });
 
 test("a receipt of an instance that did not hand the message over is only noted", async (t) => {
@@ -303,7 +303,7 @@ test("a late receipt of a message that was retried by hand leaves it in the queu
   const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
   await retryMessage(stage.life.deps, retrying);
   await stage.run();
-  await stage.tell(receipt("delivered", { messageId: id }));
+  await stage.report(receipt("delivered", { messageId: id }));
   assert.equal((await stage.message(id)).status, "queued");
   await stage.pass(60_000);
   assert.equal((await stage.message(id)).providerMessageId, "ref-2");
@@ -314,14 +314,14 @@ test("a receipt is decided on what the message is, not on what was remembered of
   const { messageCache } = stage.life.deps;
   const id = await stage.send(ALONE);
   await stage.run();
-  await stage.tell(receipt("failed"));
+  await stage.report(receipt("failed"));
   const failed = await stage.message(id);
   // As if another process had corrected it in the meantime.
   const set = { status: "sent", errorCode: null, errorMessage: null } as const;
   await stage.deps.store.commit([{ op: "update", table: "messages", id, version: failed.version, set }]);
   messageCache.keep(failed);
-  await stage.tell(receipt("failed"));
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "failed", "failed"]);
+  await stage.report(receipt("failed"));
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "failed", "failed"]);
 });
 
 test("what a provider asks to forget goes with what its signal changes, also when that is nothing", async (t) => {
@@ -333,8 +333,8 @@ test("what a provider asks to forget goes with what its signal changes, also whe
   for (const key of ["a", "b", "c", "d"]) await put(key);
   await stage.send();
   await stage.run();
-  await stage.tell(receipt("delivered", { forget: "a" }));
-  await stage.tell(receipt("delivered", { forget: "b" }));
-  await stage.tell(receipt("read", { reference: "nobody's", forget: "c" }));
+  await stage.report(receipt("delivered", { forget: "a" }));
+  await stage.report(receipt("delivered", { forget: "b" }));
+  await stage.report(receipt("read", { reference: "nobody's", forget: "c" }));
   assert.deepEqual(await keys(), ["d"]);
 });

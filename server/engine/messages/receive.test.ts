@@ -114,11 +114,11 @@ test("a reply names the message it answers, ours or an earlier one of the contac
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  await stage.tell(inbound({ replyTo: "ref-1" }));
-  await stage.tell(inbound({ reference: "in-2", replyTo: "in-1" }));
-  await stage.tell(inbound({ reference: "in-3", replyTo: "nobody knows" }));
+  await stage.report(inbound({ replyTo: "ref-1" }));
+  await stage.report(inbound({ reference: "in-2", replyTo: "in-1" }));
+  await stage.report(inbound({ reference: "in-3", replyTo: "nobody knows" }));
   const other = await stage.addTenant("Another");
-  await stage.tell(inbound({ reference: "in-4", replyTo: "ref-1", to: other.number.address }));
+  await stage.report(inbound({ reference: "in-4", replyTo: "ref-1", to: other.number.address }));
   const [, first, second, third, fourth] = await messagesOf(stage);
   assert.equal(first?.parentMessageId, id);
   assert.equal(second?.parentMessageId, first?.id);

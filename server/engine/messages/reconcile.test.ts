@@ -42,16 +42,16 @@ describe("an unknown outcome", () => {
     await stage.pass(1);
     assert.equal(stage.provider.asked.length, 1);
     assert.deepEqual(stage.provider.asked, stage.provider.handed);
-    assert.deepEqual(await stage.told(id), ["queued"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued"]);
   });
 
   test("found accepted is sent, sent once, and its receipts find it", async (t) => {
     const { stage, id } = await unknownMessage(t);
     stage.provider.settleNext.push(stage.provider.accepted());
     await stage.pass(SETTLE_AFTER_MS);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
-    await stage.tell(receipt("delivered"));
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
+    await stage.report(receipt("delivered"));
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
     assert.equal(stage.provider.handed.length, 1);
     const { timeline } = await stage.message(id);
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe("an unknown outcome", () => {
       stage.provider.handed.map(({ attempt }) => attempt),
       [1, 2],
     );
-    assert.deepEqual(await stage.told(id), ["queued", "sent"], "for its receivers it never left the queue");
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"], "for its receivers it never left the queue");
     checkSendAttempts(message, stage.provider.handed);
     const noted = message.timeline
       .slice(1)
@@ -96,7 +96,7 @@ describe("an unknown outcome", () => {
       await stage.pass(SETTLE_AFTER_MS);
       await stage.pass(1_000);
       const message = await stage.message(id);
-      assert.deepEqual(await stage.told(id), told);
+      assert.deepEqual(await stage.eventTypes(id), told);
       assert.equal(message.errorCode, errorCode);
       checkSendAttempts(message, stage.provider.handed);
     });
@@ -115,7 +115,11 @@ describe("an unknown outcome", () => {
     await stage.pass(ASK_AGAIN_MS);
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.errorCode], ["failed", "OUTCOME_UNKNOWN"]);
-    assert.deepEqual(await stage.told(id), ["queued", "failed"], "no fallback: the recipient might read it twice");
+    assert.deepEqual(
+      await stage.eventTypes(id),
+      ["queued", "failed"],
+      "no fallback: the recipient might read it twice",
+    );
     const failed = (await stage.events(id)).at(-1);
     assert.equal(failed?.data.mayHaveBeenSent, true);
     assert.equal(failed?.data.error?.code, "OUTCOME_UNKNOWN");
@@ -139,7 +143,7 @@ describe("an unknown outcome", () => {
     await assert.rejects(retryMessage(stage.life.deps, retrying), { code: "OUTCOME_UNKNOWN" });
     await retryMessage(stage.life.deps, { ...retrying, mayDuplicate: true });
     await stage.run();
-    assert.deepEqual(await stage.told(id), ["queued", "failed", "queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", "queued", "sent"]);
     assert.equal((await stage.message(id)).retryCount, 1);
   });
 });
@@ -153,7 +157,7 @@ describe("what went wrong on the way is an unknown outcome", () => {
     await stage.run();
     assert.equal((await stage.message(id)).status, "pending");
     await stage.pass(SETTLE_AFTER_MS);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     assert.equal(stage.provider.handed.length, 1);
   });
 
@@ -212,8 +216,8 @@ describe("a late receipt corrects OUTCOME_UNKNOWN", () => {
     test(`${kind}: ${told.join(", ")} are told in this order, and the error is undone`, async (t) => {
       const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
       for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
-      await stage.tell(receipt(kind, { messageId: id, reference: "late" }));
-      assert.deepEqual(await stage.told(id), ["queued", "failed", ...told]);
+      await stage.report(receipt(kind, { messageId: id, reference: "late" }));
+      assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", ...told]);
       const message = await stage.message(id);
       assert.deepEqual(
         [message.status, message.errorCode, message.errorMessage, message.providerMessageId],
@@ -221,8 +225,8 @@ describe("a late receipt corrects OUTCOME_UNKNOWN", () => {
       );
       const last = (await stage.events(id)).at(-1);
       assert.deepEqual([last?.data.mayHaveBeenSent, last?.data.errorCode], [undefined, undefined]);
-      await stage.tell(receipt(kind, { messageId: id, reference: "late" }));
-      assert.deepEqual(await stage.told(id), ["queued", "failed", ...told]);
+      await stage.report(receipt(kind, { messageId: id, reference: "late" }));
+      assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", ...told]);
     });
   }
 });

@@ -28,12 +28,12 @@ async function last(stage: EngineStage, id: MessageId): Promise<MessageEventData
 
 test("an edit of a contact changes the text of its message, with message.edited, once for each text", async (t) => {
   const stage = await engineStage(t);
-  await stage.tell(inbound());
+  await stage.report(inbound());
   stage.clock.shift(60_000);
-  await stage.tell(revision("Hi there"));
-  await stage.tell(revision("Hi there"));
+  await stage.report(revision("Hi there"));
+  await stage.report(revision("Hi there"));
   const id = await arrived(stage);
-  assert.deepEqual(await stage.told(id), ["inbound", "edited"]);
+  assert.deepEqual(await stage.eventTypes(id), ["inbound", "edited"]);
   const editedAt = stage.clock.now();
   assert.partialDeepStrictEqual(await stage.message(id), { text: "Hi there", status: "received", editedAt });
   const edited = await last(stage, id);
@@ -43,18 +43,18 @@ test("an edit of a contact changes the text of its message, with message.edited,
     editedAt: new Date(editedAt).toISOString(),
   });
   assert.ok(edited !== undefined && !("status" in edited), "an event of an inbound message has no status");
-  await stage.tell(revision("Hi"));
-  assert.deepEqual(await stage.told(id), ["inbound", "edited", "edited"]);
+  await stage.report(revision("Hi"));
+  assert.deepEqual(await stage.eventTypes(id), ["inbound", "edited", "edited"]);
 });
 
 test("a message that its contact unsends is unsent, with message.unsent, once, and nothing follows it", async (t) => {
   const stage = await engineStage(t);
-  await stage.tell(inbound());
-  await stage.tell(revision(null));
-  await stage.tell(revision(null));
-  await stage.tell(revision("Too late"));
+  await stage.report(inbound());
+  await stage.report(revision(null));
+  await stage.report(revision(null));
+  await stage.report(revision("Too late"));
   const id = await arrived(stage);
-  assert.deepEqual(await stage.told(id), ["inbound", "unsent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["inbound", "unsent"]);
   assert.partialDeepStrictEqual(await stage.message(id), { status: "unsent", text: "Hi", editedAt: null });
   const event = await last(stage, id);
   assert.ok(event !== undefined && !("status" in event), "an event of an inbound message has no status");
@@ -65,17 +65,17 @@ test("a revision told in one breath with its message finds it, also when the mes
   const signals: Signal[] = [inbound(), revision("Hi there"), inbound(), revision(null)];
   await Promise.all(signals.map((signal) => apply(stage.deps, stage.instance.id, signal)));
   const id = await arrived(stage);
-  assert.deepEqual(await stage.told(id), ["inbound", "edited", "unsent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["inbound", "edited", "unsent"]);
 });
 
 test("no revision brings back the text of a message that was deleted", async (t) => {
   const stage = await engineStage(t);
-  await stage.tell(inbound());
+  await stage.report(inbound());
   const id = await arrived(stage);
   await deleteMessage(stage.deps, stage.customer.id, id);
-  await stage.tell(revision("Hi there"));
-  await stage.tell(revision(null));
-  assert.deepEqual(await stage.told(id), ["inbound", "deleted"]);
+  await stage.report(revision("Hi there"));
+  await stage.report(revision(null));
+  assert.deepEqual(await stage.eventTypes(id), ["inbound", "deleted"]);
   assert.equal((await stage.message(id)).text, null);
 });
 
@@ -83,14 +83,14 @@ test("a revision of our own message changes nothing: what came of an order is it
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  await stage.tell(revision("Bye", { reference: "ref-1" }));
-  assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+  await stage.report(revision("Bye", { reference: "ref-1" }));
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
 });
 
 test("a revision and a kept audio message that name no message are told to the log, and change nothing", async (t) => {
   const stage = await engineStage(t, { faults: ["revision", "audio"] });
-  await stage.tell(revision("Hi there"));
-  await stage.tell(AUDIO_KEPT);
+  await stage.report(revision("Hi there"));
+  await stage.report(AUDIO_KEPT);
   assert.deepEqual(
     stage.observed.faults.map(({ where }) => where),
     ["revision", "audio"],
@@ -102,6 +102,6 @@ test("an audio message that a contact keeps is told of once", async (t) => {
   const id = await stage.send();
   await stage.run();
   await Promise.all([AUDIO_KEPT, AUDIO_KEPT].map((signal) => apply(stage.deps, stage.instance.id, signal)));
-  await stage.tell(AUDIO_KEPT);
-  assert.deepEqual(await stage.told(id), ["queued", "sent", "audio_kept"]);
+  await stage.report(AUDIO_KEPT);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "audio_kept"]);
 });

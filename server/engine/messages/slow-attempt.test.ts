@@ -48,7 +48,7 @@ test("one that takes four minutes is sent: not called off, not asked about, not 
   await advance(4 * MINUTE_MS - 20 * SECOND_MS);
   assert.deepEqual(await stage.message(id), begun, "its lease has not ended in between");
   await advance(20 * SECOND_MS);
-  assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+  assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   assert.deepEqual([provider.handed.length, provider.asked.length, provider.aborts[0]?.aborted], [1, 0, false]);
   assert.equal((await stage.message(id)).timeline.length, 3);
 });
@@ -165,5 +165,5 @@ test("a stop that is held up leaves it unknown, and the next process asks about 
   provider.settleNext.push(provider.accepted());
   await stage.restart();
   await advance(10 * SECOND_MS);
-  assert.deepEqual([await stage.told(id), provider.handed.length], [["queued", "sent"], 1]);
+  assert.deepEqual([await stage.eventTypes(id), provider.handed.length], [["queued", "sent"], 1]);
 });

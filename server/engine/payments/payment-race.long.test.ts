@@ -196,7 +196,7 @@ test("the message failing and a payment at once: cancelled or paid, and the mess
     const { providerMessageId, channelsLeft } = await round.stage.message(messageId);
     assert.deepEqual(channelsLeft, ["sms"]);
     // The first failure only leads to the next channel.
-    await round.stage.tell(receipt("failed", { reference: providerMessageId ?? "", messageId }));
+    await round.stage.report(receipt("failed", { reference: providerMessageId ?? "", messageId }));
     const again = await round.stage.message(messageId);
     const failed = receipt("failed", { reference: again.providerMessageId ?? "", messageId, channel: "sms" });
     await round.atOnce(

@@ -29,7 +29,7 @@ async function paymentStage(t: NodeTest, options: StageOptions = {}) {
     async pay(amountCents: number | null, more: Partial<InboundSignal> = {}) {
       told += 1;
       const payment = amountCents === null ? null : { amountCents, currency: "USD" as const, isRequest: false };
-      await stage.tell(inbound({ reference: `pay-${told}`, from: CONTACT, text: null, payment, ...more }));
+      await stage.report(inbound({ reference: `pay-${told}`, from: CONTACT, text: null, payment, ...more }));
     },
     payment: (id: Payment["id"]) => paymentOf(stage, id),
     tellings: () => paymentEvents(stage),
@@ -265,7 +265,7 @@ describe("the end without a payment", () => {
     await stage.run();
     await stage.pay(2_500);
     const { providerMessageId } = await stage.message(messageId);
-    await stage.tell({
+    await stage.report({
       kind: "receipt",
       reference: providerMessageId ?? "",
       channel: "imessage",

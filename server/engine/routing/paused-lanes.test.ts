@@ -77,7 +77,7 @@ describe("while an instance is down", () => {
     await stage.clock.advance(SECOND_MS);
     assert.deepEqual(handedTo(a), [...ids, ...later]);
     assert.equal(most, 4, "its own pace: so many at once as it takes");
-    for (const id of ids) assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    for (const id of ids) assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     assert.equal((await stage.message(ids[0] ?? "msg_")).timeline.length, 3, "waiting is not noted over and over");
   });
 
@@ -148,7 +148,7 @@ describe("while an instance is down", () => {
     for (const id of [first, last]) {
       const { status, errorCode, fallbackTriggered } = await stage.message(id);
       assert.deepEqual([status, errorCode, fallbackTriggered], ["failed", "EXPIRED", false]);
-      assert.deepEqual(await stage.told(id), ["queued", "failed"]);
+      assert.deepEqual(await stage.eventTypes(id), ["queued", "failed"]);
     }
     await stage.clock.advance(WALK_MS);
     assert.equal((await stage.message(deferredOne)).errorCode, "EXPIRED", "one that was put off too");
@@ -173,9 +173,9 @@ describe("while an instance is down", () => {
       await stage.pass(MINUTE_MS);
       await stage.clock.advance(SECOND_MS);
     }
-    assert.deepEqual(await stage.told(scheduled), ["scheduled", "queued"]);
+    assert.deepEqual(await stage.eventTypes(scheduled), ["scheduled", "queued"]);
     assert.equal((await stage.message(unknown)).errorCode, "OUTCOME_UNKNOWN");
-    assert.deepEqual([await stage.told(sent), handedTo(mac)], [["queued", "sent", "fallback", "sent"], [sent]]);
+    assert.deepEqual([await stage.eventTypes(sent), handedTo(mac)], [["queued", "sent", "fallback", "sent"], [sent]]);
   });
 
   test("a contact who said STOP meanwhile gets nothing when it is up", async (t) => {
@@ -226,7 +226,7 @@ describe("what waits for an instance that is down goes to another one that its r
       const message = await stage.message(id);
       assert.equal(reasonsOf(message).at(-1), `moved: ${a.name} is down; SMS via ${b.name} (route +1)`);
       assert.equal(message.timeline[1]?.instanceId, b.id);
-      assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+      assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
     }
   });
 

@@ -49,7 +49,7 @@ describe("a message to a number where it is night", () => {
     assert.deepEqual(handed(stage), []);
     await stage.pass(1);
     assert.deepEqual(handed(stage), [id]);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   });
 
   test("holds up no message to where it is day", async (t) => {
@@ -96,7 +96,7 @@ describe("a message to a number where it is night", () => {
     const stage = await quietStage(t);
     const id = await stage.send({ to: LONDON });
     await stage.run();
-    await stage.tell({
+    await stage.report({
       kind: "optOut",
       from: LONDON,
       to: stage.number.address,
@@ -116,7 +116,7 @@ describe("quiet hours hold for", () => {
     const scheduledAt = new Date(stage.clock.now() + 3 * HOUR_MS).toISOString();
     const id = await stage.send({ to: NEW_YORK, scheduledAt });
     await stage.pass(3 * HOUR_MS);
-    assert.deepEqual(await stage.told(id), ["scheduled", "queued"]);
+    assert.deepEqual(await stage.eventTypes(id), ["scheduled", "queued"]);
     assert.deepEqual(handed(stage), []);
     await stage.pass(10 * HOUR_MS);
     assert.deepEqual(handed(stage), [id]);
@@ -139,7 +139,7 @@ describe("quiet hours hold for", () => {
     const id = await stage.send({ to: NEW_YORK, routing });
     await stage.run();
     await stage.pass(3 * HOUR_MS);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback"]);
     assert.equal(handed(stage).length, 1);
     await stage.pass(10 * HOUR_MS);
     assert.deepEqual(
@@ -212,7 +212,7 @@ describe("when the quiet hours change", () => {
     await quiet(stage, null);
     await stage.run();
     assert.deepEqual(handed(stage), ids);
-    assert.deepEqual(await stage.told(ids[0] ?? "msg_"), ["queued", "sent"]);
+    assert.deepEqual(await stage.eventTypes(ids[0] ?? "msg_"), ["queued", "sent"]);
   });
 
   test("what they still hold back waits until they now end, and the timeline has both", async (t) => {
@@ -299,7 +299,7 @@ test("what quiet hours hold back goes out when they are taken away, whatever was
   const id = await stage.send({ to: NEW_YORK, routing });
   await stage.run();
   await stage.pass(3 * HOUR_MS);
-  await stage.tell(receipt("delivered"));
+  await stage.report(receipt("delivered"));
   await quiet(stage, null);
   await stage.run();
   assert.equal(stage.provider.handed.length, 2, "one for each channel");

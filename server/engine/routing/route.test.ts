@@ -46,7 +46,7 @@ describe("where a message goes", () => {
     const id = await stage.send();
     await stage.run();
     await apply(stage.life.deps, carrier.id, receipt("delivered", { channel: "sms" }));
-    assert.deepEqual(await stage.told(id), ["queued", "fallback", "sent", "delivered"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "fallback", "sent", "delivered"]);
     const message = await stage.message(id);
     assert.deepEqual(
       message.timeline.map(({ status, channel, reason, instanceId }) => [status, channel, reason, instanceId]),
@@ -73,7 +73,7 @@ describe("where a message goes", () => {
     mac.provider.sendNext.push(NOT_REACHABLE);
     const id = await stage.send();
     await stage.run();
-    assert.deepEqual(await stage.told(id), ["queued", "failed"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "failed"]);
   });
 
   test("a channel that is not to be had is passed over, and the timeline says so", async (t) => {
@@ -156,7 +156,7 @@ describe("failover: another instance of the channel", () => {
     const id = await stage.send(SMS_FIRST);
     await stage.run();
     assert.deepEqual([mac, a, b].map(handedTo), [[], [id], [id]]);
-    assert.deepEqual(await stage.told(id), ["queued", "sent"], "for its receivers it never left the queue");
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"], "for its receivers it never left the queue");
     const message = await stage.message(id);
     assert.deepEqual([message.instanceId, message.instancesTried, message.fallbackTriggered], [b.id, [a.id], false]);
     const reason = `failover: ${a.name} refused it (E42); SMS via ${b.name} (route +1)`;
@@ -177,7 +177,7 @@ describe("failover: another instance of the channel", () => {
     const id = await stage.send(SMS_FIRST);
     await stage.run();
     assert.deepEqual([mac, a, b].map(handedTo), [[id], [id], [id]]);
-    assert.deepEqual(await stage.told(id), ["queued", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "fallback", "sent"]);
     const message = await stage.message(id);
     assert.deepEqual([message.instanceId, message.instancesTried, message.channel], [mac.id, [], "imessage"]);
   });
@@ -224,7 +224,7 @@ describe("failover: another instance of the channel", () => {
       act(carriers);
       const id = await stage.send(SMS_FIRST);
       await stage.run();
-      assert.deepEqual(await stage.told(id), told);
+      assert.deepEqual(await stage.eventTypes(id), told);
       assert.deepEqual(handedTo(b), []);
       stage.observed.faults.length = 0;
     });
@@ -269,7 +269,7 @@ describe("failover: another instance of the channel", () => {
     await apply(stage.life.deps, a.id, receipt("failed", { channel: "sms", code: "DELIVRD-NOT" }));
     await stage.run();
     assert.deepEqual([mac, a, b].map(handedTo), [[id], [id], []]);
-    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
   });
 
   test("never gets one whose send attempt was cut off by a restart, until the first one says that it never had it", async (t) => {

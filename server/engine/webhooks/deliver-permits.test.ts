@@ -11,12 +11,12 @@ import {
   OK,
   unanswered,
 } from "../../../test/support/deliver.ts";
-import { tell, URL_A } from "../../../test/support/webhooks.ts";
+import { emitEvent, URL_A } from "../../../test/support/webhooks.ts";
 import { setWebhook, updateWebhook } from "./configure.ts";
 
 /** Makes so many events, of no message. */
 async function tellMany(stage: DeliverStage, count: number): Promise<void> {
-  for (let index = 0; index < count; index += 1) await tell(stage);
+  for (let index = 0; index < count; index += 1) await emitEvent(stage);
   await stage.run();
 }
 
@@ -83,7 +83,7 @@ test("a webhook that could not be sent for want of files goes back uncounted, an
   const stage = await deliverStage(t);
   await configure(stage);
   stage.answers.push(BROKEN);
-  await tell(stage);
+  await emitEvent(stage);
   await stage.run();
   stage.answer = () => unanswered("OUT_OF_FILES");
   await stage.pass(30_000);
@@ -108,7 +108,7 @@ test("a webhook for whose address no port is left waits a second, uncounted, and
   const stage = await deliverStage(t);
   await configure(stage);
   stage.answers.push(unanswered("OUT_OF_PORTS"));
-  await tell(stage);
+  await emitEvent(stage);
   await stage.run();
   const waiting = await stage.delivery();
   assert.deepEqual([waiting.attemptCount, waiting.dueAt], [0, stage.clock.now() + 1_000]);

@@ -14,7 +14,7 @@ import {
   TIMEOUT,
   unanswered,
 } from "../../../test/support/deliver.ts";
-import { addInbox, tell, URL_A, URL_B } from "../../../test/support/webhooks.ts";
+import { addInbox, emitEvent, URL_A, URL_B } from "../../../test/support/webhooks.ts";
 import type { MessageId } from "../../core/id.ts";
 import { createWebhook, rotateSecret } from "./configure.ts";
 
@@ -45,7 +45,7 @@ describe("within one message", () => {
     await further(stage, URL_B, "b");
     const events: string[] = [];
     for (let sequence = 1; sequence <= 4; sequence += 1)
-      events.push(await tell(stage, { messageId: MESSAGE, sequence }));
+      events.push(await emitEvent(stage, { messageId: MESSAGE, sequence }));
     await stage.run();
     const end = async (url: string, posted = OK) => {
       stage.sent.findLast((sent) => sent.url === url)?.end(posted);
@@ -65,9 +65,9 @@ describe("within one message", () => {
     const stage = await deliverStage(t);
     await configure(stage);
     stage.answers.push(BROKEN);
-    await tell(stage, { messageId: MESSAGE, sequence: 1 });
+    await emitEvent(stage, { messageId: MESSAGE, sequence: 1 });
     await stage.run();
-    const second = await tell(stage, { messageId: MESSAGE, sequence: 2 });
+    const second = await emitEvent(stage, { messageId: MESSAGE, sequence: 2 });
     await stage.run();
     assert.equal(sentTo(stage, URL_A).at(-1), second);
   });
@@ -76,9 +76,9 @@ describe("within one message", () => {
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await configure(stage);
-    await tell(stage, { messageId: MESSAGE, sequence: 1 });
-    const other = await tell(stage, { messageId: "msg_2", sequence: 1 });
-    const none = await tell(stage);
+    await emitEvent(stage, { messageId: MESSAGE, sequence: 1 });
+    const other = await emitEvent(stage, { messageId: "msg_2", sequence: 1 });
+    const none = await emitEvent(stage);
     await stage.run();
     assert.deepEqual(sentTo(stage, URL_A).slice(1).sort(), [other, none].sort());
   });
@@ -89,7 +89,7 @@ describe("an endpoint's own lane", () => {
     const stage = await deliverStage(t, { settings: { webhookConcurrency: 16 } });
     stage.answer = () => null;
     await configure(stage);
-    for (let index = 0; index < 100; index += 1) await tell(stage);
+    for (let index = 0; index < 100; index += 1) await emitEvent(stage);
     await stage.run();
     let most = 0;
     for (let ended = 0; ended < 100; ended += 1) {
@@ -104,7 +104,7 @@ describe("an endpoint's own lane", () => {
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await configure(stage);
-    for (let index = 0; index < 30; index += 1) await tell(stage);
+    for (let index = 0; index < 30; index += 1) await emitEvent(stage);
     await stage.run();
     const begun = stage.sent.length;
     for (let index = 0; index < begun; index += 1) {
@@ -113,7 +113,7 @@ describe("an endpoint's own lane", () => {
     }
     assert.equal(stage.sent.length, begun + 1, "one at a time");
     await further(stage, URL_B, "b");
-    for (let index = 0; index < 3; index += 1) await tell(stage);
+    for (let index = 0; index < 3; index += 1) await emitEvent(stage);
     await stage.run();
     assert.equal(sentTo(stage, URL_B).length, 3, "its neighbour gets all of its events at once");
     assert.equal(sentTo(stage, URL_A).length, begun + 1);
@@ -128,11 +128,11 @@ describe("an endpoint's own lane", () => {
   test("a callback's is that of its customer and origin", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => TIMEOUT;
-    await tell(stage, { callbackUrl: "https://slow.example.com/a" });
+    await emitEvent(stage, { callbackUrl: "https://slow.example.com/a" });
     await stage.run();
     stage.answer = () => null;
-    for (const path of ["b", "c"]) await tell(stage, { callbackUrl: `https://slow.example.com/${path}` });
-    await tell(stage, { callbackUrl: "https://quick.example.com/" });
+    for (const path of ["b", "c"]) await emitEvent(stage, { callbackUrl: `https://slow.example.com/${path}` });
+    await emitEvent(stage, { callbackUrl: "https://quick.example.com/" });
     await stage.run();
     assert.deepEqual(
       stage.sent
@@ -149,7 +149,7 @@ describe("who signs", () => {
     const stage = await deliverStage(t);
     await configure(stage);
     await further(stage, URL_B, "secret of b");
-    await tell(stage, { callbackUrl: "https://c.example.com/" });
+    await emitEvent(stage, { callbackUrl: "https://c.example.com/" });
     await stage.run();
     const secrets: Record<string, string> = {
       [URL_A]: SECRET,
@@ -168,14 +168,14 @@ describe("who signs", () => {
     const rotated = await rotateSecret(stage.deps, command(stage), stage.customer.id, rotation);
     const secret = rotated.repeated ? null : rotated.value.secret;
     assert.ok(secret !== null);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     // Grace is real time: the sandbox's clock does not shorten it.
     stage.clock.shift(3_600_000);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     await stage.clock.advance(60_000);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     const signatures = stage.sent.map(({ headers }) => headers["webhook-signature"]?.split(" ").length);
     assert.deepEqual(signatures, [2, 2, 1]);
@@ -188,7 +188,7 @@ describe("who signs", () => {
   test("the built-in inbox gets its deliveries at this server's own address, trusted, under its own secret", async (t) => {
     const stage = await deliverStage(t);
     await addInbox(stage);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     const [sent] = stage.sent;
     assert.deepEqual([sent?.url, sent?.trusted], ["http://127.0.0.1:8080/sandbox/inbox/token", true]);
@@ -198,7 +198,7 @@ describe("who signs", () => {
   test("no other address is trusted", async (t) => {
     const stage = await deliverStage(t);
     await configure(stage, "http://127.0.0.1:8080/sandbox/inbox/token");
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     assert.equal(stage.sent[0]?.trusted, false);
   });
@@ -211,7 +211,7 @@ describe("the answer of an address that only the operator opened", () => {
     const stage = await deliverStage(t);
     stage.answer = () => opened;
     await configure(stage);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     assert.equal((await stage.attempts())[0]?.response, "inside");
   });
@@ -220,7 +220,7 @@ describe("the answer of an address that only the operator opened", () => {
     const stage = await deliverStage(t);
     stage.answer = () => opened;
     await configure(stage);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     await stage.addTenant("Other");
     stage.deps.configCache.clear();
@@ -235,7 +235,7 @@ describe("a process that stops or dies", () => {
     const stage = await deliverStage(t);
     stage.answers.push(BROKEN, unanswered("STOPPED"));
     await configure(stage);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     const before = await stage.delivery();
     await stage.lanes.stop();
@@ -255,7 +255,7 @@ describe("a process that stops or dies", () => {
     const stage = await deliverStage(t);
     stage.answers.push(null);
     await configure(stage);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     await stage.deps.store.releaseLeases(Number.POSITIVE_INFINITY, stage.clock.now());
     await stage.run();
@@ -268,7 +268,7 @@ describe("a process that stops or dies", () => {
     const stage = await deliverStage(t);
     stage.answers.push(null, null);
     await configure(stage);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     await stage.clock.advance(1_000);
     await stage.deps.store.releaseLeases(Number.POSITIVE_INFINITY, stage.clock.now());

@@ -13,7 +13,7 @@ import {
   TIMEOUT,
   unanswered,
 } from "../../../test/support/deliver.ts";
-import { tell, URL_A, URL_B } from "../../../test/support/webhooks.ts";
+import { emitEvent, URL_A, URL_B } from "../../../test/support/webhooks.ts";
 import { findAttempts } from "../../store/deliveries.ts";
 import { deleteWebhook, setWebhook, updateWebhook } from "./configure.ts";
 import { retryDelivery } from "./redeliver.ts";
@@ -37,7 +37,7 @@ async function oneDelivery(t: Parameters<typeof deliverStage>[0], answer = BROKE
   const stage = await deliverStage(t);
   stage.answer = () => answer;
   await configure(stage);
-  await tell(stage);
+  await emitEvent(stage);
   return stage;
 }
 
@@ -102,7 +102,7 @@ describe("the retry schedule", () => {
     const stage = await deliverStage(t, { chance: () => 0.999_999 });
     stage.answer = () => BROKEN;
     await configure(stage);
-    await tell(stage);
+    await emitEvent(stage);
     await stage.run();
     for (const delayMs of DELAYS_MS) {
       const { nextAttemptIn = 0 } = await waiting(stage);
@@ -306,7 +306,7 @@ describe("a change of the endpoint", () => {
     stage.sent[0]?.end(OK);
     await stage.run();
     assert.equal((await stage.delivery()).status, "succeeded");
-    await tell(stage);
+    await emitEvent(stage);
     assert.equal((await stage.deliveries()).length, 1, "nothing more is made for it");
   });
 
@@ -332,7 +332,7 @@ test("a secret that cannot be opened is an attempt with SECRET_UNREADABLE, retri
     );
   };
   await set(stored.secret.slice(0, 20), stored.version);
-  await tell(stage);
+  await emitEvent(stage);
   await stage.run();
   const { id, status, dueAt } = await stage.delivery();
   const attempts = (await findAttempts(store.db, [id])).get(id) ?? [];

@@ -5,7 +5,15 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { getExpectedTwilioSignature } from "twilio/lib/webhooks/webhooks.js";
 import { fastClock } from "../../../test/support/twilio/fast-clock.ts";
-import { accepted, FROM, message, NEVER, receipts, TO, told } from "../../../test/support/twilio/sending.ts";
+import {
+  accepted,
+  FROM,
+  message,
+  NEVER,
+  receipts,
+  reportedReceipts,
+  TO,
+} from "../../../test/support/twilio/sending.ts";
 import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
 
@@ -128,7 +136,7 @@ test("a callback with a changed form, another path or another signer is a 403, a
   fake.behaviours.set(TO, { statuses: ["sent"] });
   const sent = message();
   await accepted(stage.provider.send(sent, NEVER));
-  await told(stage, 1);
+  await reportedReceipts(stage, 1);
   const taken = fake.taken({ to: TO })[0] ?? assert.fail();
   const url = taken.statusCallback ?? "";
   const right = fake.callback({ ...taken, status: "delivered" });

@@ -23,7 +23,7 @@ import { advanceUntil } from "../../../test/support/twilio/simulated.ts";
 const OTHER = "+15005550007";
 
 test("three pages are reported together; an error on the second reports nothing until all pages can be read", async (t) => {
-  const { stage, fake, away, untilTold, later } = await inboundStage(t);
+  const { stage, fake, away, untilReported, later } = await inboundStage(t);
   fake.pageSizeMax = 2;
   const wanted = ["1", "2", "3", "4", "5"];
   let errors = 3;
@@ -39,14 +39,14 @@ test("three pages are reported together; an error on the second reports nothing 
   await later(30 * SECOND);
   assert.deepEqual([texts(stage), marks(stage)], [[], before]);
   assert.match(stage.faults.join(), /could not be read: Twilio responded with 503/);
-  assert.deepEqual(await untilTold(5), wanted);
+  assert.deepEqual(await untilReported(5), wanted);
   assert.notDeepEqual(marks(stage), before);
   await later(6 * 60 * MINUTE);
   assert.deepEqual(texts(stage), wanted);
 });
 
 test("a message that could not be stored keeps the cursor in place, and the next process reports it; later messages are reported", async (t) => {
-  const { stage, fake, later, away, untilTold } = await inboundStage(t);
+  const { stage, fake, later, away, untilReported } = await inboundStage(t);
   const before = marks(stage);
   stage.listen = async (signal) => {
     if (signal.kind === "inbound" && signal.text === "bad") throw new Error("the store is busy");
@@ -57,7 +57,7 @@ test("a message that could not be stored keeps the cursor in place, and the next
   assert.deepEqual([texts(stage), marks(stage)], [["a", "c"], before]);
   stage.listen = async () => "applied";
   await away(() => {});
-  await untilTold(5);
+  await untilReported(5);
   assert.deepEqual(texts(stage), ["a", "c", "a", "bad", "c"]);
   assert.notDeepEqual(marks(stage), before);
 });
@@ -66,7 +66,7 @@ test("an account that refuses or limits requests does not get more of them", asy
   const refusals = { 401: 20003, 403: 20005, 429: 20429, 500: 20500 };
   for (const [status, code] of Object.entries(refusals)) {
     const numbers = Array.from({ length: 5 }, (_, index) => own(`+1500555010${index}`));
-    const { stage, fake, later, untilTold } = await inboundStage(t, numbers);
+    const { stage, fake, later, untilReported } = await inboundStage(t, numbers);
     fake.onList = () => ({ status: Number(status), body: JSON.stringify({ code, message: "no" }) });
     const before = lists(stage).length;
     await later(60 * MINUTE);
@@ -75,12 +75,12 @@ test("an account that refuses or limits requests does not get more of them", asy
     assert.equal(stage.provider.isUp, true);
     fake.onList = () => null;
     fake.arrive({ from: TO, to: "+15005550103", body: "after" });
-    assert.deepEqual(await untilTold(1, 90 * MINUTE), ["after"]);
+    assert.deepEqual(await untilReported(1, 90 * MINUTE), ["after"]);
   }
 });
 
 test("the backfill waits for as long as Retry-After says, and sends no request while the account is down", async (t) => {
-  const { stage, fake, later, untilTold } = await inboundStage(t);
+  const { stage, fake, later, untilReported } = await inboundStage(t);
   const body = JSON.stringify({ code: 20429, message: "slow" });
   fake.onList = () => ({ status: 429, body, headers: { "retry-after": "1800" } });
   await later(2 * MINUTE);
@@ -95,16 +95,16 @@ test("the backfill waits for as long as Retry-After says, and sends no request w
   await later(30 * MINUTE);
   assert.deepEqual([lists(stage).length, texts(stage)], [down, []]);
   fake.accountStatus = "active";
-  assert.deepEqual(await untilTold(1), ["meanwhile"]);
+  assert.deepEqual(await untilReported(1), ["meanwhile"]);
 });
 
 test("a number whose list cannot be read does not block the others", async (t) => {
-  const { stage, fake, later, untilTold } = await inboundStage(t, [own(), own(OTHER)]);
+  const { stage, fake, later, untilReported } = await inboundStage(t, [own(), own(OTHER)]);
   for (const body of ["", "<html>", "{}", '{"messages":[],"next_page_uri":"https://elsewhere.example/"}']) {
     fake.onList = (_, query) => (query.get("To") === FROM ? { status: 200, body } : null);
     const count = texts(stage).length;
     fake.arrive({ from: TO, to: OTHER, body: String(count) });
-    await untilTold(count + 1);
+    await untilReported(count + 1);
     await later(MINUTE);
   }
   assert.deepEqual(texts(stage), ["0", "1", "2", "3"]);
@@ -115,11 +115,11 @@ test("a number whose list cannot be read does not block the others", async (t) =
 });
 
 test("a date in the future hides no earlier message", async (t) => {
-  const { fake, clock, later, untilTold } = await inboundStage(t);
+  const { fake, clock, later, untilReported } = await inboundStage(t);
   fake.arrive({ from: TO, to: FROM, body: "tomorrow's", createdAt: clock.real() + 3 * 60 * MINUTE });
   await later(20 * MINUTE);
   fake.arrive({ from: TO, to: FROM, body: "now" });
-  assert.deepEqual(await untilTold(2), ["tomorrow's", "now"]);
+  assert.deepEqual(await untilReported(2), ["tomorrow's", "now"]);
 });
 
 test("a list with endless pages is given up, and read less and less often", async (t) => {
@@ -137,7 +137,7 @@ test("a list with endless pages is given up, and read less and less often", asyn
 });
 
 test("files that cannot be listed delay only their message; deleted files do not", async (t) => {
-  const { stage, fake, untilTold, later } = await inboundStage(t);
+  const { stage, fake, untilReported, later } = await inboundStage(t);
   const media = [{ url: `${fake.url}/a`, type: "image/png" }];
   fake.arrive({ from: TO, to: FROM, body: "with a file", media });
   fake.arrive({ from: TO, to: FROM, body: "without" });
@@ -146,12 +146,12 @@ test("files that cannot be listed delay only their message; deleted files do not
   await later(10 * MINUTE);
   assert.deepEqual(texts(stage), ["without"]);
   status = 404;
-  assert.deepEqual(await untilTold(2, 60 * MINUTE), ["without", "with a file"]);
+  assert.deepEqual(await untilReported(2, 60 * MINUTE), ["without", "with a file"]);
   assert.deepEqual(inbounds(stage)[1]?.attachments, []);
 });
 
 test("numbers that cannot be read, and a cursor that cannot be written, end only the present read, and no loop spins", async (t) => {
-  const { stage, fake, untilTold, later } = await inboundStage(t);
+  const { stage, fake, untilReported, later } = await inboundStage(t);
   Object.defineProperty(stage, "numbers", {
     configurable: true,
     get: () => {
@@ -167,7 +167,7 @@ test("numbers that cannot be read, and a cursor that cannot be written, end only
   };
   const asked = lists(stage).length;
   fake.arrive({ from: TO, to: FROM, body: "after" });
-  assert.deepEqual(await untilTold(1), ["after"]);
+  assert.deepEqual(await untilReported(1), ["after"]);
   await later(60 * MINUTE);
   assert.ok(lists(stage).length - asked <= 10, `${lists(stage).length - asked} questions`);
   assert.deepEqual(marks(stage), before);
@@ -178,7 +178,7 @@ test("numbers that cannot be read, and a cursor that cannot be written, end only
 });
 
 test("a day with too many messages does not block the later days", async (t) => {
-  const { stage, fake, clock, away, untilTold, later } = await inboundStage(t);
+  const { stage, fake, clock, away, untilReported, later } = await inboundStage(t);
   fake.pageSizeMax = 1;
   await away(async () => {
     for (let index = 0; index < 120; index += 1) {
@@ -187,7 +187,7 @@ test("a day with too many messages does not block the later days", async (t) => 
     await clock.advance(2 * DAY);
     fake.arrive({ from: TO, to: FROM, body: "later" });
   });
-  assert.deepEqual(await untilTold(1, MINUTE), ["later"]);
+  assert.deepEqual(await untilReported(1, MINUTE), ["later"]);
   await later(SECOND);
   assert.match(stage.faults.join(), /more messages than one read covers/);
   const before = lists(stage).length;
@@ -197,7 +197,7 @@ test("a day with too many messages does not block the later days", async (t) => 
 });
 
 test("files that can never be listed do not block later messages, and delay their own texts only for a while", async (t) => {
-  const { stage, fake, untilTold, later } = await inboundStage(t);
+  const { stage, fake, untilReported, later } = await inboundStage(t);
   const media = [{ url: `${fake.url}/a`, type: "image/png" }];
   const pictures = ["1", "2", "3", "4", "5"];
   for (const body of pictures) fake.arrive({ from: TO, to: FROM, body, media });
@@ -206,7 +206,7 @@ test("files that can never be listed do not block later messages, and delay thei
   const before = marks(stage);
   await later(4 * 60 * MINUTE);
   assert.deepEqual([texts(stage), marks(stage)], [["text"], before]);
-  assert.deepEqual(await untilTold(6, 4 * 60 * MINUTE), ["text", ...pictures]);
+  assert.deepEqual(await untilReported(6, 4 * 60 * MINUTE), ["text", ...pictures]);
   await later(MINUTE);
   assert.notDeepEqual(marks(stage), before);
 });
@@ -252,7 +252,7 @@ test("whatever fails, and whenever the process restarts, every message is report
     const deeds: Record<Step, () => unknown> = {
       write: arrive,
       // Reports to a failing store are retried for ten seconds.
-      hook: () => Promise.all([fake.tell(stage.hook.url, arrive()), later(11 * SECOND)]),
+      hook: () => Promise.all([fake.deliver(stage.hook.url, arrive()), later(11 * SECOND)]),
       wait: () => later(12 * MINUTE),
       restart: () => away(() => {}),
       "lists fail": () => {

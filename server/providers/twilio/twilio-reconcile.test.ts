@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fastClock } from "../../../test/support/twilio/fast-clock.ts";
-import { accepted, message, NEVER, receipts, TO, told } from "../../../test/support/twilio/sending.ts";
+import { accepted, message, NEVER, receipts, reportedReceipts, TO } from "../../../test/support/twilio/sending.ts";
 import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
 
@@ -42,7 +42,7 @@ test("a delivered message is not taken for a lost one with the same text", async
   const attemptedAt = Date.now() - 61_000;
   const first = message({ attemptedAt });
   await accepted(stage.provider.send(first, NEVER));
-  await told(stage, 2);
+  await reportedReceipts(stage, 2);
   stage.fake.behaviours.set(TO, { answer: "lost", takes: false });
   const second = message({ attemptedAt: attemptedAt + 1 });
   assert.equal((await stage.provider.send(second, NEVER)).outcome, "unknown");
@@ -105,10 +105,10 @@ test("a message without a callback is polled, also by the next process", async (
   const stage = await twilioStage(t, { clock: fastClock(200) });
   stage.fake.behaviours.set(TO, { callbacks: false });
   await accepted(stage.provider.send(message(), NEVER));
-  assert.deepEqual(await told(stage, 1), ["delivered"]);
+  assert.deepEqual(await reportedReceipts(stage, 1), ["delivered"]);
   stage.fake.behaviours.set(TO, { callbacks: false, statuses: ["sent"] });
   const reference = await accepted(stage.provider.send(message(), NEVER));
-  await told(stage, 2);
+  await reportedReceipts(stage, 2);
   stage.hook.to = null;
   await stage.provider.stop();
   for (const one of stage.fake.messages) if (one.sid === reference) one.status = "undelivered";
@@ -122,7 +122,7 @@ test("a message that was deleted at Twilio or here is not polled any more", asyn
   stage.fake.behaviours.set(TO, { callbacks: false, statuses: ["sent"] });
   stage.listen = async () => "unknown";
   await accepted(stage.provider.send(message(), NEVER));
-  await told(stage, 1);
+  await reportedReceipts(stage, 1);
   await accepted(stage.provider.send(message({ to: "+15550100002" }), NEVER));
   for (const one of stage.fake.messages) one.isDeleted = one.to !== TO;
   await until(() => [...stage.entries.values()].every((value) => value.includes("hasEnded")));
@@ -139,7 +139,7 @@ test("a callback that cannot be stored is a 500, and its status is polled", asyn
   await accepted(stage.provider.send(message(), NEVER));
   await until(() => stage.fake.called.some(({ status }) => status === 500));
   isBusy = false;
-  assert.deepEqual(await told(stage, 1), ["delivered"]);
+  assert.deepEqual(await reportedReceipts(stage, 1), ["delivered"]);
 });
 
 test("a late status of an earlier attempt says nothing about the present one", async (t) => {
@@ -148,7 +148,7 @@ test("a late status of an earlier attempt says nothing about the present one", a
   const failed = { status: "undelivered", errorCode: 30008 };
   stage.fake.behaviours.set(TO, { statuses: [failed] });
   await accepted(stage.provider.send(first, NEVER));
-  await told(stage, 1);
+  await reportedReceipts(stage, 1);
   stage.fake.behaviours.set(TO, { statuses: [] });
   const reference = await accepted(stage.provider.send({ ...first, attemptedAt: first.attemptedAt + 5 }, NEVER));
   const [old] = stage.fake.taken({ to: TO });

@@ -4,7 +4,15 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { fastClock } from "../../../test/support/twilio/fast-clock.ts";
-import { accepted, FROM, message, NEVER, receipts, TO, told } from "../../../test/support/twilio/sending.ts";
+import {
+  accepted,
+  FROM,
+  message,
+  NEVER,
+  receipts,
+  reportedReceipts,
+  TO,
+} from "../../../test/support/twilio/sending.ts";
 import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
 import { STATUSES } from "./status-meaning.ts";
@@ -15,7 +23,7 @@ test("a message is accepted with Twilio's sid, and its callbacks become receipts
   const outcome = await stage.provider.send(sent, NEVER);
   assert.ok(outcome.outcome === "accepted");
   assert.equal(outcome.segments, 2);
-  assert.deepEqual(await told(stage, 2), ["sent", "delivered"]);
+  assert.deepEqual(await reportedReceipts(stage, 2), ["sent", "delivered"]);
   for (const { reference, messageId, channel } of receipts(stage)) {
     assert.deepEqual([reference, messageId, channel], [outcome.reference, sent.messageId, "sms"]);
   }
@@ -31,7 +39,7 @@ test("each of the thirteen statuses follows the table, in any order", async (t) 
   stage.fake.behaviours.set(TO, { statuses: [...words, ...words.toReversed(), "something_new"] });
   await accepted(stage.provider.send(message(), NEVER));
   await until(() => stage.fake.called.filter(({ status }) => status !== null).length === 27);
-  assert.deepEqual(await told(stage, 3), ["sent", "delivered", "read"]);
+  assert.deepEqual(await reportedReceipts(stage, 3), ["sent", "delivered", "read"]);
 });
 
 test("a failure is reported with its code and reason, a later delivery corrects it, and nothing is reported twice", async (t) => {
@@ -40,15 +48,15 @@ test("a failure is reported with its code and reason, a later delivery corrects 
   stage.fake.behaviours.set(TO, { statuses: [failed, "sent", failed, "delivered", failed, "delivered"] });
   await accepted(stage.provider.send(message(), NEVER));
   await until(() => stage.fake.called.filter(({ status }) => status !== null).length === 6);
-  assert.deepEqual(await told(stage, 2), ["failed", "delivered"]);
+  assert.deepEqual(await reportedReceipts(stage, 2), ["failed", "delivered"]);
   const [first] = receipts(stage);
   assert.deepEqual([first?.code, first?.reason], ["30005", "The recipient's number is not in use."]);
   stage.fake.behaviours.set("+15550100002", { statuses: ["canceled"] });
   stage.fake.behaviours.set("+15550100003", { statuses: [{ status: "failed", errorCode: 39999 }] });
   await accepted(stage.provider.send(message({ to: "+15550100002" }), NEVER));
-  await told(stage, 3);
+  await reportedReceipts(stage, 3);
   await accepted(stage.provider.send(message({ to: "+15550100003" }), NEVER));
-  await told(stage, 4);
+  await reportedReceipts(stage, 4);
   const last = receipts(stage).slice(2);
   assert.deepEqual(
     last.map(({ code, reason }) => [code, reason]),

@@ -67,7 +67,7 @@ async function stopTyping(mac: Inside, { params: [guid = ""] }: ApiRequest): Pro
 async function mark(mac: Inside, { params: [chatGuid = ""] }: ApiRequest, read: boolean): Promise<Answer> {
   await mac.privateApi.command(read ? "mark-chat-read" : "mark-chat-unread");
   mac.read.set(chatGuid, read);
-  mac.events.tell("chat-read-status-changed", { chatGuid, read });
+  mac.events.emit("chat-read-status-changed", { chatGuid, read });
   return success(undefined, `Successfully marked chat as ${read ? "read" : "unread"}!`);
 }
 
@@ -166,6 +166,6 @@ function own(
   change: { itemType: 1 | 2 | 3; groupActionType?: 0 | 1; groupTitle?: string; otherHandle?: number },
 ): void {
   const row = db.add({ chat, service: "iMessage", isFromMe: true, dateCreated: clock.now(), text: null, ...change });
-  events.tell(type, messageRecord(row, { ...EVERYTHING, participants: true }));
+  events.emit(type, messageRecord(row, { ...EVERYTHING, participants: true }));
   events.message(row);
 }

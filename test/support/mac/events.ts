@@ -25,7 +25,7 @@ export interface Webhook {
 }
 
 /** An event, and its receivers: the ids of webhooks, and the number of sockets. */
-export interface Told {
+export interface MacEvent {
   type: string;
   data: unknown;
   webhooks: number[];
@@ -40,7 +40,7 @@ interface Event {
 
 export class Events {
   readonly webhooks: Webhook[] = [];
-  readonly told: Told[] = [];
+  readonly emitted: MacEvent[] = [];
   readonly #faults: Faults;
   readonly #now: () => number;
   /** Sends to every socket; returns their number. */
@@ -90,7 +90,7 @@ export class Events {
     const isNew = tempGuid !== undefined || !this.#isSeen(row);
     this.#seenAt.set(row.guid, this.#now());
     const more = tempGuid === undefined ? {} : { tempGuid };
-    this.tell(
+    this.emit(
       isNew ? "new-message" : "updated-message",
       { ...notificationRecord(row, isNew), ...more },
       { ...messageRecord(row), ...more },
@@ -109,7 +109,7 @@ export class Events {
     for (const row of rows) this.#seenAt.set(row.guid, this.#now());
   }
 
-  tell(type: string, webhook: unknown, socket: unknown = webhook): void {
+  emit(type: string, webhook: unknown, socket: unknown = webhook): void {
     const silent: readonly Parameters<Faults["has"]>[0][] = ["asleep", "unreachable", "eventsLost"];
     if (silent.some((fault) => this.#faults.has(fault))) return;
     const event = { type, webhook, socket };
@@ -141,8 +141,8 @@ export class Events {
 
   #sendOnce({ type, webhook, socket }: Event): void {
     const sockets = this.#toSockets(type, structuredClone(socket));
-    const told: Told = { type, data: structuredClone(webhook), webhooks: [], sockets };
-    this.told.push(told);
+    const told: MacEvent = { type, data: structuredClone(webhook), webhooks: [], sockets };
+    this.emitted.push(told);
     if (this.#faults.has("webhooksLost")) return;
     for (const { id, url, events } of this.webhooks) {
       if (!events.includes(type) && !events.includes("*")) continue;

@@ -265,13 +265,13 @@ test("in 1.9.9 the end of typing begins it, and a send ends it", async (t) => {
 test("a call is told as text inside of JSON, or with its uuid, by setting", async (t) => {
   const old = await macOf(t);
   old.phone(ANNA).rings();
-  assert.equal(typeof old.told[0]?.data, "string");
-  assert.equal(old.told.length, 2);
+  assert.equal(typeof old.emittedEvents[0]?.data, "string");
+  assert.equal(old.emittedEvents.length, 2);
   const mac = await macOf(t, { facetimeCalling: true });
   const uuid = mac.phone(ANNA).rings();
   mac.phone(ANNA).hangsUp(uuid);
   assert.deepEqual(
-    mac.told.map(({ data }) => (data as { status: string }).status),
+    mac.emittedEvents.map(({ data }) => (data as { status: string }).status),
     ["incoming", "disconnected"],
   );
   assert.equal((await ask(mac, "POST", `facetime/leave/${uuid}`)).status, 201);
@@ -293,7 +293,7 @@ test("a socket with the password is told the whole message, one without is cut",
   const { guid } = mac.messages[0] ?? assert.fail();
   const full = (await ask(mac, "GET", `message/${guid}?with=chats,payload-data`)).body.data;
   assert.deepEqual(came[0]?.payloadData, full.payloadData);
-  const told = mac.told[0]?.data as { payloadData: unknown } | undefined;
+  const told = mac.emittedEvents[0]?.data as { payloadData: unknown } | undefined;
   assert.equal(told?.payloadData, null);
 });
 

@@ -9,7 +9,7 @@ import { SimulatedClock } from "../clock.ts";
 import { type AttachmentRow, ChatDb, type ChatRow, type MessageRow } from "./chat-db.ts";
 import { CONVERSATION_ROUTES } from "./conversations.ts";
 import { type Answer, type FileBody, Refusal, unauthorized, unhandled } from "./envelope.ts";
-import { Events, type Told, type Webhook } from "./events.ts";
+import { Events, type MacEvent, type Webhook } from "./events.ts";
 import { FAULTS, type Fault, Faults } from "./faults.ts";
 import { MESSAGE_ROUTES } from "./messages.ts";
 import { Hangup, Outbox } from "./outbox.ts";
@@ -134,8 +134,8 @@ export class Mac {
   }
 
   /** Events pushed, in order, with the number of receivers. */
-  get told(): readonly Told[] {
-    return this.#inside.events.told;
+  get emittedEvents(): readonly MacEvent[] {
+    return this.#inside.events.emitted;
   }
 
   get webhooks(): readonly Webhook[] {
@@ -212,7 +212,7 @@ export class Mac {
     if (fault === "eventsReversed") events.release();
     if (fault === "unreachable") {
       events.seed(db.messages);
-      this.#listening = this.listen().then(() => events.tell("hello-world", null));
+      this.#listening = this.listen().then(() => events.emit("hello-world", null));
     }
   }
 

@@ -180,7 +180,7 @@ export class Phone {
     const last = this.#typing;
     if (last?.is === is && clock.now() - last.at < TYPING_REPEAT_MS) return;
     this.#typing = { is, at: clock.now() };
-    events.tell("typing-indicator", { display: is, guid: db.direct(this.address, "iMessage").guid });
+    events.emit("typing-indicator", { display: is, guid: db.direct(this.address, "iMessage").guid });
   }
 
   /** Sends Apple Cash, or asks for it; answers the guid. */
@@ -206,8 +206,8 @@ export class Phone {
     } else {
       const data = JSON.stringify({ caller: this.address, timestamp: this.#world.clock.now() });
       // Every notification of the ringing call is told: there are two.
-      this.#world.events.tell("incoming-facetime", data);
-      this.#world.events.tell("incoming-facetime", data);
+      this.#world.events.emit("incoming-facetime", data);
+      this.#world.events.emit("incoming-facetime", data);
     }
     return uuid;
   }
@@ -278,12 +278,12 @@ export class Phone {
       text: null,
       ...more,
     });
-    events.tell(type, messageRecord(row, { ...EVERYTHING, participants: true }));
+    events.emit(type, messageRecord(row, { ...EVERYTHING, participants: true }));
     events.message(row);
   }
 
   #callChanged(uuid: string, status: string, id: number, isVideo: boolean, endedReason: string | null): void {
-    this.#world.events.tell("ft-call-status-changed", {
+    this.#world.events.emit("ft-call-status-changed", {
       uuid,
       status,
       status_id: id,

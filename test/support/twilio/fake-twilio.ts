@@ -134,11 +134,11 @@ export class FakeTwilio {
     given: { from: string; to: string; body?: string; media?: readonly FakeFile[]; more?: object },
   ): Promise<Called> {
     const { more, ...written } = given;
-    return this.tell(hook, this.arrive(written), more);
+    return this.deliver(hook, this.arrive(written), more);
   }
 
   /** Calls the hook with an earlier message. */
-  async tell(hook: string, message: FakeMessage, more: object = {}): Promise<Called> {
+  async deliver(hook: string, message: FakeMessage, more: object = {}): Promise<Called> {
     const { from, to, body, files } = message;
     const media = files.flatMap(({ url, type }, index) => [
       [`MediaUrl${index}`, url],

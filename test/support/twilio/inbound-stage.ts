@@ -28,7 +28,7 @@ export async function inboundStage(t: TestContext, numbers: readonly OwnAddress[
     clock,
     later: (ms: number) => pass(fake, clock, ms),
     /** Lets time pass until so many inbound messages were reported, and returns their texts. */
-    async untilTold(count: number, limitMs = 10 * MINUTE) {
+    async untilReported(count: number, limitMs = 10 * MINUTE) {
       await advanceUntil(fake, clock, () => inbounds(stage).length >= count, limitMs);
       return texts(stage);
     },

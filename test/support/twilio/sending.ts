@@ -34,7 +34,7 @@ export async function accepted(sending: Promise<Outcome>): Promise<string> {
 }
 
 /** Waits for so many receipts, and returns them. */
-export async function told(stage: TwilioStage, count: number): Promise<string[]> {
+export async function reportedReceipts(stage: TwilioStage, count: number): Promise<string[]> {
   await until(() => receipts(stage).length >= count, { what: `${count} receipts` });
   return receipts(stage).map(({ receipt }) => receipt);
 }
