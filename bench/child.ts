@@ -7,7 +7,7 @@ interface Asked<Question> {
   question: Question;
 }
 
-type Told<Answer> = { id: number; answer: Answer } | { id: number; failed: string };
+type Reply<Answer> = { id: number; answer: Answer } | { id: number; failed: string };
 
 /** A process that answers questions one at a time or several at once. Ends with its parent. */
 export class Child<Question, Answer> {
@@ -18,11 +18,11 @@ export class Child<Question, Answer> {
   /** Starts `file`, a script beside this one that calls `answerParent`. */
   constructor(file: string) {
     this.#process = fork(new URL(file, import.meta.url), { serialization: "advanced" });
-    this.#process.on("message", (told: Told<Answer>) => {
-      const waiting = this.#waiting.get(told.id);
-      this.#waiting.delete(told.id);
-      if ("failed" in told) waiting?.reject(new Error(`${file}: ${told.failed}`));
-      else waiting?.resolve(told.answer);
+    this.#process.on("message", (reply: Reply<Answer>) => {
+      const waiting = this.#waiting.get(reply.id);
+      this.#waiting.delete(reply.id);
+      if ("failed" in reply) waiting?.reject(new Error(`${file}: ${reply.failed}`));
+      else waiting?.resolve(reply.answer);
     });
     this.#process.on("exit", (code) => {
       for (const { reject } of this.#waiting.values()) reject(new Error(`${file} ended with ${code}`));
@@ -50,12 +50,12 @@ export class Child<Question, Answer> {
 
 /** The child's end: answers each question of the parent by `answer`, and ends when the parent is gone. */
 export function answerParent<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
-  const tell = (told: Told<Answer>) => void process.send?.(told);
+  const respond = (reply: Reply<Answer>) => void process.send?.(reply);
   process.on("message", async ({ id, question }: Asked<Question>) => {
     try {
-      tell({ id, answer: await answer(question) });
+      respond({ id, answer: await answer(question) });
     } catch (error) {
-      tell({ id, failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      respond({ id, failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }
   });
   process.on("disconnect", () => process.exit(0));

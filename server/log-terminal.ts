@@ -30,10 +30,10 @@ function terminalLine(line: string, paint: Paint): string | null {
     return request === null ? null : `${at}  ${request}`;
   }
   const { error, ...facts } = fields;
-  const told = Object.entries(facts).map(([name, value]) => `${paint("dim", name)} ${plain(value)}`);
+  const pairs = Object.entries(facts).map(([name, value]) => `${paint("dim", name)} ${plain(value)}`);
   const name =
     level === "info" || level === "debug" ? plain(event) : `${paint(styleOf(level), plain(level))}  ${plain(event)}`;
-  return [`${at}  ${name}`, ...told].join("  ") + errorLines(error, paint);
+  return [`${at}  ${name}`, ...pairs].join("  ") + errorLines(error, paint);
 }
 
 function requestLine({ method, route, status, durationMs, requestId }: Record<string, unknown>, paint: Paint) {

@@ -22,7 +22,7 @@ function snapshot(status: CallStatus, isOutgoing = false): CallSnapshot {
   };
 }
 
-function told({ events }: ReturnType<typeof beginCall>): [type: string, status: CallStatus][] {
+function emitted({ events }: ReturnType<typeof beginCall>): [type: string, status: CallStatus][] {
   return events.map(({ type, bytes }) => [type, JSON.parse(bytes).data.status]);
 }
 
@@ -43,7 +43,7 @@ describe("a call leads where its lifecycle allows, and nowhere after an end", ()
         const change = changeCall(call, to, { ...CONTEXT, now: SEEN_AT + 1 });
         assert.equal(change !== null, leads);
         if (change === null) return;
-        assert.deepEqual(told(change), [["facetime.status_changed", to]]);
+        assert.deepEqual(emitted(change), [["facetime.status_changed", to]]);
         assert.deepEqual(change.call.history, [...call.history, { status: to, at: SEEN_AT + 1 }]);
       });
     }
@@ -91,7 +91,7 @@ test("the first signal of a ringing call is facetime.incoming, with all its fiel
 test("a call first reported after it stopped ringing gets incoming first, then its status", () => {
   for (const status of CALL_STATUSES.filter((one) => one !== "incoming")) {
     const begun = beginCall(snapshot(status), CONTEXT);
-    assert.deepEqual(told(begun), [
+    assert.deepEqual(emitted(begun), [
       ["facetime.incoming", "incoming"],
       ["facetime.status_changed", status],
     ]);
@@ -106,7 +106,7 @@ test("a call first reported after it stopped ringing gets incoming first, then i
 test("an outgoing call is from the customer's number, and is never told as incoming", () => {
   for (const status of CALL_STATUSES) {
     const begun = beginCall(snapshot(status, true), CONTEXT);
-    assert.deepEqual(told(begun), [["facetime.status_changed", status]]);
+    assert.deepEqual(emitted(begun), [["facetime.status_changed", status]]);
     const { from, caller, to, history } = begun.call;
     assert.deepEqual([from, caller, to, history.length], ["+15550000001", "+15005550114", "+15550000001", 1]);
   }

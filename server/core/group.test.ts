@@ -28,7 +28,7 @@ function group(participants: string[], name: string | null = null): Chat {
   };
 }
 
-const told = { now: 1, eventId: () => "evt_1" as const, correlationId: "cor_1" };
+const context = { now: 1, eventId: () => "evt_1" as const, correlationId: "cor_1" };
 
 const person: fc.Arbitrary<string> = fc.constantFrom("+15005550131", "+15005550132", "+15005550133", "ann@example.com");
 const people = fc.uniqueArray(person);
@@ -41,7 +41,7 @@ test("a group becomes what it is to be, and what is not named stays", () => {
   fc.assert(
     fc.property(people, regrouping, (before, to) => {
       const chat = group(before, "Trip");
-      const { chat: after } = patchGroup(chat, to, null, told);
+      const { chat: after } = patchGroup(chat, to, null, context);
       assert.deepEqual(after.participants.toSorted(), (to.participants ?? before).toSorted());
       assert.equal(after.name, to.name === undefined ? "Trip" : to.name);
       assert.equal(after.leftAt !== null, to.left ?? false);
@@ -57,13 +57,13 @@ test("a group becomes what it is to be, and what is not named stays", () => {
 test("each difference is one event, and the same change once more is none", () => {
   fc.assert(
     fc.property(people, regrouping, (before, to) => {
-      const { chat, events } = patchGroup(group(before), to, "+15005550131", told);
+      const { chat, events } = patchGroup(group(before), to, "+15005550131", context);
       const after = to.participants ?? before;
       const moved = [...before.filter((one) => !after.includes(one)), ...after.filter((one) => !before.includes(one))];
       const own = to.left === true ? 1 : 0;
       const named = to.name === undefined || to.name === null ? 0 : 1;
       assert.equal(events.length, moved.length + own + named);
-      const again = patchGroup(chat, to, null, told);
+      const again = patchGroup(chat, to, null, context);
       assert.deepEqual(again.events, []);
       assert.equal(again.chat, chat);
     }),
@@ -71,7 +71,7 @@ test("each difference is one event, and the same change once more is none", () =
 });
 
 test("an event of a group says whose, what and by whom, and nothing that does not apply", () => {
-  const { events } = patchGroup(group(["+15005550131"]), { name: "Trip", participants: [] }, OWN, told);
+  const { events } = patchGroup(group(["+15005550131"]), { name: "Trip", participants: [] }, OWN, context);
   assert.deepEqual(
     events.map(({ bytes, customerId, messageId, correlationId }) => [
       JSON.parse(bytes),

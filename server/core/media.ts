@@ -149,8 +149,8 @@ export function checkMedia(bytes: Uint8Array, declared: string | null): MediaVer
   const named = declared === null ? UNKNOWN_TYPE : mimeTypeOf(declared);
   if (named === UNKNOWN_TYPE) return { mimeType: found };
   if (named !== null && isOf(named, found)) return { mimeType: named };
-  const told = quoted(declared ?? "");
-  return { refused: `is ${told}, but the file is ${found}; correct it or leave it out`, field: "mimeType" };
+  const shown = quoted(declared ?? "");
+  return { refused: `is ${shown}, but the file is ${found}; correct it or leave it out`, field: "mimeType" };
 }
 
 const WHAT_CAN =

@@ -192,7 +192,7 @@ test("whatever happens to a message, its events count 1, 2, 3 and its status goe
   fc.assert(
     fc.property(fc.array(signal, { maxLength: 40 }), fc.boolean(), (signals, isScheduled) => {
       let all = begin(message({ sequence: 0, scheduledAt: isScheduled ? NOW + 1 : null }), "so", at());
-      const told: EventType[] = typesOf(all);
+      const emitted: EventType[] = typesOf(all);
       for (const one of signals) {
         const before = all.message;
         const change = SIGNALS[one](before);
@@ -202,13 +202,13 @@ test("whatever happens to a message, its events count 1, 2, 3 and its status goe
         assert.equal(change.message.status, LIFECYCLE[before.status][step]?.[0]);
         all = { message: change.message, events: [...all.events, ...change.events] };
         // A channel begins anew with each fallback and each retry.
-        if (one === "fallback" || one === "retry" || one === "sendRest") told.length = 0;
-        told.push(...typesOf(change));
+        if (one === "fallback" || one === "retry" || one === "sendRest") emitted.length = 0;
+        emitted.push(...typesOf(change));
         for (const type of LADDER)
-          assert.ok(told.filter((name) => name === type).length <= 1, `${type} twice: ${told}`);
+          assert.ok(emitted.filter((name) => name === type).length <= 1, `${type} twice: ${emitted}`);
         assert.deepEqual(
-          told.filter((type) => LADDER.includes(type)),
-          LADDER.filter((type) => told.includes(type)),
+          emitted.filter((type) => LADDER.includes(type)),
+          LADDER.filter((type) => emitted.includes(type)),
         );
       }
       assert.deepEqual(

@@ -7,8 +7,8 @@ import { storable } from "./storable.ts";
 
 test("NUL and halves of surrogate pairs become U+FFFD, however deep they are, and everything else stays", () => {
   const bytes = Buffer.from([0, 0xd8]);
-  const told = { text: "a\0b", list: ["\ud800", 1, { from: "x\udc00y" }], none: null, bytes, fine: "👋 \n é" };
-  assert.deepEqual(storable(told), {
+  const given = { text: "a\0b", list: ["\ud800", 1, { from: "x\udc00y" }], none: null, bytes, fine: "👋 \n é" };
+  assert.deepEqual(storable(given), {
     text: "a\ufffdb",
     list: ["\ufffd", 1, { from: "x\ufffdy" }],
     none: null,

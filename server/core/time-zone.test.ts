@@ -41,16 +41,16 @@ test("an area code of North America tells the zone, or the two that it lies in",
 test("every area code of the table is one of the United States or Canada, is there once, and its zones exist", () => {
   assert.equal(new Set(AREA_CODES.map(([code]) => code)).size, AREA_CODES.length);
   const CANADIAN = /Toronto|Vancouver|Edmonton|Winnipeg|Halifax|St_Johns|Moncton|Regina|Whitehorse/;
-  let told = 0;
+  let matched = 0;
   for (const [code, zones] of AREA_CODES) {
     assert.match(code, /^[2-9]\d\d$/);
     assert.ok(zones.length > 0 && zones.every((zone) => isTimeZone(zone)), `${code}: ${zones}`);
     const country = parsePhoneNumberFromString(`+1${code}5550123`)?.country;
     if (country === undefined) continue;
-    told += 1;
+    matched += 1;
     assert.equal(zones.some((zone) => CANADIAN.test(zone)) ? "CA" : "US", country, code);
   }
-  assert.ok(told > 380, `${told} codes are known to the other table`);
+  assert.ok(matched > 380, `${matched} codes are known to the other table`);
   assert.equal(zonesOfAreaCode("500"), null);
   assert.equal(zonesOfAreaCode(""), null);
 });

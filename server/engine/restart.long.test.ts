@@ -36,25 +36,25 @@ interface Scenario {
   sent?: (stage: EngineStage) => Partial<SendMessage>;
   /** The outcome of the next attempts; accepted unless set. */
   answer?: (message: Outbound, peer: Peer) => Outcome | undefined;
-  told: string[];
+  expectedEvents: string[];
 }
 
 const SCENARIOS: Scenario[] = [
-  { title: "a message that is delivered", told: ["queued", "sent", "delivered"] },
+  { title: "a message that is delivered", expectedEvents: ["queued", "sent", "delivered"] },
   {
     title: "a message that falls back",
     answer: ({ channel }) => (channel === "imessage" ? NOT_REACHABLE : undefined),
-    told: ["queued", "fallback", "sent", "delivered"],
+    expectedEvents: ["queued", "fallback", "sent", "delivered"],
   },
   {
     title: "a message that is put off twice",
     answer: ({ attempt }) => (attempt < 3 ? deferred(1_000) : undefined),
-    told: ["queued", "sent", "delivered"],
+    expectedEvents: ["queued", "sent", "delivered"],
   },
   {
     title: "a message that is scheduled",
     sent: (stage) => ({ scheduledAt: new Date(stage.clock.now() + 2_000).toISOString() }),
-    told: ["scheduled", "queued", "sent", "delivered"],
+    expectedEvents: ["scheduled", "queued", "sent", "delivered"],
   },
   {
     title: "a message whose answer got lost",
@@ -62,12 +62,12 @@ const SCENARIOS: Scenario[] = [
       peer.takes(message);
       return UNKNOWN;
     },
-    told: ["queued", "sent", "delivered"],
+    expectedEvents: ["queued", "sent", "delivered"],
   },
   {
     title: "a message that got lost on its way, the first time",
     answer: ({ attempt }) => (attempt === 1 ? UNKNOWN : undefined),
-    told: ["queued", "sent", "delivered"],
+    expectedEvents: ["queued", "sent", "delivered"],
   },
 ];
 
@@ -90,14 +90,14 @@ async function play(t: TestContext, scenario: Scenario, death: Death | null, pro
   const id = await stage.send(scenario.sent?.(stage));
   for (let second = 0; second < SECONDS; second += 1) {
     await stage.pass(1_000);
-    await tellOwed(stage, peer);
+    await reportPending(stage, peer);
     if (stage.life.dead) await stage.restart();
   }
   return { stage, id, peer, writes: first.writes, died: first.dead };
 }
 
 /** A receipt that was not applied is reported again, as providers must. */
-async function tellOwed(stage: EngineStage, peer: Peer): Promise<void> {
+async function reportPending(stage: EngineStage, peer: Peer): Promise<void> {
   for (const signal of [...peer.pending]) {
     let isApplied = false;
     void apply(stage.life.deps, stage.instance.id, signal).then(() => {
@@ -123,7 +123,7 @@ describe("whichever write a process dies at, the next one ends", () => {
           const { stage, id, peer, died } = await play(t, scenario, { write, side });
           const message = await stage.message(id);
           const at = `${side} write ${write}`;
-          assert.deepEqual(await stage.eventTypes(id), scenario.told, at);
+          assert.deepEqual(await stage.eventTypes(id), scenario.expectedEvents, at);
           assert.equal(message.status, "delivered", at);
           assert.equal(takenOnEach(peer, id).length, 1, at);
           assert.deepEqual([message.dueAt, message.claimedUntil], [null, null], at);
@@ -191,7 +191,7 @@ describe("a process that dies in a send attempt", () => {
           for (let round = 0; round < 25; round += 1) await stage.pass(15_000);
           assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
           assert.equal(provider.handed.length, 1);
-          await tellOwed(stage, peer);
+          await reportPending(stage, peer);
           assert.equal((await stage.message(id)).status, taken ? "delivered" : "failed");
         }
         checkSendAttempts(await stage.message(id), provider.handed);

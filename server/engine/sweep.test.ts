@@ -61,11 +61,11 @@ describe("TB_RETENTION", () => {
     const { deps, clock, customer } = stage;
     await configure(stage);
     const id = await emitEvent(stage);
-    const toldAt = clock.real();
+    const emittedAt = clock.real();
     const [delivery] = await claim(stage);
     assert.ok(delivery !== undefined);
     await ended(stage, delivery);
-    await clock.advance(toldAt + 30 * DAY_MS - PRUNE_EVERY_MS - clock.real() - 1);
+    await clock.advance(emittedAt + 30 * DAY_MS - PRUNE_EVERY_MS - clock.real() - 1);
     stage.sweep();
     await clock.advance(PRUNE_EVERY_MS);
     assert.ok((await findEvent(deps.store.db, customer.id, id)) !== null);

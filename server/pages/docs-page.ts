@@ -178,10 +178,10 @@ function contentPart(
   [type, { schema, example }]: [string, { schema: PublishedSchema; example?: unknown }],
 ): Markup {
   const data = resolve(source, schema).properties?.data;
-  const told =
+  const documented =
     data === undefined ? html`<p><small>${type}</small></p>` : html`<p><small>data: ${typeOf(data)}</small></p>`;
-  if (example === undefined) return told;
-  return html`${told}<pre><code>${typeof example === "string" ? example : json(example)}</code></pre>`;
+  if (example === undefined) return documented;
+  return html`${documented}<pre><code>${typeof example === "string" ? example : json(example)}</code></pre>`;
 }
 
 /** The error codes of an operation beside those of every route, which are listed under Errors. */
@@ -247,10 +247,10 @@ function recordsPart({ document }: Source): Markup {
   const { paths, webhooks, components } = document;
   const bodies = Object.values(paths).flatMap((item) => Object.values(item).map(({ requestBody }) => requestBody));
   const posts = Object.values(webhooks).map(({ post }) => post.requestBody);
-  const told = new Set([...bodies, ...posts].map((body) => body?.content["application/json"]?.schema.$ref));
+  const documented = new Set([...bodies, ...posts].map((body) => body?.content["application/json"]?.schema.$ref));
   // Envelopes are left out: each operation shows its data.
   const records = Object.entries(components.schemas).filter(
-    ([name, { properties }]) => !told.has(refTo(name).$ref) && properties?.success?.const !== true,
+    ([name, { properties }]) => !documented.has(refTo(name).$ref) && properties?.success?.const !== true,
   );
   return html`<h2 id="records">Records</h2>${records.map(([name, schema]) => recordPart(name, schema))}`;
 }

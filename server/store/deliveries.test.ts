@@ -59,12 +59,12 @@ test("a replay's first position is that of the oldest event of a time, its last 
   t.after(() => made.close());
   const { db } = made.deps.store;
   assert.deepEqual([await findPositionAt(db, 0), await findLastPosition(db, made.customer.id)], [null, 0]);
-  const tell = () => commitAll(made.deps, [{ op: "event", event: eventOf(made), callbackUrl: null }]);
-  await tell();
+  const emit = () => commitAll(made.deps, [{ op: "event", event: eventOf(made), callbackUrl: null }]);
+  await emit();
   await made.clock.advance(1_000);
   const at = made.clock.real();
-  await tell();
-  await tell();
+  await emit();
+  await emit();
   assert.deepEqual(
     [await findPositionAt(db, 0), await findPositionAt(db, at), await findPositionAt(db, at + 1)],
     [1, 2, null],

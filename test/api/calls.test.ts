@@ -31,7 +31,7 @@ const list = async (query = "", key?: string) =>
 const get = async (id: string) => (await api.ask("GET", `/v1/facetime/calls/${id}`)).data as Call;
 const act = (action: string, more: object = {}) =>
   api.ask("POST", `/v1/sandbox/phones/${BY_HAND}/calls`, { body: { action, ...more } });
-const told = (caller: string) =>
+const eventsOf = (caller: string) =>
   receiver.received.filter(({ event }) => event.type.startsWith("facetime.") && event.data.caller === caller);
 
 /** Sends a message to a contact that calls after it, and waits for the end of the call. */
@@ -57,15 +57,15 @@ for (const [contact, end] of [
       ["incoming", end],
     );
     assert.deepEqual([history[0]?.at, history[1]?.at], [createdAt, updatedAt]);
-    await until(() => told(contact).length === 2);
-    const events = Object.fromEntries(told(contact).map(({ event }) => [event.type, event.data]));
+    await until(() => eventsOf(contact).length === 2);
+    const events = Object.fromEntries(eventsOf(contact).map(({ event }) => [event.type, event.data]));
     const data = { callId: id, callUuid, from: contact, caller: contact, address: contact, to };
     const rest = { isAudio: !call.isVideo, isVideo: call.isVideo, isOutgoing: false };
     assert.deepEqual(events, {
       "facetime.incoming": { ...data, ...rest, status: "incoming" },
       "facetime.status_changed": { ...data, ...rest, status: end },
     });
-    assert.ok(told(contact).every((received) => isSigned(received, SECRET)));
+    assert.ok(eventsOf(contact).every((received) => isSigned(received, SECRET)));
   });
 }
 
@@ -80,7 +80,7 @@ test("a call made by hand goes from ringing over answered to its end", async () 
     (await get(id)).history.map(({ status }) => status),
     ["incoming", "answered", "disconnected"],
   );
-  await until(() => told(BY_HAND).length === 3);
+  await until(() => eventsOf(BY_HAND).length === 3);
 });
 
 test("GET /v1/facetime/calls pages newest first, by status, and is refused what is no status", async () => {

@@ -70,10 +70,10 @@ test("a customer without a number is told what is known, not refused", async () 
   const admin = (path: string, body: object) => api.ask("POST", path, { body, key: api.adminKey });
   const { data: customer } = await admin("/v1/admin/customers", { name: "Numberless" });
   const { data } = await admin("/v1/admin/keys", { name: "Numberless", customerId: customer.id });
-  const told = await api.ask("GET", "/v1/capabilities/+15005550100", { key: data.key });
-  assert.equal(told.status, 200);
-  assert.deepEqual(told.data.capabilities, { imessage: false, sms: false, facetime: false });
-  assert.equal(told.data.recommendedChannel, null);
+  const response = await api.ask("GET", "/v1/capabilities/+15005550100", { key: data.key });
+  assert.equal(response.status, 200);
+  assert.deepEqual(response.data.capabilities, { imessage: false, sms: false, facetime: false });
+  assert.equal(response.data.recommendedChannel, null);
   const facetime = await api.ask("GET", "/v1/contacts/+15005550100/facetime", { key: data.key });
   assert.equal(facetime.error?.code, "NO_DEFAULT_ADDRESS");
 });

@@ -215,10 +215,10 @@ describe("a group", () => {
     const removed = await ask("DELETE", `${path}/participants/${encodeURIComponent(ANN)}`);
     assert.deepEqual([removed.status, removed.data.participants], [200, [BOB, CAT]]);
     assert.equal((await ask("POST", `${path}/leave`)).data.id, id);
-    const told = await eventsOf(id);
+    const emitted = await eventsOf(id);
     const data = { chatId: id, actor: own, to: own, channel: "imessage" };
     assert.deepEqual(
-      told.map((event) => [event.type, event.data]),
+      emitted.map((event) => [event.type, event.data]),
       [
         ["chat.title.changed", { ...data, title: "Work" }],
         ["chat.participant.added", { ...data, participant: CAT }],

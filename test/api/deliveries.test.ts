@@ -36,8 +36,8 @@ test("the log filters by status, endpoint, event and message, newest first", asy
 test("pages of the log neither miss nor double a delivery while others are added", async (t) => {
   const api = await serveWebhooks(t);
   await create(api, { url: URL_A, events: ["*"] });
-  const told: string[] = [];
-  for (let index = 0; index < 5; index += 1) told.unshift(await emitEvent(api));
+  const emitted: string[] = [];
+  for (let index = 0; index < 5; index += 1) emitted.unshift(await emitEvent(api));
   const seen: string[] = [];
   let query = "?limit=2";
   for (;;) {
@@ -49,7 +49,7 @@ test("pages of the log neither miss nor double a delivery while others are added
     if (nextCursor === null) break;
     query = `?limit=2&cursor=${nextCursor}`;
   }
-  assert.deepEqual(seen, told);
+  assert.deepEqual(seen, emitted);
 });
 
 test("a bad filter, cursor or limit of the log is a 400 that names it", async (t) => {

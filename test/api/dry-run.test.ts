@@ -105,8 +105,8 @@ test("it refuses what sending refuses, in the same words", async () => {
     const run = await rehearse(body);
     assert.deepEqual([run.status, run.error?.code], [status, code], JSON.stringify(body));
     const sent = await rehearse(body, "/v1/messages");
-    const told = (error: unknown) => JSON.stringify(error).replaceAll(/it is \d[^ "]+ now/g, "");
-    assert.equal(told(run.error), told(sent.error));
+    const withoutTimes = (error: unknown) => JSON.stringify(error).replaceAll(/it is \d[^ "]+ now/g, "");
+    assert.equal(withoutTimes(run.error), withoutTimes(sent.error));
   }
   const odd = await rehearse({ to: "+15005550100" }, "/v1/messages?dryRun=maybe");
   assert.deepEqual([odd.status, odd.error?.details?.[0]?.path], [400, "dryRun"]);

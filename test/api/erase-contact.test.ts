@@ -132,12 +132,12 @@ test("it says that it happened: ids, times and statuses of messages and events s
   await until(() => isErased(id), { limitMs: 60_000 });
   assert.equal((await api.ask("GET", `/v1/messages/${messageId}`)).status, 404);
   const { data } = await api.ask("GET", `/v1/events?messageId=${messageId}`);
-  const told = data.events.map((event: { type: string; data: Record<string, unknown> }) => [
+  const emitted = data.events.map((event: { type: string; data: Record<string, unknown> }) => [
     event.type,
     event.data.to,
     event.data.text,
   ]);
-  assert.deepEqual(told.reverse(), [
+  assert.deepEqual(emitted.reverse(), [
     ["message.queued", "erased", null],
     ["message.sent", "erased", null],
     ["message.delivered", "erased", null],

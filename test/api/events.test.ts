@@ -24,21 +24,21 @@ after(async () => {
 
 const send = (to: string, more: object = {}) =>
   api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hello" }, ...more } });
-const told = (id: string, count: number) =>
+const untilEvents = (id: string, count: number) =>
   until(() => receiver.types(id).length >= count, {
     what: `${count} events of ${id}; there are ${receiver.types(id)}`,
   });
 
 test("every webhook is signed with the secret over timestamp and raw body", async () => {
   const { data } = await send("+15005550100");
-  await told(data.id, 3);
+  await untilEvents(data.id, 3);
   for (const received of receiver.received) assert.ok(isSigned(received, SECRET));
 });
 
 test("an event carries id, type, timestamp and the message's data, as the sender gave it", async () => {
   const metadata = { order: 7, nested: { a: [1, null] } };
   const { data } = await send("+15005550100", { metadata, externalMessageId: "mine-1" });
-  await told(data.id, 3);
+  await untilEvents(data.id, 3);
   const event = receiver.received.find(
     ({ event }) => event.data.messageId === data.id && event.type === "message.delivered",
   )?.event;
@@ -64,7 +64,7 @@ test("an event carries id, type, timestamp and the message's data, as the sender
 
 test("events list newest first, after an event oldest first, and one by one, byte for byte as delivered", async () => {
   const { data } = await send("+15005550101");
-  await told(data.id, 4);
+  await untilEvents(data.id, 4);
   const newest = await api.ask("GET", `/v1/events?messageId=${data.id}`);
   const types = newest.data.events.map(({ type }: { type: string }) => type);
   assert.deepEqual(types, ["message.read", "message.delivered", "message.sent", "message.queued"]);
@@ -87,9 +87,9 @@ test("a callbackUrl gets every event of its message; the same address as the web
   await until(() => callback.received.length === 3);
   assert.deepEqual(callback.types(), ["message.queued", "message.sent", "message.delivered"]);
   for (const received of callback.received) assert.ok(isSigned(received, SECRET));
-  await told(data.id, 3);
+  await untilEvents(data.id, 3);
   const same = await send("+15005550100", { callbackUrl: receiver.url });
-  await told(same.data.id, 3);
+  await untilEvents(same.data.id, 3);
   const { data: list } = await api.ask("GET", `/v1/webhooks/deliveries?messageId=${same.data.id}`);
   assert.equal(list.deliveries.length, 3);
   await callback.stop();

@@ -165,8 +165,8 @@ test("the inbox fails the first so many, then answers the status it was told, un
     }
     return found;
   };
-  const told = await behave({ failFirst: 2, status: 201 });
-  assert.deepEqual(told.behaviour, { status: 201, delayMs: 0, failFirst: 2 });
+  const updated = await behave({ failFirst: 2, status: 201 });
+  assert.deepEqual(updated.behaviour, { status: 201, delayMs: 0, failFirst: 2 });
   assert.deepEqual(await statuses(3), [503, 503, 201]);
   assert.equal((await read()).behaviour.failFirst, 0);
   for (const status of [204, 304, 404, 410, 418, 500, 599]) {

@@ -72,12 +72,16 @@ describe("another customer's id is a 404 with its code, never a 403, in every pa
         const path = route.path.replaceAll(/:\w+/g, id);
         const line = `${route.method} ${path}`;
         const answer = await other(route.method, path, route.body);
-        const told = [answer.status, answer.error?.code];
-        assert.deepEqual(told, [404, code], `${line}: ${answer.status} ${JSON.stringify(answer.error ?? answer.data)}`);
+        const outcome = [answer.status, answer.error?.code];
+        assert.deepEqual(
+          outcome,
+          [404, code],
+          `${line}: ${answer.status} ${JSON.stringify(answer.error ?? answer.data)}`,
+        );
         checkHidden(line, answer, path);
         const stranger = id.replace(/.{12}$/, "0".repeat(12));
         const nobody = await other(route.method, route.path.replaceAll(/:\w+/g, stranger), route.body);
-        assert.deepEqual(told, [nobody.status, nobody.error?.code], `${line} tells that it is there`);
+        assert.deepEqual(outcome, [nobody.status, nobody.error?.code], `${line} tells that it is there`);
         const words = answer.error?.message.replaceAll(id, stranger);
         assert.equal(words, nobody.error?.message, `${line} tells by its words that it is there`);
       }
@@ -205,9 +209,9 @@ test("what a customer changes is its own, at every route that changes something 
     assert.ok(route !== undefined, `${line} is no route any more`);
     for (const { body, statuses, code } of writes) {
       const answer = await other(route.method, route.path, body);
-      const told = `${line} ${JSON.stringify(body)}: ${answer.status} ${JSON.stringify(answer.error)}`;
-      assert.ok(statuses.includes(answer.status), told);
-      assert.equal(answer.error?.code, code, told);
+      const outcome = `${line} ${JSON.stringify(body)}: ${answer.status} ${JSON.stringify(answer.error)}`;
+      assert.ok(statuses.includes(answer.status), outcome);
+      assert.equal(answer.error?.code, code, outcome);
       checkHidden(line, answer, JSON.stringify(body));
     }
   }

@@ -28,7 +28,7 @@ const send = (to: string, more: object = {}) =>
 const get = (id: string) => api.ask("GET", `/v1/messages/${id}`);
 const reaches = (id: string, status: string) =>
   until(async () => (await get(id)).data?.status === status, { what: `${id} to be ${status}` });
-const told = (id: string, count: number) =>
+const untilEvents = (id: string, count: number) =>
   until(() => receiver.types(id).length >= count, {
     what: `${count} events of ${id}; there are ${receiver.types(id)}`,
   });
@@ -53,7 +53,7 @@ describe("the sandbox's recipients", { concurrency: true }, () => {
       assert.equal(data.status, "queued");
       await reaches(data.id, status);
       const expected = ["queued", ...events].map((name) => `message.${name}`);
-      await told(data.id, expected.length);
+      await untilEvents(data.id, expected.length);
       assert.deepEqual(receiver.types(data.id), expected);
       const sequences = receiver.received.filter(({ event }) => event.data.messageId === data.id);
       assert.deepEqual(
@@ -72,7 +72,7 @@ test("a message nobody reads in time falls back after fallbackAfterSeconds, and 
   const { data } = await send("+15005550103", { routing: { fallbackAfterSeconds: 10 } });
   await reaches(data.id, "sent");
   await until(async () => (await get(data.id)).data.status === "delivered", { limitMs: 20_000 });
-  await told(data.id, 5);
+  await untilEvents(data.id, 5);
   assert.deepEqual(receiver.types(data.id), [
     "message.queued",
     "message.sent",
@@ -92,7 +92,7 @@ test("fallback:false fails on the first channel", async () => {
   const { data } = await send("+15005550102", { routing: { fallback: false } });
   await reaches(data.id, "failed");
   assert.equal((await get(data.id)).data.errorCode, "NO_CHANNEL_AVAILABLE");
-  await told(data.id, 2);
+  await untilEvents(data.id, 2);
   assert.deepEqual(receiver.types(data.id), ["message.queued", "message.failed"]);
 });
 
@@ -247,7 +247,7 @@ describe("schedules", () => {
     const { data } = await send("+15005550100", { scheduledAt: inSeconds(1) });
     assert.equal(data.status, "scheduled");
     await reaches(data.id, "delivered");
-    await told(data.id, 4);
+    await untilEvents(data.id, 4);
     assert.deepEqual(receiver.types(data.id), [
       "message.scheduled",
       "message.queued",
@@ -265,7 +265,7 @@ describe("schedules", () => {
     const cancelled = await api.ask("DELETE", `/v1/messages/${data.id}/schedule`);
     assert.equal(cancelled.status, 200);
     assert.equal(cancelled.data.status, "cancelled");
-    await told(data.id, 2);
+    await untilEvents(data.id, 2);
     assert.deepEqual(receiver.types(data.id), ["message.scheduled", "message.schedule_cancelled"]);
     const again = await api.ask("DELETE", `/v1/messages/${data.id}/schedule`);
     assert.equal(again.error?.code, "NOT_SCHEDULED");
@@ -306,13 +306,13 @@ describe("retry and delete", () => {
   test("a deleted message is gone from GET and lists, its text from its events, and 409 the second time", async () => {
     const { data } = await send("+15005550100", { content: { text: "forget me" }, externalMessageId: "to-delete" });
     await reaches(data.id, "delivered");
-    await told(data.id, 3);
+    await untilEvents(data.id, 3);
     const deleted = await api.ask("DELETE", `/v1/messages/${data.id}`);
     assert.deepEqual(deleted.data, { id: data.id, deleted: true });
     assert.equal((await get(data.id)).status, 404);
     assert.deepEqual((await api.ask("GET", "/v1/messages?externalMessageId=to-delete")).data.messages, []);
     assert.equal((await api.ask("DELETE", `/v1/messages/${data.id}`)).error?.code, "ALREADY_DELETED");
-    await told(data.id, 4);
+    await untilEvents(data.id, 4);
     await until(async () => {
       const { data: list } = await api.ask("GET", `/v1/events?messageId=${data.id}`);
       return (
@@ -324,7 +324,7 @@ describe("retry and delete", () => {
   test("deleting a scheduled message cancels it first", async () => {
     const { data } = await send("+15005550100", { scheduledAt: new Date(Date.now() + 60_000).toISOString() });
     await api.ask("DELETE", `/v1/messages/${data.id}`);
-    await told(data.id, 3);
+    await untilEvents(data.id, 3);
     assert.deepEqual(receiver.types(data.id), ["message.scheduled", "message.schedule_cancelled", "message.deleted"]);
   });
 });

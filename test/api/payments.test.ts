@@ -39,7 +39,7 @@ const list = async (query = "", key?: string) =>
 const reaches = (id: string, status: string) =>
   until(async () => (await get(id)).status === status, { what: `${id} to be ${status}` });
 /** Payment events of a request, as the receiver got them. */
-const told = (id: string) =>
+const eventsOf = (id: string) =>
   receiver.received.filter(({ event }) => event.type.startsWith("payment.") && event.data.id === id);
 
 async function addCustomer(name: string): Promise<string> {
@@ -79,8 +79,8 @@ describe("POST /v1/payments/request", () => {
     const message = await api.ask("GET", `/v1/messages/${messageId}`);
     assert.equal(message.data.content.text, "Payment request: $1,234.50 - Lunch");
     assert.deepEqual(message.data.metadata, metadata);
-    await until(() => told(id).length > 0);
-    const [created] = told(id);
+    await until(() => eventsOf(id).length > 0);
+    const [created] = eventsOf(id);
     assert.equal(created?.event.type, "payment.request.created");
     assert.deepEqual(created?.event.data, data);
     assert.ok(created !== undefined && isSigned(created, SECRET));
@@ -176,12 +176,12 @@ test("a contact that pays: created, inbound, paid, each told once, to the callba
     assert.equal(paid.paidBy?.evidence, "apple_cash");
     const inbound = await api.ask("GET", `/v1/messages/${paid.paidBy?.messageId}`);
     assert.deepEqual([inbound.data.direction, inbound.data.from], ["inbound", PAYS]);
-    await until(() => told(data.id).length === 2);
+    await until(() => eventsOf(data.id).length === 2);
     assert.deepEqual(
-      told(data.id).map(({ event }) => event.type),
+      eventsOf(data.id).map(({ event }) => event.type),
       ["payment.request.created", "payment.request.paid"],
     );
-    assert.deepEqual(told(data.id)[1]?.event.data, paid);
+    assert.deepEqual(eventsOf(data.id)[1]?.event.data, paid);
     await until(() => callback.types().includes("payment.request.paid"));
     await until(() => callback.types().includes("message.delivered"));
     const own = callback.received.map(({ event }) => event.data.messageId);
@@ -220,8 +220,8 @@ test("cancel answers the record; then 400 INVALID_STATUS, but the same record fo
   assert.deepEqual((await cancel(data.id, { headers })).data, cancelled.data);
   const again = await cancel(data.id);
   assert.deepEqual([again.status, again.error?.code], [400, "INVALID_STATUS"]);
-  await until(() => told(data.id).length === 2);
-  assert.deepEqual(told(data.id)[1]?.event.data, cancelled.data);
+  await until(() => eventsOf(data.id).length === 2);
+  assert.deepEqual(eventsOf(data.id)[1]?.event.data, cancelled.data);
 });
 
 test("a request expires on the clock within a second, and after a restart at once", async () => {
@@ -234,9 +234,9 @@ test("a request expires on the clock within a second, and after a restart at onc
   await api.ask("POST", "/v1/sandbox/clock", { body: { advance: "59s" } });
   await api.restart();
   await until(async () => (await get(later.data.id)).status === "expired", { limitMs: 3_000 });
-  await until(() => told(later.data.id).length === 2);
+  await until(() => eventsOf(later.data.id).length === 2);
   assert.deepEqual(
-    told(later.data.id).map(({ event }) => event.type),
+    eventsOf(later.data.id).map(({ event }) => event.type),
     ["payment.request.created", "payment.request.expired"],
   );
 });

@@ -79,13 +79,14 @@ test("a message in quiet hours is queued, says why, and is delivered when they e
   });
   assert.equal(waiting.status, "queued");
   const { reason } = waiting.timeline.at(-1);
-  const told = /^postponed: quiet hours of jo@example\.com until (\S+)$/.exec(reason)?.[1] ?? assert.fail(reason);
-  assert.equal(told.slice(11, 16), body.end);
+  const postponedUntil =
+    /^postponed: quiet hours of jo@example\.com until (\S+)$/.exec(reason)?.[1] ?? assert.fail(reason);
+  assert.equal(postponedUntil.slice(11, 16), body.end);
   await api.ask("POST", "/v1/sandbox/clock", { body: { advance: "2h" } });
   assert.equal((await record()).status, "queued");
   await api.ask("POST", "/v1/sandbox/clock", { body: { advance: "1h" } });
   await until(async () => (await record()).status === "delivered");
-  assert.ok((await record()).sentAt >= told);
+  assert.ok((await record()).sentAt >= postponedUntil);
 });
 
 test("taking the quiet hours away lets out what they hold back", async () => {

@@ -32,7 +32,7 @@ async function sent(to = "+15005550100", status = "delivered", text = "Hello"): 
   return data.id;
 }
 
-const told = (id: string, types: string[]) =>
+const untilEventTypes = (id: string, types: string[]) =>
   until(() => receiver.types(id).join() === types.map((type) => `message.${type}`).join(), {
     what: `${id} to be told of by ${types}; there is ${receiver.types(id)}`,
   });
@@ -47,7 +47,7 @@ test("an edit answers the record with its new text, and is told of once", async 
   assert.equal(status, 200);
   assert.deepEqual(data, (await get(id)).data);
   assert.partialDeepStrictEqual(data, { id, status: "delivered", content: { text: "Hello again" } });
-  await told(id, ["queued", "sent", "delivered", "edited"]);
+  await untilEventTypes(id, ["queued", "sent", "delivered", "edited"]);
   const [event] = received("message.edited", ({ messageId }) => messageId === id);
   assert.partialDeepStrictEqual(event, { text: "Hello again", status: "delivered", sequence: 4, channel: "imessage" });
   assert.match(String(event?.editedAt), /^\d{4}-.*Z$/);
@@ -83,7 +83,7 @@ test("an unsend answers the record, is told of, and nothing is done to the messa
   assert.deepEqual(data, (await get(id)).data);
   assert.partialDeepStrictEqual(data, { id, status: "unsent" });
   assert.equal(data.timeline.at(-1).status, "unsent");
-  await told(id, ["queued", "sent", "delivered", "unsent"]);
+  await untilEventTypes(id, ["queued", "sent", "delivered", "unsent"]);
   for (const answer of [
     await post(`${id}/unsend`, {}),
     await put(id, { text: "Bye" }),
@@ -199,7 +199,7 @@ test("what a contact answers is a message of its own, in the thread, listed as i
 
 test("a contact's reaction is told of as an event of the message", async () => {
   const id = await sent("+15005550111");
-  await told(id, ["queued", "sent", "delivered", "reaction"]);
+  await untilEventTypes(id, ["queued", "sent", "delivered", "reaction"]);
   const [event] = received("message.reaction", ({ messageId }) => messageId === id);
   assert.partialDeepStrictEqual(event, {
     reaction: { type: "love", targetMessageId: id },

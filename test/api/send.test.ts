@@ -268,8 +268,8 @@ describe("conversations", () => {
     assert.deepEqual([again.status, again.data.id], [200, there.data.id]);
     const participants = ["+15005550122", "+15005550123"];
     const { data: group } = await api.ask("POST", "/v1/chats/groups", { body: { participants } });
-    const told = await send({ to: group.id });
-    assert.deepEqual([told.status, told.data.to], [202, group.id]);
+    const grouped = await send({ to: group.id });
+    assert.deepEqual([grouped.status, grouped.data.to], [202, group.id]);
     const mediaUrls = ["https://images.example/a.png", "https://images.example/b.png"];
     const carousel = await post({ to: chatId, mediaUrls }, "/v1/messages/carousel");
     assert.deepEqual([carousel.status, carousel.data.to], [202, to]);

@@ -41,8 +41,8 @@ test("text, time and metadata change, the rest stays, and message.scheduled tell
   );
   assert.equal(data.timeline.at(-1).reason, "changed: content.text, scheduledAt, metadata");
   assert.deepEqual((await api.ask("GET", `/v1/messages/${id}`)).data, data);
-  const told = (await eventsOf(id)).map(({ type, data: { text, sequence } }) => [type, text, sequence]);
-  assert.deepEqual(told, [
+  const emitted = (await eventsOf(id)).map(({ type, data: { text, sequence } }) => [type, text, sequence]);
+  assert.deepEqual(emitted, [
     ["message.scheduled", "Hello", 1],
     ["message.scheduled", "Changed", 2],
   ]);

@@ -13,8 +13,8 @@ const FILE: OutboundAttachment = {
 
 /** A sent part is reported with the outcome, and is never sent again by a later attempt. */
 export function parts(promise: Promises): void {
-  for (const isTold of [true, false]) {
-    const by = isTold ? "that is told of it" : "by its own memory";
+  for (const isReported of [true, false]) {
+    const by = isReported ? "that is told of it" : "by its own memory";
     promise(`a sent part is not sent again, by the next process ${by}`, async (stage, t) => {
       const scenario = have(stage.harness.scenarios.partly, t);
       if (scenario === null) return;
@@ -35,7 +35,7 @@ export function parts(promise: Promises): void {
       );
       assert.deepEqual(reconciled.part, outcome.part);
       scenario.mends();
-      const sentPart = isTold ? outcome.part : null;
+      const sentPart = isReported ? outcome.part : null;
       const reference = acceptedReference(await send(stage, second, { ...message, attempt: 2, sentPart }));
       assert.notEqual(reference, outcome.part.reference);
       assert.equal(stage.harness.taken(message), 1);

@@ -205,8 +205,8 @@ function hardship(promise: Promises): void {
       await stage.harness.advanceUntil(() => first.dead, LIMIT_MS);
       assert.ok(first.dead, "it was not told");
       const second = await stage.live();
-      const isTold = () => named([...first.otherSignals, ...second.otherSignals]).length > before;
-      assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), "it was lost");
+      const isReported = () => named([...first.otherSignals, ...second.otherSignals]).length > before;
+      assert.ok(await stage.harness.advanceUntil(isReported, LIMIT_MS), "it was lost");
       await quiet(stage.harness);
       assert.equal(named([...first.otherSignals, ...second.otherSignals]).length, before + 1);
     });
@@ -272,15 +272,15 @@ function doings(promise: Promises): void {
     await run(stage, reacts(reference, "love"));
     await stage.harness.advanceUntil(() => signalsOf(life, "reaction").length > 0, LIMIT_MS);
     await run(stage, reacts(reference, "-love"));
-    const told = await reportedSignals(stage, life, "reaction", 2);
+    const reported = await reportedSignals(stage, life, "reaction", 2);
     assert.deepEqual(
-      told.map(({ target, type }) => [target, type]),
+      reported.map(({ target, type }) => [target, type]),
       [
         [reference, "love"],
         [reference, "remove"],
       ],
     );
-    assert.equal(new Set(told.map((signal) => signal.reference)).size, 2);
+    assert.equal(new Set(reported.map((signal) => signal.reference)).size, 2);
     assert.equal(signalsOf(life, "inbound").length, 0, "a reaction is no message");
   });
 
@@ -290,8 +290,8 @@ function doings(promise: Promises): void {
     const life = await connected(stage);
     for (const typing of [true, false]) {
       await run(stage, types(typing));
-      const isTold = () => signalsOf(life, "typing").at(-1)?.typing === typing;
-      assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), `typing ${typing} was not told`);
+      const isReported = () => signalsOf(life, "typing").at(-1)?.typing === typing;
+      assert.ok(await stage.harness.advanceUntil(isReported, LIMIT_MS), `typing ${typing} was not told`);
     }
     const [signal] = signalsOf(life, "typing");
     assert.equal(signal?.from, stage.harness.peer.contact);
@@ -312,13 +312,13 @@ function doings(promise: Promises): void {
     if (rings === null) return;
     const life = await connected(stage);
     await run(stage, rings.act());
-    const told = await reportedSignals(stage, life, "call", rings.statuses.length);
+    const reported = await reportedSignals(stage, life, "call", rings.statuses.length);
     assert.deepEqual(
-      told.map(({ status }) => status),
+      reported.map(({ status }) => status),
       rings.statuses,
     );
-    assert.equal(new Set(told.map(({ callUuid }) => callUuid)).size, 1);
-    assert.ok(told.every(({ caller, isOutgoing }) => caller === stage.harness.peer.contact && !isOutgoing));
+    assert.equal(new Set(reported.map(({ callUuid }) => callUuid)).size, 1);
+    assert.ok(reported.every(({ caller, isOutgoing }) => caller === stage.harness.peer.contact && !isOutgoing));
   });
 
   promise("an edit and an unsend are reported with the reference of the message", async (stage, t) => {
@@ -331,8 +331,8 @@ function doings(promise: Promises): void {
     for (const text of ["The plan", null]) {
       await quiet(stage.harness);
       await run(stage, revises(text));
-      const isTold = () => signalsOf(life, "revision").at(-1)?.text === text;
-      assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), `${text} was not told`);
+      const isReported = () => signalsOf(life, "revision").at(-1)?.text === text;
+      assert.ok(await stage.harness.advanceUntil(isReported, LIMIT_MS), `${text} was not told`);
     }
     assert.ok(signalsOf(life, "revision").every(({ reference }) => reference === message?.reference));
     await reportedInbounds(stage, [life], ["Teh plan"]);
@@ -349,8 +349,8 @@ function groups(promise: Promises): void {
       await run(stage, group.writes("Hello all"));
       await reportedInbounds(stage, [life], ["Hello all"]);
       await run(stage, group.writes("Anyone?"));
-      const told = await reportedInbounds(stage, [life], ["Hello all", "Anyone?"]);
-      const groups = told.map((signal: InboundSignal) => signal.group ?? assert.fail("it has no group"));
+      const reported = await reportedInbounds(stage, [life], ["Hello all", "Anyone?"]);
+      const groups = reported.map((signal: InboundSignal) => signal.group ?? assert.fail("it has no group"));
       assert.equal(new Set(groups.map(({ reference }) => reference)).size, 1);
       const everybody = [stage.harness.peer.contact, ...group.others].sort();
       for (const { participants } of groups) assert.deepEqual([...participants].sort(), everybody);
@@ -368,8 +368,8 @@ function groups(promise: Promises): void {
       const [first] = await reportedInbounds(stage, [life], ["Hello all"]);
       const wanted = what === "renames" ? "The trip" : "+15550100077";
       await run(stage, act(wanted));
-      const told = await reportedSignals(stage, life, "group", 1);
-      const [signal] = told;
+      const reported = await reportedSignals(stage, life, "group", 1);
+      const [signal] = reported;
       assert.equal(signal?.change, what === "renames" ? "titleChanged" : "participantAdded");
       assert.equal(what === "renames" ? signal?.title : signal?.participant, wanted);
       assert.equal(signal?.group.reference, (first?.group as GroupSnapshot | null)?.reference);

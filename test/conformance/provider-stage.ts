@@ -295,14 +295,14 @@ export function stageOf(harness: ProviderHarness, disk: ProviderDisk, lives: Lif
       return outboundMessage({ messageId, to, channel, attempt, text: `Hello ${made}`, attemptedAt });
     },
     expectReceipts: async (life, message, wanted) => {
-      const isTold = () => wanted.every((receipt) => life.receipts(message).includes(receipt));
+      const isReported = () => wanted.every((receipt) => life.receipts(message).includes(receipt));
       const repeats = harness.repeatsReceipts === true;
-      const isEnough = () => isTold() && (repeats || life.receipts(message).length >= wanted.length);
+      const isEnough = () => isReported() && (repeats || life.receipts(message).length >= wanted.length);
       await harness.advanceUntil(isEnough, LIMIT_MS);
       await quiet(harness);
-      const told = life.receipts(message);
-      if (!repeats || !isTold()) return assert.deepEqual(told, wanted);
-      const unwanted = told.filter((receipt) => !wanted.some((one) => implies(one, receipt)));
+      const reported = life.receipts(message);
+      if (!repeats || !isReported()) return assert.deepEqual(reported, wanted);
+      const unwanted = reported.filter((receipt) => !wanted.some((one) => implies(one, receipt)));
       assert.deepEqual(unwanted, [], "these were told besides");
     },
   };

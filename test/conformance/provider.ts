@@ -273,8 +273,8 @@ function restarts(promise: Promises): void {
       if (answer === null && second.provider.reconcile === undefined) return t.skip("the peer cannot be asked");
       acceptedReference(answer ?? (await reconcile(stage, second, message)));
       await quiet(stage.harness);
-      const told = [...first.receipts(message), ...second.receipts(message)];
-      for (const receipt of scenario.receipts) assert.ok(told.includes(receipt), `${receipt} after ${survived}`);
+      const reported = [...first.receipts(message), ...second.receipts(message)];
+      for (const receipt of scenario.receipts) assert.ok(reported.includes(receipt), `${receipt} after ${survived}`);
       assert.equal(stage.harness.taken(message), 1);
       first.die();
       await run(stage, second.provider.stop());

@@ -155,10 +155,10 @@ function pruning(promise: Promises): void {
     });
     const sent = await stage.addMessage(customer, { ...old, status: "sent" });
     const scheduled = await stage.addMessage(customer, { ...old, status: "scheduled" });
-    const told = await stage.addMessage(customer, { ...old, status: "read" });
-    await stage.ok([{ op: "insert", table: "events", record: stage.event(customer, { messageId: told.id }) }]);
+    const announced = await stage.addMessage(customer, { ...old, status: "read" });
+    await stage.ok([{ op: "insert", table: "events", record: stage.event(customer, { messageId: announced.id }) }]);
     const young = contentOf(sent, NOW);
-    const kept = [young, contentOf(scheduled), contentOf(told)];
+    const kept = [young, contentOf(scheduled), contentOf(announced)];
     const contents = [contentOf(sent), ...kept, contentOf(sent)];
     await stage.ok(contents.map((record) => ({ op: "insert", table: "contents", record })));
     assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 1), 1, "by its limit");

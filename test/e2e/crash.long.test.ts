@@ -93,7 +93,7 @@ test(name, { timeout: 240_000 + ROUNDS * 12_000 }, async (t) => {
   await load.settle(service.url);
   await payments.settle(service.url);
   const found = await quiet(service, load.orders, payments.orders);
-  tell(t, load, found, { readyMs, early, received: receiver.received.length });
+  report(t, load, found, { readyMs, early, received: receiver.received.length });
 
   checkAccepted(load.orders, found.messages);
   for (const message of found.messages.values()) checkMessage(message, orderOf(load.orders, message));
@@ -274,9 +274,9 @@ function checkEvents({ messages, asking, inbound, events }: Found, orders: reado
     ...inbound.map((one): [Message, string[]] => [one, ["inbound"]]),
   ];
   for (const [message, types] of all) {
-    const told = (byMessage.get(message.id) ?? []).sort((a, b) => Number(a.data.sequence) - Number(b.data.sequence));
+    const emitted = (byMessage.get(message.id) ?? []).sort((a, b) => Number(a.data.sequence) - Number(b.data.sequence));
     assert.deepEqual(
-      told.map(({ type, data }) => [data.sequence, type]),
+      emitted.map(({ type, data }) => [data.sequence, type]),
       types.map((type, index) => [index + 1, `message.${type}`]),
       message.id,
     );
@@ -339,7 +339,7 @@ function checkDeliveries({ events, deliveries }: Found, orders: readonly Order[]
 }
 
 /** The figures behind a pass. Fails if an operation never succeeded, since then nothing was tested. */
-function tell(
+function report(
   t: TestContext,
   { orders, unanswered }: Load,
   found: Found,

@@ -166,8 +166,8 @@ async function recovers(service: Running, acknowledged: Message[], receiver: Rec
     const allowed = 1 + puttingOff.length + fallbacks.length;
     assert.ok(attempts.length <= allowed, `${id} was sent twice: ${JSON.stringify(timeline)}`);
   }
-  const told = () => new Set(receiver.received.map(({ event }) => event.data.messageId));
-  await until(() => ids.every((id) => told().has(id)), { limitMs: 60_000, what: "every message to be told of" });
+  const notified = () => new Set(receiver.received.map(({ event }) => event.data.messageId));
+  await until(() => ids.every((id) => notified().has(id)), { limitMs: 60_000, what: "every message to be told of" });
   assert.equal(service.output.stderr, "");
 }
 

@@ -354,16 +354,16 @@ test("every recipient of the README's table does what the table says", async (t)
   const service = await startTestService();
   t.after(() => service.stop());
   const rows = [...README.matchAll(/^\| `(\+1500555\d{4})` \|.*\| ([^|]*) \|$/gm)];
-  const told = new Map(rows.map(([, to = "", events = ""]) => [to, events]));
+  const documented = new Map(rows.map(([, to = "", events = ""]) => [to, events]));
   /** The courses that the table has for a recipient: the usual one, and another behind "; with" or "; or". */
   const coursesOf = (to: string) =>
-    (told.get(to) ?? "")
+    (documented.get(to) ?? "")
       .split(/; (?:with|or) /)
       .map((course) => (course.split(";")[0] ?? "").match(/\b(sent|delivered|read|fallback|failed)\b/g)?.join());
-  assert.equal(told.size, 18);
+  assert.equal(documented.size, 18);
   // Replies and payments of contacts have tests of their own: here only the message's own events counts.
   const own = ["queued", "sent", "delivered", "read", "fallback", "failed"];
-  const courses = [...told.keys()].filter((to) => !told.get(to)?.startsWith("payment."));
+  const courses = [...documented.keys()].filter((to) => !documented.get(to)?.startsWith("payment."));
   await Promise.all(
     courses.map(async (to) => {
       const accepted = await service.ask("POST", "/v1/messages", { body: { to, content: { text: "Hello" } } });
@@ -373,8 +373,8 @@ test("every recipient of the README's table does what the table says", async (t)
         const types = (data.events as AnyEvent[]).map(({ type }) => type.slice("message.".length)).reverse();
         return types.filter((type) => own.includes(type));
       };
-      const isAsTold = async () => coursesOf(to).includes((await typesOf()).slice(1).join());
-      await until(isAsTold, { limitMs: 30_000, what: `${to}: ${told.get(to)}` });
+      const isAsDocumented = async () => coursesOf(to).includes((await typesOf()).slice(1).join());
+      await until(isAsDocumented, { limitMs: 30_000, what: `${to}: ${documented.get(to)}` });
     }),
   );
 });

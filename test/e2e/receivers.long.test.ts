@@ -45,10 +45,10 @@ test("bad endpoints delay no good one, end within 31 s, and leave memory and soc
   const ids: Record<string, string> = { redirects: await endpoint(service, redirecting.url) };
   for (const [name, { url }] of Object.entries(bad)) ids[name] = await endpoint(service, url);
   await service.ask("PUT", "/v1/webhooks", { url: good.url, events: ["*"] });
-  const isTold = (count: number) => () => good.received.length >= 3 * count;
+  const isNotified = (count: number) => () => good.received.length >= 3 * count;
 
   await load(service, 50);
-  await until(isTold(50), { limitMs: 60_000, what: "the first messages to be told of" });
+  await until(isNotified(50), { limitMs: 60_000, what: "the first messages to be told of" });
   const before = footprint(service);
   const peak = { ...before };
   const watch = setInterval(() => {
@@ -57,7 +57,7 @@ test("bad endpoints delay no good one, end within 31 s, and leave memory and soc
   }, 200);
   t.after(() => clearInterval(watch));
   await load(service, MESSAGES);
-  await until(isTold(50 + MESSAGES), { limitMs: 60_000, what: "the good endpoint to be told of everything" });
+  await until(isNotified(50 + MESSAGES), { limitMs: 60_000, what: "the good endpoint to be told of everything" });
   const late = good.received.slice(150).map(({ at, event }) => at - Date.parse(event.timestamp));
   late.sort((a, b) => a - b);
   const [p50 = 0, p99 = 0] = [0.5, 0.99].map((share) => late[Math.floor(late.length * share)]);

@@ -394,6 +394,6 @@ function isAnswered(intent: SendIntent): boolean {
 
 /** The id of the message of a request, if a response has named it. */
 export function idOf(intent: SendIntent): string | null {
-  const told = intent.calls.find(({ status }) => status === 200 || status === 202);
-  return (told?.answer?.data as Message | undefined)?.id ?? null;
+  const accepted = intent.calls.find(({ status }) => status === 200 || status === 202);
+  return (accepted?.answer?.data as Message | undefined)?.id ?? null;
 }

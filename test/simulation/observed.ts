@@ -50,10 +50,10 @@ export function observed(
           return applied;
         }
         const { messageId = "" } = signal;
-        const told: Receipt = { signal, messageId, at: parts.clock.now(), acceptedOrder: null };
-        log.receipts.push(told);
+        const reported: Receipt = { signal, messageId, at: parts.clock.now(), acceptedOrder: null };
+        log.receipts.push(reported);
         const applied = await life.whileAlive(signals(signal));
-        told.acceptedOrder = parts.order();
+        reported.acceptedOrder = parts.order();
         return applied;
       }),
     async send(message, abort) {

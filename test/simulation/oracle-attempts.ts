@@ -178,14 +178,14 @@ export function judgeReceipts({ run, stories, report }: Judge): void {
     if (acceptedOrder === null || receipt === "failed" || story === undefined || story.message === null) continue;
     // A receipt changes nothing about an unsent message.
     if (story.message.status === "unsent") continue;
-    const told = story.events.some(({ type, data }) => type === `message.${receipt}` && data.channel === channel);
+    const reported = story.events.some(({ type, data }) => type === `message.${receipt}` && data.channel === channel);
     // A `sent` receipt changes nothing once the channel has failed to deliver the message.
     const undelivered = story.events.some(({ data }) => data.errorCode?.endsWith("_SEND_FAILED"));
     if (receipt === "sent" && undelivered) continue;
     const noted = story.message.timeline.some(({ reason = "" }) =>
       reason.startsWith(`${receipt} receipt of a channel`),
     );
-    if (!told && !noted) {
+    if (!reported && !noted) {
       const timeline = JSON.stringify(story.message.timeline);
       report("no receipt is lost", `${messageId}: ${receipt} on ${channel} of ${signal.reference}: ${timeline}`);
     }

@@ -61,10 +61,10 @@ function judgeMessage(
   events: readonly AnyEvent[],
 ): void {
   const report = (what: string) => judge.report("what people do is reported once", what);
-  const told = events.filter(({ type, data }) => type === "message.inbound" && data.messageId === id);
-  if (told.length !== 1) report(`${id} was reported ${told.length} times`);
+  const emitted = events.filter(({ type, data }) => type === "message.inbound" && data.messageId === id);
+  if (emitted.length !== 1) report(`${id} was reported ${emitted.length} times`);
   if (from !== signal.from || to !== signal.to) report(`${id} is from ${from} to ${to}: ${JSON.stringify(signal)}`);
-  for (const { data } of told) {
+  for (const { data } of emitted) {
     if (data.text !== signal.text) report(`${id} was reported with another text: ${JSON.stringify(data)}`);
   }
 }
@@ -94,14 +94,14 @@ function judgeContacts({ report }: Judge, { contacts }: Rest): void {
 /** Each reaction is one event. */
 function judgeReactions(judge: Judge): void {
   const reactions = deedsOf<ReactionSignal>(judge, "reaction");
-  const told = [...judge.run.rest.values()].flatMap(({ events }) =>
+  const emitted = [...judge.run.rest.values()].flatMap(({ events }) =>
     events.filter(({ type }) => type === "message.reaction"),
   );
   const [known, sure] = [reactions.size, [...reactions.values()].filter(({ accepted }) => accepted).length];
-  if (told.length < sure || told.length > known) {
+  if (emitted.length < sure || emitted.length > known) {
     judge.report(
       "what people do is reported once",
-      `${told.length} reactions were reported; ${sure} to ${known} were there`,
+      `${emitted.length} reactions were reported; ${sure} to ${known} were there`,
     );
   }
 }
@@ -140,8 +140,9 @@ export function judgePayments(judge: Judge): void {
 function judgePayment(judge: Judge, payment: PaymentRequest, events: readonly AnyEvent[]): void {
   const { id, status } = payment;
   const own = events.filter(({ type, data }) => type.startsWith("payment.") && data.id === id);
-  const told = own.map(({ type }) => type.replace("payment.request.", "")).join(" ");
-  if (told !== `created ${status}`) judge.report("payments end once", `${id} is ${status} and its events are ${told}`);
+  const emitted = own.map(({ type }) => type.replace("payment.request.", "")).join(" ");
+  if (emitted !== `created ${status}`)
+    judge.report("payments end once", `${id} is ${status} and its events are ${emitted}`);
   const last = own.at(-1)?.data;
   if (last !== undefined && JSON.stringify(last) !== JSON.stringify(payment)) {
     judge.report("payments end once", `${id} is ${JSON.stringify(payment)}, told of as ${JSON.stringify(last)}`);

@@ -84,10 +84,10 @@ function judgeEvents({ report }: Judge, story: Story): void {
       report("every change has one event", `${type} of ${id} tells of another: ${JSON.stringify(data)}`);
   }
   if (message === null) return;
-  const told = events.map(({ type }) => type).filter((type) => !BESIDE.has(type));
+  const emitted = events.map(({ type }) => type).filter((type) => !BESIDE.has(type));
   const due = eventsOf(message);
-  if (told.join(" ") !== due.join(" ")) {
-    report("every change has one event", `${id} went through ${due.join(" ")} and told of ${told.join(" ")}`);
+  if (emitted.join(" ") !== due.join(" ")) {
+    report("every change has one event", `${id} went through ${due.join(" ")} and told of ${emitted.join(" ")}`);
   }
 }
 

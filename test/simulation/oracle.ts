@@ -96,9 +96,10 @@ function storyOf(run: Observed, intent: SendIntent, report: Judge["report"]): St
 }
 
 function judgeIntent(intent: SendIntent, found: ReadonlySet<string>, report: Judge["report"]): void {
-  const told = idOf(intent);
+  const acceptedId = idOf(intent);
   if (found.size > 1) report("one key makes one message", `${intent.tag} made ${[...found].join(", ")}`);
-  if (told !== null && !found.has(told)) report("accepted messages are kept", `${told} (${intent.tag}) is gone`);
+  if (acceptedId !== null && !found.has(acceptedId))
+    report("accepted messages are kept", `${acceptedId} (${intent.tag}) is gone`);
   let id: string | null = null;
   for (const { status, answer } of intent.calls) {
     const got = status === 200 || status === 202 ? ((answer?.data as { id: string } | undefined)?.id ?? null) : null;

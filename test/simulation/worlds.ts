@@ -31,7 +31,7 @@ export async function brokenWorlds(seeds: readonly string[], observe: (run: Obse
 }
 
 function complaint(seed: string, broken: readonly { rule: Rule; what: string }[]): string {
-  const told = broken.slice(0, VIOLATIONS_SHOWN_MAX).map(({ rule, what }) => `  ${rule}: ${what}`);
+  const shown = broken.slice(0, VIOLATIONS_SHOWN_MAX).map(({ rule, what }) => `  ${rule}: ${what}`);
   const again = `TB_SIMULATION_SEED=${seed} node --test test/simulation/simulation.test.ts`;
-  return [`seed ${seed} broke ${broken.length} promises; again by ${again}`, ...told].join("\n");
+  return [`seed ${seed} broke ${broken.length} promises; again by ${again}`, ...shown].join("\n");
 }

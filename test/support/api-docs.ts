@@ -87,15 +87,17 @@ function sent({ components }: OpenApiDocument, { parameters, requestBody }: Publ
 function responses({ components }: OpenApiDocument, { responses }: PublishedOperation): string {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
   const contents = successes.map(([status, answer]) => {
-    const told = Object.entries((answer.content ?? {}) as Record<string, { schema: PublishedSchema }>);
+    const documented = Object.entries((answer.content ?? {}) as Record<string, { schema: PublishedSchema }>);
     return {
       status,
-      told: told.map(([type, { schema }]) => typeName(components.schemas[refName(schema)]?.properties?.data) ?? type),
+      documented: documented.map(
+        ([type, { schema }]) => typeName(components.schemas[refName(schema)]?.properties?.data) ?? type,
+      ),
     };
   });
   const [first] = contents;
   const statuses = contents.map(({ status }) => status).sort((a, b) => Number(b) - Number(a));
-  return `${statuses.join(", ")} ${(first?.told ?? []).map(code).join(", ")}`;
+  return `${statuses.join(", ")} ${(first?.documented ?? []).map(code).join(", ")}`;
 }
 
 function typeName(schema: PublishedSchema | undefined): string | null {
@@ -109,9 +111,9 @@ function recordRows(document: OpenApiDocument): string[][] {
   const { paths, webhooks, components } = document;
   const bodies = Object.values(paths).flatMap((item) => Object.values(item).map(({ requestBody }) => requestBody));
   const posts = Object.values(webhooks).map(({ post }) => post.requestBody);
-  const told = new Set([...bodies, ...posts].map((body) => refName(body?.content["application/json"]?.schema)));
+  const documented = new Set([...bodies, ...posts].map((body) => refName(body?.content["application/json"]?.schema)));
   return Object.entries(components.schemas)
-    .filter(([name, { properties }]) => !told.has(name) && properties !== undefined && !("success" in properties))
+    .filter(([name, { properties }]) => !documented.has(name) && properties !== undefined && !("success" in properties))
     .map(([name, schema]) => {
       const fields = Object.keys(schema.properties ?? {}).map((field) => code(optional(schema, field)));
       return [code(name), fields.join(", ")];

@@ -217,14 +217,14 @@ export async function engineStage(
     message,
     events,
     async eventTypes(id) {
-      const told = await events(id);
-      const sequences = told.map(({ data }) => data.sequence);
+      const reported = await events(id);
+      const sequences = reported.map(({ data }) => data.sequence);
       assert.deepEqual(
         sequences,
         [...sequences.keys()].map((index) => index + 1),
       );
-      assert.equal((await message(id)).sequence, told.length);
-      return told.map(({ type }) => type.replace("message.", ""));
+      assert.equal((await message(id)).sequence, reported.length);
+      return reported.map(({ type }) => type.replace("message.", ""));
     },
     async restart() {
       life.die();

@@ -51,8 +51,10 @@ export function checkPayments({ payments, inbound, asking, events }: Found, orde
   assert.deepEqual(payments.map(({ paidBy }) => paidBy?.messageId).sort(), payers.sort());
   for (const { id, messageId, status } of payments) {
     assert.ok(asking.has(messageId), `${id} has its message`);
-    const told = [...events.values()].filter(({ event }) => event.type.startsWith("payment.") && event.data.id === id);
-    const types = told.map(({ event }) => event.type).sort();
+    const emitted = [...events.values()].filter(
+      ({ event }) => event.type.startsWith("payment.") && event.data.id === id,
+    );
+    const types = emitted.map(({ event }) => event.type).sort();
     assert.deepEqual([status, ...types], ["paid", "payment.request.created", "payment.request.paid"], id);
   }
 }

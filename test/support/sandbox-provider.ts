@@ -35,7 +35,7 @@ export async function stage(entries = new Map<string, string>()) {
       },
     }),
   );
-  const told: string[] = [];
+  const reported: string[] = [];
   const signals: Signal[] = [];
   await sandbox.start(async (signal) => {
     if (refusing.signals > 0) {
@@ -47,7 +47,7 @@ export async function stage(entries = new Map<string, string>()) {
       writes.deletes += 1;
       entries.delete(signal.forget);
     }
-    if (signal.kind === "receipt") told.push(`${signal.receipt}@${clock.real()}`);
+    if (signal.kind === "receipt") reported.push(`${signal.receipt}@${clock.real()}`);
     signals.push(signal);
     return "applied";
   });
@@ -60,7 +60,7 @@ export async function stage(entries = new Map<string, string>()) {
     await clock.advanceUntil(() => outcome !== null, 60_000);
     return await sending;
   };
-  return { clock, sandbox, entries, writes, refusing, told, signals, send };
+  return { clock, sandbox, entries, writes, refusing, reported, signals, send };
 }
 
 export const ID: MessageId = "msg_01890000-0000-7000-8000-000000000001";

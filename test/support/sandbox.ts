@@ -92,12 +92,14 @@ export class SandboxStage {
   async emits(begin: () => Promise<unknown>, types: readonly string[]): Promise<SandboxEvent[]> {
     const from = await this.newest();
     await begin();
-    let told: SandboxEvent[] = [];
+    let emitted: SandboxEvent[] = [];
     const enough = async () => {
-      told = await this.eventsAfter(from);
-      return told.length >= types.length;
+      emitted = await this.eventsAfter(from);
+      return emitted.length >= types.length;
     };
-    await until(enough, { what: types.join(", "), limitMs: 20_000 }).catch(() => assert.deepEqual(short(told), types));
+    await until(enough, { what: types.join(", "), limitMs: 20_000 }).catch(() =>
+      assert.deepEqual(short(emitted), types),
+    );
     // Whatever was to follow has followed when a message sent later is delivered.
     const fence = await this.send("0117");
     await this.reached(fence.id, "delivered");
@@ -112,6 +114,6 @@ export class SandboxStage {
   }
 }
 
-function short(told: readonly SandboxEvent[]): string[] {
-  return told.map(({ type }) => type.replace(/^message\./, ""));
+function short(emitted: readonly SandboxEvent[]): string[] {
+  return emitted.map(({ type }) => type.replace(/^message\./, ""));
 }

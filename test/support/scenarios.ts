@@ -44,11 +44,11 @@ export async function checkRefused(stage: SandboxStage, scenario: Scenario): Pro
   const [method = "", path = ""] = ask.split(" ");
   const answer = await stage.api.ask(method, path, { key, headers, ...(body === undefined ? {} : { body }) });
   const { status, error } = answer;
-  const told = `${ask} ${JSON.stringify(body)?.slice(0, 300)}: ${status} ${JSON.stringify(error ?? answer.data)}`;
-  assert.deepEqual([status, error?.code], [ERROR_STATUS[code], code], told);
-  assert.match(error?.message ?? "", says, told);
+  const description = `${ask} ${JSON.stringify(body)?.slice(0, 300)}: ${status} ${JSON.stringify(error ?? answer.data)}`;
+  assert.deepEqual([status, error?.code], [ERROR_STATUS[code], code], description);
+  assert.match(error?.message ?? "", says, description);
   const named = error?.details?.map((detail) => detail.path) ?? [];
-  assert.deepEqual(named.sort(), [...paths].sort(), told);
+  assert.deepEqual(named.sort(), [...paths].sort(), description);
   return answer;
 }
 

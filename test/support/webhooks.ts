@@ -46,18 +46,18 @@ export interface EventFields {
 }
 
 /** An event of the context's customer, not committed. */
-export function eventOf({ deps, customer }: TestContext, told: EventFields = {}): Event {
-  const { type = "message.sent", messageId = null, sequence = 0 } = told;
+export function eventOf({ deps, customer }: TestContext, more: EventFields = {}): Event {
+  const { type = "message.sent", messageId = null, sequence = 0 } = more;
   const id = deps.newId("evt");
   const fields = { id, customerId: customer.id, type, messageId, sequence, correlationId: "cor_1" };
   return makeEvent({ ...fields, createdAt: deps.clock.now() }, {});
 }
 
 /** Commits an event with its deliveries, a millisecond after the one before it; gives its id. */
-export async function emitEvent(made: TestContext, told: EventFields & { callbackUrl?: string } = {}): Promise<string> {
+export async function emitEvent(made: TestContext, more: EventFields & { callbackUrl?: string } = {}): Promise<string> {
   await made.clock.advance(1);
-  const event = eventOf(made, told);
-  await commitAll(made.deps, [{ op: "event", event, callbackUrl: told.callbackUrl ?? null }]);
+  const event = eventOf(made, more);
+  await commitAll(made.deps, [{ op: "event", event, callbackUrl: more.callbackUrl ?? null }]);
   return event.id;
 }
 

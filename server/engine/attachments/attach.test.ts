@@ -232,14 +232,14 @@ async function kept(made: { deps: EngineDeps } & TestContext, more: Partial<Inbo
 test("what a contact sent is kept as it is: bytes where there are any, typed by them, under a name without a path", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
   const page = Buffer.from("<html>");
-  const { token, ...told } = await kept(made, {
+  const { token, ...attached } = await kept(made, {
     data: page,
     mimeType: "image/png",
     filename: "../x.png",
     totalBytes: 1,
   });
   assert.deepEqual(
-    [told.mimeType, told.filename, told.totalBytes, told.url],
+    [attached.mimeType, attached.filename, attached.totalBytes, attached.url],
     ["text/html", "x.png", page.length, null],
   );
   const head = await findDownload(made.deps, token);
@@ -250,8 +250,8 @@ test("what a contact sent is kept as it is: bytes where there are any, typed by 
 test("what the provider has is fetched from it on demand; what it no longer has, or cannot give, is 404", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
   const { deps, providers, instance } = made;
-  const { token, ...told } = await kept(made, { mimeType: "image/x-odd", totalBytes: 77 });
-  assert.deepEqual([told.mimeType, told.totalBytes], ["image/x-odd", 77]);
+  const { token, ...attached } = await kept(made, { mimeType: "image/x-odd", totalBytes: 77 });
+  assert.deepEqual([attached.mimeType, attached.totalBytes], ["image/x-odd", 77]);
   const read = async () => readDownload(deps, await findDownload(deps, token));
   await assert.rejects(read(), { code: "SERVICE_UNAVAILABLE" });
   const provider = new ScriptedProvider();

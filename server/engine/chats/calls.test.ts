@@ -19,7 +19,7 @@ async function opened(t: NodeTest): Promise<TestContext> {
   return made;
 }
 
-function tell(made: TestContext, status: CallStatus, more: Partial<CallSignal> = {}): Promise<unknown> {
+function report(made: TestContext, status: CallStatus, more: Partial<CallSignal> = {}): Promise<unknown> {
   const to = made.number.address;
   const signal = {
     callUuid: "CALL-1",
@@ -35,7 +35,7 @@ function tell(made: TestContext, status: CallStatus, more: Partial<CallSignal> =
 const callsOf = async ({ deps, customer }: Pick<TestContext, "deps" | "customer">): Promise<Call[]> =>
   (await listCalls(deps.store.db, customer.id, undefined, FIRST_PAGE, 100)).records;
 
-async function toldOf({ deps }: TestContext): Promise<[type: string, data: CallEventData][]> {
+async function eventsOf({ deps }: TestContext): Promise<[type: string, data: CallEventData][]> {
   const rows = await deps.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
   return rows.map(({ type, bytes }) => [type, JSON.parse(bytes).data as CallEventData]);
 }
@@ -44,7 +44,7 @@ test("a call that rings, is answered and ends is one record with its history, an
   const made = await opened(t);
   const startedAt = made.clock.now();
   for (const status of ["incoming", "answered", "disconnected"] as const) {
-    await tell(made, status);
+    await report(made, status);
     await made.clock.advance(1_000);
   }
   const [call, ...others] = await callsOf(made);
@@ -59,7 +59,7 @@ test("a call that rings, is answered and ends is one record with its history, an
     ],
   );
   assert.deepEqual(
-    (await toldOf(made)).map(([type, { callId, status }]) => [type, callId === call.id, status]),
+    (await eventsOf(made)).map(([type, { callId, status }]) => [type, callId === call.id, status]),
     [
       ["facetime.incoming", true, "incoming"],
       ["facetime.status_changed", true, "answered"],
@@ -71,10 +71,10 @@ test("a call that rings, is answered and ends is one record with its history, an
 test("repeats, late news and all that follows an end change nothing", async (t) => {
   const made = await opened(t);
   for (const status of ["incoming", "incoming", "missed", "missed", "incoming", "answered", "failed"] as const) {
-    await tell(made, status);
+    await report(made, status);
   }
   assert.deepEqual(
-    (await toldOf(made)).map(([type]) => type),
+    (await eventsOf(made)).map(([type]) => type),
     ["facetime.incoming", "facetime.status_changed"],
   );
   const [call] = await callsOf(made);
@@ -91,8 +91,8 @@ test("the same name at two instances is two calls, one of each customer", async 
     { op: "insert", table: "instances", record: instance },
     { op: "put", table: "numbers", record: { ...other.number, id, instanceId: instance.id } },
   ]);
-  await tell(made, "incoming");
-  await tell({ ...made, instance, number: other.number }, "incoming");
+  await report(made, "incoming");
+  await report({ ...made, instance, number: other.number }, "incoming");
   assert.equal((await callsOf(made)).length, 1);
   assert.equal((await callsOf({ ...made, customer: other.customer })).length, 1);
 });
@@ -101,11 +101,11 @@ test("a call to a number of nobody, or of another instance, is nobody's, and wha
   const made = await opened(t);
   const { deps, instance } = made;
   await commitAll(deps, [{ op: "put", table: "memory", record: { instanceId: instance.id, key: "ring", value: "1" } }]);
-  await tell(made, "incoming", { to: "+15550009999", forget: "ring" });
+  await report(made, "incoming", { to: "+15550009999", forget: "ring" });
   const elsewhere = { ...made.instance, id: deps.newId("inst") };
-  await tell({ ...made, instance: elsewhere }, "incoming");
+  await report({ ...made, instance: elsewhere }, "incoming");
   assert.deepEqual(await callsOf(made), []);
-  assert.deepEqual(await toldOf(made), []);
+  assert.deepEqual(await eventsOf(made), []);
   assert.deepEqual(await deps.store.db.selectFrom("memory").selectAll().execute(), []);
   assert.deepEqual(
     made.observed.faults.map(({ where }) => where),
@@ -120,10 +120,10 @@ test("what a signal ends in the provider's memory goes with the change, and with
     commitAll(deps, [{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "1" } }]);
   for (const forget of ["first", "again"]) {
     await remember(forget);
-    await tell(made, "incoming", { forget });
+    await report(made, "incoming", { forget });
   }
   assert.deepEqual(await deps.store.db.selectFrom("memory").selectAll().execute(), []);
-  assert.equal((await toldOf(made)).length, 1);
+  assert.equal((await eventsOf(made)).length, 1);
 });
 
 test("signals of a call at once, in a thousand orders: one row, incoming once, and events that are its history", async (t) => {
@@ -132,14 +132,14 @@ test("signals of a call at once, in a thousand orders: one row, incoming once, a
   for (let round = 0; round < 1_000; round += 1) {
     const callUuid = `CALL-${round}`;
     const statuses = Array.from({ length: 2 + draw(3) }, () => CALL_STATUSES[draw(CALL_STATUSES.length)] ?? "incoming");
-    await Promise.all(statuses.map((status) => tell(made, status, { callUuid })));
+    await Promise.all(statuses.map((status) => report(made, status, { callUuid })));
   }
-  const told = Map.groupBy(await toldOf(made), ([, { callUuid }]) => callUuid);
-  assert.equal(told.size, 1_000);
+  const byCall = Map.groupBy(await eventsOf(made), ([, { callUuid }]) => callUuid);
+  assert.equal(byCall.size, 1_000);
   const rows = await made.deps.store.db.selectFrom("calls").select(["call_uuid", "history", "status"]).execute();
   assert.equal(rows.length, 1_000);
   for (const { call_uuid: callUuid, history, status } of rows) {
-    const events = told.get(callUuid) ?? [];
+    const events = byCall.get(callUuid) ?? [];
     const statuses = (JSON.parse(history) as { status: CallStatus }[]).map((entry) => entry.status);
     assert.deepEqual(
       events.map(([, data]) => data.status),

@@ -21,14 +21,14 @@ export async function receiveCall(
   signal: CallSignal,
 ): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
-  const told = () =>
+  const applyOnce = () =>
     decide(deps, async () => ({
       transaction: await transactionFor(deps, instanceId, signal, forgets),
       value: undefined,
     }));
-  const { taken } = await told();
+  const { taken } = await applyOnce();
   // Another signal created the call at the same moment: apply this one to it.
-  if (taken) await told();
+  if (taken) await applyOnce();
 }
 
 async function transactionFor(

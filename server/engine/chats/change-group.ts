@@ -23,7 +23,7 @@ export async function renameGroup(
       requireGroup(ready, "named");
       await completeAction(deps, ready, "renameGroup", (rename, abort) => rename(ready.conversation, name, abort));
     },
-    change: (chat, told) => patchGroup(chat, { name }, chat.from, told),
+    change: (chat, context) => patchGroup(chat, { name }, chat.from, context),
   });
 }
 
@@ -48,9 +48,9 @@ export async function addParticipant(
       await refuseOptedOut(deps, chat.from, [participant]);
       await completeAction(deps, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
     },
-    change: (chat, told) => {
+    change: (chat, context) => {
       const participants = [...new Set([...chat.participants, participant])];
-      return patchGroup(chat, { participants }, chat.from, told);
+      return patchGroup(chat, { participants }, chat.from, context);
     },
   });
 }
@@ -82,7 +82,7 @@ export async function removeParticipant(
         remove(conversation, participant, abort),
       );
     },
-    change: (chat, told) => patchGroup(chat, { participants: others(chat) }, chat.from, told),
+    change: (chat, context) => patchGroup(chat, { participants: others(chat) }, chat.from, context),
   });
 }
 
@@ -98,7 +98,7 @@ export async function leaveGroup(
       requireGroup(ready, "left");
       await completeAction(deps, ready, "leaveGroup", (leave, abort) => leave(ready.conversation, abort));
     },
-    change: (chat, told) => patchGroup(chat, { left: true }, chat.from, told),
+    change: (chat, context) => patchGroup(chat, { left: true }, chat.from, context),
   });
 }
 

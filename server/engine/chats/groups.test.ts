@@ -19,7 +19,7 @@ const BOB = "+15005550132";
 const CAT = "+15005550133";
 const DAN = "+15005550134";
 
-interface Told {
+interface Reported {
   type: string;
   data: ChatEventData;
 }
@@ -29,10 +29,10 @@ interface Stage extends TestContext {
   /** Actions of the customer. */
   as: { customerId: TestContext["customer"]["id"]; correlationId: string; idempotencyKey: string | null };
   chats(): Promise<Chat[]>;
-  told(): Promise<Told[]>;
+  reported(): Promise<Reported[]>;
   /** Types and subjects of the events so far. */
   news(): Promise<string[]>;
-  tell(more: Partial<GroupSignal>): Promise<void>;
+  report(more: Partial<GroupSignal>): Promise<void>;
   /** A group with Ann and Bob that the API made. */
   make(): Promise<Chat>;
 }
@@ -43,19 +43,20 @@ async function stage(t: NodeTest): Promise<Stage> {
   made.providers.set(made.instance.id, provider);
   t.after(() => made.close());
   const as = { customerId: made.customer.id, correlationId: `cor_${"0".repeat(32)}`, idempotencyKey: null };
-  const told = async () => {
+  const reported = async () => {
     const rows = await made.deps.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
-    return rows.map(({ bytes }) => JSON.parse(bytes) as Told);
+    return rows.map(({ bytes }) => JSON.parse(bytes) as Reported);
   };
   let signals = 0;
   return {
     ...made,
     provider,
     as,
-    told,
+    reported,
     chats: async () => (await listChats(made.deps.store.db, made.customer.id, null, 100)).map(({ chat }) => chat),
-    news: async () => (await told()).map(({ type, data }) => `${type} ${data.participant ?? data.title ?? ""}`.trim()),
-    async tell(more) {
+    news: async () =>
+      (await reported()).map(({ type, data }) => `${type} ${data.participant ?? data.title ?? ""}`.trim()),
+    async report(more) {
       signals += 1;
       await apply(made.deps, made.instance.id, signalOf(made, `signal-${signals}`, more));
     },
@@ -85,10 +86,10 @@ describe("a group that a provider tells of", () => {
   test("becomes a chat, with an event of what happened to it", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: "Trip", participants: [ANN, BOB, CAT] };
-    await one.tell({ group, participant: CAT, actor: ANN });
+    await one.report({ group, participant: CAT, actor: ANN });
     const [chat] = await one.chats();
     assert.deepEqual([chat?.isGroup, chat?.name, chat?.participants], [true, "Trip", [ANN, BOB, CAT]]);
-    const [event, ...rest] = await one.told();
+    const [event, ...rest] = await one.reported();
     assert.deepEqual(rest, []);
     assert.equal(event?.type, "chat.participant.added");
     assert.deepEqual(event?.data, {
@@ -103,18 +104,18 @@ describe("a group that a provider tells of", () => {
   test("every kind of change is one event", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: null, participants: [ANN, BOB] };
-    await one.tell({ group, change: "titleChanged", title: "Trip", actor: ANN });
-    await one.tell({ group, change: "participantLeft", participant: BOB });
+    await one.report({ group, change: "titleChanged", title: "Trip", actor: ANN });
+    await one.report({ group, change: "participantLeft", participant: BOB });
     const unseen = { ...group, participants: [] };
-    await one.tell({ group: unseen, change: "photoChanged", actor: "ANN@Example.com" });
-    await one.tell({ group: unseen, participant: CAT });
+    await one.report({ group: unseen, change: "photoChanged", actor: "ANN@Example.com" });
+    await one.report({ group: unseen, participant: CAT });
     assert.deepEqual(await one.news(), [
       "chat.title.changed Trip",
       `chat.participant.left ${BOB}`,
       "chat.photo.changed",
       `chat.participant.added ${CAT}`,
     ]);
-    assert.equal((await one.told())[2]?.data.actor, "ann@example.com");
+    assert.equal((await one.reported())[2]?.data.actor, "ann@example.com");
   });
 
   test("is told of once, however often the provider says it", async (t) => {
@@ -129,7 +130,7 @@ describe("a group that a provider tells of", () => {
   test("is made once when several of its events come at the same moment", async (t) => {
     const one = await stage(t);
     const people = [ANN, BOB, CAT, DAN];
-    await Promise.all(people.map((participant) => one.tell({ participant })));
+    await Promise.all(people.map((participant) => one.report({ participant })));
     assert.equal((await one.chats()).length, 1);
     assert.deepEqual((await one.chats())[0]?.participants.toSorted(), people);
     assert.deepEqual(
@@ -142,7 +143,7 @@ describe("a group that a provider tells of", () => {
     const one = await stage(t);
     const { id: instanceId } = one.instance;
     await one.deps.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
-    await one.tell({ to: "+15005550199", forget: "k" });
+    await one.report({ to: "+15005550199", forget: "k" });
     assert.deepEqual(await one.chats(), []);
     assert.deepEqual(await one.deps.store.db.selectFrom("memory").selectAll().execute(), []);
     assert.equal(one.observed.faults[0]?.where, "group");
@@ -152,9 +153,9 @@ describe("a group that a provider tells of", () => {
     const one = await stage(t);
     const { id } = await one.make();
     const own = one.number.address;
-    await one.tell({ change: "participantLeft", participant: own, actor: ANN });
+    await one.report({ change: "participantLeft", participant: own, actor: ANN });
     await assert.rejects(renameGroup(one.deps, { ...one.as, id }, "New"), code("INVALID_STATUS"));
-    await one.tell({ change: "participantAdded", participant: own, actor: ANN });
+    await one.report({ change: "participantAdded", participant: own, actor: ANN });
     await renameGroup(one.deps, { ...one.as, id }, "New");
     assert.deepEqual(await one.news(), [
       `chat.participant.left ${own}`,
@@ -194,7 +195,7 @@ describe("a group that is seen with a message", () => {
     assert.equal(made.reference, null);
     await assert.rejects(renameGroup(one.deps, { ...one.as, id: made.id }, "New"), code("CONVERSATION_NOT_READY"));
     const group = { reference: "late", name: "Trip", participants: [BOB, ANN] };
-    await one.tell({ group, change: "photoChanged" });
+    await one.report({ group, change: "photoChanged" });
     assert.deepEqual(
       (await one.chats()).map(({ id, reference }) => [id, reference]),
       [[made.id, "late"]],
@@ -221,7 +222,7 @@ describe("a change of our own", () => {
       `chat.participant.left ${ANN}`,
       `chat.participant.left ${one.number.address}`,
     ]);
-    assert.deepEqual([...new Set((await one.told()).map(({ data }) => data.actor))], [one.number.address]);
+    assert.deepEqual([...new Set((await one.reported()).map(({ data }) => data.actor))], [one.number.address]);
   });
 
   test("has no second event when the provider echoes it, before or after its answer", async (t) => {
@@ -229,16 +230,16 @@ describe("a change of our own", () => {
     const { id } = await one.make();
     const asked = { ...one.as, id };
     one.provider.onAction = async ({ name }) => {
-      if (name === "renameGroup") await one.tell({ change: "titleChanged", title: "New" });
-      if (name === "removeParticipant") await one.tell({ change: "participantLeft", participant: CAT });
+      if (name === "renameGroup") await one.report({ change: "titleChanged", title: "New" });
+      if (name === "removeParticipant") await one.report({ change: "participantLeft", participant: CAT });
       return { done: true };
     };
     await renameGroup(one.deps, asked, "New");
     await addParticipant(one.deps, asked, { field: "participant", value: CAT });
-    await one.tell({ change: "participantAdded", participant: CAT });
+    await one.report({ change: "participantAdded", participant: CAT });
     await removeParticipant(one.deps, asked, CAT);
     await leaveGroup(one.deps, asked);
-    await one.tell({ change: "participantLeft", participant: one.number.address });
+    await one.report({ change: "participantLeft", participant: one.number.address });
     assert.deepEqual(await one.news(), [
       "chat.title.changed New",
       `chat.participant.added ${CAT}`,
@@ -306,7 +307,7 @@ describe("a group over SMS", () => {
   test("takes no change: 400 GROUP_SMS_UNSUPPORTED", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: null, participants: [ANN, BOB] };
-    await one.tell({ group, channel: "sms", change: "photoChanged" });
+    await one.report({ group, channel: "sms", change: "photoChanged" });
     const asked = { ...one.as, id: (await one.chats())[0]?.id ?? "" };
     const refused = code("GROUP_SMS_UNSUPPORTED");
     await assert.rejects(renameGroup(one.deps, asked, "New"), refused);
@@ -333,7 +334,7 @@ describe("making a group", () => {
     const one = await stage(t);
     one.provider.onAction = async () => {
       const group = { reference: "quick", name: null, participants: [ANN, BOB] };
-      await one.tell({ group, change: "photoChanged" });
+      await one.report({ group, change: "photoChanged" });
       return { done: true, reference: "quick" };
     };
     const chat = await one.make();

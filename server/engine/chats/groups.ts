@@ -149,17 +149,17 @@ function patchOf(observed: ObservedGroup): GroupPatch {
 function afterSignal(chat: Chat, observed: ObservedGroup, signal: GroupSignal, deps: GroupContext): GroupChange {
   const actor = signal.actor === null ? null : addressOf(signal.actor);
   const participant = signal.participant === null ? null : addressOf(signal.participant);
-  const told = toldOf(chat, participant, actor, signal, deps);
+  const first = reportedChange(chat, participant, actor, signal, deps);
   const { participants, name } = patchOf(observed);
   const others = participants?.filter((one) => one !== participant);
   const also: GroupPatch = {};
   if (others !== undefined) {
-    const staysIn = participant !== null && told.chat.participants.includes(participant);
+    const staysIn = participant !== null && first.chat.participants.includes(participant);
     also.participants = staysIn ? [...others, participant] : others;
   }
   if (name !== undefined && signal.change !== "titleChanged") also.name = name;
-  const rest = patchGroup(told.chat, also, null, deps);
-  return { chat: rest.chat, events: [...told.events, ...rest.events] };
+  const rest = patchGroup(first.chat, also, null, deps);
+  return { chat: rest.chat, events: [...first.events, ...rest.events] };
 }
 
 /** A new group as it was before the change that its first signal reports, so that the change emits its event. */
@@ -178,7 +178,7 @@ function before(chat: Chat, { change, participant }: GroupSignal): Chat {
   }
 }
 
-function toldOf(
+function reportedChange(
   chat: Chat,
   participant: string | null,
   actor: string | null,
@@ -203,10 +203,10 @@ function toldOf(
 
 /** The operations from the stored group to the changed one, and the changed group. */
 function arrange({ stored }: FoundGroup, { chat, events }: GroupChange): PreparedChat {
-  const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
-  if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...told] };
+  const emitted = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
+  if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...emitted] };
   const { transaction, value } = changedChat(stored, chat);
-  return { chat: value, make: [...transaction, ...told] };
+  return { chat: value, make: [...transaction, ...emitted] };
 }
 
 /** The update that leads from one state of a chat to another, none where they are alike, and the chat after it. */

@@ -35,7 +35,7 @@ async function stage(t: NodeTest): Promise<Stage> {
     assert.equal(made.clock.pending, 0, "no timer is left");
     await made.close();
   });
-  const told = async () => {
+  const reported = async () => {
     const rows = await made.deps.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
     return rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: TypingEventData });
   };
@@ -52,11 +52,11 @@ async function stage(t: NodeTest): Promise<Stage> {
       await apply(made.deps, made.instance.id, signal);
     },
     news: async () =>
-      (await told()).map(({ type, data }) =>
+      (await reported()).map(({ type, data }) =>
         type === "typing.indicator" ? `${data.typing ? "+" : "-"}${data.from}` : type,
       ),
     async last() {
-      const event = (await told()).at(-1);
+      const event = (await reported()).at(-1);
       assert.ok(event !== undefined);
       return event.data;
     },

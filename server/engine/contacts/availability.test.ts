@@ -88,9 +88,9 @@ test("customers share no answers, and an e-mail address has no SMS", async (t) =
   const other = await made.addTenant("Other");
   await inquiries.capabilities(made.customer.id, "ada@example.com");
   says({ imessage: false, facetime: null });
-  const told = await inquiries.capabilities(other.customer.id, "ada@example.com");
-  assert.deepEqual(told.capabilities, { imessage: false, sms: false, facetime: false });
-  assert.equal(told.recommendedChannel, null);
+  const found = await inquiries.capabilities(other.customer.id, "ada@example.com");
+  assert.deepEqual(found.capabilities, { imessage: false, sms: false, facetime: false });
+  assert.equal(found.recommendedChannel, null);
   assert.equal(provider.actionCalls.length, 2);
 });
 
@@ -119,8 +119,8 @@ test("where no provider can tell, iMessage is known from messages that were deli
   const { made, inquiries, says } = await stage(t);
   says({ imessage: null, facetime: null });
   await converse(made);
-  const told = await inquiries.capabilities(made.customer.id, PEER);
-  assert.deepEqual(told.capabilities, { imessage: true, sms: true, facetime: false });
+  const found = await inquiries.capabilities(made.customer.id, PEER);
+  assert.deepEqual(found.capabilities, { imessage: true, sms: true, facetime: false });
   const other = await inquiries.capabilities(made.customer.id, "+15550100002");
   assert.equal(other.capabilities.imessage, false);
 });
@@ -131,9 +131,9 @@ test("a focus is told only of people one has written with both ways, and asked f
   await assert.rejects(ask(), hasCode("NOT_FOUND"));
   assert.equal((await inquiries.capabilities(made.customer.id, PEER)).focused, false);
   await converse(made);
-  const told = { phoneNumber: PEER, focused: true, focusActive: true, focusMode: "sleep", cached: false };
-  assert.deepEqual(await ask(), told);
-  assert.deepEqual(await ask(), { ...told, cached: true });
+  const found = { phoneNumber: PEER, focused: true, focusActive: true, focusMode: "sleep", cached: false };
+  assert.deepEqual(await ask(), found);
+  assert.deepEqual(await ask(), { ...found, cached: true });
   const { focused, focusMode } = await inquiries.capabilities(made.customer.id, PEER);
   assert.deepEqual([focused, focusMode], [true, "sleep"]);
   saysOfFocus({ focused: false });

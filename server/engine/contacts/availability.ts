@@ -95,29 +95,29 @@ export class AvailabilityLookups {
   async capabilities(customerId: CustomerId, address: string): Promise<PhoneCapabilities> {
     const deps = this.#deps;
     const numbers = await deps.configCache.numbers(customerId);
-    const [told, state] = await Promise.all([
+    const [reported, state] = await Promise.all([
       orNull(this.#available(customerId, address, numbers)),
       orNull(this.#focused(customerId, address)),
     ]);
-    const imessage = told?.value.imessage ?? (await hasUsedImessage(deps.store.db, customerId, address));
+    const imessage = reported?.value.imessage ?? (await hasUsedImessage(deps.store.db, customerId, address));
     const plans = await Promise.all(numbers.map((number) => planFrom(deps, number, address)));
     const offers = (channel: Channel) => plans.some((plan) => plan.on(channel).length > 0);
     const sms = offers("sms");
     return {
       phoneNumber: address,
-      capabilities: { imessage, sms, facetime: told?.value.facetime ?? false },
+      capabilities: { imessage, sms, facetime: reported?.value.facetime ?? false },
       iMessage: imessage,
       recommendedChannel: imessage && offers("imessage") ? "imessage" : sms ? "sms" : null,
-      lastChecked: new Date(told?.at ?? deps.clock.now()).toISOString(),
-      cached: told?.cached ?? false,
+      lastChecked: new Date(reported?.at ?? deps.clock.now()).toISOString(),
+      cached: reported?.cached ?? false,
       ...focusOf(state?.value ?? { focused: false }),
     };
   }
 
   /** Whether `address` is on iMessage, by the provider of one number; null if the provider does not know or does not answer. */
   async imessage(number: CustomerNumber, address: string): Promise<boolean | null> {
-    const told = await orNull(this.#available(number.customerId, address, [number]));
-    return told?.value.imessage ?? null;
+    const reported = await orNull(this.#available(number.customerId, address, [number]));
+    return reported?.value.imessage ?? null;
   }
 
   /**

@@ -115,11 +115,11 @@ async function eraseOne(deps: With<"link" | "messageCache">, id: MessageId): Pro
     const message = await findMessage(deps.store.db, id);
     if (message === null || message.status === "queued" || message.status === "pending")
       return { transaction: null, value: false };
-    const told = changeContext(deps);
-    const erased = eraseMessage(message, told.now);
+    const context = changeContext(deps);
+    const erased = eraseMessage(message, context.now);
     const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: id } }];
     if (message.payment !== null) also.push(...(await paymentErased(deps, message.payment.id)));
-    const changed = cancel(erased, told) ?? { message: erased, events: [] };
+    const changed = cancel(erased, context) ?? { message: erased, events: [] };
     return { transaction: transactionOf(message, changed, also), value: true };
   });
   deps.messageCache.forget(id);

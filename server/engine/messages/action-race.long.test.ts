@@ -30,24 +30,24 @@ test("deleting a message and its receipts at once: it is gone, and no event tell
     const id = await stage.send({ to: contact });
     await stage.run();
     const reference = (await stage.message(id)).providerMessageId ?? "";
-    const tell = (kind: "delivered" | "read") =>
+    const report = (kind: "delivered" | "read") =>
       apply(stage.life.deps, stage.instance.id, receipt(kind, { reference, messageId: id }));
     const [deleted] = await round.atOnce<unknown>(
       () => deleteMessage(stage.life.deps, stage.customer.id, id),
-      () => tell("delivered"),
-      () => tell("read"),
+      () => report("delivered"),
+      () => report("read"),
     );
     assert.ok(deleted !== undefined && "value" in deleted);
     const { text, deletedAt } = await stage.message(id);
     assert.deepEqual([text, deletedAt !== null], [null, true]);
-    const [, ...told] = await stage.eventTypes(id);
+    const [, ...emitted] = await stage.eventTypes(id);
     const events = await stage.events(id);
     const after = events.slice(events.findIndex(({ type }) => type === "message.deleted"));
     assert.ok(
       after.every(({ data }) => data.text === null),
       "an event after it has its text",
     );
-    return told.join(" ");
+    return emitted.join(" ");
   });
 });
 
@@ -76,7 +76,7 @@ function asked({ stage }: Round, id: ChatId) {
 }
 
 /** Events of a chat so far, and the record, after a check that the one leads to the other. */
-async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; told: string[] }> {
+async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; emitted: string[] }> {
   const rows = await stage.deps.store.db.selectFrom("events").select(["bytes"]).orderBy("position").execute();
   const events = rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: ChatEventData });
   const own = events.filter(({ data }) => data.chatId === made.id);
@@ -90,9 +90,9 @@ async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; to
     if (type === "chat.participant.left") participants = participants.filter((one) => one !== participant);
   }
   assert.deepEqual([chat.name, chat.participants.toSorted()], [name, participants.toSorted()]);
-  const told = own.map(({ type, data }) => `${type.slice(5)} ${data.title ?? data.participant}`);
-  assert.equal(new Set(told).size, told.length, "what happened is told of once");
-  return { chat, told };
+  const emitted = own.map(({ type, data }) => `${type.slice(5)} ${data.title ?? data.participant}`);
+  assert.equal(new Set(emitted).size, emitted.length, "what happened is told of once");
+  return { chat, emitted };
 }
 
 test("a group that two name at once has the name that its phones have", async (t) => {
@@ -106,9 +106,9 @@ test("a group that two name at once has the name that its phones have", async (t
       () => rename("One"),
       () => rename("Two"),
     );
-    const { chat, told } = await historyOf(round, made);
+    const { chat, emitted } = await historyOf(round, made);
     assert.equal(provider.actionCalls.findLast((one) => one.name === "renameGroup")?.given[1], chat.name);
-    return told.join(" ");
+    return emitted.join(" ");
   };
   await race(t, ends, name, { provider });
 });
@@ -125,9 +125,9 @@ test("bringing one into a group and putting another out at once does both", asyn
       () => addParticipant(life.deps, asked(round, made.id), { field: "participant", value: DAN }),
       () => removeParticipant(life.deps, asked(round, made.id), CAT),
     );
-    const { chat, told } = await historyOf(round, made);
+    const { chat, emitted } = await historyOf(round, made);
     assert.deepEqual(chat.participants.toSorted(), [ANN, BOB, DAN]);
-    return told.join(", ");
+    return emitted.join(", ");
   };
   await race(t, ends, change, { provider: groupProvider() });
 });
@@ -200,10 +200,10 @@ test("STOP and a message at once: refused, failed or sent before it, and nothing
       }
       assert.ok(!wasStopped, "a message was accepted after STOP was on disk");
       const { record } = answer.value as Awaited<ReturnType<typeof accept>>;
-      const told = (await stage.eventTypes(record.id as Parameters<typeof stage.eventTypes>[0])).join(" ");
+      const emitted = (await stage.eventTypes(record.id as Parameters<typeof stage.eventTypes>[0])).join(" ");
       const { errorCode } = await stage.message(record.id as Parameters<typeof stage.message>[0]);
-      assert.deepEqual([errorCode, handed], told === "queued failed" ? ["RECIPIENT_OPTED_OUT", 0] : [null, 1]);
-      return told;
+      assert.deepEqual([errorCode, handed], emitted === "queued failed" ? ["RECIPIENT_OPTED_OUT", 0] : [null, 1]);
+      return emitted;
     },
     { startDelayMax: 14 },
   );

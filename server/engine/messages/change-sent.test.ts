@@ -30,7 +30,7 @@ interface Verb {
   run(stage: EngineStage, id: MessageId, customerId?: CustomerId): Promise<unknown>;
   refusal: string;
   /** Status after it, and the events that it adds; where it is refused, nothing changes. */
-  allowed: Partial<Record<MessageStatus, [status: MessageStatus, ...told: string[]]>>;
+  allowed: Partial<Record<MessageStatus, [status: MessageStatus, ...reported: string[]]>>;
 }
 
 const VERBS: Verb[] = [

@@ -21,7 +21,7 @@ interface Row {
   outcomes: (Outcome | null)[];
   status: Message["status"];
   channel: Message["channel"];
-  told: string[];
+  expectedEvents: string[];
   errorCode?: string;
   providerErrorCode?: string;
   /** Channels of the send attempts. */
@@ -35,7 +35,7 @@ const ROUTING: Row[] = [
     outcomes: [TAKEN],
     status: "sent",
     channel: "imessage",
-    told: ["queued", "sent"],
+    expectedEvents: ["queued", "sent"],
     handed: ["imessage"],
   },
   {
@@ -44,7 +44,7 @@ const ROUTING: Row[] = [
     outcomes: [REJECTED, TAKEN],
     status: "sent",
     channel: "imessage",
-    told: ["queued", "fallback", "sent"],
+    expectedEvents: ["queued", "fallback", "sent"],
     handed: ["sms", "imessage"],
   },
   {
@@ -52,7 +52,7 @@ const ROUTING: Row[] = [
     outcomes: [NOT_REACHABLE, TAKEN],
     status: "sent",
     channel: "sms",
-    told: ["queued", "fallback", "sent"],
+    expectedEvents: ["queued", "fallback", "sent"],
     handed: ["imessage", "sms"],
   },
   {
@@ -60,7 +60,7 @@ const ROUTING: Row[] = [
     outcomes: [REJECTED, TAKEN],
     status: "sent",
     channel: "sms",
-    told: ["queued", "fallback", "sent"],
+    expectedEvents: ["queued", "fallback", "sent"],
     handed: ["imessage", "sms"],
   },
   {
@@ -69,7 +69,7 @@ const ROUTING: Row[] = [
     outcomes: [REJECTED],
     status: "failed",
     channel: "sms",
-    told: ["queued", "failed"],
+    expectedEvents: ["queued", "failed"],
     errorCode: "REJECTED",
     providerErrorCode: "E42",
     handed: ["sms"],
@@ -80,7 +80,7 @@ const ROUTING: Row[] = [
     outcomes: [REJECTED],
     status: "failed",
     channel: "imessage",
-    told: ["queued", "failed"],
+    expectedEvents: ["queued", "failed"],
     errorCode: "REJECTED",
     providerErrorCode: "E42",
     handed: ["imessage"],
@@ -91,7 +91,7 @@ const ROUTING: Row[] = [
     outcomes: [NOT_REACHABLE],
     status: "failed",
     channel: "imessage",
-    told: ["queued", "failed"],
+    expectedEvents: ["queued", "failed"],
     errorCode: "NO_CHANNEL_AVAILABLE",
     providerErrorCode: "E404",
     handed: ["imessage"],
@@ -101,7 +101,7 @@ const ROUTING: Row[] = [
     outcomes: [NOT_REACHABLE, NOT_REACHABLE],
     status: "failed",
     channel: "sms",
-    told: ["queued", "fallback", "failed"],
+    expectedEvents: ["queued", "fallback", "failed"],
     errorCode: "NO_CHANNEL_AVAILABLE",
     providerErrorCode: "E404",
     handed: ["imessage", "sms"],
@@ -111,7 +111,7 @@ const ROUTING: Row[] = [
     outcomes: [NOT_REACHABLE, REJECTED],
     status: "failed",
     channel: "sms",
-    told: ["queued", "fallback", "failed"],
+    expectedEvents: ["queued", "fallback", "failed"],
     errorCode: "REJECTED",
     providerErrorCode: "E42",
     handed: ["imessage", "sms"],
@@ -130,12 +130,12 @@ describe("an outcome at the send attempt", () => {
         [message.status, message.channel, message.errorCode, message.providerErrorCode],
         [row.status, row.channel, row.errorCode ?? null, row.providerErrorCode ?? null],
       );
-      assert.deepEqual(await stage.eventTypes(id), row.told);
+      assert.deepEqual(await stage.eventTypes(id), row.expectedEvents);
       assert.deepEqual(
         stage.provider.handed.map(({ channel, attempt }) => [channel, attempt]),
         row.handed.map((channel) => [channel, 1]),
       );
-      assert.equal(message.fallbackTriggered, row.told.includes("fallback"));
+      assert.equal(message.fallbackTriggered, row.expectedEvents.includes("fallback"));
       assert.deepEqual([message.dueAt, message.claimedUntil], [null, null], "nothing is left to be done");
       checkSendAttempts(message, stage.provider.handed);
     });

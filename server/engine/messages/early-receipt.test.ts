@@ -8,10 +8,10 @@ import type { ReactionSignal, Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 
 /** Sends a message whose provider tells `signal` as soon as it has answered, while each write takes a while. */
-async function toldEarly(stage: EngineStage, signal: Signal) {
-  let told: Promise<unknown> = Promise.resolve();
+async function sendWithEarlySignal(stage: EngineStage, signal: Signal) {
+  let reported: Promise<unknown> = Promise.resolve();
   stage.provider.onSend = () => {
-    told = turns(1).then(() => apply(stage.life.deps, stage.instance.id, signal));
+    reported = turns(1).then(() => apply(stage.life.deps, stage.instance.id, signal));
     return { outcome: "accepted", reference: "ref-1" };
   };
   const id = await stage.send();
@@ -19,13 +19,13 @@ async function toldEarly(stage: EngineStage, signal: Signal) {
   stage.life.delay = () => 5;
   await stage.run();
   await turns(100);
-  await told;
+  await reported;
   return { id, commits: stage.life.commits - before };
 }
 
 test("a receipt that arrives while the send attempt is written costs one more transaction: nothing is decided twice", async (t) => {
   const stage = await engineStage(t);
-  const { id, commits } = await toldEarly(stage, receipt("delivered"));
+  const { id, commits } = await sendWithEarlySignal(stage, receipt("delivered"));
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
   assert.equal(commits, 3, "the send attempt begun, its outcome, the receipt");
 });
@@ -42,6 +42,6 @@ test("a reaction that comes while the send attempt is written is one to that mes
     type: "love",
     content: "Loved “Hello”",
   };
-  const { id } = await toldEarly(stage, reaction);
+  const { id } = await sendWithEarlySignal(stage, reaction);
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "reaction"]);
 });

@@ -71,14 +71,14 @@ async function atOnce<Value>(
 }
 
 /** Tells a receipt at some moment, and again where it was refused: a provider has to. */
-async function tellAtOnce(stage: EngineStage, start: () => Promise<void>, signal: Signal): Promise<void> {
-  const tell = () => apply(stage.life.deps, stage.instance.id, signal);
-  const [answer] = await atOnce(stage, start, tell);
+async function reportAtOnce(stage: EngineStage, start: () => Promise<void>, signal: Signal): Promise<void> {
+  const report = () => apply(stage.life.deps, stage.instance.id, signal);
+  const [answer] = await atOnce(stage, start, report);
   if (answer !== undefined && "refused" in answer) await stage.report(signal);
 }
 
 /** The events of a message, as one word, after checks that hold whoever wins. */
-async function toldOf(stage: EngineStage, id: MessageId): Promise<string> {
+async function eventTypesOf(stage: EngineStage, id: MessageId): Promise<string> {
   const message = await stage.message(id);
   checkSendAttempts(message, stage.provider.handed);
   assert.equal(message.claimedUntil, null, "nobody is left holding it");
@@ -95,17 +95,17 @@ test("a receipt and the end of fallbackAfterSeconds at once: delivered, or given
     await stage.run();
     const reference = (await stage.message(id)).providerMessageId ?? "";
     stage.clock.shift(10_000);
-    await tellAtOnce(stage, start, receipt("delivered", { reference, messageId: id }));
-    const told = await toldOf(stage, id);
+    await reportAtOnce(stage, start, receipt("delivered", { reference, messageId: id }));
+    const emitted = await eventTypesOf(stage, id);
     const message = await stage.message(id);
-    const gaveUp = told.includes("fallback");
+    const gaveUp = emitted.includes("fallback");
     assert.deepEqual(
       [message.status, message.channel, handedOf(stage, id)],
       gaveUp ? ["sent", "sms", 2] : ["delivered", "imessage", 1],
     );
     const noted = message.timeline.filter(({ reason }) => reason?.includes("given up") ?? false);
     assert.equal(noted.length, gaveUp ? 1 : 0, "a receipt that lost is noted");
-    return told;
+    return emitted;
   });
 });
 
@@ -117,11 +117,11 @@ test("cancelling a schedule and sending never both happen", async (t) => {
     const [answer = { refused: "" }] = await atOnce(stage, start, () =>
       cancelSchedule(stage.life.deps, stage.customer.id, id),
     );
-    const told = await toldOf(stage, id);
-    const cancelled = told.endsWith("cancelled");
+    const emitted = await eventTypesOf(stage, id);
+    const cancelled = emitted.endsWith("cancelled");
     assert.deepEqual([handedOf(stage, id), "value" in answer], cancelled ? [0, true] : [1, false]);
     if ("refused" in answer) assert.equal(answer.refused, "NOT_SCHEDULED");
-    return told;
+    return emitted;
   });
 });
 
@@ -133,13 +133,13 @@ test("a scheduled message that gets another time is not sent at the old one, or 
     const [answer = { refused: "" }] = await atOnce(stage, start, () =>
       updateMessage(stage.life.deps, stage.customer.id, id, { scheduledAt }),
     );
-    const told = await toldOf(stage, id);
-    const moved = told === "scheduled scheduled";
+    const emitted = await eventTypesOf(stage, id);
+    const moved = emitted === "scheduled scheduled";
     assert.deepEqual([handedOf(stage, id), "value" in answer], moved ? [0, true] : [1, false]);
     if ("refused" in answer) assert.equal(answer.refused, "INVALID_STATUS");
     const { dueAt, claimedUntil } = await stage.message(id);
     if (moved) assert.deepEqual([dueAt, claimedUntil], [Date.parse(scheduledAt), null]);
-    return told;
+    return emitted;
   });
 });
 
@@ -153,7 +153,7 @@ test("a scheduled message that gets another text as it comes due goes out with i
     await stage.run();
     const sent = stage.provider.handed.filter(({ messageId }) => messageId === id).map(({ text }) => text);
     assert.deepEqual(sent, ["refused" in answer ? "Hello" : "Changed"]);
-    return toldOf(stage, id);
+    return eventTypesOf(stage, id);
   });
 });
 
@@ -169,12 +169,12 @@ test("deleting a message that becomes due: never sent, refused while under way, 
     const [answer = { refused: "" }] = await atOnce(stage, start, () =>
       deleteMessage(stage.life.deps, stage.customer.id, id),
     );
-    const told = await toldOf(stage, id);
+    const emitted = await eventTypesOf(stage, id);
     const { text } = await stage.message(id);
-    assert.equal(text, told.endsWith("deleted") ? null : "Hello");
+    assert.equal(text, emitted.endsWith("deleted") ? null : "Hello");
     const last = stage.provider.handed.findLast(({ messageId }) => messageId === id);
     if (last !== undefined) assert.equal(last.text, "Hello");
-    return `${told}${"refused" in answer ? `, ${answer.refused}` : ""}: ${handedOf(stage, id)}`;
+    return `${emitted}${"refused" in answer ? `, ${answer.refused}` : ""}: ${handedOf(stage, id)}`;
   });
 });
 
@@ -194,7 +194,7 @@ test("two retries at once are one", async (t) => {
     const answers = await atOnce(stage, start, retry, retry);
     assert.equal(answers.filter((answer) => "value" in answer).length, 1);
     assert.equal(handedOf(stage, id), 2);
-    return toldOf(stage, id);
+    return eventTypesOf(stage, id);
   });
 });
 
@@ -206,8 +206,8 @@ test("asking about an unknown outcome and its receipt at once tell of it once, a
     const reference = `reconciled-${id}`;
     stage.provider.onSettle = () => ({ outcome: "accepted", reference });
     stage.clock.shift(2_000);
-    await tellAtOnce(stage, start, receipt("delivered", { reference, messageId: id }));
+    await reportAtOnce(stage, start, receipt("delivered", { reference, messageId: id }));
     assert.deepEqual([handedOf(stage, id), (await stage.message(id)).status], [1, "delivered"]);
-    return toldOf(stage, id);
+    return eventTypesOf(stage, id);
   });
 });

@@ -40,9 +40,9 @@ test("a reaction to our message is the next event of that message, and goes to i
   await stage.report(reaction({ emoji: "❤️" }));
   await stage.report(receipt("read"));
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered", "reaction", "read"]);
-  const [told] = await reactions(stage);
+  const [reported] = await reactions(stage);
   const { correlationId } = await stage.message(id);
-  assert.deepEqual(told?.data, {
+  assert.deepEqual(reported?.data, {
     messageId: id,
     externalMessageId: "order-7",
     reaction: { type: "love", emoji: "❤️", targetMessageId: id, content: "Loved “Hello”" },
@@ -55,7 +55,7 @@ test("a reaction to our message is the next event of that message, and goes to i
     correlationId,
   });
   const deliveries = await stage.deps.store.db.selectFrom("deliveries").selectAll().execute();
-  const delivery = deliveries.find(({ event_id }) => event_id === told?.id);
+  const delivery = deliveries.find(({ event_id }) => event_id === reported?.id);
   assert.deepEqual([delivery?.url, delivery?.sequence], [callbackUrl, 4]);
 });
 
@@ -63,11 +63,11 @@ test("a reaction told twenty times at once, by several processes, is one event; 
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  const told = Array.from({ length: 20 }, (_, index) => {
+  const reported = Array.from({ length: 20 }, (_, index) => {
     const deps = index % 2 === 0 ? stage.deps : { ...stage.deps, serial: new SerialQueue() };
     return apply(deps, stage.instance.id, reaction());
   });
-  await Promise.all(told);
+  await Promise.all(reported);
   await stage.report(reaction());
   await stage.report(reaction({ reference: "re-2", type: "remove", content: "Removed a heart from “Hello”" }));
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "reaction", "reaction"]);
@@ -105,9 +105,9 @@ test("a reaction to a message of the contact's is an event of that message", asy
   const stage = await engineStage(t);
   await stage.report(inbound());
   await stage.report(reaction({ target: "in-1", from: "+15550100002" }));
-  const [told] = await reactions(stage);
-  assert.equal(told?.data.sequence, 2);
-  assert.match(told?.data.messageId ?? "", /^msg_/);
+  const [reported] = await reactions(stage);
+  assert.equal(reported?.data.sequence, 2);
+  assert.match(reported?.data.messageId ?? "", /^msg_/);
 });
 
 test("a reaction told in one breath with its message finds it", async (t) => {

@@ -45,7 +45,7 @@ interface Row {
   prepare: Prepare;
   status: Message["status"];
   /** Status after each receipt and the events that it adds; a receipt that is not named changes nothing. */
-  after: Partial<Record<Receipt, [status: Message["status"], ...told: string[]]>>;
+  after: Partial<Record<Receipt, [status: Message["status"], ...reported: string[]]>>;
 }
 
 /** The transitions that receipts make. */
@@ -227,7 +227,7 @@ function orders<Thing>(things: readonly Thing[]): Thing[][] {
 }
 
 /** Ends of a message that was sent, whatever the order of the provider's words; each receipt comes twice. */
-const ENDS: [words: ("accepted" | Receipt)[], status: Message["status"], told: (order: string[]) => string[]][] = [
+const ENDS: [words: ("accepted" | Receipt)[], status: Message["status"], reported: (order: string[]) => string[]][] = [
   [["accepted", "sent", "delivered", "read"], "read", () => ["sent", "delivered", "read"]],
   [["accepted", "read"], "read", () => ["sent", "delivered", "read"]],
   [["accepted", "sent", "failed"], "failed", (order) => (order[0] === "failed" ? ["failed"] : ["sent", "failed"])],

@@ -34,12 +34,12 @@ async function opened(t: { after(end: () => Promise<void>): void }): Promise<Tes
   return made;
 }
 
-const tell = (made: TestContext, signal: InboundSignal, deps: EngineDeps = made.deps) =>
+const report = (made: TestContext, signal: InboundSignal, deps: EngineDeps = made.deps) =>
   apply(deps, made.instance.id, signal);
 
 test("a contact's message is one record, received, in the thread of the two, with one message.inbound", async (t) => {
   const made = await opened(t);
-  await tell(made, inbound({ effect: "echo" }));
+  await report(made, inbound({ effect: "echo" }));
   const [message, ...others] = await messagesOf(made);
   assert.ok(message !== undefined && others.length === 0);
   const now = made.clock.now();
@@ -93,8 +93,8 @@ test("a message told fifty times at once, by two processes, is one message and o
   const other: EngineDeps = { ...made.deps, serial: new SerialQueue() };
   const loose = Array.from({ length: 24 }, (): EngineDeps => ({ ...made.deps, serial: new SerialQueue() }));
   const contexts = [...Array<EngineDeps>(13).fill(made.deps), ...Array<EngineDeps>(13).fill(other), ...loose];
-  await Promise.all(contexts.map((deps) => tell(made, inbound(), deps)));
-  await tell(made, inbound());
+  await Promise.all(contexts.map((deps) => report(made, inbound(), deps)));
+  await report(made, inbound());
   assert.equal((await messagesOf(made)).length, 1);
   assert.equal((await eventsOf(made)).length, 1);
   assert.equal(made.observed.received, 1);
@@ -103,7 +103,7 @@ test("a message told fifty times at once, by two processes, is one message and o
 test("fifty different first messages of one contact at once are fifty messages in one thread", async (t) => {
   const made = await opened(t);
   const signals = Array.from({ length: 50 }, (_, index) => inbound({ reference: `in-${index}`, text: `${index}` }));
-  await Promise.all(signals.map((signal) => tell(made, signal)));
+  await Promise.all(signals.map((signal) => report(made, signal)));
   const messages = await messagesOf(made);
   assert.equal(messages.length, 50);
   assert.equal(new Set(messages.map(({ chatId }) => chatId)).size, 1);
@@ -133,8 +133,8 @@ test("a reply names the message it answers, ours or an earlier one of the contac
 test("a message to a group belongs to the group's chat, and its event names that", async (t) => {
   const made = await opened(t);
   const group = { reference: "group-1", name: "Lunch", participants: ["+15550100001", "+15550100002"] };
-  await tell(made, inbound({ group }));
-  await tell(made, inbound({ group, reference: "in-2", from: "+15550100002" }));
+  await report(made, inbound({ group }));
+  await report(made, inbound({ group, reference: "in-2", from: "+15550100002" }));
   const messages = await messagesOf(made);
   const chats = await made.deps.store.db.selectFrom("chats").selectAll().execute();
   assert.deepEqual(
@@ -142,9 +142,9 @@ test("a message to a group belongs to the group's chat, and its event names that
     [[messages[0]?.chatId, 1, "Lunch"]],
   );
   assert.equal(messages[1]?.chatId, messages[0]?.chatId);
-  const told = (await eventsOf(made)).filter(({ type }) => type === "message.inbound");
+  const reported = (await eventsOf(made)).filter(({ type }) => type === "message.inbound");
   assert.deepEqual(
-    told.map(({ data }) => data.chatId),
+    reported.map(({ data }) => data.chatId),
     [chats[0]?.id, chats[0]?.id],
   );
 });
@@ -153,7 +153,7 @@ test("a message to a number that nobody has changes nothing, is told to the log,
   const made = await opened(t);
   const record = { instanceId: made.instance.id, key: "journal", value: "1" };
   await commitAll(made.deps, [{ op: "put", table: "memory", record }]);
-  await tell(made, inbound({ to: "+15559999999", forget: "journal" }));
+  await report(made, inbound({ to: "+15559999999", forget: "journal" }));
   assert.deepEqual(await messagesOf(made), []);
   assert.equal((await made.deps.store.db.selectFrom("memory").selectAll().execute()).length, 0);
   assert.deepEqual(
@@ -168,7 +168,7 @@ test("what a provider asks to forget goes with its message, and also with a repe
   for (const _ of ["first", "repeat"]) {
     const record = { instanceId: made.instance.id, key: "journal", value: "1" };
     await commitAll(made.deps, [{ op: "put", table: "memory", record }]);
-    await tell(made, inbound({ forget: "journal" }));
+    await report(made, inbound({ forget: "journal" }));
     assert.equal(await keys(), 0);
   }
   assert.equal((await messagesOf(made)).length, 1);
@@ -176,13 +176,13 @@ test("what a provider asks to forget goes with its message, and also with a repe
 
 test("a number that changes its owner is found at its new one", async (t) => {
   const made = await opened(t);
-  await tell(made, inbound());
+  await report(made, inbound());
   const other = await made.addTenant("Another");
   await commitAll(made.deps, [
     { op: "put", table: "numbers", record: { ...made.number, customerId: other.customer.id } },
   ]);
   made.deps.configCache.clear();
-  await tell(made, inbound({ reference: "in-2" }));
+  await report(made, inbound({ reference: "in-2" }));
   assert.deepEqual(
     (await messagesOf(made)).map(({ customerId }) => customerId),
     [made.customer.id, other.customer.id],
@@ -206,8 +206,8 @@ const ODD: [string, Partial<InboundSignal>, text: string | null, from: string][]
 for (const [what, more, text, from] of ODD) {
   test(`a message with ${what} is kept, once`, async (t) => {
     const made = await opened(t);
-    await tell(made, inbound(more));
-    await tell(made, inbound(more));
+    await report(made, inbound(more));
+    await report(made, inbound(more));
     const messages = await messagesOf(made);
     assert.deepEqual(
       messages.map((message) => [message.text, message.from]),
@@ -237,10 +237,10 @@ test("a message that the store could not take is told again, and then kept", asy
     },
   });
   const deps: EngineDeps = { ...made.deps, store };
-  await assert.rejects(tell(made, inbound(), deps));
+  await assert.rejects(report(made, inbound(), deps));
   assert.equal((await messagesOf(made)).length, 0);
   assert.equal(made.observed.received, 0);
-  await tell(made, inbound(), deps);
+  await report(made, inbound(), deps);
   assert.equal((await messagesOf(made)).length, 1);
 });
 

@@ -84,19 +84,19 @@ describe("an unknown outcome", () => {
     assert.deepEqual(noted, ["pending", "queued"]);
   });
 
-  const SETTLED: [name: string, outcome: Outcome, told: string[], errorCode: string | null][] = [
+  const SETTLED: [name: string, outcome: Outcome, reported: string[], errorCode: string | null][] = [
     ["found not reachable falls back", NOT_REACHABLE, ["queued", "fallback", "sent"], null],
     ["found refused falls back", REJECTED, ["queued", "fallback", "sent"], null],
     ["found put off is sent later", deferred(1_000), ["queued", "sent"], null],
   ];
-  for (const [name, outcome, told, errorCode] of SETTLED) {
+  for (const [name, outcome, reported, errorCode] of SETTLED) {
     test(name, async (t) => {
       const { stage, id } = await unknownMessage(t);
       stage.provider.settleNext.push(outcome);
       await stage.pass(SETTLE_AFTER_MS);
       await stage.pass(1_000);
       const message = await stage.message(id);
-      assert.deepEqual(await stage.eventTypes(id), told);
+      assert.deepEqual(await stage.eventTypes(id), reported);
       assert.equal(message.errorCode, errorCode);
       checkSendAttempts(message, stage.provider.handed);
     });
@@ -212,12 +212,12 @@ describe("a late receipt corrects OUTCOME_UNKNOWN", () => {
     ["delivered", ["sent", "delivered"]],
     ["read", ["sent", "delivered", "read"]],
   ] as const;
-  for (const [kind, told] of PROOFS) {
-    test(`${kind}: ${told.join(", ")} are told in this order, and the error is undone`, async (t) => {
+  for (const [kind, reported] of PROOFS) {
+    test(`${kind}: ${reported.join(", ")} are told in this order, and the error is undone`, async (t) => {
       const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
       for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
       await stage.report(receipt(kind, { messageId: id, reference: "late" }));
-      assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", ...told]);
+      assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", ...reported]);
       const message = await stage.message(id);
       assert.deepEqual(
         [message.status, message.errorCode, message.errorMessage, message.providerMessageId],
@@ -226,7 +226,7 @@ describe("a late receipt corrects OUTCOME_UNKNOWN", () => {
       const last = (await stage.events(id)).at(-1);
       assert.deepEqual([last?.data.mayHaveBeenSent, last?.data.errorCode], [undefined, undefined]);
       await stage.report(receipt(kind, { messageId: id, reference: "late" }));
-      assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", ...told]);
+      assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", ...reported]);
     });
   }
 });

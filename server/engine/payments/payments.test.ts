@@ -21,15 +21,15 @@ const DAY_MS = 86_400_000;
 /** A stage on which a contact is asked for money and pays it. */
 async function paymentStage(t: NodeTest, options: StageOptions = {}) {
   const stage = await engineStage(t, options);
-  let told = 0;
+  let reported = 0;
   return {
     ...stage,
     ask: (more: { to?: string; amount?: number | string; expiresInSeconds?: number } = {}) => ask(stage, more),
     /** Tells an inbound message with the payment, and answers its reference. */
     async pay(amountCents: number | null, more: Partial<InboundSignal> = {}) {
-      told += 1;
+      reported += 1;
       const payment = amountCents === null ? null : { amountCents, currency: "USD" as const, isRequest: false };
-      await stage.report(inbound({ reference: `pay-${told}`, from: CONTACT, text: null, payment, ...more }));
+      await stage.report(inbound({ reference: `pay-${reported}`, from: CONTACT, text: null, payment, ...more }));
     },
     payment: (id: Payment["id"]) => paymentOf(stage, id),
     tellings: () => paymentEvents(stage),

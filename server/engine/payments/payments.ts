@@ -20,8 +20,8 @@ import type { With } from "../engine-deps.ts";
 /** Context of a change to a payment request. */
 export function paymentContext(deps: Pick<Deps, "clock" | "newId" | "correlationId">): PaymentContext {
   const { clock, correlationId, newId } = deps;
-  const told = { now: clock.now(), eventId: (): EventId => newId("evt") };
-  return correlationId === undefined ? told : { ...told, correlationId };
+  const context = { now: clock.now(), eventId: (): EventId => newId("evt") };
+  return correlationId === undefined ? context : { ...context, correlationId };
 }
 
 /** The operations that lead from `before` to the change's request, with its event. */

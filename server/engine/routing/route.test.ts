@@ -163,10 +163,10 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual(reasonsOf(message)[1], reason);
     assert.equal(message.timeline.find((entry) => entry.reason === reason)?.instanceId, b.id);
     checkSendAttempts(message, [...a.provider.handed, ...b.provider.handed]);
-    const told = { channel: "sms", messageId: id } as const;
-    await apply(stage.life.deps, a.id, receipt("delivered", { ...told, reference: "ref-of-a" }));
+    const reported = { channel: "sms", messageId: id } as const;
+    await apply(stage.life.deps, a.id, receipt("delivered", { ...reported, reference: "ref-of-a" }));
     assert.equal((await stage.message(id)).status, "sent", "a word of the one that refused it is only noted");
-    await apply(stage.life.deps, b.id, receipt("delivered", told));
+    await apply(stage.life.deps, b.id, receipt("delivered", reported));
     assert.equal((await stage.message(id)).status, "delivered");
   });
 
@@ -210,13 +210,13 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual([handedTo(a), handedTo(b)], [[id], [id]]);
   });
 
-  const NEVER: [title: string, act: (carriers: Pair) => void, told: string[]][] = [
+  const NEVER: [title: string, act: (carriers: Pair) => void, reported: string[]][] = [
     ["is not on the channel", ({ a }) => a.provider.sendNext.push(NOT_REACHABLE), ["queued", "fallback", "sent"]],
     ["is asked to wait for", ({ a }) => a.provider.sendNext.push(deferred(MINUTE_MS)), ["queued"]],
     ["may have been sent to", ({ a }) => a.provider.sendNext.push(UNKNOWN), ["queued"]],
     ["may have been sent to, as the provider broke", ({ a }) => a.provider.sendNext.push("throws"), ["queued"]],
   ];
-  for (const [title, act, told] of NEVER) {
+  for (const [title, act, reported] of NEVER) {
     test(`never gets one whose recipient the first one ${title}`, async (t) => {
       const carriers = await pair(t);
       const { stage, b } = carriers;
@@ -224,7 +224,7 @@ describe("failover: another instance of the channel", () => {
       act(carriers);
       const id = await stage.send(SMS_FIRST);
       await stage.run();
-      assert.deepEqual(await stage.eventTypes(id), told);
+      assert.deepEqual(await stage.eventTypes(id), reported);
       assert.deepEqual(handedTo(b), []);
       stage.observed.faults.length = 0;
     });

@@ -63,22 +63,22 @@ function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record
   const keyed = { customerId, keyId: stage.apiKey.id, correlationId };
   const own = { customerId, id: sent.id, idempotencyKey: null };
   const chat = { customerId, id: group.id, correlationId, idempotencyKey: null };
-  const tell = (signal: Signal) => apply(deps, stage.instance.id, signal);
+  const report = (signal: Signal) => apply(deps, stage.instance.id, signal);
   const common = { from: contact, to: stage.number.address, channel: "imessage" } as const;
   const payment = { amountCents: 2_500, currency: "USD", isRequest: false } as const;
   const text = "Changed";
   return {
     send: () => accept(deps, newMessage(keyed, { to: contact, content: { text: "Hello" }, createContact: true }), null),
     sendToGroup: () => accept(deps, newMessage(keyed, { chatId: group.id, content: { text: "Hello" } }), null),
-    delivered: () => tell(receipt("delivered", { reference, messageId: sent.id as MessageId })),
-    read: () => tell(receipt("read", { reference })),
-    inbound: () => tell(inbound({ ...common, reference: `${name}in`, replyTo: reference })),
-    payment: () => tell(inbound({ ...common, reference: `${name}paid`, text: null, payment })),
-    stop: () => tell(inbound({ ...common, reference: `${name}stop`, text: "STOP" })),
+    delivered: () => report(receipt("delivered", { reference, messageId: sent.id as MessageId })),
+    read: () => report(receipt("read", { reference })),
+    inbound: () => report(inbound({ ...common, reference: `${name}in`, replyTo: reference })),
+    payment: () => report(inbound({ ...common, reference: `${name}paid`, text: null, payment })),
+    stop: () => report(inbound({ ...common, reference: `${name}stop`, text: "STOP" })),
     love: () =>
-      tell({ kind: "reaction", ...common, reference: `${name}love`, target: reference, type: "love", content: "x" }),
-    revision: () => tell({ kind: "revision", ...common, reference: `${name}in`, text }),
-    typing: () => tell({ kind: "typing", ...common, group: null, typing: true }),
+      report({ kind: "reaction", ...common, reference: `${name}love`, target: reference, type: "love", content: "x" }),
+    revision: () => report({ kind: "revision", ...common, reference: `${name}in`, text }),
+    typing: () => report({ kind: "typing", ...common, group: null, typing: true }),
     edit: () => editMessage(deps, { ...own, text, forOldPhones: text }),
     unsend: () => unsendMessage(deps, own),
     delete: () => deleteMessage(deps, customerId, sent.id),

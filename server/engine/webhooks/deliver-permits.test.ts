@@ -15,7 +15,7 @@ import { emitEvent, URL_A } from "../../../test/support/webhooks.ts";
 import { setWebhook, updateWebhook } from "./configure.ts";
 
 /** Makes so many events, of no message. */
-async function tellMany(stage: DeliverStage, count: number): Promise<void> {
+async function emitMany(stage: DeliverStage, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await emitEvent(stage);
   await stage.run();
 }
@@ -36,7 +36,7 @@ test("an endpoint has never more attempts in flight than its maxInFlight, not ev
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await setWebhook(stage.deps, stage.customer.id, { url: URL_A, events: ["*"], maxInFlight });
-    await tellMany(stage, 30);
+    await emitMany(stage, 30);
     assert.equal(await answerAll(stage), maxInFlight);
     assert.equal(stage.sent.length, 30);
   }
@@ -46,13 +46,13 @@ test("a changed maxInFlight holds from the next attempt on", async (t) => {
   const stage = await deliverStage(t);
   stage.answer = () => null;
   const { endpoint } = await setWebhook(stage.deps, stage.customer.id, { url: URL_A, events: ["*"] });
-  await tellMany(stage, 4);
+  await emitMany(stage, 4);
   await answerAll(stage);
   await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 2 });
-  await tellMany(stage, 6);
+  await emitMany(stage, 6);
   assert.equal(stage.sent.length, 4 + 2);
   await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 100 });
-  await tellMany(stage, 6);
+  await emitMany(stage, 6);
   assert.equal(stage.sent.length, 4 + 8, "what it had earned");
 });
 
@@ -60,7 +60,7 @@ test("endpoints without a maxInFlight of their own have the number of the settin
   const stage = await deliverStage(t, { settings: { webhookConcurrency: 3 } });
   stage.answer = () => null;
   await configure(stage);
-  await tellMany(stage, 20);
+  await emitMany(stage, 20);
   assert.equal(await answerAll(stage), 3);
 });
 
@@ -73,7 +73,7 @@ test("a receiver that answers 200 after more than 5 s keeps its four attempts at
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await configure(stage);
-    await tellMany(stage, 40);
+    await emitMany(stage, 40);
     const open = await answerAll(stage, answered(200, { durationMs }));
     assert.ok(most === 4 ? open === 4 : open >= most, `${open} at once of answers after ${durationMs} ms`);
   }

@@ -133,9 +133,9 @@ test("a Mac that is signed out of iMessage is detected although it responds", as
   stage.fake.fault("signedOut");
   const { health } = stage.process.mac;
   await stage.driven(health.forwardsSms());
-  const told = await stage.driven(health.health());
-  assert.equal(told.status, "degraded");
-  assert.match(told.message ?? "", /Not Signed In/);
+  const reported = await stage.driven(health.health());
+  assert.equal(reported.status, "degraded");
+  assert.match(reported.message ?? "", /Not Signed In/);
 });
 
 test("messages sent without any sign of life from Apple make the Mac degraded, until something arrives", async (t) => {
@@ -178,9 +178,9 @@ test("a Mac that goes down is detected within a minute, with a reason, and check
         })(),
       );
     await waitFor(false, 66_000);
-    const told = await stage.driven(health.health());
-    assert.equal(told.status, "unhealthy", fault);
-    assert.match(told.message ?? "", words);
+    const reported = await stage.driven(health.health());
+    assert.equal(reported.status, "unhealthy", fault);
+    assert.match(reported.message ?? "", words);
     await stage.clock.advance(300_000);
     await stage.fake.idle();
     stage.fake.lift(fault);

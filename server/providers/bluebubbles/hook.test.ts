@@ -174,7 +174,7 @@ it("reads the whole message if the event's row lacks parts", async (t) => {
   // An `updated-message` has no chats: by itself it would look like a message to us.
   await stage.post({ type: "updated-message", data: { guid, isFromMe: false, text: "Hi all" } });
   assert.deepEqual(
-    stage.of("inbound").map(({ group: told }) => told?.reference),
+    stage.of("inbound").map(({ group: reported }) => reported?.reference),
     [group.guid],
   );
 });

@@ -113,8 +113,8 @@ describe("a row of a contact", () => {
       { guid: "A1", transferName: "1B2C.pluginPayloadAttachment", mimeType: null },
       { guid: "A2", transferName: "a.heic", mimeType: "image/heic", totalBytes: 7 },
     ];
-    const told = inboundOf(row({ attachments }), ANNA, PLACE, null);
-    assert.deepEqual(told.attachments, [
+    const reported = inboundOf(row({ attachments }), ANNA, PLACE, null);
+    assert.deepEqual(reported.attachments, [
       { reference: "A2", mimeType: "image/heic", filename: "a.heic", totalBytes: 7, data: null },
     ]);
   });
@@ -171,26 +171,26 @@ describe("a row of a contact", () => {
 
 describe("a row of a group", () => {
   const group = { reference: "iMessage;+;chat1", name: "Trip", participants: [ANNA] };
-  const told = (more: object, other: string | null = null) => {
+  const reported = (more: object, other: string | null = null) => {
     const signal = groupChangeOf(row({ text: null, ...more }), { ...PLACE, group }, other);
     return signal === null ? null : [signal.change, signal.participant, signal.title, signal.actor];
   };
 
   it("reports who joined and left, by whom, the title, and a new photo", () => {
     const other = "+15550100003";
-    assert.deepEqual(told({ itemType: 1 }, other), ["participantAdded", other, null, ANNA]);
-    assert.deepEqual(told({ itemType: 1, groupActionType: 1 }, other), ["participantLeft", other, null, ANNA]);
-    assert.deepEqual(told({ itemType: 1, groupActionType: 1 }), ["participantLeft", null, null, ANNA]);
-    assert.deepEqual(told({ itemType: 3 }), ["participantLeft", ANNA, null, ANNA]);
-    assert.deepEqual(told({ itemType: 3, groupActionType: 1 }), ["photoChanged", null, null, ANNA]);
-    assert.deepEqual(told({ itemType: 3, groupActionType: 2 }), ["photoChanged", null, null, ANNA]);
-    assert.deepEqual(told({ itemType: 2, groupTitle: "Tour" }), ["titleChanged", null, "Tour", ANNA]);
-    assert.deepEqual(told({ itemType: 2, groupTitle: "" }), ["titleChanged", null, null, ANNA]);
-    assert.equal(told({ itemType: 1, groupActionType: 7 }), null);
+    assert.deepEqual(reported({ itemType: 1 }, other), ["participantAdded", other, null, ANNA]);
+    assert.deepEqual(reported({ itemType: 1, groupActionType: 1 }, other), ["participantLeft", other, null, ANNA]);
+    assert.deepEqual(reported({ itemType: 1, groupActionType: 1 }), ["participantLeft", null, null, ANNA]);
+    assert.deepEqual(reported({ itemType: 3 }), ["participantLeft", ANNA, null, ANNA]);
+    assert.deepEqual(reported({ itemType: 3, groupActionType: 1 }), ["photoChanged", null, null, ANNA]);
+    assert.deepEqual(reported({ itemType: 3, groupActionType: 2 }), ["photoChanged", null, null, ANNA]);
+    assert.deepEqual(reported({ itemType: 2, groupTitle: "Tour" }), ["titleChanged", null, "Tour", ANNA]);
+    assert.deepEqual(reported({ itemType: 2, groupTitle: "" }), ["titleChanged", null, null, ANNA]);
+    assert.equal(reported({ itemType: 1, groupActionType: 7 }), null);
   });
 
   it("has our own number as actor if it was done on the Mac", () => {
-    assert.deepEqual(told({ itemType: 3, isFromMe: true, handle: null }), ["participantLeft", OWN, null, OWN]);
-    assert.deepEqual(told({ itemType: 2, isFromMe: true, groupTitle: "T" }), ["titleChanged", null, "T", OWN]);
+    assert.deepEqual(reported({ itemType: 3, isFromMe: true, handle: null }), ["participantLeft", OWN, null, OWN]);
+    assert.deepEqual(reported({ itemType: 2, isFromMe: true, groupTitle: "T" }), ["titleChanged", null, "T", OWN]);
   });
 });

@@ -16,8 +16,8 @@ for (const ingest of ["webhook", "socket"] as const) {
       const effectId = "com.apple.messages.effect.CKConfettiEffect";
       const second = anna.writes("Look", { attachments: files, replyTo: first, effectId, subject: "Photo" });
       await stage.idle();
-      const [, { attachments, ...told }] = stage.of("inbound") as [unknown, { attachments: unknown[] }];
-      assert.deepEqual(told, {
+      const [, { attachments, ...reported }] = stage.of("inbound") as [unknown, { attachments: unknown[] }];
+      assert.deepEqual(reported, {
         kind: "inbound",
         reference: second,
         from: ANNA,

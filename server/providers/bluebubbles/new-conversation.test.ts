@@ -106,9 +106,9 @@ test("a group is created with its first message: it is named, its guid is report
   await stage.fake.idle();
   const [chat] = stage.fake.chats;
   assert.deepEqual([chat?.displayName, chat?.style], ["Trip", 43]);
-  const [told] = stage.process.signals;
-  assert.ok(told?.kind === "group");
-  assert.deepEqual(told.group, { reference: chat?.guid, name: "Trip", participants: group.participants });
+  const [reported] = stage.process.signals;
+  assert.ok(reported?.kind === "group");
+  assert.deepEqual(reported.group, { reference: chat?.guid, name: "Trip", participants: group.participants });
   reference(await stage.send(stage.message({ to: "chat_1", group, text: "Again" })));
   assert.deepEqual([stage.fake.chats.length, stage.fake.sent.length], [1, 2]);
 });

@@ -240,8 +240,8 @@ test("a first message to a group whose response got lost is found by the group's
   const message = stage.message({ to: "chat_1", group, text: "All of you" });
   assert.equal((await stage.send(message)).outcome, "unknown");
   assert.equal(reference(await reconciled(stage, message)), stage.fake.sent[0]?.guid);
-  const [told] = stage.process.signals;
-  assert.ok(told?.kind === "group" && told.group.reference === stage.fake.chats[0]?.guid);
+  const [reported] = stage.process.signals;
+  assert.ok(reported?.kind === "group" && reported.group.reference === stage.fake.chats[0]?.guid);
 });
 
 test("a found row has its error: not reachable", async (t) => {

@@ -259,11 +259,11 @@ describe("events without a row", () => {
     const post = (event: object) => deliver({ provider, hookUrl }, event);
     await post(typing(`iMessage;-;${ANNA}`));
     await stage.stop();
-    const told = stage.signals.length;
+    const reported = stage.signals.length;
     await post({ type: "ft-call-status-changed", data: { uuid: "CALL", status_id: 4, address: ANNA } });
     await post({ type: "new-message", data: { guid: stage.mac.phone(ANNA).writes("Hi") } });
     await stage.idle();
-    assert.equal(stage.signals.length, told);
+    assert.equal(stage.signals.length, reported);
     assert.equal(stage.clock.pending, 0);
   });
 
@@ -290,15 +290,15 @@ describe("events without a row", () => {
       type: "ft-call-status-changed",
       data: { uuid: `CALL-${index}`, status_id: 4, address: `+1555020${index}`, is_outgoing: false },
     });
-    const ring = async (from: number, told: number) => {
+    const ring = async (from: number, reported: number) => {
       const url = `${stage.hookUrl}/mac`;
       const calls = Array.from({ length: 700 }, (_, index) =>
         fetch(url, { method: "POST", body: JSON.stringify(body(from + index)) }),
       );
       for (const response of await Promise.all(calls)) await response.arrayBuffer();
-      await until(() => stage.of("call").length >= told, { what: `${told} calls` });
+      await until(() => stage.of("call").length >= reported, { what: `${reported} calls` });
       await stage.idle();
-      assert.equal(stage.of("call").length, told);
+      assert.equal(stage.of("call").length, reported);
     };
     await ring(1_000, 600);
     await stage.pass(MINUTE);

@@ -18,19 +18,19 @@ function row(guid: string, address: string | null = "+15550100001", text = guid,
 /** Queues with a handler of the test: handled rows in order, and faults. */
 function lanesOf(tells: (row: MacMessage, shouldGiveUp: ShouldGiveUp) => void) {
   const clock = new SimulatedClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const faults: unknown[] = [];
-  const tell = async (given: MacMessage, shouldGiveUp: ShouldGiveUp) => {
+  const report = async (given: MacMessage, shouldGiveUp: ShouldGiveUp) => {
     tells(given, shouldGiveUp);
-    told.push(given.text ?? "");
+    reported.push(given.text ?? "");
   };
-  return { clock, told, faults, lanes: new RowQueue(clock, tell, (error) => void faults.push(error)) };
+  return { clock, reported, faults, lanes: new RowQueue(clock, report, (error) => void faults.push(error)) };
 }
 
 describe("a queue", () => {
   it("waits for a row that failed and keeps the order, while other queues continue", async () => {
     let fails = true;
-    const { clock, told, lanes } = lanesOf((given) => {
+    const { clock, reported, lanes } = lanesOf((given) => {
       if (fails && given.guid === "1") throw new Error("the disk is full");
     });
     assert.deepEqual(await Promise.all([lanes.push(row("1")), lanes.push(row("2"))]), [false, false]);
@@ -38,23 +38,23 @@ describe("a queue", () => {
     assert.equal(await lanes.push(row("other", "+15550100002")), true);
     fails = false;
     await clock.advance(1_000);
-    assert.deepEqual(told, ["other", "1", "2", "3"]);
+    assert.deepEqual(reported, ["other", "1", "2", "3"]);
   });
 
   it("holds a row once, in its latest version", async () => {
     let fails = true;
-    const { clock, told, lanes } = lanesOf(() => {
+    const { clock, reported, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
     });
     for (const text of ["old", "newer", "newest"]) await lanes.push(row("1", "+15550100001", text));
     fails = false;
     await clock.advance(60_000);
-    assert.deepEqual(told, ["newest"]);
+    assert.deepEqual(reported, ["newest"]);
   });
 
   it("holds the newest version by the Mac's clock, even if an older one is added after it", async () => {
     let fails = true;
-    const { clock, told, lanes } = lanesOf(() => {
+    const { clock, reported, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
     });
     await lanes.push(row("first"));
@@ -68,7 +68,7 @@ describe("a queue", () => {
     }
     fails = false;
     await clock.advance(60_000);
-    assert.deepEqual(told, ["first", "new"]);
+    assert.deepEqual(reported, ["first", "new"]);
   });
 
   it("retries at growing intervals, logs the reason once, and logs nothing about an unreachable Mac", async () => {
@@ -85,28 +85,28 @@ describe("a queue", () => {
   });
 
   it("gives a row up after a day, so that the rows behind it are handled", async () => {
-    const { clock, told, faults, lanes } = lanesOf((given) => {
+    const { clock, reported, faults, lanes } = lanesOf((given) => {
       if (given.guid === "1") throw new Error("it cannot be told");
     });
     await lanes.push(row("1"));
     await lanes.push(row("2"));
     await clock.advance(DAY - 120_000);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     await clock.advance(180_000);
-    assert.deepEqual(told, ["2"]);
+    assert.deepEqual(reported, ["2"]);
     assert.equal(faults.length, 2);
   });
 
   it("shares a limit of rows handled at once, since each may query the Mac", async () => {
     let [open, most] = [0, 0];
     const ends: (() => void)[] = [];
-    const tell = async () => {
+    const report = async () => {
       open += 1;
       most = Math.max(most, open);
       await new Promise<void>((resolve) => ends.push(resolve));
       open -= 1;
     };
-    const lanes = new RowQueue(new SimulatedClock(), tell, () => {});
+    const lanes = new RowQueue(new SimulatedClock(), report, () => {});
     const pushed = Promise.all(Array.from({ length: 1_000 }, (_, index) => lanes.push(row(`${index}`, null))));
     let done = false;
     void pushed.then(() => {
@@ -116,30 +116,30 @@ describe("a queue", () => {
       for (const end of ends.splice(0)) end();
       await turn();
     }
-    assert.ok((await pushed).every((told) => told));
+    assert.ok((await pushed).every((reported) => reported));
     assert.equal(most, 32);
     const late = Promise.all(Array.from({ length: 40 }, (_, index) => lanes.push(row(`late ${index}`, null))));
     const stopped = lanes.stop();
     for (const end of ends.splice(0)) end();
     await stopped;
-    assert.ok((await late).every((told) => !told));
+    assert.ok((await late).every((reported) => !reported));
     assert.equal(open, 0);
   });
 
   it("takes no more rows than its limit, and none after stop", async () => {
     let fails = true;
-    const { clock, told, lanes } = lanesOf(() => {
+    const { clock, reported, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
     });
     for (let index = 0; index < 10_000; index += 1) await lanes.push(row(`${index}`, `+1555010${index % 1_000}`));
     fails = false;
     assert.equal(await lanes.push(row("one more", "+15550200002")), false);
     await clock.advance(60_000);
-    assert.equal(told.length, 10_000);
+    assert.equal(reported.length, 10_000);
     assert.equal(await lanes.push(row("one more", "+15550200002")), true);
     await lanes.stop();
     assert.equal(await lanes.push(row("after the end")), false);
-    assert.equal(told.length, 10_001);
+    assert.equal(reported.length, 10_001);
   });
 });
 
@@ -162,32 +162,32 @@ describe("a row that must be retried", () => {
       ["unknownMessage", 7],
       ["broken", 9],
     ] as const) {
-      const { clock, told, at, lanes } = failing(why);
+      const { clock, reported, at, lanes } = failing(why);
       void lanes.push(row("1"));
       await clock.advance(3_600_000);
-      assert.deepEqual([told, at.length], [["1"], tries], why);
+      assert.deepEqual([reported, at.length], [["1"], tries], why);
     }
   });
 
   it("waits a day for an unreachable Mac", async () => {
-    const { clock, told, lanes } = failing("unreachable");
+    const { clock, reported, lanes } = failing("unreachable");
     void lanes.push(row("1"));
     await clock.advance(DAY - 120_000);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   });
 
   it("counts tries per reason", async () => {
-    const { clock, told, at, lanes } = failing("unknownMessage", (tries) =>
+    const { clock, reported, at, lanes } = failing("unknownMessage", (tries) =>
       tries <= 20 ? new Error("the disk is full") : null,
     );
     void lanes.push(row("1"));
     await clock.advance(DAY / 2);
-    assert.deepEqual([told, at.length], [["1"], 27]);
+    assert.deepEqual([reported, at.length], [["1"], 27]);
   });
 
   it("blocks no caller if its message may stay unknown, is replaced by a newer version, and is handled at once when known", async () => {
     let isKnown = false;
-    const { clock, told, lanes } = lanesOf(() => {
+    const { clock, reported, lanes } = lanesOf(() => {
       if (!isKnown) throw new RetryLater("unknownMessage", "a message of ours is not known yet");
     });
     const own = (text: string) => row("G", "+15550100001", text, true);
@@ -197,7 +197,7 @@ describe("a row that must be retried", () => {
     isKnown = true;
     lanes.markKnown("G");
     await clock.advance(1);
-    assert.deepEqual(told, ["delivered"]);
+    assert.deepEqual(reported, ["delivered"]);
     assert.equal(clock.pending, 0);
     lanes.markKnown("G");
   });
@@ -206,12 +206,12 @@ describe("a row that must be retried", () => {
     const enough: boolean[] = [];
     let ask = () => {};
     const clock = new SimulatedClock();
-    const tell = async (_row: MacMessage, shouldGiveUp: ShouldGiveUp) => {
+    const report = async (_row: MacMessage, shouldGiveUp: ShouldGiveUp) => {
       if (enough.length === 6) await new Promise<void>((resolve) => (ask = resolve));
       enough.push(shouldGiveUp("unknownMessage"));
       throw new RetryLater("unknownMessage", "a message of ours is not known yet");
     };
-    const lanes = new RowQueue(clock, tell, () => {});
+    const lanes = new RowQueue(clock, report, () => {});
     void lanes.push(row("G", null, "sent", true));
     await clock.advance(120_000);
     assert.equal(enough.length, 6);

@@ -88,7 +88,7 @@ function saidBy(stage: MacProviderStage): string[] {
 }
 
 /** The last signal of each reference, as an engine would have it that accepts each reference once. */
-function toldBy(signals: readonly Signal[]): string[] {
+function reportedBy(signals: readonly Signal[]): string[] {
   const last = new Map<string, string>();
   for (const signal of signals) {
     switch (signal.kind) {
@@ -126,7 +126,7 @@ for (const ingest of ["webhook", "socket"] as const) {
         const stage = await stageMacProvider(t, { ingest });
         try {
           await play(stage, events);
-          assert.deepEqual(toldBy(stage.signals).toSorted(), saidBy(stage).toSorted());
+          assert.deepEqual(reportedBy(stage.signals).toSorted(), saidBy(stage).toSorted());
           if (events.some(({ does }) => does === "restarts")) return;
           const once = stage.signals.map((signal) => JSON.stringify(signal));
           assert.equal(new Set(once).size, once.length);

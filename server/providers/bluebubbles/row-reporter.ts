@@ -35,7 +35,7 @@ import { isGroupChat, type MacChat, type MacMessage, parseMessage } from "./reco
 import { RetryLater, RowQueue, retryLater, type ShouldGiveUp } from "./row-queue.ts";
 
 /** Messages remembered as reported. Beyond that the oldest is reported once more. */
-const TOLD_MAX = 20_000;
+const REPORTED_MAX = 20_000;
 
 /** Relations of a message fetched by itself. */
 const WHOLE = "chats,attachments,payload-data,message-summary-info";
@@ -130,11 +130,11 @@ export class RowReporter {
   /** Signals that are due for a contact's row. Rows that are too old produce none. */
   #newsOf(row: MacMessage, kind: ContactRowKind): RowSignal[] {
     const { freshFrom, bornAt } = this.#options;
-    const told = this.#reported.get(row.guid);
+    const reportedAt = this.#reported.get(row.guid);
     const { first, changed } = ROW_SIGNALS[kind];
     const news: RowSignal[] = [];
-    if (told === undefined && !isOlderThan(row, freshFrom())) news.push(first);
-    if (changed !== null && changedAtOf(row) > (told ?? 0) && !isOlderThan(row, bornAt())) news.push(changed);
+    if (reportedAt === undefined && !isOlderThan(row, freshFrom())) news.push(first);
+    if (changed !== null && changedAtOf(row) > (reportedAt ?? 0) && !isOlderThan(row, bornAt())) news.push(changed);
     return news;
   }
 
@@ -254,7 +254,7 @@ export class RowReporter {
   }
 
   #markReported(guid: string, reach: number): void {
-    setBounded(this.#reported, guid, reach, TOLD_MAX);
+    setBounded(this.#reported, guid, reach, REPORTED_MAX);
   }
 }
 

@@ -64,6 +64,6 @@ test("an attempt at which BlueBubbles fails keeps no other from being reconciled
     await stage.clock.advance(60_000);
     await stage.fake.idle();
   }
-  const told = stage.process.signals.map((signal) => (signal.kind === "receipt" ? signal.reference : signal.kind));
-  assert.deepEqual(told, [stage.fake.sent[1]?.guid]);
+  const reported = stage.process.signals.map((signal) => (signal.kind === "receipt" ? signal.reference : signal.kind));
+  assert.deepEqual(reported, [stage.fake.sent[1]?.guid]);
 });

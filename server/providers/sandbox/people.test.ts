@@ -143,11 +143,11 @@ test("an offline phone holds its pending signals, also across a restart, and the
 });
 
 test("settings belong to one customer and do not affect others", async () => {
-  const { clock, phones, send, told } = await peopled();
+  const { clock, phones, send, reported } = await peopled();
   await phones.change(OTHER, "+15005550100", { online: false, lossPercent: 100 });
   await send(message("0100"));
   await clock.advance(1_000);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   assert.equal(phones.settings(CUSTOMER, "+15005550100").lossPercent, 0);
 });
 
@@ -164,15 +164,15 @@ test("settings that could not be stored do not count, and unknown stored setting
 });
 
 test("read receipts and loss follow the settings at the moment the message was accepted", async () => {
-  const { clock, phones, send, told } = await peopled();
+  const { clock, phones, send, reported } = await peopled();
   await phones.change(CUSTOMER, "+15005550101", { readReceipts: false });
   await send(message("0101"));
   await clock.advance(1_000);
-  assert.deepEqual(told, ["delivered@5"]);
+  assert.deepEqual(reported, ["delivered@5"]);
   await phones.change(CUSTOMER, "+15005550108", { readReceipts: false, latencyMs: 100 });
   await send({ ...message("0108"), messageId: "msg_2" });
   await clock.advance(1_000);
-  assert.deepEqual(told.slice(1), ["delivered@1105", "delivered@1210"]);
+  assert.deepEqual(reported.slice(1), ["delivered@1105", "delivered@1210"]);
 });
 
 test("an action repeated under the same name is the same message, reaction and call", async () => {
@@ -216,14 +216,14 @@ test("a reset drops pending signals, settings and calls of that customer only", 
   await send(of(9, OTHER));
   await phones.change(CUSTOMER, "+15005550110", { latencyMs: 9 });
   await phones.call(phoneAt("0120"), "ring", "ring", true);
-  const told = signals.length;
+  const reported = signals.length;
   await phones.reset(CUSTOMER);
   assert.deepEqual(
     [...entries.keys()].filter((key) => !key.startsWith("owed/msg_9/")),
     [],
   );
   await clock.advance(3_000_000);
-  assert.deepEqual(short(signals.slice(told)), ["delivered", "types", "rests", "says You said: Hello"]);
+  assert.deepEqual(short(signals.slice(reported)), ["delivered", "types", "rests", "says You said: Hello"]);
   assert.equal(phones.settings(CUSTOMER, "+15005550110").latencyMs, 0);
   assert.equal(await phones.call(phoneAt("0120"), "x", "hangup", true), null);
 });

@@ -9,7 +9,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 import { entryKey } from "./signal-journal.ts";
 
-type Row = [to: string, channel: Channel, outcome: string, told: string[]];
+type Row = [to: string, channel: Channel, outcome: string, reported: string[]];
 
 /** Behaviour per number: the outcome, then receipts with their time after the attempt began. */
 const ROWS: Row[] = [
@@ -41,10 +41,10 @@ function wordOf(outcome: Outcome): string {
 
 for (const [to, channel, outcome, receipts] of ROWS) {
   test(`${to} over ${channel} is ${outcome}, then ${receipts.join(", ") || "nothing"}`, async () => {
-    const { clock, send, told, entries } = await stage();
+    const { clock, send, reported, entries } = await stage();
     assert.equal(wordOf(await send(message(to, channel))), outcome);
     await clock.advance(3_000_000);
-    assert.deepEqual(told, receipts);
+    assert.deepEqual(reported, receipts);
     assert.equal(entries.size, 0);
     assert.equal(clock.pending, 0);
   });
@@ -60,38 +60,38 @@ test("0106 defers two attempts, leaving the delay to the engine, and accepts the
 });
 
 test("0107 accepts the message with an unknown outcome; its receipts wait for reconciliation", async () => {
-  const { clock, sandbox, send, told, entries } = await stage();
+  const { clock, sandbox, send, reported, entries } = await stage();
   assert.equal((await send(message("0107"))).outcome, "unknown");
   await clock.advance(60_000);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   assert.deepEqual(await sandbox.reconcile?.(message("0107")), {
     outcome: "accepted",
     reference: `sbx_${ID.slice(4)}_imessage`,
   });
   await clock.advance(3_000_000);
-  assert.deepEqual(told, ["delivered@60005"]);
+  assert.deepEqual(reported, ["delivered@60005"]);
   assert.equal(entries.size, 0);
 });
 
 test("a lost response without reconciliation is followed by its receipts after ten minutes", async () => {
-  const { clock, send, told, entries } = await stage();
+  const { clock, send, reported, entries } = await stage();
   await send(message("0107"));
   await clock.advance(700_000);
-  assert.deepEqual(told, ["delivered@600005"]);
+  assert.deepEqual(reported, ["delivered@600005"]);
   assert.equal(entries.size, 0);
 });
 
 test("a failing message of 0116 is accepted, then fails with the phone's own code; a retry is a new attempt", async () => {
-  const { clock, send, told, signals, writes } = await stage();
+  const { clock, send, reported, signals, writes } = await stage();
   let failing: Outbound | null = null;
   for (let index = 100; index < 200; index += 1) {
     const candidate: Outbound = { ...message("0116"), messageId: `msg_01890000-0000-7000-8000-000000000${index}` };
     assert.equal((await send(candidate)).outcome, "accepted");
     await clock.advance(100);
-    if (told.at(-1)?.startsWith("failed")) failing ??= candidate;
+    if (reported.at(-1)?.startsWith("failed")) failing ??= candidate;
   }
   assert.ok(failing !== null);
-  const failures = told.filter((word) => word.startsWith("failed")).length;
+  const failures = reported.filter((word) => word.startsWith("failed")).length;
   assert.ok(failures > 10 && failures < 50, `${failures} of 100`);
   assert.equal((await send(failing)).outcome, "accepted");
   await clock.advance(100);
@@ -126,36 +126,36 @@ test("a message over both channels is two attempts with a reference each", async
 });
 
 test("an attempt that could not be stored is unknown, and reconciliation finds that it was not accepted", async () => {
-  const { clock, sandbox, send, told, writes } = await stage();
+  const { clock, sandbox, send, reported, writes } = await stage();
   writes.failing = 1;
   assert.equal((await send(message("0100"))).outcome, "unknown");
   await clock.advance(1_000);
   assert.equal(await sandbox.reconcile?.(message("0100")), "absent");
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   assert.equal((await send(message("0100", "imessage", 2))).outcome, "accepted");
   await clock.advance(1_000);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
 });
 
 test("an entry stored despite an error is found by reconciliation, and its receipts are reported", async () => {
-  const { clock, sandbox, send, told, writes, entries } = await stage();
+  const { clock, sandbox, send, reported, writes, entries } = await stage();
   writes.failing = 1;
   assert.equal((await send(message("0100"))).outcome, "unknown");
   entries.set(entryKey(ID, "imessage"), '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
   assert.ok((await sandbox.reconcile?.(message("0100"))) !== "absent");
   await clock.advance(1_000);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   assert.equal(entries.size, 0);
 });
 
 test("a last receipt that could not be reported is retried, and its entry is kept until then", async () => {
-  const { clock, send, told, writes, entries } = await stage();
+  const { clock, send, reported, writes, entries } = await stage();
   await send(message("0100"));
   writes.failing = 3;
   await clock.advance(100);
-  assert.deepEqual([told, entries.size], [[], 1]);
+  assert.deepEqual([reported, entries.size], [[], 1]);
   await clock.advance(60_000);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   assert.equal(entries.size, 0);
   assert.equal(clock.pending, 0);
 });
@@ -180,24 +180,24 @@ test("attempts leave no listener on the abort signal", async () => {
 });
 
 test("receipts that could not be reported are retried after 50 ms, doubling; the next one keeps its own time", async () => {
-  const { clock, send, told, refusing } = await stage();
+  const { clock, send, reported, refusing } = await stage();
   refusing.signals = 2;
   await send(message("0101"));
   await clock.advance(10_000);
-  assert.deepEqual(told, ["delivered@155", "read@355"]);
+  assert.deepEqual(reported, ["delivered@155", "read@355"]);
 });
 
 test("a retry that arrives while the last receipt is being reported is deferred, and not lost with it", async () => {
-  const { clock, send, told, writes, entries } = await stage();
+  const { clock, send, reported, writes, entries } = await stage();
   await send(message("0100"));
   writes.failing = 1;
   await clock.advance(10);
   assert.deepEqual((await send(message("0100"))).outcome, "deferred");
   await clock.advance(100);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   assert.equal((await send(message("0100"))).outcome, "accepted");
   await clock.advance(100);
-  assert.equal(told.length, 2);
+  assert.equal(reported.length, 2);
   assert.equal(entries.size, 0);
 });
 
@@ -230,10 +230,10 @@ test("entries of another version still prove that a message was accepted, and fo
     ["owed/nonsense", "{}"],
     ["another/key", "kept"],
   ]);
-  const { clock, told } = await stage(entries);
+  const { clock, reported } = await stage(entries);
   await clock.advance(1_000);
   assert.deepEqual(
-    told.map((word) => word.split("@")[0]),
+    reported.map((word) => word.split("@")[0]),
     ["sent", "sent"],
   );
   assert.deepEqual([...entries.keys()], ["owed/nonsense", "another/key"]);
@@ -245,11 +245,11 @@ test("a restart with many pending signals reports four a millisecond, not all at
     const key = entryKey(`msg_01890000-0000-7000-8000-00000000${index}`, "sms");
     entries.set(key, '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
   }
-  const { clock, told } = await stage(entries);
+  const { clock, reported } = await stage(entries);
   await clock.advance(104);
-  assert.equal(told.length, 400);
+  assert.equal(reported.length, 400);
   await clock.advance(1_000);
-  assert.equal(told.length, 2_000);
+  assert.equal(reported.length, 2_000);
   assert.equal(entries.size, 0);
 });
 

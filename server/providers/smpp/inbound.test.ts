@@ -53,8 +53,11 @@ test("a message of one part is reported as text, from any alphabet and field", a
   ];
   for (const [fields, text] of forms) {
     await smsc.deliver(ANNA, TO, fields);
-    const told = await until(() => instance.inbound.find((signal) => signal.text === text), { what: text });
-    assert.deepEqual([told.from, told.to, told.channel, told.attachments], [`+${ANNA}`, OWN, "sms", []]);
+    const reported = await until(() => instance.inbound.find((signal) => signal.text === text), { what: text });
+    assert.deepEqual(
+      [reported.from, reported.to, reported.channel, reported.attachments],
+      [`+${ANNA}`, OWN, "sms", []],
+    );
   }
   assert.equal(instance.inbound.length, forms.length);
   assert.equal(new Set(instance.inbound.map(({ reference }) => reference)).size, forms.length);
@@ -93,8 +96,8 @@ for (const how of ["udh8", "udh16", "sar"] as const) {
     for (const [index, [data_coding, octets, text, digits]] of forms.entries()) {
       const pieces = parts(octets, how, index, digits).reverse();
       for (const piece of pieces) for (const _ of [1, 2]) await smsc.deliver(ANNA, TO, { data_coding, ...piece });
-      const told = await until(() => instance.inbound[index], { what: text.slice(0, 10) });
-      assert.equal(told.text, text);
+      const reported = await until(() => instance.inbound[index], { what: text.slice(0, 10) });
+      assert.equal(reported.text, text);
     }
     assert.equal(instance.inbound.length, forms.length);
   });
@@ -227,8 +230,8 @@ test("however the SMSC writes addresses, they become our number and E.164", asyn
   ];
   for (const [index, [fields, from, to]] of cases.entries()) {
     await smsc.deliver(ANNA, TO, { short_message: gsm(`No ${index}`), ...fields });
-    const told = await until(() => instance.inbound[index]);
-    assert.deepEqual([told.from, told.to], [from, to], String(index));
+    const reported = await until(() => instance.inbound[index]);
+    assert.deepEqual([reported.from, reported.to], [from, to], String(index));
   }
 });
 

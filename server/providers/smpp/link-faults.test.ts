@@ -103,14 +103,14 @@ for (const seed of [1, 2, 3, 4]) {
     });
     for (const [number, fate] of fates.entries()) {
       const deeds = journal.get(number) ?? [];
-      const told = `message ${number}: ${JSON.stringify(fate)} after ${deeds.join(", ")}`;
-      assert.ok(deeds.length <= 1, told);
+      const reported = `message ${number}: ${JSON.stringify(fate)} after ${deeds.join(", ")}`;
+      assert.ok(deeds.length <= 1, reported);
       if (fate.answer === "ok") {
-        assert.ok(deeds[0] === "taken" || deeds[0] === "twice", told);
+        assert.ok(deeds[0] === "taken" || deeds[0] === "twice", reported);
         assert.equal(fate.messageId, `id-${number}`);
       }
-      if (fate.answer === "refused") assert.ok(deeds[0] === "refused" || deeds[0] === "nacked", told);
-      if (fate.answer === "notSent") assert.deepEqual(deeds, [], told);
+      if (fate.answer === "refused") assert.ok(deeds[0] === "refused" || deeds[0] === "nacked", reported);
+      if (fate.answer === "notSent") assert.deepEqual(deeds, [], reported);
     }
     const kinds = new Set(fates.map(({ answer }) => answer));
     assert.deepEqual([...kinds].sort(), ["notSent", "ok", "refused", "unknown"]);

@@ -9,14 +9,14 @@ const DELIVERED = { state: "delivered", word: "DELIVRD", code: null } as const;
 const FAILED = { state: "failed", word: "UNDELIV", code: "045" } as const;
 
 function stage(disk = new Disk()) {
-  const told: ReceiptSignal[] = [];
+  const reported: ReceiptSignal[] = [];
   const journal = new PartJournal(disk, async (signal) => {
-    told.push(signal);
+    reported.push(signal);
     if (signal.forget !== undefined) disk.entries.delete(signal.forget);
     return "applied";
   });
   const found = (id: string) => journal.findById(id) ?? assert.fail(`${id} is not found`);
-  return { disk, told, journal, found };
+  return { disk, reported, journal, found };
 }
 
 const parts = (...states: JournalPart["state"][]): JournalPart[] =>
@@ -34,7 +34,7 @@ test("the next process finds the entries, with the receipts so far", async () =>
   assert.equal(next.journal.findByUserReference(2)?.part.id, "2");
   await next.journal.applyReceipt(next.found("2"), DELIVERED);
   assert.deepEqual(
-    next.told.map(({ receipt, messageId, reference }) => [receipt, messageId, reference]),
+    next.reported.map(({ receipt, messageId, reference }) => [receipt, messageId, reference]),
     [["delivered", "msg_1", "1"]],
   );
   assert.equal(first.disk.entries.size, 0);
@@ -55,14 +55,14 @@ test("entries older than seven days are deleted, at a start and later", async ()
 });
 
 test("a message with a part that was never sent is never delivered, and failed if a part failed", async () => {
-  const { journal, found, told, disk } = stage();
+  const { journal, found, reported, disk } = stage();
   await journal.record(entry(parts("open", "missing", "open")));
   await journal.applyReceipt(found("1"), DELIVERED);
   await journal.applyReceipt(found("3"), { state: "underway", word: "ENROUTE", code: null });
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   await journal.applyReceipt(found("3"), FAILED);
   assert.deepEqual(
-    told.map(({ receipt, code }) => [receipt, code]),
+    reported.map(({ receipt, code }) => [receipt, code]),
     [["failed", "045"]],
   );
   assert.equal(disk.entries.size, 1, "it is kept until it is old: what is missing has no end");
@@ -71,10 +71,10 @@ test("a message with a part that was never sent is never delivered, and failed i
 test("a receipt that could not be reported is reported when it comes again", async () => {
   const disk = new Disk();
   let fails = true;
-  const told: string[] = [];
+  const reported: string[] = [];
   const journal = new PartJournal(disk, async ({ receipt }) => {
     if (fails) throw new Error("the store is busy");
-    told.push(receipt);
+    reported.push(receipt);
     return "applied";
   });
   await journal.record(entry(parts("open", "open")));
@@ -83,7 +83,7 @@ test("a receipt that could not be reported is reported when it comes again", asy
   await assert.rejects(journal.applyReceipt(found("2"), DELIVERED));
   fails = false;
   await journal.applyReceipt(found("2"), DELIVERED);
-  assert.deepEqual(told, ["failed"]);
+  assert.deepEqual(reported, ["failed"]);
   assert.equal(journal.hasEnded("1"), true);
   journal.reassignId("1");
   assert.equal(journal.hasEnded("1"), false, "the id is another message's now");
@@ -117,7 +117,7 @@ test("a message that failed in part stays failed when a receipt comes again afte
   const next = stage(first.disk);
   await next.journal.load(DAY);
   await next.journal.applyReceipt(next.found("1"), DELIVERED);
-  assert.deepEqual(new Set(next.told.map(({ receipt }) => receipt)), new Set(["failed"]));
+  assert.deepEqual(new Set(next.reported.map(({ receipt }) => receipt)), new Set(["failed"]));
   await next.journal.applyReceipt(next.found("2"), DELIVERED);
-  assert.deepEqual([next.told.at(-1)?.receipt, next.disk.entries.size], ["delivered", 0]);
+  assert.deepEqual([next.reported.at(-1)?.receipt, next.disk.entries.size], ["delivered", 0]);
 });

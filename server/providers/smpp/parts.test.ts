@@ -137,8 +137,8 @@ test("a restart between the receipts of the parts loses none of them", async (t)
     await until(() => smsc.seen.filter(({ event }) => event === "taken").length > before);
     await life.provider.stop();
   }
-  const told = lives.flatMap((life) => life.receiptsOf(reference));
-  assert.deepEqual(told, ["delivered"]);
+  const reported = lives.flatMap((life) => life.receiptsOf(reference));
+  assert.deepEqual(reported, ["delivered"]);
   assert.equal(disk.entries.size, 0);
 });
 

@@ -11,16 +11,16 @@ const MINUTE = 60_000;
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk: Disk;
-  readonly told: AssembledMessage[] = [];
+  readonly reported: AssembledMessage[] = [];
   readonly session = { isBound: true };
   readonly reassembly: Reassembly;
-  tell: (message: AssembledMessage) => Promise<void> = async () => {};
+  report: (message: AssembledMessage) => Promise<void> = async () => {};
 
   constructor(disk = new Disk()) {
     this.disk = disk;
     this.reassembly = new Reassembly(disk, this.clock, async (message) => {
-      await this.tell(message);
-      this.told.push(message);
+      await this.report(message);
+      this.reported.push(message);
     });
   }
 
@@ -36,7 +36,7 @@ class Stage {
   }
 
   texts(): (string | null)[][] {
-    return this.told.map(({ parts }) =>
+    return this.reported.map(({ parts }) =>
       parts.map((part) => (part === null ? null : Buffer.from(part.octets).toString())),
     );
   }
@@ -65,11 +65,11 @@ test("after ten minutes what there is is told, with a mark of the gap", async ()
   await stage.pass(MINUTE);
   await stage.add(3, "c");
   await stage.pass(9 * MINUTE - 1);
-  assert.deepEqual(stage.told, []);
+  assert.deepEqual(stage.reported, []);
   await stage.pass(1);
   assert.deepEqual(stage.texts(), [["a", null, "c"]]);
   await stage.add(1, "a");
-  assert.equal(stage.told.length, 1, "a part that was told is nothing new");
+  assert.equal(stage.reported.length, 1, "a part that was told is nothing new");
   await stage.add(2, "b");
   await stage.pass(10 * MINUTE);
   assert.deepEqual(stage.texts()[1], [null, "b", null], "a part that comes after that is told by itself");
@@ -88,13 +88,13 @@ test("another text at a place that is taken belongs to the next message with thi
   await stage.add(2, "2");
   await stage.add(3, "3");
   assert.deepEqual(stage.texts()[2], ["1", "2", "3"], "and so after a message that is whole");
-  assert.equal(new Set(stage.told.map(({ reference }) => reference)).size, 3);
+  assert.equal(new Set(stage.reported.map(({ reference }) => reference)).size, 3);
 });
 
 test("a restart goes on with the parts that were there, and tells what it could not tell before", async () => {
   const disk = new Disk();
   const first = new Stage(disk);
-  first.tell = () => Promise.reject(new Error("the store is busy"));
+  first.report = () => Promise.reject(new Error("the store is busy"));
   await first.add(1, "a");
   await first.add(1, "x", { reference: 2, total: 2 });
   await first.add(2, "y", { reference: 2, total: 2 });

@@ -34,7 +34,7 @@ interface Assembly {
   at: number;
   /** By index, from 1. Once the message is reported, only the digests are left. */
   parts: Map<number, PartOctets & { digest: string }>;
-  isTold: boolean;
+  isReported: boolean;
   session: SessionState | null;
   answer: "taken";
   answeredAt: number;
@@ -93,7 +93,7 @@ export class Reassembly {
       if (known !== undefined && twin?.digest === digest) return await this.#again(known, session);
       // A different part with the same index, or a part after the message was complete, begins the next message with
       // this reference.
-      if (known !== undefined && (known.isTold || twin !== undefined)) await this.#end(known);
+      if (known !== undefined && (known.isReported || twin !== undefined)) await this.#end(known);
       const open = this.#assemblies.get(name);
       if (open === undefined && this.#assemblies.size >= ASSEMBLIES_MAX) return false;
       const assembly = open ?? this.#begin(name, { from, to, total: piece.total }, session);
@@ -108,9 +108,9 @@ export class Reassembly {
     for (const assembly of [...this.#assemblies.values()]) {
       await this.#serial.run(assembly.name, async () => {
         const now = this.#clock.real();
-        const waits = !assembly.isTold && assembly.parts.size < assembly.total;
-        if (!assembly.isTold && (!waits || now - assembly.at >= WAIT_MS)) await this.#whole(assembly);
-        else if (assembly.isTold && (hasArrived(assembly, now) || isGivenUp(assembly, since, now))) {
+        const waits = !assembly.isReported && assembly.parts.size < assembly.total;
+        if (!assembly.isReported && (!waits || now - assembly.at >= WAIT_MS)) await this.#whole(assembly);
+        else if (assembly.isReported && (hasArrived(assembly, now) || isGivenUp(assembly, since, now))) {
           await this.#forget(assembly);
         }
       });
@@ -132,7 +132,7 @@ export class Reassembly {
       ...message,
       at,
       parts: new Map(),
-      isTold: false,
+      isReported: false,
       session,
       answer: "taken",
       answeredAt: at,
@@ -145,7 +145,7 @@ export class Reassembly {
   async #again(assembly: Assembly, session: SessionState): Promise<boolean> {
     assembly.session = session;
     assembly.answeredAt = this.#clock.real();
-    if (!assembly.isTold && assembly.parts.size === assembly.total) await this.#whole(assembly);
+    if (!assembly.isReported && assembly.parts.size === assembly.total) await this.#whole(assembly);
     return true;
   }
 
@@ -170,14 +170,14 @@ export class Reassembly {
 
   /** Reports the message. After a failure the next sweep tries again, since the parts are on disk. */
   async #whole(assembly: Assembly): Promise<void> {
-    if (assembly.isTold) return;
+    if (assembly.isReported) return;
     const parts = Array.from({ length: assembly.total }, (_, at) => assembly.parts.get(at + 1) ?? null);
     try {
       await this.#report({ ...assembly, parts });
     } catch {
       return;
     }
-    assembly.isTold = true;
+    assembly.isReported = true;
     const nothing = new Uint8Array();
     for (const [index, { digest }] of assembly.parts) {
       assembly.parts.set(index, { dataCoding: 0, octets: nothing, digest });
@@ -189,7 +189,7 @@ export class Reassembly {
   /** Ends a message, to make room for the next one with the same name. */
   async #end(assembly: Assembly): Promise<void> {
     await this.#whole(assembly);
-    if (!assembly.isTold)
+    if (!assembly.isReported)
       throw new Error("the next message with this reference has to wait until this one is reported");
     await this.#forget(assembly);
   }
@@ -204,21 +204,21 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 22);
 }
 
-function textOf({ name, reference, from, to, total, at, isTold, parts }: Assembly): string {
+function textOf({ name, reference, from, to, total, at, isReported, parts }: Assembly): string {
   const list = [...parts].map(([index, { dataCoding, octets, digest }]) => ({
     index,
     dataCoding,
     octets: Buffer.from(octets).toString("base64"),
     digest,
   }));
-  return JSON.stringify({ name, reference, from, to, total, at, isTold, parts: list });
+  return JSON.stringify({ name, reference, from, to, total, at, isTold: isReported, parts: list });
 }
 
 function parse(key: string, text: string): Assembly | null {
   try {
-    const value = (JSON.parse(text) ?? {}) as Partial<Omit<Assembly, "parts"> & { parts: unknown }>;
-    const { name, reference, from, to, total, at, isTold } = value;
-    if (typeof name !== "string" || typeof reference !== "string" || typeof isTold !== "boolean") return null;
+    const value = (JSON.parse(text) ?? {}) as Partial<Omit<Assembly, "parts"> & { parts: unknown; isTold: boolean }>;
+    const { name, reference, from, to, total, at, isTold: isReported } = value;
+    if (typeof name !== "string" || typeof reference !== "string" || typeof isReported !== "boolean") return null;
     if (typeof from !== "string" || typeof to !== "string") return null;
     if (typeof total !== "number" || typeof at !== "number" || !Array.isArray(value.parts)) return null;
     const parts: Assembly["parts"] = new Map();
@@ -229,7 +229,7 @@ function parse(key: string, text: string): Assembly | null {
       parts.set(index, { dataCoding, octets: Buffer.from(octets, "base64"), digest });
     }
     const left = { session: null, answer: "taken", answeredAt: at } as const;
-    return { key, name, reference, from, to, total, at, isTold, parts, ...left };
+    return { key, name, reference, from, to, total, at, isReported, parts, ...left };
   } catch {
     return null;
   }

@@ -24,7 +24,7 @@ class Stage {
   readonly journal: PartJournal;
   readonly handler: ReceiptHandler;
   readonly known = new Set<string>();
-  readonly told: Signal[] = [];
+  readonly reported: Signal[] = [];
   readonly statuses: (number | null)[] = [];
   tries = 0;
   fails = false;
@@ -40,7 +40,7 @@ class Stage {
       if (signal.kind !== "receipt") return "applied";
       if (signal.messageId === undefined && !this.known.has(signal.reference)) return "unknown";
       if (signal.forget !== undefined) this.disk.entries.delete(signal.forget);
-      this.told.push(signal);
+      this.reported.push(signal);
       return "applied";
     });
   }
@@ -60,7 +60,7 @@ class Stage {
   }
 
   receipts(): [string, string][] {
-    return this.told.flatMap((signal) => (signal.kind === "receipt" ? [[signal.reference, signal.receipt]] : []));
+    return this.reported.flatMap((signal) => (signal.kind === "receipt" ? [[signal.reference, signal.receipt]] : []));
   }
 
   async keep(parts: JournalEntry["parts"]): Promise<void> {
@@ -134,7 +134,7 @@ test("the next process reports the stored receipts", async () => {
   next.known.add("7");
   await next.handler.load();
   await next.clock.advance(0);
-  const [signal] = next.told;
+  const [signal] = next.reported;
   assert.ok(signal?.kind === "receipt");
   assert.deepEqual(
     [signal.receipt, signal.code, signal.reason],

@@ -95,9 +95,9 @@ export class ReceiptHandler {
         if (await this.#keep(held)) resolve(ESME_ROK);
       };
       const stopTimer = clock.after(UNANSWERED_MS_MAX, () => void keep());
-      void done.then((isTold) => {
+      void done.then((isReported) => {
         stopTimer();
-        resolve(isTold ? ESME_ROK : null);
+        resolve(isReported ? ESME_ROK : null);
       });
     });
   }
@@ -111,13 +111,13 @@ export class ReceiptHandler {
   /** Returns whether the receipt was applied or belongs to nobody. False: the SMSC should repeat it. */
   async #inTurn(held: HeldReceipt): Promise<boolean> {
     const { ids, userReference } = held.receipt;
-    const isTold = await this.#serial.run(ids[0] ?? `user reference ${userReference}`, () =>
+    const isReported = await this.#serial.run(ids[0] ?? `user reference ${userReference}`, () =>
       this.#reportWithRetries(held),
     );
     held.isDone = true;
     this.#count -= 1;
-    if (isTold && held.key !== null) await this.#parts.memory.delete(held.key).catch(() => {});
-    return isTold;
+    if (isReported && held.key !== null) await this.#parts.memory.delete(held.key).catch(() => {});
+    return isReported;
   }
 
   async #reportWithRetries(held: HeldReceipt): Promise<boolean> {

@@ -91,8 +91,8 @@ test("a person's text is no receipt even if it looks like one, unless the carrie
 });
 
 test("nothing is read from the text of the message itself", () => {
-  const told = receipt({ shortMessage: latin1("id:1 stat:DELIVRD text:id:2 stat:UNDELIV err:1") });
-  assert.deepEqual([told.ids, told.state, told.code], [["1"], "delivered", null]);
+  const reported = receipt({ shortMessage: latin1("id:1 stat:DELIVRD text:id:2 stat:UNDELIV err:1") });
+  assert.deepEqual([reported.ids, reported.state, reported.code], [["1"], "delivered", null]);
 });
 
 test("a receipt that names neither a message nor a state is unreadable", () => {

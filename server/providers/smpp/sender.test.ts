@@ -25,7 +25,7 @@ class Stage {
   readonly reporter = new SmppReporter(this.clock);
   readonly recentSubmits = new RecentSubmits(0);
   readonly journal = new PartJournal(this.disk, (signal) => this.reporter.report(signal));
-  readonly told: Signal[] = [];
+  readonly reported: Signal[] = [];
   readonly faults: unknown[] = [];
   readonly submitted: SubmitPdu[] = [];
   readonly pauses: number[] = [];
@@ -52,7 +52,7 @@ class Stage {
     const settings = readSettings(config);
     this.sender = new SmppSender({ clock, reporter, recentSubmits, journal, link, submitter, fault, settings });
     reporter.begin(async (signal) => {
-      this.told.push(signal);
+      this.reported.push(signal);
       return "applied";
     });
   }
@@ -226,7 +226,7 @@ test("the late outcome of an aborted send is reported: as sent, or as failed if 
     respond(answer);
     await stage.clock.advance(0);
     assert.deepEqual(
-      stage.told.map((signal) => signal.kind === "receipt" && [signal.receipt, signal.messageId]),
+      stage.reported.map((signal) => signal.kind === "receipt" && [signal.receipt, signal.messageId]),
       receipt === null ? [] : [[receipt, "msg_1"]],
     );
   }

@@ -142,11 +142,11 @@ test("a connection that breaks within the bind response ends the session with a 
     });
     await until(() => stage.ended.length > 0);
     assert.deepEqual(stage.turns, octets === whole ? [true] : [], `${octets} octets`);
-    const told =
+    const reported =
       octets === whole
         ? "the SMSC closed the connection"
         : "the SMSC closed the connection without an answer to the bind";
-    assert.deepEqual(stage.ended, [told], `${octets} octets`);
+    assert.deepEqual(stage.ended, [reported], `${octets} octets`);
     await stage.session.leave(1_000);
     assert.equal(stage.clock.pending, 0);
   }

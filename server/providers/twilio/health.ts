@@ -8,7 +8,7 @@ import { canBeReached, type TwilioSettings } from "./settings.ts";
 /** Kinds of codes that the operator can do something about. */
 const OPERATORS: ReadonlySet<CodeKind> = new Set(["sender", "account"]);
 /** How long a code is shown, in milliseconds. */
-const TOLD_MS = 3_600_000;
+const SHOWN_MS = 3_600_000;
 
 /** Error codes of the last hour. Bounded, since there are few codes. */
 export class RecentErrorCodes {
@@ -20,7 +20,7 @@ export class RecentErrorCodes {
   }
 
   warnings(now: number): string[] {
-    const recent = [...this.#at].filter(([, at]) => now - at < TOLD_MS);
+    const recent = [...this.#at].filter(([, at]) => now - at < SHOWN_MS);
     return recent.map(([code]) => `A message failed within the last hour: ${codeMeaning(code)?.words} (${code})`);
   }
 }

@@ -274,8 +274,8 @@ test("whatever fails, and whenever the process restarts, every message is report
     deeds["lists work"]();
     deeds["store works"]();
     const missing = () => {
-      const told = new Set(inbounds(stage).map(({ reference }) => reference));
-      return written.filter((sid) => !told.has(sid));
+      const reported = new Set(inbounds(stage).map(({ reference }) => reference));
+      return written.filter((sid) => !reported.has(sid));
     };
     await advanceUntil(fake, clock, () => missing().length === 0, 3 * 60 * MINUTE);
     assert.deepEqual(missing(), []);

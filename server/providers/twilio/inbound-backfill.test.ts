@@ -27,11 +27,11 @@ test("the next process reports messages from the time without one, oldest first,
     fake.arrive({ from: TO, to: FROM, media: [{ url, type: "image/png" }] });
   });
   assert.deepEqual(await untilReported(3), ["one", "two", null]);
-  const [told] = inbounds(stage);
+  const [reported] = inbounds(stage);
   const [, , picture] = inbounds(stage);
   await fake.deliver(stage.hook.url, fake.messages[0] ?? assert.fail());
   await fake.deliver(stage.hook.url, fake.messages[2] ?? assert.fail());
-  assert.deepEqual(inbounds(stage).slice(3), [told, picture]);
+  assert.deepEqual(inbounds(stage).slice(3), [reported, picture]);
   await later(10 * MINUTE);
   assert.equal(inbounds(stage).length, 5);
 });

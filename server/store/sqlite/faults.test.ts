@@ -100,12 +100,12 @@ test("a file that may not grow refuses transactions, loses no committed one, and
      process.send("ready");`,
     path,
   );
-  assert.equal(await child.told(), "ready");
+  assert.equal(await child.nextMessage(), "ready");
   const limit = (bytes: string) => execFileSync("prlimit", [`--pid=${child.pid}`, `--fsize=${bytes}:`]);
   const kept: string[] = [];
   const round = async () => {
-    child.tell("go");
-    const said = (await child.told()) as { kept: string[]; why: string[] };
+    child.sendMessage("go");
+    const said = (await child.nextMessage()) as { kept: string[]; why: string[] };
     assert.ok("kept" in said, JSON.stringify(said));
     kept.push(...said.kept);
     return said;
@@ -176,9 +176,9 @@ test("after kill -9 the data directory is free at once and holds every committed
      }`,
     path,
   );
-  const answered: unknown[] = [await child.told()];
+  const answered: unknown[] = [await child.nextMessage()];
   await assert.rejects(openThreads(t, path), oneLine(/another Tightbeam runs/));
-  while (answered.length < 200) answered.push(await child.told());
+  while (answered.length < 200) answered.push(await child.nextMessage());
   await child.kill();
   answered.push(...child.left());
   const store = await openThreads(t, path);
@@ -292,8 +292,8 @@ function startChild(t: TestContext, script: string, path: string) {
   t.after(kill);
   return {
     pid: child.pid,
-    tell: (message: string) => void child.send(message),
-    told: async (): Promise<unknown> => {
+    sendMessage: (message: string) => void child.send(message),
+    nextMessage: async (): Promise<unknown> => {
       await until(() => messages.length > 0 || child.exitCode !== null, {
         limitMs: 20_000,
         what: "a word of the child",

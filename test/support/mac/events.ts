@@ -141,12 +141,12 @@ export class Events {
 
   #sendOnce({ type, webhook, socket }: Event): void {
     const sockets = this.#toSockets(type, structuredClone(socket));
-    const told: MacEvent = { type, data: structuredClone(webhook), webhooks: [], sockets };
-    this.emitted.push(told);
+    const pushed: MacEvent = { type, data: structuredClone(webhook), webhooks: [], sockets };
+    this.emitted.push(pushed);
     if (this.#faults.has("webhooksLost")) return;
     for (const { id, url, events } of this.webhooks) {
       if (!events.includes(type) && !events.includes("*")) continue;
-      told.webhooks.push(id);
+      pushed.webhooks.push(id);
       void this.#post(url, JSON.stringify({ type, data: webhook }));
     }
   }

@@ -293,8 +293,8 @@ test("a socket with the password is told the whole message, one without is cut",
   const { guid } = mac.messages[0] ?? assert.fail();
   const full = (await ask(mac, "GET", `message/${guid}?with=chats,payload-data`)).body.data;
   assert.deepEqual(came[0]?.payloadData, full.payloadData);
-  const told = mac.emittedEvents[0]?.data as { payloadData: unknown } | undefined;
-  assert.equal(told?.payloadData, null);
+  const emitted = mac.emittedEvents[0]?.data as { payloadData: unknown } | undefined;
+  assert.equal(emitted?.payloadData, null);
 });
 
 test("a Mac that sleeps answers nothing, wakes, and does what it had read; one that is gone comes back and says so", async (t) => {

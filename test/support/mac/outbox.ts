@@ -47,7 +47,7 @@ export class Outbox {
   byHand(chat: ChatRow, text: string): MessageRow {
     const draft = { chat, service: "iMessage", text, headline: "", isUnchecked: true } as const;
     const row = this.#write(draft);
-    this.#tell(row, draft);
+    this.#emit(row, draft);
     this.#goOut(row, draft);
     return row;
   }
@@ -78,7 +78,7 @@ export class Outbox {
     const isDead = this.#faults.has("greenButDead") || this.#faults.has("signedOut");
     if (isDead || this.#hits("staysUnsent", draft)) {
       row.isSent = false;
-      this.#tell(row, draft);
+      this.#emit(row, draft);
       return row;
     }
     const error = this.#errorOf(row, draft);
@@ -88,10 +88,10 @@ export class Outbox {
       this.#clock.after(LATE_ERROR_MS, () => {
         row.error = phone?.error ?? 22;
       });
-      this.#tell(row, draft);
+      this.#emit(row, draft);
       return row;
     }
-    this.#tell(row, draft);
+    this.#emit(row, draft);
     this.#goOut(row, draft);
     await this.#answer(draft);
     return row;
@@ -110,7 +110,7 @@ export class Outbox {
   async #refuse(row: MessageRow, draft: Draft): Promise<MessageRow> {
     row.error = draft.chat.style === 45 ? this.#phone(draft.chat.identifier).error : 22;
     row.isSent = false;
-    this.#tell(row, draft);
+    this.#emit(row, draft);
     if (draft.isUnchecked === true) return row;
     throw iMessageError(draft.headline, "[500] Message sent with an error. See attached message");
   }
@@ -134,7 +134,7 @@ export class Outbox {
     });
   }
 
-  #tell(row: MessageRow, draft: Draft): void {
+  #emit(row: MessageRow, draft: Draft): void {
     const tempGuid = draft.isUnchecked === true ? undefined : draft.tempGuid;
     const first = this.#swapping;
     if (first !== null && first.row.text === row.text) {
