@@ -17,7 +17,7 @@ import type { Forward } from "./forward.ts";
 type Line = AnyEvent | { forward: Forward };
 
 async function started(t: TestContext, env: Record<string, string> = {}): Promise<TestService> {
-  const api = await startTestService(env);
+  const api = await startTestService(env, { inThreads: true });
   t.after(() => api.stop());
   return api;
 }

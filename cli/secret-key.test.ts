@@ -6,7 +6,7 @@ import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
 
 test("change-secret-key reseals stored secrets, keeps them readable, and refuses while a service runs", async (t) => {
-  const api = await startTestService();
+  const api = await startTestService({}, { inThreads: true });
   t.after(() => api.stop());
   const receiver = await startReceiver();
   t.after(() => receiver.stop());

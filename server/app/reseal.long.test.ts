@@ -14,7 +14,7 @@ const SECRET = "a secret that receivers know";
 async function resealed(t: TestContext, work: (dataDir: string) => Promise<Record<string, string>>) {
   const receiver = await startReceiver();
   t.after(() => receiver.stop());
-  const service = await startTestService();
+  const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const body = { url: receiver.url, events: ["message.queued"], secret: SECRET };
   assert.equal((await service.ask("PUT", "/v1/webhooks", { body })).status, 200);

@@ -69,6 +69,8 @@ export interface StartOptions {
   log?: Log;
   /** The machine's clock, unless something else is wanted. */
   clock?: (shift: ClockShift) => Clock;
+  /** Opens the store: the embedded one in threads, unless something else is wanted. */
+  openStore?: typeof openSqlite;
 }
 
 /** Starts the service. Throws `ConfigError` with one clear line when it cannot. */
@@ -78,7 +80,7 @@ export async function startService(config: Config, options: StartOptions): Promi
   const clock = (options.clock ?? systemClock)(shift);
   const metrics = createMetrics();
   makeDataDir(config);
-  const store = await openStore(config, options.lost, metrics);
+  const store = await openStore(config, options, metrics);
   try {
     const secretKey = loadSecretKey(
       config.dataDir,
@@ -103,9 +105,10 @@ function makeDataDir(config: Config): void {
   }
 }
 
-async function openStore(config: Config, lost: (reason: string) => void, metrics: Metrics): Promise<Store> {
+async function openStore(config: Config, options: StartOptions, metrics: Metrics): Promise<Store> {
+  const { openStore: open = openSqlite, lost } = options;
   try {
-    return await openSqlite(config.dataDir, lost, ({ transactions, durationMs }) => {
+    return await open(config.dataDir, lost, ({ transactions, durationMs }) => {
       metrics.transactionsCommitted.inc(transactions);
       metrics.commitGroupUnits.observe(transactions);
       metrics.commitSeconds.observe(durationMs / 1_000);

@@ -9,7 +9,7 @@ import { ConfigError, readConfig } from "../config.ts";
 import { deleteRow, listRows, setColumn, showRow } from "./mend.ts";
 
 test("a bad link-key, clock shift, first customer or ready key ends the start with one line that says what to do", async (t) => {
-  const service = await startTestService();
+  const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const config = readConfig({ TB_DATA_DIR: service.dataDir });
   const { first } = await withDatabase(service.dataDir, (database) => ({
@@ -45,7 +45,7 @@ test("a bad link-key, clock shift, first customer or ready key ends the start wi
 });
 
 test("a row is listed, shown and mended by its key, and only while no service runs", async (t) => {
-  const service = await startTestService();
+  const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const config = readConfig({ TB_DATA_DIR: service.dataDir });
   const { data } = await service.ask("POST", "/v1/contacts", { body: { phoneNumber: "+15005550100", tags: ["a"] } });

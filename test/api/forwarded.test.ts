@@ -12,7 +12,7 @@ async function warnedOf(env: Record<string, string>, header: string): Promise<st
   const warn: Log["warn"] = (event, { reason = "" } = {}) => {
     if (event === "forwarded request") warned.push(reason);
   };
-  const api = await startTestService(env, { debug: nothing, info: nothing, warn, error: nothing });
+  const api = await startTestService(env, { log: { debug: nothing, info: nothing, warn, error: nothing } });
   try {
     await api.ask("GET", "/v1/messages");
     assert.deepEqual(warned, [], "a request without a proxy's header warns of nothing");

@@ -90,7 +90,7 @@ test("a hook has no rate limit, and needs no key even where one is sent", async 
 test("neither token nor path, number or text of what came to a hook is in the log, but the pattern of the route is", async (t) => {
   const lines: string[] = [];
   const log = createLog("debug", { write: (line) => void lines.push(line) });
-  const service = await startTestService({}, log);
+  const service = await startTestService({}, { log });
   t.after(() => service.stop());
   const config = {
     accountSid: `AC${"0".repeat(32)}`,

@@ -190,7 +190,7 @@ test(`${RUNS.toLocaleString("en-US")} requests at every route, none of them a 5x
   const log = logTo((event, fields) =>
     tally(faults, `${event} ${fields.error instanceof Error ? fields.error.stack : ""}`),
   );
-  const api = await startTestService(settings, log);
+  const api = await startTestService(settings, { log, inThreads: true });
   t.after(() => api.stop());
   const imageUrl = await serveImage(t);
   const shapes = shapesOf(await listRoutes());

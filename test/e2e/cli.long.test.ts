@@ -15,7 +15,7 @@ let api: TestService;
 let env: Record<string, string>;
 
 before(async () => {
-  api = await startTestService();
+  api = await startTestService({}, { inThreads: true });
   env = { TIGHTBEAM_URL: api.url, TIGHTBEAM_API_KEY: api.key, TIGHTBEAM_ADMIN_KEY: api.adminKey };
 });
 

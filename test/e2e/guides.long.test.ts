@@ -35,7 +35,7 @@ for (const path of GUIDES) {
   test(`every command and program of ${path} works, and no answer is a refusal`, async (t) => {
     const directory = mkdtempSync(join(tmpdir(), "tightbeam-guide-"));
     t.after(() => rmSync(directory, { recursive: true, force: true }));
-    const api = await startTestService({ TB_SANDBOX_INBOX: "on" });
+    const api = await startTestService({ TB_SANDBOX_INBOX: "on" }, { inThreads: true });
     t.after(() => api.stop());
     const env = {
       PATH: `${dirname(process.execPath)}:${process.env.PATH}`,

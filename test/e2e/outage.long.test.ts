@@ -23,7 +23,7 @@ async function stage(t: TestContext): Promise<Stage> {
   const clock = new JumpClock();
   const smsc = await startSmsc();
   t.after(() => smsc.kill());
-  const api = await startTestService({}, undefined, (shift) => clock.clock(shift));
+  const api = await startTestService({}, { clock: (shift) => clock.clock(shift), inThreads: true });
   t.after(() => api.stop());
   const config = {
     host: "127.0.0.1",

@@ -351,7 +351,7 @@ test("the curl that the first start prints to a terminal works as it is printed,
 });
 
 test("every recipient of the README's table does what the table says", async (t) => {
-  const service = await startTestService();
+  const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const rows = [...README.matchAll(/^\| `(\+1500555\d{4})` \|.*\| ([^|]*) \|$/gm)];
   const documented = new Map(rows.map(([, to = "", events = ""]) => [to, events]));

@@ -31,7 +31,7 @@ async function stage(t: TestContext, config: Record<string, unknown> = {}): Prom
   if (!hasSmsc(t)) return null;
   const smsc = await startSmsc();
   t.after(() => smsc.kill());
-  const service = await startTestService();
+  const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const admin = async (method: string, path: string, body?: unknown) => {
     const { status, data } = await service.ask(method, path, { key: service.adminKey, body });

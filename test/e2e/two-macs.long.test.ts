@@ -37,7 +37,7 @@ const healthOf = async (api: TestService, id: string): Promise<string> =>
   (await api.ask("GET", `/v1/admin/instances/${id}`, { key: api.adminKey })).data.health;
 
 test("a number lives on one Mac: its messages go by that one, wait for that one, and replies come to it", async (t) => {
-  const api = await startTestService();
+  const api = await startTestService({}, { inThreads: true });
   t.after(() => api.stop());
   const [first, second] = [await addMac(t, api, NUMBERS[0], 1), await addMac(t, api, NUMBERS[1], 2)];
   const send = async (from: string): Promise<string> =>

@@ -24,7 +24,7 @@ test("openapi-spec-validator and redocly find nothing wrong with the OpenAPI doc
 }, async (t) => {
   const python = installPythonPeers(HERE);
   if (python === null) return t.skip(NO_PYTHON);
-  const service = await startTestService();
+  const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const document = join(emptyDirectory(t), "openapi.json");
   writeFileSync(document, await (await fetch(`${service.url}/openapi.json`)).text());

@@ -52,7 +52,7 @@ export async function stageMacService(t: TestContext, { ingest, env = {}, ...opt
   const clock = new JumpClock();
   const mac = await startMac({ ...options, clock: clock.clock({ ms: 0 }), ownAddress: OWN });
   t.after(() => mac.stop());
-  const api = await startTestService(env, undefined, (shift) => clock.clock(shift));
+  const api = await startTestService(env, { clock: (shift) => clock.clock(shift) });
   t.after(() => api.stop());
   const admin = { key: api.adminKey };
   const config = { url: mac.url, password: mac.password, ingest };
