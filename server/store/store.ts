@@ -115,6 +115,20 @@ export class StoreFull extends Error {}
 /** Called after each group commit. */
 export type CommitObserver = (group: { transactions: number; durationMs: number }) => void;
 
+/** What the writer has done since the store was opened. For tests and the benchmark. */
+export interface StoreCounts {
+  /** Everything that a caller asked the writer for: commits, claims, ends of leases. */
+  transactions: number;
+  /** SQL transactions, each of a group of transactions. */
+  groups: number;
+  /** Groups that wrote to the log, and so waited for an fsync. */
+  commits: number;
+  /** Executions of statements, without `begin` and `commit`. */
+  statements: number;
+  /** Pages written to the write-ahead log. */
+  walFrames: number;
+}
+
 export interface Store {
   /** Reads of one or a few records. A read sees every earlier commit. Lists are read by `lists`. */
   readonly db: Kysely<Database>;
@@ -177,6 +191,8 @@ export interface Store {
   probe(): Promise<void>;
   /** Jobs waiting to be committed. */
   readonly backlog: number;
+  /** What the writer has done so far. */
+  counts(): Promise<StoreCounts>;
   /** Whether the disk was full at the last write. */
   readonly isFull: boolean;
   /** Finishes pending jobs and closes the database. */

@@ -81,6 +81,7 @@ export async function openDisk(
           if (faults.isFull(world.clock.real())) return jobs.map(() => ({ error: "full" }) as const);
           return await ports.write(faults.forge?.(jobs) ?? jobs);
         }),
+      counts: () => ports.counts(),
       close: async () => {},
     };
   };

@@ -7,13 +7,14 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { decodeEach } from "../quarantine.ts";
 import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES, type TableName } from "../schema.ts";
-import type { Claim, CommitResult, RecheckResult, RowKey } from "../store.ts";
+import type { Claim, CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
 import { Claims } from "./claims.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { type ClaimedRows, type EncodedOperation, encodeRecord, type Job, type JobResult } from "./jobs.ts";
 import { QuarantineTable } from "./quarantine.ts";
 import { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
+import { WriteCounts } from "./write-counts.ts";
 
 /** Customers whose endpoints are cached. */
 const CUSTOMERS_CACHED_MAX = 1_000;
@@ -35,6 +36,7 @@ export class DiskFailed extends Error {}
 
 export class SqliteEngine {
   readonly #database: DatabaseSync;
+  readonly #counts: WriteCounts;
   readonly #statements: Statements;
   readonly #claims: Claims;
   /** Endpoints and secrets by customer, as of the last commit. Cleared when either changes. */
@@ -45,7 +47,8 @@ export class SqliteEngine {
 
   constructor(path: string) {
     this.#database = openWriter(path);
-    this.#statements = new Statements(this.#database);
+    this.#counts = new WriteCounts(this.#database);
+    this.#statements = new Statements(this.#database, () => this.#counts.addStatement());
     this.#claims = new Claims(this.#statements);
     this.#quarantine = new QuarantineTable(this.#database);
   }
@@ -53,6 +56,11 @@ export class SqliteEngine {
   /** The connection, for the in-process store, which reads on it too. */
   get database(): DatabaseSync {
     return this.#database;
+  }
+
+  /** What this writer has done so far. */
+  get counts(): StoreCounts {
+    return this.#counts.counts;
   }
 
   /** Rows that claims have read so far; tests bound it. */
@@ -66,7 +74,7 @@ export class SqliteEngine {
    */
   run(jobs: readonly Job[]): JobResult[] {
     try {
-      return this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })));
+      return this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })), jobs.length);
     } catch (error) {
       const refused = refusal(error);
       if (refused.error === "full" || jobs.length === 1) return jobs.map(() => refused);
@@ -78,11 +86,12 @@ export class SqliteEngine {
     this.#database.close();
   }
 
-  #transaction<Outcome>(work: () => Outcome): Outcome {
+  #transaction<Outcome>(work: () => Outcome, transactions: number): Outcome {
     this.#database.exec("begin immediate");
     try {
       const outcome = work();
       this.#database.exec("commit");
+      this.#counts.addGroup(transactions);
       return outcome;
     } catch (error) {
       this.#customers.clear();

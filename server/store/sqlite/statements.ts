@@ -29,13 +29,17 @@ const IS_BLOCKED = `attempt_count = 0 and message_id is not null and exists (
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
+  readonly #used: () => void;
 
-  constructor(database: DatabaseSync) {
+  /** `used` is called each time that a statement is asked for, which is once for each execution. */
+  constructor(database: DatabaseSync, used: () => void = () => {}) {
     this.#database = database;
+    this.#used = used;
   }
 
   /** The statement named `name`, prepared at its first use. */
   #get(name: string, write: () => string): StatementSync {
+    this.#used();
     const prepared = this.#prepared.get(name);
     if (prepared !== undefined) return prepared;
     const statement = this.#database.prepare(write());

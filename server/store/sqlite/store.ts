@@ -18,6 +18,7 @@ import {
   type RecheckResult,
   type RowKey,
   type Store,
+  type StoreCounts,
   StoreFull,
   type Transaction,
 } from "../store.ts";
@@ -30,7 +31,7 @@ import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
 import type { ReturnedDelivery } from "./quarantine.ts";
 import { createReader, type QueryRows, readBatched, readSingly, type SqlQuery } from "./query.ts";
-import { DatabaseThread } from "./thread.ts";
+import { COUNTS, DatabaseThread } from "./thread.ts";
 
 /** Text that `probe` writes: 64 KiB, more than most transactions. */
 const PROBE_TEXT = "0".repeat(65_536);
@@ -47,6 +48,7 @@ export interface Ports {
   read(query: SqlQuery): Promise<unknown[]>;
   /** Readers of lists, each for one query at a time. */
   lists: readonly ReaderPort[];
+  counts(): Promise<StoreCounts>;
   close(): Promise<void>;
 }
 
@@ -86,6 +88,7 @@ export async function openSqlite(
       write: (jobs) => writer.ask(jobs) as Promise<JobResult[]>,
       read: readBatched((queries) => reader.ask(queries) as Promise<QueryRows[]>),
       lists: listReaders.map((thread) => readSingly((queries) => thread.ask(queries) as Promise<QueryRows[]>)),
+      counts: () => writer.ask(COUNTS) as Promise<StoreCounts>,
       async close() {
         await Promise.all([reader, writer, ...listReaders].map((thread) => thread.stop()));
         lock.close();
@@ -120,6 +123,7 @@ export async function openSqliteInProcess(
     write: async (jobs) => engine.run(jobs),
     read: async (query) => read(query),
     lists: [async (query) => read(query)],
+    counts: async () => engine.counts,
     close: async () => engine.close(),
   };
   return new SqliteStore(through(ports), observe);
@@ -244,6 +248,10 @@ class SqliteStore implements Store {
   async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
     const { rows } = await dueLanesQuery(queue, now).execute(this.db);
     return rows.map((row) => ({ lane: row.lane, dueAt: Number(row.due_at) }));
+  }
+
+  counts(): Promise<StoreCounts> {
+    return this.#ports.counts();
   }
 
   releaseLeases(until: number, now: number): Promise<number> {

@@ -8,6 +8,9 @@ export interface ThreadStart {
   path: string;
 }
 
+/** The request for the counts of the writer's thread; any other request is a group of jobs. */
+export const COUNTS = "counts";
+
 /** A reply of the thread. `fatal`: the state of the disk is unknown and the process has to end. */
 export type ThreadReply = { id: number; value: unknown } | { id: number; failed: string } | { fatal: string };
 

@@ -6,7 +6,7 @@ import { openReader } from "./connection.ts";
 import { DiskFailed, SqliteEngine } from "./engine.ts";
 import type { Job } from "./jobs.ts";
 import { createReader, readAll, type SqlQuery } from "./query.ts";
-import type { ThreadReply, ThreadStart } from "./thread.ts";
+import { COUNTS, type ThreadReply, type ThreadStart } from "./thread.ts";
 
 const start = workerData as ThreadStart;
 const port = parentPort;
@@ -34,7 +34,7 @@ function reply(id: number, request: unknown): ThreadReply {
 
 function hostWriter(engine: SqliteEngine) {
   return {
-    run: (request: unknown) => engine.run(request as Job[]),
+    run: (request: unknown) => (request === COUNTS ? engine.counts : engine.run(request as Job[])),
     close: () => engine.close(),
   };
 }
