@@ -1,4 +1,4 @@
-/** The embedded store under the store's conformance suite, in threads and in one process; and what is SQLite's own. */
+/** The embedded store, on a file in this process, under the store's conformance suite; and its query plans and groups. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,27 +20,11 @@ function scratch() {
   return { path, remove: async () => rmSync(path, { recursive: true }) };
 }
 
-storeConformance("SQLite in threads", async () => {
-  const { path, remove } = scratch();
-  const lost: string[] = [];
-  const open = () => openSqlite(path, (reason) => void lost.push(reason));
-  return {
-    store: await open(),
-    reopen: open,
-    async remove() {
-      await remove();
-      assert.deepEqual(lost, []);
-    },
-  };
-});
-
 storeConformance("SQLite in process", async () => {
   const { path, remove } = scratch();
   const open = () => openSqliteInProcess(join(path, "tightbeam.db"));
   return { store: await open(), reopen: open, remove };
 });
-
-storeConformance("SQLite in memory", async () => ({ store: await openSqliteInProcess(), remove: async () => {} }));
 
 /** How SQLite goes about a statement, a line for each loop and sort. */
 function planOf(database: DatabaseSync, statement: string): string[] {
