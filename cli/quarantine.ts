@@ -60,7 +60,7 @@ export const quarantine: CommandRow = {
 
 async function list(cli: Cli, options: Options): Promise<void> {
   const rows = await onDataDirectory(cli, options.tbDataDir, async (config) => {
-    const { listRows } = await import("../server/app/mend.ts");
+    const { listRows } = await import("../server/app/repair-rows.ts");
     return listRows(config);
   });
   cli
@@ -76,7 +76,7 @@ async function list(cli: Cli, options: Options): Promise<void> {
 
 async function show(cli: Cli, options: Options, name: RowName): Promise<void> {
   const row = await onDataDirectory(cli, options.tbDataDir, async (config) => {
-    const { showRow } = await import("../server/app/mend.ts");
+    const { showRow } = await import("../server/app/repair-rows.ts");
     return showRow(config, name);
   });
   cli.output().show(row, ({ columns, reason }) => {
@@ -91,7 +91,7 @@ async function show(cli: Cli, options: Options, name: RowName): Promise<void> {
 async function set(cli: Cli, options: Options, name: RowName, column: string, value: string | null | undefined) {
   if (value === undefined) throw new Failure(null, "Give the new value, or --null.");
   const row = await onDataDirectory(cli, options.tbDataDir, async (config) => {
-    const { setColumn } = await import("../server/app/mend.ts");
+    const { setColumn } = await import("../server/app/repair-rows.ts");
     return setColumn(config, name, column, value);
   });
   cli.output().show(row, ({ reason }) => `${column} of ${name.id} is set. ${sayState(reason)}`);
@@ -99,7 +99,7 @@ async function set(cli: Cli, options: Options, name: RowName, column: string, va
 
 async function remove(cli: Cli, options: Options, name: RowName): Promise<void> {
   const row = await onDataDirectory(cli, options.tbDataDir, async (config) => {
-    const { deleteRow } = await import("../server/app/mend.ts");
+    const { deleteRow } = await import("../server/app/repair-rows.ts");
     return deleteRow(config, name);
   });
   cli.output().show(row, () => `The row ${name.id} of ${name.table} is deleted.`);

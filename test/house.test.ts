@@ -77,7 +77,7 @@ const LAYERS: readonly Layer[] = [
   layer(
     "cli",
     "cli/",
-    "cli/|sdk/|server/(app/(serve|reseal|mend)|config|core/duration)\\.ts",
+    "cli/|sdk/|server/(app/(serve|reseal|repair-rows)|config|core/duration)\\.ts",
     `${NODE}|commander|leven|string-width`,
     "../server/store/store.ts",
   ),

@@ -37,8 +37,8 @@ async function recordOf({ store }: Deps, chat: Chat) {
   return chatRecord(chat, await findLastMessage(store.db, chat.id));
 }
 
-async function answer(deps: Deps, commanded: Promise<ChatActionResult>): Promise<ApiResponse> {
-  return { data: await recordOf(deps, (await commanded).chat) };
+async function answer(deps: Deps, result: Promise<ChatActionResult>): Promise<ApiResponse> {
+  return { data: await recordOf(deps, (await result).chat) };
 }
 
 function createRoute(deps: With<"configCache" | "optOutCache" | "providers">): Route {

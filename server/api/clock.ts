@@ -31,8 +31,8 @@ export function clockRoutes(
       async handle({ caller: { customerId }, body, idempotencyKey: key }) {
         if (customerId !== null) await requireSandbox(deps, customerId);
         const { idempotencyKey: _, ...change } = body;
-        const command = { key, customerId, route: "POST /v1/sandbox/clock", body: change };
-        await moveClock(deps, command, moveOf(change));
+        const request = { key, customerId, route: "POST /v1/sandbox/clock", body: change };
+        await moveClock(deps, request, moveOf(change));
         return { data: clockRecord(deps) };
       },
     }),

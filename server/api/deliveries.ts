@@ -51,10 +51,10 @@ export function deliveryRoutes(deps: Deps): Route[] {
       scope: "messages",
       body: IdempotentRequest,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey: key }) {
-        const command = { key, customerId, route: `POST /v1/webhooks/deliveries/${id}/retry`, body: {} };
-        const commanded = await retryDelivery(deps, command, customerId, id);
-        if (!commanded.repeated) return { status: 202, data: await oneRecord(deps, commanded.value) };
-        return { data: await oneRecord(deps, await requireDelivery(deps, customerId, commanded.result)) };
+        const request = { key, customerId, route: `POST /v1/webhooks/deliveries/${id}/retry`, body: {} };
+        const result = await retryDelivery(deps, request, customerId, id);
+        if (!result.repeated) return { status: 202, data: await oneRecord(deps, result.value) };
+        return { data: await oneRecord(deps, await requireDelivery(deps, customerId, result.firstResult)) };
       },
     }),
   ];

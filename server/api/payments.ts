@@ -36,15 +36,15 @@ function requestRoute(
     scope: "messages",
     body: RequestPayment,
     async handle({ caller: { customerId, key }, body, correlationId, idempotencyKey }) {
-      const commanded = await requestPayment(deps, {
+      const result = await requestPayment(deps, {
         customerId,
         keyId: key.id,
         correlationId,
         idempotencyKey,
         body,
       });
-      const data = paymentRecord(await answered(deps, commanded));
-      return { status: commanded.repeated ? 200 : 202, data };
+      const data = paymentRecord(await answered(deps, result));
+      return { status: result.repeated ? 200 : 202, data };
     },
   });
 }
@@ -84,19 +84,19 @@ function onePaymentRoutes(deps: With<"link">): Route[] {
       scope: "messages",
       body: IdempotentRequest,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey: key, correlationId }) {
-        const command = { key, customerId, route: `POST /v1/payments/requests/${id}/cancel`, body: {} };
-        const commanded = await cancelRequest(forRequest(deps, correlationId), command, customerId, id);
-        return { data: paymentRecord(await answered(deps, commanded)) };
+        const request = { key, customerId, route: `POST /v1/payments/requests/${id}/cancel`, body: {} };
+        const result = await cancelRequest(forRequest(deps, correlationId), request, customerId, id);
+        return { data: paymentRecord(await answered(deps, result)) };
       },
     }),
   ];
 }
 
 /** The payment request that was created or changed; for a repeat, the current state of the first request's. */
-async function answered(deps: Deps, commanded: IdempotentResult<Payment>): Promise<Payment> {
-  if (!commanded.repeated) return commanded.value;
-  const first = await findPayment(deps.store.db, commanded.result as PaymentId);
-  if (first === null) throw new Error(`${commanded.result} is gone`);
+async function answered(deps: Deps, result: IdempotentResult<Payment>): Promise<Payment> {
+  if (!result.repeated) return result.value;
+  const first = await findPayment(deps.store.db, result.firstResult as PaymentId);
+  if (first === null) throw new Error(`${result.firstResult} is gone`);
   return first;
 }
 

@@ -84,8 +84,8 @@ function endpointsRoutes(deps: With<"sealer">): Route[] {
       scope: "messages",
       body: CreateWebhook,
       async handle({ caller: { customerId }, body, idempotencyKey: key }) {
-        const command = { key, customerId, route: "POST /v1/webhooks", body };
-        const created = await createWebhook(deps, command, customerId, body);
+        const request = { key, customerId, route: "POST /v1/webhooks", body };
+        const created = await createWebhook(deps, request, customerId, body);
         return configuredReply(deps, customerId, created, 201);
       },
     }),
@@ -149,8 +149,8 @@ function secretRoutes(deps: With<"sealer">): Route[] {
       async handle({ caller: { customerId }, params, body, idempotencyKey: key }) {
         const { target, path } = targetOf(params);
         const graceSeconds = body.gracePeriodSeconds ?? 0;
-        const command = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
-        const rotated = await rotateSecret(deps, command, customerId, { target, graceSeconds });
+        const request = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
+        const rotated = await rotateSecret(deps, request, customerId, { target, graceSeconds });
         // Without an id, the current primary endpoint is meant; with an id, exactly that endpoint.
         const again = rotated.repeated && target === null ? { ...rotated, result: null } : rotated;
         return configuredReply(deps, customerId, again, 200);
@@ -168,9 +168,9 @@ function testRoutes(deps: With<"attempted">, openResponses: OpenResponses): Rout
       body: IdempotentRequest,
       async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key, onGone }) {
         const { target, path } = targetOf(params);
-        const command = { key, customerId, route: `POST ${path}/test`, body: {} };
-        const tested = await testWebhook(deps, command, customerId, { target, correlationId });
-        const id = (tested.repeated ? tested.result : tested.value.id) as DeliveryId;
+        const request = { key, customerId, route: `POST ${path}/test`, body: {} };
+        const tested = await testWebhook(deps, request, customerId, { target, correlationId });
+        const id = (tested.repeated ? tested.firstResult : tested.value.id) as DeliveryId;
         const poll = new LongPoll(deps, TEST_MS_MAX, openResponses, onGone);
         return { data: await testedRecord(deps, await firstAttempt(deps, customerId, id, poll)) };
       },
@@ -212,8 +212,8 @@ function replayRoute(deps: Deps): Route {
     scope: "messages",
     body: Replay,
     async handle({ caller: { customerId }, params: { id }, body, idempotencyKey: key }) {
-      const command = { key, customerId, route: `POST /v1/webhooks/${id}/replay`, body };
-      const { repeated, deliveries } = await replay(deps, command, customerId, wishOf(id, body));
+      const request = { key, customerId, route: `POST /v1/webhooks/${id}/replay`, body };
+      const { repeated, deliveries } = await replay(deps, request, customerId, wishOf(id, body));
       const data: Replayed = { deliveries };
       return { status: repeated ? 200 : 202, data };
     },
@@ -238,9 +238,9 @@ function recordOf({ settings }: Deps, endpoint: Endpoint, secret: string | null 
 async function configuredReply(
   deps: Deps,
   customerId: CustomerId,
-  commanded: IdempotentResult<Configured> | { repeated: true; result: EndpointRef },
+  result: IdempotentResult<Configured> | { repeated: true; firstResult: EndpointRef },
   status: number,
 ): Promise<ApiResponse> {
-  if (!commanded.repeated) return { status, data: recordOf(deps, commanded.value.endpoint, commanded.value.secret) };
-  return { data: recordOf(deps, await requireEndpoint(deps, customerId, commanded.result)) };
+  if (!result.repeated) return { status, data: recordOf(deps, result.value.endpoint, result.value.secret) };
+  return { data: recordOf(deps, await requireEndpoint(deps, customerId, result.firstResult)) };
 }

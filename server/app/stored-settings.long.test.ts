@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { startTestService } from "../../test/support/service.ts";
 import { ConfigError, readConfig } from "../config.ts";
-import { deleteRow, listRows, setColumn, showRow } from "./mend.ts";
+import { deleteRow, listRows, setColumn, showRow } from "./repair-rows.ts";
 
 test("a bad link-key, clock shift, first customer or ready key ends the start with one line that says what to do", async (t) => {
   const service = await startTestService({}, { inThreads: true });

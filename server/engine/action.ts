@@ -12,7 +12,7 @@ const ACTION_MS_MAX = 20_000;
 
 /** Calls an action of a provider. */
 type ActionCall<Name extends keyof Actions, Answer> = (
-  command: (...parameters: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
+  action: (...parameters: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
   abort: AbortSignal,
 ) => Promise<Answer>;
 

@@ -19,8 +19,8 @@ export interface IdempotentRequest {
   body: unknown;
 }
 
-/** `value` of the first use of a key, or the `result` that the first use left for a repeat. */
-export type IdempotentResult<Value> = { repeated: false; value: Value } | { repeated: true; result: string };
+/** The value of the first use of a key; for a repeat, the result that the first use stored. */
+export type IdempotentResult<Value> = { repeated: false; value: Value } | { repeated: true; firstResult: string };
 
 /**
  * Runs `decision` once for a key. Its `result` (an id, mostly) is committed with the work, so that a repeat can
@@ -29,18 +29,18 @@ export type IdempotentResult<Value> = { repeated: false; value: Value } | { repe
  */
 export async function idempotent<Value>(
   deps: Deps,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   decision: () => Promise<Decision<Value> & { result: string }>,
   taken: () => Error = () => new Error("a transaction without a unique record was a duplicate"),
 ): Promise<IdempotentResult<Value>> {
-  const { key } = command;
+  const { key } = request;
   if (key === null) {
     const decided = await decide(deps, decision);
     if (decided.taken) throw taken();
     return { repeated: false, value: decided.value };
   }
-  const scope = command.customerId ?? "admin";
-  const fingerprint = fingerprintOf(command);
+  const scope = request.customerId ?? "admin";
+  const fingerprint = fingerprintOf(request);
   const before = await repeated(deps, scope, key, fingerprint);
   if (before !== null) return before;
   const decided = await decide(deps, async () => {
@@ -58,7 +58,7 @@ export async function idempotent<Value>(
 async function repeated(deps: Deps, scope: string, key: string, fingerprint: string) {
   const first = await findIdempotency(deps.store.db, scope, key);
   if (first === null) return null;
-  if (first.fingerprint === fingerprint) return { repeated: true as const, result: first.result };
+  if (first.fingerprint === fingerprint) return { repeated: true as const, firstResult: first.result };
   throw new ApiError(
     "IDEMPOTENCY_KEY_REUSED",
     `The idempotency key ${key} was used with another request; use a new key for a new request.`,
@@ -66,8 +66,8 @@ async function repeated(deps: Deps, scope: string, key: string, fingerprint: str
 }
 
 /** SHA-256 of route and body with its keys in order. */
-function fingerprintOf(command: IdempotentRequest): string {
-  const { route, body } = command;
+function fingerprintOf(request: IdempotentRequest): string {
+  const { route, body } = request;
   return createHash("sha256")
     .update(`${route}\n${canonicalJson(body)}`)
     .digest("hex");

@@ -83,8 +83,8 @@ describe("TB_RETENTION", () => {
       async (stage, delivery) => {
         await ended(stage, delivery);
         const { deps, customer } = stage;
-        const command = { key: null, customerId: customer.id, route: "", body: {} };
-        await retryDelivery(deps, command, customer.id, delivery.id);
+        const request = { key: null, customerId: customer.id, route: "", body: {} };
+        await retryDelivery(deps, request, customer.id, delivery.id);
       },
     ],
   ];

@@ -26,7 +26,7 @@ export type SettleAnswer = Outcome | "absent" | Promise<Outcome | "absent"> | "t
 export type ScriptedActionResult = ActionValue | Promise<ActionValue> | "throws" | "never";
 type ActionValue = Awaited<ReturnType<Actions[keyof Actions]>>;
 
-/** A command that was given: its name, and what came with it but the signal. */
+/** A call of an action: its name, and its parameters without the abort signal. */
 export interface ScriptedActionCall {
   name: keyof Actions;
   given: readonly unknown[];
@@ -63,7 +63,7 @@ export class ScriptedProvider implements Provider {
   readonly handed: Outbound[] = [];
   /** Every message that was asked about. */
   readonly asked: Outbound[] = [];
-  /** Every command that was given. */
+  /** Every call of an action, in order. */
   readonly actionCalls: ScriptedActionCall[] = [];
   /** Abort signals of the attempts, in their order. */
   readonly aborts: AbortSignal[] = [];
@@ -74,16 +74,16 @@ export class ScriptedProvider implements Provider {
   onSend: (message: Outbound) => SendAnswer = () => this.accepted();
   onSettle: (message: Outbound) => SettleAnswer = () => ({ outcome: "unknown", reason: "nobody knows" });
   reconcile?: (message: Outbound) => Promise<Outcome | "absent">;
-  /** Decides what comes of a command; does all of them unless a test says otherwise. */
-  onAction: (command: ScriptedActionCall) => ScriptedActionResult = ({ name }) => ACTION_VALUES[name];
-  /** All commands there are; a test that wants fewer sets others. */
+  /** Decides the result of an action; by default every action is done. */
+  onAction: (call: ScriptedActionCall) => ScriptedActionResult = ({ name }) => ACTION_VALUES[name];
+  /** Every action; a test may set fewer. */
   actions: Partial<Actions> = Object.fromEntries(
     (Object.keys(ACTION_VALUES) as (keyof Actions)[]).map((name) => [
       name,
       (...given: unknown[]) => {
-        const command = { name, given: given.slice(0, -1) };
-        this.actionCalls.push(command);
-        return play(this.onAction(command));
+        const call = { name, given: given.slice(0, -1) };
+        this.actionCalls.push(call);
+        return play(this.onAction(call));
       },
     ]),
   );

@@ -46,9 +46,9 @@ export async function runChatAction(
   const [method, path] = work.route;
   return await runInTurn(deps, { customerId, id }, async () => {
     let isDone = false;
-    const command = { key, customerId, route: `${method} /v1/chats/${id}${path}`, body: work.body };
+    const request = { key, customerId, route: `${method} /v1/chats/${id}${path}`, body: work.body };
     const record = () =>
-      idempotent(deps, command, async () => {
+      idempotent(deps, request, async () => {
         const chat = await requireChat(deps, { customerId, id });
         if (!isDone) await work.ask(await readyChat(deps, chat));
         isDone = true;
@@ -58,9 +58,9 @@ export async function runChatAction(
         const operations = [...transaction, ...events];
         return { transaction: operations.length === 0 ? null : operations, value, result: id };
       });
-    const commanded = await recordAction(deps, record, () => isDone);
-    if (!commanded.repeated) return { repeated: false, chat: commanded.value };
-    return { repeated: true, chat: await requireChat(deps, { customerId, id: commanded.result }) };
+    const result = await recordAction(deps, record, () => isDone);
+    if (!result.repeated) return { repeated: false, chat: result.value };
+    return { repeated: true, chat: await requireChat(deps, { customerId, id: result.firstResult }) };
   });
 }
 
@@ -75,7 +75,7 @@ export async function completeAction<Name extends ActionName>(
   { instanceId }: Pick<ReadyChat, "instanceId">,
   name: Name,
   ask: (
-    command: (...given: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
+    request: (...given: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
     abort: AbortSignal,
   ) => Promise<ActionResult>,
 ): Promise<void> {

@@ -72,12 +72,12 @@ export async function createGroup(
       () => made !== null,
     );
   const [byKey = "", byPeople = ""] = subjects;
-  const commanded = await runInTurn(deps, { customerId, id: byKey }, () =>
+  const result = await runInTurn(deps, { customerId, id: byKey }, () =>
     runInTurn(deps, { customerId, id: byPeople }, work),
   );
-  if (!commanded.repeated) return { repeated: isThere, chat: commanded.value };
-  const first = await findChat(deps.store.db, customerId, commanded.result);
-  if (first === null) throw new Error(`${commanded.result} is gone`);
+  if (!result.repeated) return { repeated: isThere, chat: result.value };
+  const first = await findChat(deps.store.db, customerId, result.firstResult);
+  if (first === null) throw new Error(`${result.firstResult} is gone`);
   return { repeated: true, chat: first };
 }
 

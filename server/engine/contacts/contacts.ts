@@ -42,16 +42,18 @@ export async function createContact(
   const { idempotencyKey: key, body } = request;
   const { idempotencyKey: _, ...given } = body;
   const fields = requireAddress(changeFields(NO_FIELDS, given));
-  const command = { key, customerId, route: "POST /v1/contacts", body: given };
+  const idempotentRequest = { key, customerId, route: "POST /v1/contacts", body: given };
   const decision = async () => {
     const [taken] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
     if (taken !== undefined) throw duplicate(taken.address, taken.contactId);
     const contact = newContact(deps, customerId, fields);
     return { transaction: makingOf(contact), value: contact, result: contact.id };
   };
-  const commanded = await idempotent(deps, command, decision, () => duplicate(addressesOf(fields).join(" or "), null));
-  if (!commanded.repeated) return { repeated: false, contact: commanded.value };
-  return { repeated: true, contact: await requireContact(deps, customerId, commanded.result) };
+  const result = await idempotent(deps, idempotentRequest, decision, () =>
+    duplicate(addressesOf(fields).join(" or "), null),
+  );
+  if (!result.repeated) return { repeated: false, contact: result.value };
+  return { repeated: true, contact: await requireContact(deps, customerId, result.firstResult) };
 }
 
 /** A contact with this phone number or e-mail address, unless there is one already. Calls at once make one. */
@@ -82,18 +84,18 @@ export async function createContacts(
   request: { idempotencyKey: string | null; body: unknown; entries: readonly BulkEntry[] },
 ): Promise<BulkResult> {
   const { idempotencyKey: key, body, entries } = request;
-  const command = { key, customerId, route: "POST /v1/contacts/bulk", body };
+  const idempotentRequest = { key, customerId, route: "POST /v1/contacts/bulk", body };
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const taken = new Error("another request took an address at the same moment");
     try {
-      const commanded = await idempotent(
+      const result = await idempotent(
         deps,
-        command,
+        idempotentRequest,
         () => decideMany(deps, customerId, entries),
         () => taken,
       );
-      if (!commanded.repeated) return { repeated: false, made: commanded.value };
-      return { repeated: true, made: JSON.parse(commanded.result) as CreatedContacts };
+      if (!result.repeated) return { repeated: false, made: result.value };
+      return { repeated: true, made: JSON.parse(result.firstResult) as CreatedContacts };
     } catch (error) {
       if (error !== taken) throw error;
     }

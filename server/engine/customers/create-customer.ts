@@ -28,17 +28,17 @@ export async function createCustomer(
   request: { idempotencyKey: string | null; body: CreateCustomer },
 ): Promise<CreatedCustomer> {
   const { idempotencyKey: key, body } = request;
-  const command = { key, customerId: null, route: "POST /v1/admin/customers", body };
-  const commanded = await idempotent(deps, command, async () => {
+  const idempotentRequest = { key, customerId: null, route: "POST /v1/admin/customers", body };
+  const result = await idempotent(deps, idempotentRequest, async () => {
     const { customer, transaction } = newCustomer(deps, body);
     return { transaction, value: customer, result: customer.id };
   });
-  if (!commanded.repeated) {
+  if (!result.repeated) {
     deps.configCache.clear();
-    return { repeated: false, customer: commanded.value };
+    return { repeated: false, customer: result.value };
   }
-  const first = await findCustomer(deps.store.db, commanded.result as CustomerId);
-  if (first === null) throw new Error(`${commanded.result} is gone`);
+  const first = await findCustomer(deps.store.db, result.firstResult as CustomerId);
+  if (first === null) throw new Error(`${result.firstResult} is gone`);
   return { repeated: true, customer: first };
 }
 

@@ -55,8 +55,8 @@ export async function createKey(
   request: { idempotencyKey: string | null; body: CreateKey },
 ): Promise<IssuedKey> {
   const body = { scope: "messages" as const, ...request.body };
-  const command = { key: request.idempotencyKey, customerId: null, route: "POST /v1/admin/keys", body };
-  return issueOnce(deps, command, async () => {
+  const idempotentRequest = { key: request.idempotencyKey, customerId: null, route: "POST /v1/admin/keys", body };
+  return issueOnce(deps, idempotentRequest, async () => {
     refuse([...ownerProblems(body), ...permissionProblems(body), ...expiryProblems(deps, body.expiresAt)]);
     const { name, scope, rateLimit = null, expiresAt } = body;
     const customerId = scope === "admin" ? null : await findOwner(deps, body);
@@ -82,8 +82,13 @@ export async function rotateKey(
   request: { idempotencyKey: string | null; body: RotateKey },
 ): Promise<IssuedKey> {
   const body = { gracePeriodSeconds: GRACE_SECONDS, ...request.body };
-  const command = { key: request.idempotencyKey, customerId: null, route: `POST /v1/admin/keys/${id}/rotate`, body };
-  return issueOnce(deps, command, async () => {
+  const idempotentRequest = {
+    key: request.idempotencyKey,
+    customerId: null,
+    route: `POST /v1/admin/keys/${id}/rotate`,
+    body,
+  };
+  return issueOnce(deps, idempotentRequest, async () => {
     const former = await findExisting(deps, id);
     const now = deps.clock.real();
     refuseRotation(former, now);
@@ -120,13 +125,13 @@ type KeyDecision = Parameters<typeof idempotent<{ apiKey: ApiKey; key: string }>
 
 async function issueOnce(
   deps: With<"configCache">,
-  command: IdempotentRequest,
+  idempotentRequest: IdempotentRequest,
   decision: KeyDecision,
 ): Promise<IssuedKey> {
-  const commanded = await idempotent(deps, command, decision);
-  if (commanded.repeated) return { repeated: true, apiKey: await findExisting(deps, commanded.result) };
+  const result = await idempotent(deps, idempotentRequest, decision);
+  if (result.repeated) return { repeated: true, apiKey: await findExisting(deps, result.firstResult) };
   deps.configCache.clear();
-  return { repeated: false, ...commanded.value };
+  return { repeated: false, ...result.value };
 }
 
 async function findExisting(deps: Deps, id: string): Promise<ApiKey> {

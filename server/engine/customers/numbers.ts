@@ -36,7 +36,7 @@ export async function addNumber(
   const { idempotencyKey: key, body } = request;
   const address = addressOf(body);
   requireCarried(body, address);
-  const command = { key, customerId: null, route: `POST /v1/admin/customers/${customerId}/numbers`, body };
+  const idempotentRequest = { key, customerId: null, route: `POST /v1/admin/customers/${customerId}/numbers`, body };
   const decision = async () => {
     const { customer, numbers } = await findOwner(deps, customerId);
     if ((await findNumberByAddress(deps.store.db, address)) !== null) throw numberTaken(address);
@@ -53,14 +53,14 @@ export async function addNumber(
     return { transaction: [claim, touch(deps, customer)], value: number, result: number.id };
   };
   // An instance that is chosen here must not be removed before its number is on it.
-  const commanded = await deps.serial.run(INSTANCES_QUEUE, () =>
-    idempotent(deps, command, decision, () => numberTaken(address)),
+  const result = await deps.serial.run(INSTANCES_QUEUE, () =>
+    idempotent(deps, idempotentRequest, decision, () => numberTaken(address)),
   );
-  if (!commanded.repeated) {
+  if (!result.repeated) {
     deps.configCache.clear();
-    return { repeated: false, number: commanded.value };
+    return { repeated: false, number: result.value };
   }
-  const { number } = await findOwn(deps, customerId, commanded.result);
+  const { number } = await findOwn(deps, customerId, result.firstResult);
   return { repeated: true, number };
 }
 

@@ -28,8 +28,8 @@ export async function createInstance(
   const { idempotencyKey: key, body } = request;
   // Before it counts: from then on nothing may be open that only a sandbox may have open.
   if (isReal(body)) await deps.leaveSandbox();
-  const command = { key, customerId: null, route: "POST /v1/admin/instances", body };
-  const commanded = await idempotent(deps, command, async () => {
+  const idempotentRequest = { key, customerId: null, route: "POST /v1/admin/instances", body };
+  const result = await idempotent(deps, idempotentRequest, async () => {
     const id = deps.newId("inst");
     const now = deps.clock.now();
     const { name, provider } = body;
@@ -37,8 +37,8 @@ export async function createInstance(
     const instance: Instance = { id, version: 1, name, provider, config, createdAt: now, updatedAt: now };
     return { transaction: [{ op: "insert", table: "instances", record: instance }], value: instance, result: id };
   });
-  if (commanded.repeated) return { repeated: true, instance: await requireInstance(deps, commanded.result) };
-  const instance = commanded.value;
+  if (result.repeated) return { repeated: true, instance: await requireInstance(deps, result.firstResult) };
+  const instance = result.value;
   // Once more, now that it counts: the clock may have been moved in between.
   if (isReal(instance)) await deps.leaveSandbox();
   deps.configCache.clear();

@@ -74,7 +74,7 @@ async function acceptOnce(
     return { transaction: checked.operations, value: checked, result: checked.message.id };
   };
   const result = await retryDuplicateThread(() => idempotent(deps, request, work, duplicateThread));
-  if (result.repeated) return { repeated: true, accepted: await reread(deps, result.result as MessageId) };
+  if (result.repeated) return { repeated: true, accepted: await reread(deps, result.firstResult as MessageId) };
   result.value.committed();
   return { repeated: false, accepted: result.value.message };
 }

@@ -56,8 +56,8 @@ function groupProvider(): ScriptedProvider {
   const provider = new ScriptedProvider();
   const { onAction } = provider;
   let groups = 0;
-  provider.onAction = (command) => {
-    if (command.name !== "createGroup") return onAction(command);
+  provider.onAction = (call) => {
+    if (call.name !== "createGroup") return onAction(call);
     groups += 1;
     return { done: true, reference: `group-${groups}` };
   };
@@ -144,8 +144,8 @@ test("leaving a group and changing it at once: what comes after the leave is ref
     );
     const chat = await findChat(round.stage.deps.store.db, customer.id, made.id);
     assert.notEqual(chat?.leftAt, null);
-    const commands = provider.actionCalls.splice(0).map((one) => one.name);
-    assert.equal(commands.at(-1), "leaveGroup", "nothing is asked of a provider after it");
+    const calls = provider.actionCalls.splice(0).map((one) => one.name);
+    assert.equal(calls.at(-1), "leaveGroup", "nothing is asked of a provider after it");
     if (added !== undefined && "refused" in added) return `left, ${added.refused}`;
     assert.deepEqual(chat?.participants, [ANN, BOB, DAN]);
     return `added ${DAN}, left`;

@@ -52,8 +52,8 @@ test("an edit reaches the phone, then the record, with message.edited of the new
     text: "Hello again",
     editedAt: new Date(stage.clock.now()).toISOString(),
   });
-  const [commanded] = stage.provider.actionCalls;
-  const [target, text, forOldPhones] = commanded?.given ?? [];
+  const [called] = stage.provider.actionCalls;
+  const [target, text, forOldPhones] = called?.given ?? [];
   assert.partialDeepStrictEqual(target, { messageId: id, reference: "ref-1", text: "Hello" });
   assert.partialDeepStrictEqual((target as ActionTarget).chat, {
     customerId: stage.customer.id,
@@ -61,7 +61,7 @@ test("an edit reaches the phone, then the record, with message.edited of the new
     contact: "+15550100001",
     channel: "imessage",
   });
-  assert.deepEqual([commanded?.name, text, forOldPhones], ["edit", "Hello again", "Edited to “Hello again”"]);
+  assert.deepEqual([called?.name, text, forOldPhones], ["edit", "Hello again", "Edited to “Hello again”"]);
 });
 
 for (const [what, answer] of [

@@ -87,10 +87,10 @@ export async function unsendMessage(
         const unsent = { ...change.message, version: message.version + 1 };
         return { transaction: transactionOf(message, change), value: unsent, result: message.id };
       });
-    const commanded = await recordAction(deps, record, () => isDone);
-    if (commanded.repeated) return reread(deps, commanded.result as MessageId);
-    deps.messageCache.keep(commanded.value);
-    return commanded.value;
+    const result = await recordAction(deps, record, () => isDone);
+    if (result.repeated) return reread(deps, result.firstResult as MessageId);
+    deps.messageCache.keep(result.value);
+    return result.value;
   });
 }
 
@@ -197,8 +197,8 @@ export async function retryMessage(
   request: RetryRequest,
 ): Promise<{ repeated: boolean; message: Message }> {
   const { customerId, id, mayDuplicate, idempotencyKey: key } = request;
-  const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
-  const commanded = await idempotent(deps, command, async () => {
+  const idempotentRequest = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
+  const result = await idempotent(deps, idempotentRequest, async () => {
     const message = await requireMessage(deps, customerId, id);
     if (message.errorCode === "OUTCOME_UNKNOWN" && !mayDuplicate) {
       throw new ApiError(
@@ -222,11 +222,11 @@ export async function retryMessage(
       );
     return { transaction: transactionOf(message, change), value: change.message, result: id };
   });
-  if (!commanded.repeated) {
-    deps.wake.messages([commanded.value.instanceId]);
-    return { repeated: false, message: commanded.value };
+  if (!result.repeated) {
+    deps.wake.messages([result.value.instanceId]);
+    return { repeated: false, message: result.value };
   }
-  return { repeated: true, message: await reread(deps, commanded.result as MessageId) };
+  return { repeated: true, message: await reread(deps, result.firstResult as MessageId) };
 }
 
 /**

@@ -28,11 +28,11 @@ export async function requirePayment(deps: Deps, customerId: CustomerId, id: str
  */
 export async function cancelRequest(
   deps: With<"link">,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   customerId: CustomerId,
   id: string,
 ): Promise<IdempotentResult<Payment>> {
-  return idempotent(deps, command, async () => {
+  return idempotent(deps, request, async () => {
     const payment = await requirePayment(deps, customerId, id);
     const changed = cancelPayment(payment, "cancel", paymentContext(deps));
     if (changed !== null) {

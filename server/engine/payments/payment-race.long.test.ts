@@ -58,15 +58,15 @@ function codeOf(error: unknown): string {
 
 async function ask({ stage, contact }: Round): Promise<Payment> {
   const { life, customer, apiKey } = stage;
-  const commanded = await requestPayment(life.deps, {
+  const result = await requestPayment(life.deps, {
     customerId: customer.id,
     keyId: apiKey.id,
     correlationId: `cor_${"0".repeat(32)}`,
     idempotencyKey: null,
     body: { to: contact, amount: 25, expiresInSeconds: 60 },
   });
-  assert.ok(!commanded.repeated);
-  return commanded.value;
+  assert.ok(!result.repeated);
+  return result.value;
 }
 
 /** A payment of $25 by the contact; `name` tells it from others of the round. */
@@ -77,8 +77,8 @@ function pay({ stage, contact }: Round, name = "1"): Promise<unknown> {
 }
 
 function cancel({ stage }: Round, id: PaymentId): Promise<unknown> {
-  const command = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
-  return cancelRequest(stage.life.deps, command, stage.customer.id, id);
+  const request = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
+  return cancelRequest(stage.life.deps, request, stage.customer.id, id);
 }
 
 /** How a request ended, after checks that hold whoever wins: one event says it, with the record as it is. */

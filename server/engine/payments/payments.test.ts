@@ -40,15 +40,15 @@ async function ask(
   { life, customer, apiKey }: EngineStage,
   more: { to?: string; amount?: number | string; expiresInSeconds?: number; callbackUrl?: string },
 ): Promise<Payment> {
-  const commanded = await requestPayment(life.deps, {
+  const result = await requestPayment(life.deps, {
     customerId: customer.id,
     keyId: apiKey.id,
     correlationId: `cor_${"0".repeat(32)}`,
     idempotencyKey: null,
     body: { to: CONTACT, amount: 25, ...more },
   });
-  assert.ok(!commanded.repeated);
-  return commanded.value;
+  assert.ok(!result.repeated);
+  return result.value;
 }
 
 async function paymentOf({ deps }: EngineStage, id: Payment["id"]): Promise<Payment> {
@@ -282,8 +282,8 @@ describe("the end without a payment", () => {
     const stage = await paymentStage(t);
     const { id, messageId } = await stage.ask();
     await stage.run();
-    const command = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
-    const cancel = () => cancelRequest(stage.life.deps, command, stage.customer.id, id);
+    const request = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
+    const cancel = () => cancelRequest(stage.life.deps, request, stage.customer.id, id);
     await cancel();
     const { status, reason } = await stage.payment(id);
     assert.deepEqual([status, reason], ["cancelled", "CANCELLED_BY_CALLER"]);

@@ -50,20 +50,20 @@ export async function requestPayment(
 ): Promise<IdempotentResult<Payment>> {
   const { customerId, idempotencyKey: key } = asking;
   const { amountCents, asked } = understandRequest(asking.body);
-  const command = { key, customerId, route: "POST /v1/payments/request", body: asked };
+  const request = { key, customerId, route: "POST /v1/payments/request", body: asked };
   const work = () =>
     idempotent<{ checked: CheckedMessage; payment: Payment }>(
       deps,
-      command,
+      request,
       async () => {
         const made = await checkRequest(deps, asking, asked, amountCents);
         return { transaction: made.operations, value: made, result: made.payment.id };
       },
       duplicateThread,
     );
-  const commanded = await retryDuplicateThread(work);
-  if (commanded.repeated) return commanded;
-  const { checked, payment } = commanded.value;
+  const result = await retryDuplicateThread(work);
+  if (result.repeated) return result;
+  const { checked, payment } = result.value;
   checked.committed();
   return { repeated: false, value: payment };
 }

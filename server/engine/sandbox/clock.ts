@@ -35,12 +35,12 @@ export async function restoreClock({ store, shift }: With<"shift">): Promise<voi
  */
 export async function moveClock(
   deps: With<"configCache" | "shift">,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   advanceMs: number | "reset",
 ): Promise<void> {
   await deps.serial.run(TURN, async () => {
-    const moved = await idempotent(deps, command, async () => {
-      await requireMover(deps, command.customerId);
+    const moved = await idempotent(deps, request, async () => {
+      await requireMover(deps, request.customerId);
       if (advanceMs !== "reset") await requireSandboxes(deps);
       const value = advanceMs === "reset" ? 0 : deps.shift.ms + advanceMs;
       if (value > SHIFT_MS_MAX) throw invalidField("advance", "cannot take the clock more than ten years ahead");

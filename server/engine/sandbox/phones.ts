@@ -211,11 +211,11 @@ async function act<
   const { idempotencyKey: _, ...said } = body;
   const route = `POST /v1/sandbox/phones/${number}/${what}`;
   const name = key === null ? deps.newId("act") : nameOf(customerId, route, key);
-  const commanded = await idempotent(deps, { key, customerId, route, body: said }, async () => {
+  const result = await idempotent(deps, { key, customerId, route, body: said }, async () => {
     const value = await work(name);
     return { transaction: null, value, result: value.id };
   });
-  return commanded.repeated ? await again(deps, customerId, commanded.result) : commanded.value;
+  return result.repeated ? await again(deps, customerId, result.firstResult) : result.value;
 }
 
 function nameOf(...parts: string[]): string {

@@ -115,8 +115,8 @@ test("a reset while everything is under way leaves nothing of before it, nor hal
   const provider = new ScriptedProvider();
   const { onAction } = provider;
   let groups = 0;
-  provider.onAction = (command) => {
-    if (command.name !== "createGroup") return onAction(command);
+  provider.onAction = (call) => {
+    if (call.name !== "createGroup") return onAction(call);
     groups += 1;
     return { done: true, reference: `group-${groups}` };
   };

@@ -34,12 +34,12 @@ export async function requireSandbox(
  */
 export async function resetSandbox(
   deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts">,
-  command: IdempotentRequest & { customerId: CustomerId },
+  request: IdempotentRequest & { customerId: CustomerId },
 ): Promise<void> {
-  const { customerId } = command;
+  const { customerId } = request;
   await requireSandbox(deps, customerId);
   await deps.serial.run(`reset ${customerId}`, () =>
-    idempotent(deps, command, async () => {
+    idempotent(deps, request, async () => {
       await removeAll(deps, customerId);
       // A second time: phones may have received and reported messages while the records were being removed.
       await removeAll(deps, customerId);

@@ -76,12 +76,12 @@ export async function setWebhook(
  */
 export function createWebhook(
   deps: With<"sealer">,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   customerId: CustomerId,
   wanted: CreateWebhook,
 ) {
   requireAddress(deps, wanted.url);
-  return idempotent<Configured>(deps, command, async () => {
+  return idempotent<Configured>(deps, request, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     if (endpoints.filter(({ kind }) => kind === "extra").length >= FURTHER_ENDPOINTS_MAX) {
       const message = `There are ${FURTHER_ENDPOINTS_MAX} endpoints beside the configuration, the most there can be; delete one first.`;
@@ -169,11 +169,11 @@ export async function deleteWebhook(
  */
 export function rotateSecret(
   deps: With<"sealer">,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   customerId: CustomerId,
   { target, graceSeconds }: { target: EndpointRef; graceSeconds: number },
 ) {
-  return idempotent<Configured>(deps, command, async () => {
+  return idempotent<Configured>(deps, request, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const before = oneOf(endpoints, target);
     const now = deps.clock.now();

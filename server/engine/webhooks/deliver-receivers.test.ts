@@ -20,12 +20,12 @@ import { createWebhook, rotateSecret } from "./configure.ts";
 
 const MESSAGE: MessageId = "msg_1";
 
-const command = ({ customer }: DeliverStage) => ({ key: null, customerId: customer.id, route: "", body: {} });
+const request = ({ customer }: DeliverStage) => ({ key: null, customerId: customer.id, route: "", body: {} });
 
 /** Makes a further endpoint with a secret of its own, and gives its id. */
 async function further(stage: DeliverStage, url: string, secret: string): Promise<string> {
   const wanted = { url, events: ["*" as const], secret };
-  const made = await createWebhook(stage.deps, command(stage), stage.customer.id, wanted);
+  const made = await createWebhook(stage.deps, request(stage), stage.customer.id, wanted);
   assert.ok(!made.repeated);
   return made.value.endpoint.id;
 }
@@ -165,7 +165,7 @@ describe("who signs", () => {
     const first = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
     const endpointId = await further(stage, URL_B, first);
     const rotation = { target: endpointId, graceSeconds: 60 };
-    const rotated = await rotateSecret(stage.deps, command(stage), stage.customer.id, rotation);
+    const rotated = await rotateSecret(stage.deps, request(stage), stage.customer.id, rotation);
     const secret = rotated.repeated ? null : rotated.value.secret;
     assert.ok(secret !== null);
     await emitEvent(stage);

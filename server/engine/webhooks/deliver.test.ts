@@ -27,8 +27,8 @@ const DELAYS_MS = [30, 300, 1_800, 7_200, 28_800, 86_400, 86_400].map((seconds) 
 /** Asks for an attempt by hand, as the route does. */
 async function byHand(stage: DeliverStage): Promise<void> {
   const { id } = await stage.delivery();
-  const command = { key: null, customerId: stage.customer.id, route: "", body: {} };
-  await retryDelivery(stage.deps, command, stage.customer.id, id);
+  const request = { key: null, customerId: stage.customer.id, route: "", body: {} };
+  await retryDelivery(stage.deps, request, stage.customer.id, id);
   await stage.run();
 }
 

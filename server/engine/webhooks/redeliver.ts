@@ -21,11 +21,11 @@ const TEST_MESSAGE = "A test event: if you read this, your endpoint receives wha
  */
 export async function retryDelivery(
   deps: Deps,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   customerId: CustomerId,
   id: string,
 ): Promise<IdempotentResult<Delivery>> {
-  const commanded = await idempotent<Delivery>(deps, command, async () => {
+  const result = await idempotent<Delivery>(deps, request, async () => {
     const delivery = await requireDelivery(deps, customerId, id);
     await requireReceiver(deps, delivery);
     const set = retryByHand(delivery, deps.clock.now());
@@ -33,8 +33,8 @@ export async function retryDelivery(
     const transaction = Object.keys(set).length === 0 ? null : [update];
     return { transaction, value: { ...delivery, ...set }, result: delivery.id };
   });
-  if (!commanded.repeated) deps.wake.deliveries([commanded.value.lane]);
-  return commanded;
+  if (!result.repeated) deps.wake.deliveries([result.value.lane]);
+  return result;
 }
 
 /** A customer's delivery. Throws 404 `NOT_FOUND`. */
@@ -67,12 +67,12 @@ async function requireReceiver({ store }: Deps, { id, customerId, endpointId }: 
  */
 export async function testWebhook(
   deps: Deps,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   customerId: CustomerId,
   { target, correlationId }: { target: EndpointRef; correlationId: string },
 ): Promise<IdempotentResult<Delivery>> {
   const lanes: string[] = [];
-  const commanded = await idempotent<Delivery>(deps, command, async () => {
+  const result = await idempotent<Delivery>(deps, request, async () => {
     const endpoint = await requireActive(deps, customerId, target);
     const inbox = await findInbox(deps.store.db, customerId);
     const now = deps.clock.now();
@@ -101,5 +101,5 @@ export async function testWebhook(
     return { transaction, value: delivery, result: delivery.id };
   });
   deps.wake.deliveries(lanes);
-  return commanded;
+  return result;
 }

@@ -53,15 +53,15 @@ interface ReplayPlan {
  */
 export async function replay(
   deps: Deps,
-  command: IdempotentRequest,
+  request: IdempotentRequest,
   customerId: CustomerId,
   wish: ReplayRequest,
 ): Promise<{ repeated: boolean; deliveries: number }> {
-  const begun = await idempotent<ReplayPlan>(deps, command, async () => {
+  const begun = await idempotent<ReplayPlan>(deps, request, async () => {
     const plan = await planOf(deps, customerId, wish);
     return { transaction: null, value: plan, result: JSON.stringify(plan) };
   });
-  const plan: ReplayPlan = begun.repeated ? JSON.parse(begun.result) : begun.value;
+  const plan: ReplayPlan = begun.repeated ? JSON.parse(begun.firstResult) : begun.value;
   return { repeated: begun.repeated, deliveries: await carryOut(deps, customerId, plan) };
 }
 
