@@ -23,11 +23,15 @@ export async function measureLatency(stage: Stage): Promise<Row[]> {
 /** Latency of a service whose first customer may be sent messages of. */
 export async function latencyRows(stage: Stage, service: Service, when: string): Promise<Row[]> {
   const prober = new Child<Probe, Probed>("./prober.ts");
-  const probe = { port: service.port, key: service.apiKey, perSecond: PER_SECOND };
-  const { receivingPort } = await prober.ask({ ...probe, port: null, seconds: 0 });
+  const probe = (seconds: number) => ({
+    port: service.port,
+    key: service.apiKey,
+    arrivals: { perSecond: PER_SECOND, seconds },
+  });
+  const { receivingPort } = await prober.ask({ ...probe(0), port: null });
   await subscribe(service, service.apiKey, `http://127.0.0.1:${receivingPort}/hook`);
-  await prober.ask({ ...probe, seconds: WARM_SECONDS });
-  const probed = await prober.ask({ ...probe, seconds: stage.extent.latencySeconds });
+  await prober.ask(probe(WARM_SECONDS));
+  const probed = await prober.ask(probe(stage.extent.latencySeconds));
   prober.stop();
   const answer = quantiles(probed.toAnswerMs);
   const webhook = quantiles(probed.toWebhookMs);

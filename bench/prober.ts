@@ -6,17 +6,22 @@ import { nowMs, pause, waitFor } from "./clock.ts";
 import { framing } from "./framing.ts";
 import { bodyOf, requestOf } from "./request.ts";
 
-/** `port` null asks where the prober receives; else messages are sent to `port`, arriving at random (Poisson). */
+/** `port` null asks where the prober receives; else messages are sent to `port`. */
 export interface Probe {
   port: number | null;
   key: string;
-  perSecond: number;
-  seconds: number;
+  arrivals: Arrivals;
 }
 
 /**
+ * When messages are sent. At random (Poisson) at a rate, each measured until its first webhook; or as a burst, each of some
+ * connections sending the next when the last was answered, measured until the webhook that its message is delivered.
+ */
+export type Arrivals = { perSecond: number; seconds: number } | { messages: number; connections: number };
+
+/**
  * Milliseconds from the instant at which each request was to be sent, by the plan and not by when it could be
- * (so that a stall counts for all that it held up), to its answer and to its first webhook.
+ * (so that a stall counts for all that it held up), to its answer and to its webhook.
  */
 export interface Probed {
   receivingPort: number;
@@ -29,16 +34,19 @@ const WEBHOOKS_MS_MAX = 30_000;
 const SPUN_MS = 1.5;
 const ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 
-/** When each message was to be sent, by its `externalMessageId`; taken out by its first webhook. */
+/** When each message was to be sent, by its `externalMessageId`; taken out by the webhook that is awaited. */
 const planned = new Map<string, number>();
 let toWebhookMs: number[] = [];
 let runs = 0;
+/** The type of the awaited webhooks; null for any. */
+let awaited: string | null = null;
 
 const receiver = createServer({ noDelay: true }, (socket) => {
   const read = framing((_, body) => {
     const at = nowMs();
     socket.write(ANSWER);
-    const event: { data: { externalMessageId?: string } } = JSON.parse(body.toString());
+    const event: { type: string; data: { externalMessageId?: string } } = JSON.parse(body.toString());
+    if (awaited !== null && event.type !== awaited) return;
     const id = event.data.externalMessageId ?? "";
     const plannedAt = planned.get(id);
     if (plannedAt === undefined) return;
@@ -86,10 +94,39 @@ class Connections {
   }
 }
 
-async function probe({ port, key, perSecond, seconds }: Probe & { port: number }): Promise<number[]> {
+async function probe({ port, key, arrivals }: Probe & { port: number }): Promise<number[]> {
   const connections = new Connections(port);
   const toAnswerMs: number[] = [];
   const run = runs++;
+  const send = (index: number, plannedAt: number, answered = () => {}) => {
+    const id = `probe-${run}-${index}`;
+    planned.set(id, plannedAt);
+    const body = bodyOf(index, { kind: "queued", recipients: "many" }, id);
+    connections.send(requestOf(key, body), () => {
+      toAnswerMs.push(nowMs() - plannedAt);
+      answered();
+    });
+  };
+  if ("messages" in arrivals) await sendBurst(arrivals, send);
+  else await sendSteadily(arrivals, send);
+  await waitFor("all messages get their webhook", () => planned.size === 0, { limitMs: WEBHOOKS_MS_MAX });
+  connections.close();
+  return toAnswerMs;
+}
+
+type SendMessage = (index: number, plannedAt: number, answered?: () => void) => void;
+
+async function sendBurst({ messages, connections }: { messages: number; connections: number }, send: SendMessage) {
+  awaited = "message.delivered";
+  let sent = 0;
+  const sendNext = async () => {
+    while (sent < messages) await new Promise<void>((resolve) => send(sent++, nowMs(), resolve));
+  };
+  await Promise.all(Array.from({ length: connections }, sendNext));
+}
+
+async function sendSteadily({ perSecond, seconds }: { perSecond: number; seconds: number }, send: SendMessage) {
+  awaited = null;
   const startedAt = nowMs();
   const total = perSecond * seconds;
   let dueAt = startedAt;
@@ -97,15 +134,8 @@ async function probe({ port, key, perSecond, seconds }: Probe & { port: number }
     // Gaps of an exponential distribution: arrivals that know nothing of each other.
     dueAt += (-Math.log(1 - Math.random()) * 1_000) / perSecond;
     await until(dueAt);
-    const sentFor = dueAt;
-    const id = `probe-${run}-${index}`;
-    planned.set(id, sentFor);
-    const body = bodyOf(index, { kind: "queued", recipients: "many" }, id);
-    connections.send(requestOf(key, body), () => void toAnswerMs.push(nowMs() - sentFor));
+    send(index, dueAt);
   }
-  await waitFor("all messages get their first webhook", () => planned.size === 0, { limitMs: WEBHOOKS_MS_MAX });
-  connections.close();
-  return toAnswerMs;
 }
 
 async function until(at: number): Promise<void> {

@@ -68,11 +68,8 @@ export async function profileService(stage: Stage): Promise<string> {
 async function record(stage: Stage, kind: MessageKind): Promise<Recorded> {
   const directory = stage.dataDir(`profile-${kind}`);
   mkdirSync(directory);
-  const service = await stage.start(`profiled-${kind}`, [
-    "--cpu-prof",
-    `--cpu-prof-dir=${directory}`,
-    `--cpu-prof-interval=${INTERVAL_US}`,
-  ]);
+  const nodeArgs = ["--cpu-prof", `--cpu-prof-dir=${directory}`, `--cpu-prof-interval=${INTERVAL_US}`];
+  const service = await stage.start(`profiled-${kind}`, { nodeArgs });
   if (kind === "queued") await subscribe(service, service.apiKey, await stage.webhookUrl());
   await stage.resetReceived();
   const fromMs = nowMs();

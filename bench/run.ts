@@ -3,6 +3,7 @@
 import { parseArgs } from "node:util";
 import { measureAccepts } from "./accepts.ts";
 import { measureBacklog } from "./backlog.ts";
+import { measureHeart } from "./heart.ts";
 import { measureLatency } from "./latency.ts";
 import { describeMachine, type FsyncFigures, measureFsync } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
@@ -36,6 +37,7 @@ const QUICK: Extent = {
 const FSYNC_MS = 500;
 
 const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
+  heart: measureHeart,
   memory: measureMemory,
   accepts: measureAccepts,
   pipeline: measurePipeline,
@@ -45,15 +47,17 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   smpp: measureSmpp,
 };
 
-const USAGE = `npm run bench -- [options]
+const USAGE = `npm run bench -- [names] [options]
+  names              some of: ${Object.keys(BENCHMARKS).join(", ")} (default: all)
   --quick            less of everything, in under a minute
-  --only <names>     some of: ${Object.keys(BENCHMARKS).join(", ")} (commas between)
+  --only <names>     the same, with commas between
   --rounds <n>       rounds of each side; medians count
   --waiting <n>      deliveries that wait in "backlog"
   --dir <path>       where the databases go: the disk that is measured (default: the system's directory for temporary files)
   --profile          no table: runs the service under a profiler and says where its time goes`;
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     quick: { type: "boolean", default: false },
     profile: { type: "boolean", default: false },
@@ -77,7 +81,7 @@ async function run(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stage.close().finally(() => process.exit(1)));
   try {
     if (values.profile) console.log(await profileService(stage));
-    else await measureAll(stage, values.only.split(","));
+    else await measureAll(stage, positionals.length > 0 ? positionals : values.only.split(","));
   } finally {
     await stage.close();
   }

@@ -5,6 +5,7 @@ import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "./clock.ts";
+import type { Spent } from "./inside.ts";
 
 /** A service that is ready. */
 export interface Service {
@@ -15,6 +16,8 @@ export interface Service {
   readonly adminKey: string;
   /** How long it took from its start to ready, in milliseconds. */
   readonly startMs: number;
+  /** Its processor time and the counts of its store. Only of a service that was started with `isCounted`, one call at a time. */
+  spent(): Promise<Spent>;
   /** Ends it by SIGTERM, and resolves when it has ended; by SIGKILL when open deliveries keep it for longer than 2 s. */
   stop(): Promise<void>;
 }
@@ -23,20 +26,23 @@ export interface Service {
 export interface ServiceOptions {
   dataDir: string;
   nodeArgs?: readonly string[];
+  isCounted?: boolean;
 }
 
 const PROGRAM = fileURLToPath(new URL("../cli/bin.js", import.meta.url));
+const INSIDE = new URL("./inside.ts", import.meta.url).href;
 const KEYS = { apiKey: `tb_${"a".repeat(32)}`, adminKey: `tb_${"b".repeat(32)}` };
 const READY_MS_MAX = 60_000;
 const STOP_MS_MAX = 2_000;
 
 /** Starts the service on a free port, without rate limit, inbox and request log. */
-export async function startService({ dataDir, nodeArgs = [] }: ServiceOptions): Promise<Service> {
+export async function startService({ dataDir, nodeArgs = [], isCounted = false }: ServiceOptions): Promise<Service> {
   mkdirSync(dataDir, { recursive: true });
   const port = await freePort();
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...nodeArgs, PROGRAM, "serve"], {
-    stdio: ["ignore", "ignore", "pipe"],
+  const inside = isCounted ? ["--import", INSIDE] : [];
+  const child = spawn(process.execPath, [...nodeArgs, ...inside, PROGRAM, "serve"], {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
     env: {
       ...process.env,
       PORT: String(port),
@@ -48,14 +54,23 @@ export async function startService({ dataDir, nodeArgs = [] }: ServiceOptions): 
       LOG_LEVEL: "warn",
     },
   });
-  child.stderr.on("data", (chunk: Buffer) => {
+  child.stderr?.on("data", (chunk: Buffer) => {
     // Where it listens is known here; whatever else it says is of interest.
     const said = chunk.toString().replace(/^listening on .*\n/m, "");
     if (said !== "") process.stderr.write(said);
   });
   await waitFor("the service gets ready", () => isReady(child, port), { limitMs: READY_MS_MAX });
   const startMs = performance.now() - startedAt;
-  return { port, pid: child.pid ?? 0, ...KEYS, startMs, stop: () => stop(child) };
+  return { port, pid: child.pid ?? 0, ...KEYS, startMs, spent: () => spentBy(child), stop: () => stop(child) };
+}
+
+function spentBy(child: ChildProcess): Promise<Spent> {
+  return new Promise((resolve, reject) => {
+    child.once("message", (spent) => resolve(spent as Spent));
+    child.send({}, (error) => {
+      if (error !== null) reject(error);
+    });
+  });
 }
 
 async function isReady(child: ChildProcess, port: number): Promise<boolean> {

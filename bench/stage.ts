@@ -9,7 +9,7 @@ import { Child } from "./child.ts";
 import { waitFor } from "./clock.ts";
 import type { Load, Loaded } from "./generator.ts";
 import type { Received, ReceiverQuestion } from "./receiver.ts";
-import { type Service, startService } from "./service.ts";
+import { type Service, type ServiceOptions, startService } from "./service.ts";
 
 /** How much is measured. */
 export interface Extent {
@@ -51,8 +51,8 @@ export class Stage {
   }
 
   /** A service with its data under `name`; stopped with the stage at the latest. */
-  async start(name: string, nodeArgs: readonly string[] = []): Promise<Service> {
-    const service = await startService({ dataDir: this.dataDir(name), nodeArgs });
+  async start(name: string, options: Omit<ServiceOptions, "dataDir"> = {}): Promise<Service> {
+    const service = await startService({ ...options, dataDir: this.dataDir(name) });
     this.#services.add(service);
     return service;
   }

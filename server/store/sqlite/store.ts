@@ -1,5 +1,6 @@
 /** The embedded store: groups jobs that arrive during a commit and passes each group to the one writer. */
 
+import { channel } from "node:diagnostics_channel";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -38,6 +39,9 @@ const PROBE_TEXT = "0".repeat(65_536);
 
 /** The most jobs of a group: a larger group gains nothing and takes longer. */
 const GROUP_MAX = 64;
+
+/** Publishes each store that runs on threads, so that a benchmark inside the process can read its counts. */
+const OPENED = channel("tightbeam:store");
 
 /** Threads that read lists. A customer uses at most one of them at a time. */
 const LIST_READERS = 2;
@@ -83,7 +87,7 @@ export async function openSqlite(
   const writer = new DatabaseThread({ role: "writer", path }, lost);
   const reader = new DatabaseThread({ role: "reader", path }, lost);
   const listReaders = Array.from({ length: LIST_READERS }, () => new DatabaseThread({ role: "reader", path }, lost));
-  return new SqliteStore(
+  const store = new SqliteStore(
     {
       write: (jobs) => writer.ask(jobs) as Promise<JobResult[]>,
       read: readBatched((queries) => reader.ask(queries) as Promise<QueryRows[]>),
@@ -96,6 +100,8 @@ export async function openSqlite(
     },
     observe,
   );
+  OPENED.publish(store);
+  return store;
 }
 
 async function prepare(path: string): Promise<void> {

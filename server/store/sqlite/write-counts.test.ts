@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openWriter } from "./connection.ts";
+import { openSqlite } from "./store.ts";
 import { WriteCounts } from "./write-counts.ts";
 
 const WAL_HEADER_BYTES = 32;
@@ -40,4 +41,15 @@ test("frames are those of the log, also after a checkpoint let the log begin aga
   commit(0);
   const walFrames = first + framesOfLog();
   assert.deepEqual(counted.counts, { transactions: 8, groups: 4, commits: 3, statements: 1, walFrames });
+});
+
+test("a store on threads returns the counts of its writer", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-write-counts-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const store = await openSqlite(directory, assert.fail);
+  await store.commit([{ op: "put", table: "settings", record: { name: "a", value: "b" } }]);
+  const { walFrames, ...counts } = await store.counts();
+  await store.close();
+  assert.deepEqual(counts, { transactions: 1, groups: 1, commits: 1, statements: 1 });
+  assert.ok(walFrames >= 1);
 });

@@ -1,0 +1,194 @@
+/** Benchmark: a message's processor time against its floor, what it costs the store, and how sending keeps up with accepting. */
+
+import { Child } from "./child.ts";
+import { pause } from "./clock.ts";
+import type { Spent } from "./inside.ts";
+import { quantiles } from "./latency.ts";
+import { processorSeconds } from "./machine.ts";
+import { WEBHOOKS_PER_MESSAGE, webhookRound } from "./pipeline.ts";
+import type { Probe, Probed } from "./prober.ts";
+import { limitRow, type Row, rate, ratioRow } from "./report.ts";
+import type { MessageMix } from "./request.ts";
+import { bareTarget, loadRound, type Target } from "./rounds.ts";
+import { type Service, subscribe } from "./service.ts";
+import { CONNECTIONS, type Stage } from "./stage.ts";
+
+const FLOOR_RATIO_MAX = 2.5;
+const ONE_RECIPIENT_RATIO_MAX = 1.3;
+const WEBHOOKS_RATIO_MIN = 0.3;
+/** Processor seconds that 1,000 webhooks may take. */
+const PER_1000_MAX = 0.28;
+const OLDEST_DUE_SECONDS_MAX = 1;
+const BURST = { messages: 1_200, connections: CONNECTIONS };
+const BURST_P99_MS_MAX = 500;
+/** Of the messages of a round with many recipients, the share of one with many and one with one recipient. */
+const MANY_SHARE = 1 / 2;
+const ONE_SHARE = 1 / 10;
+const POSTS_AT_ONCE = 64;
+/** Rounds' lengths while the oldest due work is watched. */
+const WATCHED_ROUNDS = 3;
+const SAMPLE_MS = 250;
+
+/** All of it, in under 90 s. */
+export async function measureHeart(stage: Stage): Promise<Row[]> {
+  const service = await stage.start("heart", { isCounted: true });
+  await subscribe(service, service.apiKey, await stage.webhookUrl());
+  const rows = await measureMessages(stage, service);
+  rows.push(...(await measureBurst(service)));
+  await service.stop();
+  rows.push(...(await measureWhileAccepting(stage)));
+  return rows;
+}
+
+/** One kind of load: webhooks a second, and what its messages cost. */
+interface Side {
+  perSecond: number[];
+  /** Processor time of the service, all threads, in microseconds a message. */
+  costUs: number[];
+  spent: { before: Spent; after: Spent; messages: number }[];
+}
+
+function newSide(): Side {
+  return { perSecond: [], costUs: [], spent: [] };
+}
+
+async function measureMessages(stage: Stage, service: Service): Promise<Row[]> {
+  const bare = await bareTarget(stage);
+  const floorUs: number[] = [];
+  const postsPerSecond: number[] = [];
+  const many = newSide();
+  const one = newSide();
+  // Until code is compiled.
+  await measureSide(stage, service, "many", newSide());
+  for (let round = 0; round < stage.extent.rounds; round += 1) {
+    const request = await loadRound(stage, bare, { kind: "queued" });
+    const post = await postRound(stage);
+    floorUs.push((request.cost?.all ?? Number.NaN) + WEBHOOKS_PER_MESSAGE * post.costUs);
+    postsPerSecond.push(post.perSecond);
+    await measureSide(stage, service, "many", many);
+    await measureSide(stage, service, "one", one);
+  }
+  return [
+    atMostRow("processor time of a message against its floor", " µs", many.costUs, floorUs, FLOOR_RATIO_MAX),
+    atMostRow("  one recipient against many", " µs", one.costUs, many.costUs, ONE_RECIPIENT_RATIO_MAX),
+    limitRow("processor time of 1,000 webhooks", " s", many.costUs.map(toPer1000), PER_1000_MAX),
+    limitRow("  one recipient", " s", one.costUs.map(toPer1000), null),
+    ratioRow("accepted and delivered webhooks", "/s", many.perSecond, postsPerSecond, WEBHOOKS_RATIO_MIN),
+    ratioRow("  one recipient", "/s", one.perSecond, postsPerSecond, null),
+    ...countRows("many recipients", many),
+    ...countRows("one recipient", one),
+  ];
+}
+
+function toPer1000(costUs: number): number {
+  return costUs / WEBHOOKS_PER_MESSAGE / 1_000;
+}
+
+async function measureSide(stage: Stage, service: Service, recipients: MessageMix["recipients"], side: Side) {
+  const target: Target = { ...service, keys: [service.apiKey] };
+  const messages = stage.extent.messages * (recipients === "many" ? MANY_SHARE : ONE_SHARE);
+  const before = await service.spent();
+  side.perSecond.push((await webhookRound(stage, target, messages, recipients)).perSecond);
+  const after = await service.spent();
+  side.spent.push({ before, after, messages });
+  side.costUs.push(((after.processorSeconds - before.processorSeconds) * 1e6) / messages);
+}
+
+/** Posts of the bare loop: how many a second, and the processor time of one in microseconds. */
+async function postRound(stage: Stage): Promise<{ perSecond: number; costUs: number }> {
+  const urls = [await stage.webhookUrl("bare")];
+  const before = processorSeconds(stage.bareSender.pid);
+  const ms = stage.extent.roundMs;
+  const perSecond = await stage.bareSender.ask({ urls, concurrency: POSTS_AT_ONCE, ms });
+  const after = processorSeconds(stage.bareSender.pid);
+  const seconds = before === null || after === null ? Number.NaN : after.all - before.all;
+  return { perSecond, costUs: (seconds * 1e9) / (perSecond * ms) };
+}
+
+/** A row whose goal is a ratio of two medians, at most `goal`. */
+function atMostRow(
+  what: string,
+  unit: string,
+  measured: readonly number[],
+  against: readonly number[],
+  goal: number,
+): Row {
+  const { ratio = Number.NaN, ...row } = ratioRow(what, unit, measured, against, null);
+  return { ...row, ratio, goal: `≤ ${goal}`, met: ratio <= goal };
+}
+
+const COUNTS = {
+  transactions: "transactions",
+  commits: "commits",
+  walFrames: "WAL frames",
+  statements: "statements",
+} as const;
+
+/** Counts of the store per message; the goals for them are held by a test with a scripted load. */
+function countRows(whom: string, { spent }: Side): Row[] {
+  return (Object.keys(COUNTS) as (keyof typeof COUNTS)[]).map((name) => {
+    const each = spent.map(({ before, after, messages }) => (after.counts[name] - before.counts[name]) / messages);
+    return { what: `${COUNTS[name]} a message, ${whom}`, measured: rate(each, "") };
+  });
+}
+
+/** A burst, and how long each of its messages took to be reported as delivered. */
+async function measureBurst(service: Service): Promise<Row[]> {
+  const prober = new Child<Probe, Probed>("./prober.ts");
+  const probe = { port: service.port, key: service.apiKey, arrivals: BURST };
+  const { receivingPort } = await prober.ask({ ...probe, port: null });
+  await subscribe(service, service.apiKey, `http://127.0.0.1:${receivingPort}/hook`);
+  const { toAnswerMs, toWebhookMs } = await prober.ask(probe);
+  prober.stop();
+  const what = `burst of ${BURST.messages.toLocaleString("en-US")}, request to "delivered" webhook`;
+  const delivered = quantiles(toWebhookMs);
+  return [
+    limitRow(`${what}: p50`, " ms", [delivered.p50], null),
+    limitRow("  p99", " ms", [delivered.p99], BURST_P99_MS_MAX),
+    limitRow("  request to answer: p99", " ms", [quantiles(toAnswerMs).p99], null),
+  ];
+}
+
+/** Accepts without a pause, for some seconds: what is delivered meanwhile, and for how long work has been due. */
+async function measureWhileAccepting(stage: Stage): Promise<Row[]> {
+  const service = await stage.start("heart-accepting");
+  await subscribe(service, service.apiKey, await stage.webhookUrl());
+  await stage.resetReceived();
+  const ms = stage.extent.roundMs * WATCHED_ROUNDS;
+  const watch = watchOldestDue(service);
+  const { loaded } = await loadRound(stage, { ...service, keys: [service.apiKey] }, { kind: "queued", until: { ms } });
+  const oldest = await watch.stop();
+  const { count } = await stage.receiver.ask("count");
+  await service.stop();
+  const seconds = (loaded.endedAt - loaded.startedAt) / 1_000;
+  return [
+    { what: `accepted in ${seconds.toFixed(1)} s without a pause`, measured: rate([loaded.accepted], "") },
+    ratioRow("  messages delivered meanwhile", "", [count / WEBHOOKS_PER_MESSAGE], [loaded.accepted], null),
+    limitRow("  oldest due work", " s", [oldest], OLDEST_DUE_SECONDS_MAX),
+  ];
+}
+
+/** Reads the age of the oldest due work until it is stopped; `stop` answers the highest. */
+function watchOldestDue({ port }: Service): { stop(): Promise<number> } {
+  let isStopped = false;
+  let highest = 0;
+  const watching = (async () => {
+    while (!isStopped) {
+      highest = Math.max(highest, await readOldestDue(port));
+      await pause(SAMPLE_MS);
+    }
+  })();
+  return {
+    async stop() {
+      isStopped = true;
+      await watching;
+      return Math.max(highest, await readOldestDue(port));
+    },
+  };
+}
+
+async function readOldestDue(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const ages = [...text.matchAll(/^tightbeam_oldest_due_seconds\{.*\} (.*)$/gm)].map(([, age]) => Number(age));
+  return Math.max(...ages);
+}
