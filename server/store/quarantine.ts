@@ -1,8 +1,8 @@
 /** Rows that cannot be decoded: lists leave them out and report them for the quarantine, which can be listed. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Records, TableName } from "./records.ts";
 import { type Database, decode, type QuarantinedRow, RowUnreadable, type UnreadableRow } from "./rows.ts";
-import type { Records, TableName } from "./schema.ts";
 
 type UnreadableReporter = (row: UnreadableRow) => void;
 

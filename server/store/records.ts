@@ -1,4 +1,50 @@
-/** Records of the store itself: idempotency keys, provider references, arrivals, provider memory and settings. */
+/** The type of each table's records, and the records of the store itself: idempotency keys, provider references, arrivals, provider memory, settings. */
+
+import type { Content } from "../core/attachment.ts";
+import type { Call } from "../core/call.ts";
+import type { Chat } from "../core/chat.ts";
+import type { Contact, ContactAddress } from "../core/contact.ts";
+import type { Customer } from "../core/customer.ts";
+import type { Attempt, Delivery } from "../core/delivery.ts";
+import type { Erasure } from "../core/erasure.ts";
+import type { Event } from "../core/event.ts";
+import type { Instance } from "../core/instance.ts";
+import type { ApiKey } from "../core/key.ts";
+import type { Message } from "../core/message.ts";
+import type { CustomerNumber } from "../core/number.ts";
+import type { OptOut } from "../core/opt-out.ts";
+import type { Payment } from "../core/payment.ts";
+import type { UsageHour } from "../core/usage.ts";
+import type { Endpoint } from "../core/webhook.ts";
+
+/** The records of all tables. */
+export interface Records {
+  customers: Customer;
+  numbers: CustomerNumber;
+  keys: ApiKey;
+  instances: Instance;
+  messages: Message;
+  providerReferences: ProviderReference;
+  events: Event;
+  endpoints: Endpoint;
+  deliveries: Delivery;
+  attempts: Attempt;
+  idempotency: Idempotency;
+  usage: UsageHour;
+  memory: MemoryEntry;
+  settings: SettingEntry;
+  chats: Chat;
+  contacts: Contact;
+  contactAddresses: ContactAddress;
+  payments: Payment;
+  calls: Call;
+  contents: Content;
+  arrivals: Arrival;
+  optOuts: OptOut;
+  erasures: Erasure;
+}
+
+export type TableName = keyof Records;
 
 /** The first use of an idempotency key: its request, and the result. */
 export interface Idempotency {

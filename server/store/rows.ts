@@ -1,12 +1,13 @@
 /** Encodes records as rows and decodes rows; the database as Kysely sees it. */
 
-import { type ColumnKind, type Records, SQL_NAMES, type SqlNames, TABLES, type TableName } from "./schema.ts";
-import { type Form, SHAPES } from "./shapes.ts";
+import type { Column, ColumnKind, Form } from "./column.ts";
+import type { Records, TableName } from "./records.ts";
+import { type OwnSqlName, type SqlTableName, TABLES } from "./schema.ts";
 
-/** The SQL name of a property's column: `createdAt` → `created_at`, unless `SQL_NAMES` gives another one. */
+/** The SQL name of a property's column: `createdAt` → `created_at`, unless the column has a name of its own. */
 export function columnOf(table: TableName, property: string): string {
-  const names: { readonly [Name in TableName]?: Readonly<Record<string, string>> } = SQL_NAMES;
-  return names[table]?.[property] ?? snakeCase(property);
+  const columns: Readonly<Record<string, Column>> = TABLES[table].columns;
+  return columns[property]?.sqlName ?? snakeCase(property);
 }
 
 function snakeCase(property: string): string {
@@ -24,34 +25,25 @@ export function encodeValue(kind: ColumnKind, value: unknown): SqlValue {
   return value as string | number | Uint8Array;
 }
 
-/** A column of a table: its property, its SQL name and its permitted values. */
-export interface Column {
+/** A column in its table: with its property and its name in SQL. */
+interface PlacedColumn extends Omit<Column, "sqlName"> {
   property: string;
   column: string;
-  kind: ColumnKind;
-  isNullable: boolean;
-  /** The values of an enumeration; null if any value is permitted. */
-  words: ReadonlySet<unknown> | null;
-  /** The form of a JSON column. */
-  form: Form | null;
 }
 
 /** The columns of every table, in order. */
 export const LAYOUT = Object.fromEntries(
   Object.entries(TABLES).map(([name, { columns }]) => [name, layoutOf(name as TableName, columns)]),
-) as Record<TableName, Column[]>;
+) as Record<TableName, PlacedColumn[]>;
 
-function layoutOf(name: TableName, columns: Readonly<Record<string, ColumnKind>>): Column[] {
-  const shape = SHAPES[name];
-  const forms: Readonly<Record<string, Form | undefined>> = shape.json;
-  const words: Readonly<Record<string, readonly string[] | undefined>> = shape.words;
-  return Object.entries(columns).map(([property, kind]) => ({
+function layoutOf(table: TableName, columns: Readonly<Record<string, Column>>): PlacedColumn[] {
+  return Object.entries(columns).map(([property, { kind, isNullable, words, form }]) => ({
     property,
-    column: columnOf(name, property),
+    column: columnOf(table, property),
     kind,
-    isNullable: property in shape.nullable,
-    words: words[property] === undefined ? null : new Set(words[property]),
-    form: forms[property] ?? null,
+    isNullable,
+    words,
+    form,
   }));
 }
 
@@ -83,7 +75,7 @@ const NUMBER_MAX = 8.64e15;
 class BadValue extends Error {}
 
 /** Decodes the value of a column. Throws `BadValue`. */
-function decodeValue({ column, kind, isNullable, words, form }: Column, value: SqlValue): unknown {
+function decodeValue({ column, kind, isNullable, words, form }: PlacedColumn, value: SqlValue): unknown {
   if (value === null) {
     if (!isNullable) throw new BadValue(`${column} is null`);
     return null;
@@ -191,8 +183,8 @@ type SnakeCase<Text extends string> = Text extends `${infer Head}${infer Tail}`
 
 type Cell<Type> = Type extends boolean ? number : Type extends string | number | Uint8Array | null ? Type : string;
 
-type ColumnOf<Name extends TableName, Property extends string> = Property extends keyof SqlNames<Name>
-  ? SqlNames<Name>[Property] & string
+type ColumnOf<Name extends TableName, Property extends string> = [OwnSqlName<Name, Property>] extends [string]
+  ? OwnSqlName<Name, Property>
   : SnakeCase<Property>;
 
 /** The row of a table's record, as Kysely reads it. */
@@ -200,31 +192,11 @@ export type TableRow<Name extends TableName> = {
   [Property in keyof Records[Name] & string as ColumnOf<Name, Property>]: Cell<Records[Name][Property]>;
 };
 
+type Rows = { [Name in TableName as SqlTableName<Name>]: TableRow<Name> };
+
 /** The database as reads see it. `events.position` is drawn inside the commit and orders a customer's events. */
-export interface Database {
-  customers: TableRow<"customers">;
-  numbers: TableRow<"numbers">;
-  keys: TableRow<"keys">;
-  instances: TableRow<"instances">;
-  messages: TableRow<"messages">;
-  hand_overs: TableRow<"providerReferences">;
+export interface Database extends Rows {
   events: TableRow<"events"> & { position: number };
-  endpoints: TableRow<"endpoints">;
-  deliveries: TableRow<"deliveries">;
-  attempts: TableRow<"attempts">;
-  idempotency: TableRow<"idempotency">;
-  usage: TableRow<"usage">;
-  memory: TableRow<"memory">;
-  settings: TableRow<"settings">;
-  chats: TableRow<"chats">;
-  contacts: TableRow<"contacts">;
-  contact_addresses: TableRow<"contactAddresses">;
-  payments: TableRow<"payments">;
-  calls: TableRow<"calls">;
-  contents: TableRow<"contents">;
-  arrivals: TableRow<"arrivals">;
-  opt_outs: TableRow<"optOuts">;
-  erasures: TableRow<"erasures">;
   quarantined: QuarantinedRow;
 }
 

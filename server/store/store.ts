@@ -8,8 +8,8 @@ import type { CustomerId, EndpointId, EventId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
+import type { Records, TableName } from "./records.ts";
 import type { Database, UnreadableRow } from "./rows.ts";
-import type { Records, TableName } from "./schema.ts";
 
 /** Tables whose records carry a `version`: an update names the version that its decision was based on. */
 export type Versioned =

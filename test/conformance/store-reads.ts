@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { findMessage } from "../../server/store/messages.ts";
-import type { Records, TableName } from "../../server/store/schema.ts";
+import type { Records, TableName } from "../../server/store/records.ts";
 import type { Operation } from "../../server/store/store.ts";
 import { recordsBeside } from "./store-records.ts";
 import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";

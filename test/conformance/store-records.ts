@@ -1,7 +1,7 @@
 /** Whole records of the tables that hang on a customer and its messages: every column filled, and every column empty that may be. */
 
 import type { CustomerId, InstanceId, MessageId, NewId } from "../../server/core/id.ts";
-import type { Records } from "../../server/store/schema.ts";
+import type { Records } from "../../server/store/records.ts";
 
 type Beside = "chats" | "contacts" | "contactAddresses" | "payments" | "calls" | "contents" | "arrivals" | "optOuts";
 

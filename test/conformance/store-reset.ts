@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import type { Customer } from "../../server/core/customer.ts";
-import { type Records, TABLES, type TableName } from "../../server/store/schema.ts";
+import type { Records, TableName } from "../../server/store/records.ts";
+import { TABLES } from "../../server/store/schema.ts";
 import { recordsBeside } from "./store-records.ts";
 import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 

@@ -13,9 +13,9 @@ import type { ApiKey } from "../../server/core/key.ts";
 import { type Message, NEW_MESSAGE } from "../../server/core/message.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
-import type { Idempotency } from "../../server/store/records.ts";
+import type { Idempotency, Records, TableName } from "../../server/store/records.ts";
 import { columnOf, decode } from "../../server/store/rows.ts";
-import { type Records, TABLES, type TableName } from "../../server/store/schema.ts";
+import { TABLES } from "../../server/store/schema.ts";
 import type { Claim, CommitResult, Operation, Store, Transaction, Versioned } from "../../server/store/store.ts";
 
 /** Registers one promise of a store as a test; `run` gets a store of its own. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Event } from "../../server/core/event.ts";
 import { listEvents, type PositionedEvent } from "../../server/store/events.ts";
-import type { Records } from "../../server/store/schema.ts";
+import type { Records } from "../../server/store/records.ts";
 import type { Operation, Transaction } from "../../server/store/store.ts";
 import { idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 

@@ -1,8 +1,8 @@
 /** Sabotages of the service: each breaks one promise, and the oracle has to notice it. */
 
 import type { Applied, Signal } from "../../server/providers/provider.ts";
+import type { TableName } from "../../server/store/records.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
-import type { TableName } from "../../server/store/schema.ts";
 import type { EncodedOperation, Job } from "../../server/store/sqlite/jobs.ts";
 import type { Rule } from "./story.ts";
 import type { Sabotage } from "./world.ts";

@@ -1,7 +1,9 @@
 /** Jobs of the writer, encoded as flat values, so that passing them to its thread costs little. */
 
+import type { Column } from "../column.ts";
+import type { Records, TableName } from "../records.ts";
 import { encodeValue, LAYOUT, type SqlValue } from "../rows.ts";
-import { type Records, TABLES, type TableName } from "../schema.ts";
+import { TABLES } from "../schema.ts";
 import type { Claim, Operation, RowKey, Transaction } from "../store.ts";
 import type { QuarantineEntry, ReturnedDelivery } from "./quarantine.ts";
 
@@ -68,15 +70,15 @@ function encodeOperation(operation: Operation): EncodedOperation {
 }
 
 function encodePart(table: TableName, part: object): [string, SqlValue[]] {
-  const columns = TABLES[table].columns as Record<string, "text" | "number" | "flag" | "json" | "bytes">;
+  const columns: Readonly<Record<string, Column>> = TABLES[table].columns;
   const properties: string[] = [];
   const values: SqlValue[] = [];
   for (const [property, value] of Object.entries(part)) {
-    const kind = columns[property];
-    if (kind === undefined) throw new Error(`${table} has no ${property}`);
+    const column = columns[property];
+    if (column === undefined) throw new Error(`${table} has no ${property}`);
     if (property === "version") continue;
     properties.push(property);
-    values.push(encodeValue(kind, value));
+    values.push(encodeValue(column.kind, value));
   }
   return [properties.join(","), values];
 }

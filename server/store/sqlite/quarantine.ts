@@ -1,8 +1,9 @@
 /** The quarantine of the writer: adds undecodable rows, removes them from their queues, and restores repaired rows. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { TableName } from "../records.ts";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
-import { TABLES, type TableName } from "../schema.ts";
+import { TABLES } from "../schema.ts";
 import type { RecheckResult, RowKey } from "../store.ts";
 import { allRows } from "./wide-rows.ts";
 

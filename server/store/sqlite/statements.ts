@@ -1,8 +1,9 @@
 /** The SQL statements of the writer, generated from the tables or written by hand, each prepared once. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
-import { TABLES, type TableName } from "../schema.ts";
+import { TABLES } from "../schema.ts";
 
 const quote = (table: TableName, property: string) => `"${columnOf(table, property)}"`;
 const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");

@@ -1,0 +1,128 @@
+/** Describes one column of a table: the kind of its values, null, the values of an enumeration, the form of its JSON, its SQL name. */
+
+/** How a column stores its value: as it is, as 0 or 1 (`flag`), or as JSON text. */
+export type ColumnKind = "text" | "number" | "flag" | "json" | "bytes";
+
+/** Everything about a column but its property. */
+export interface Column<
+  Kind extends ColumnKind = ColumnKind,
+  Nullable extends boolean = boolean,
+  Name extends string | null = string | null,
+> {
+  readonly kind: Kind;
+  readonly isNullable: Nullable;
+  /** The values of an enumeration; null if any value is permitted. */
+  readonly words: ReadonlySet<unknown> | null;
+  /** The form of a JSON column; null for the others. */
+  readonly form: Form | null;
+  /** Its name in SQL; null: the property in snake case. */
+  readonly sqlName: Name;
+}
+
+/** The form of a JSON value: a check, and a description for operators. */
+export interface Form {
+  readonly expected: string;
+  readonly isList: boolean;
+  fits(value: unknown): boolean;
+}
+
+type ColumnKindOf<Value> = Value extends string
+  ? "text"
+  : Value extends number
+    ? "number"
+    : Value extends boolean
+      ? "flag"
+      : Value extends Uint8Array
+        ? "bytes"
+        : "json";
+
+/** The columns of a record: one for each property, with the kind of its type, which may be null if the property may. */
+export type ColumnsOf<Record_> = {
+  readonly [Property in keyof Record_]-?: Column<
+    ColumnKindOf<NonNullable<Record_[Property]>>,
+    null extends Record_[Property] ? true : false
+  >;
+};
+
+function column<Kind extends ColumnKind>(kind: Kind, more?: { words?: ReadonlySet<unknown>; form?: Form }) {
+  const made: Column<Kind, false, null> = {
+    kind,
+    isNullable: false,
+    words: more?.words ?? null,
+    form: more?.form ?? null,
+    sqlName: null,
+  };
+  return made;
+}
+
+export const TEXT = column("text");
+export const NUMBER = column("number");
+export const FLAG = column("flag");
+export const BYTES = column("bytes");
+
+/** Text that is one of these words. */
+export function oneOf(words: readonly string[]) {
+  return column("text", { words: new Set(words) });
+}
+
+function json(form: Form) {
+  return column("json", { form });
+}
+
+function listOf(items: string, fits: (item: unknown) => boolean) {
+  return json({
+    expected: `a list of ${items}`,
+    isList: true,
+    fits: (value) => Array.isArray(value) && value.every(fits),
+  });
+}
+
+function objectWith(members: string, fits: (value: JsonObject) => boolean) {
+  return json({ expected: `an object${members}`, isList: false, fits: (value) => isObject(value) && fits(value) });
+}
+
+/** The column, whose values may be null. */
+export function orNull<Kind extends ColumnKind, Name extends string | null>(of: Column<Kind, false, Name>) {
+  const made: Column<Kind, true, Name> = { ...of, isNullable: true };
+  return made;
+}
+
+/** The column under a SQL name that is not its property in snake case. */
+export function named<const Name extends string, Kind extends ColumnKind, Nullable extends boolean>(
+  sqlName: Name,
+  of: Column<Kind, Nullable, null>,
+) {
+  const made: Column<Kind, Nullable, Name> = { ...of, sqlName };
+  return made;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const OBJECT = objectWith("", () => true);
+export const TEXTS = listOf("texts", (item) => typeof item === "string");
+export const OBJECTS = listOf("objects", isObject);
+/** Entries of a history: each with a status and an instant. */
+export const HISTORY = listOf(
+  "entries with a status and an instant",
+  (item) => isObject(item) && typeof item.status === "string" && Number.isSafeInteger(item.at),
+);
+export const ROUTES = listOf(
+  "routes, each with a prefix and an instanceId",
+  (item) => isObject(item) && typeof item.prefix === "string" && typeof item.instanceId === "string",
+);
+export const QUIET_HOURS = objectWith(
+  " with start, end and timeZone",
+  ({ start, end, timeZone }) =>
+    typeof start === "string" && typeof end === "string" && (timeZone === null || typeof timeZone === "string"),
+);
+export const RATE_LIMIT = objectWith(
+  " with limit and windowSeconds",
+  ({ limit, windowSeconds }) => typeof limit === "number" && typeof windowSeconds === "number",
+);
+export const SENT_PART = objectWith(
+  " with reference and what",
+  ({ reference, what }) => typeof reference === "string" && typeof what === "string",
+);
