@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { runsOf } from "../../test/support/runs.ts";
 import { allows, checkAddress, isPublicAddress, parseAllowList } from "./address.ts";
 
 const NOTHING = parseAllowList("");
@@ -296,7 +297,7 @@ test("no text gets through that a URL parser reads as a private IPv4 literal", (
         return checkAddress(`https://${host}/`, NOTHING) !== null;
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 

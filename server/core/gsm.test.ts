@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { runsOf } from "../../test/support/runs.ts";
 import { countSeptets, fromGsm, septetsOf, smartEncode, toGsm } from "./gsm.ts";
 
 const EXTENDED = "\f^{}\\[~]|€";
@@ -71,7 +72,7 @@ test("every text of the alphabet comes back from its septets", () => {
       assert.equal(septets.length, countSeptets(text));
       assert.equal(fromGsm(septets), text);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 
@@ -132,6 +133,6 @@ test("smart encoding answers the text itself or one of the alphabet, and changes
       assert.ok(encoded === text || toGsm(encoded) !== null);
       assert.equal(smartEncode(encoded), encoded);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });

@@ -12,6 +12,7 @@ import {
   type MessageStatus,
 } from "../../sdk/wire.ts";
 import { at, message, NOW, TTL_MS } from "../../test/support/lifecycle.ts";
+import { runsOf } from "../../test/support/runs.ts";
 import type { Message } from "./message.ts";
 import {
   becomeDue,
@@ -223,7 +224,7 @@ test("whatever happens to a message, its events count 1, 2, 3 and its status goe
         assert.equal(envelope.data.sequence, sequence);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   );
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { runsOf } from "../../test/support/runs.ts";
 import { checkRecipient, maskAddress, parseAddress } from "./phone.ts";
 
 test("a number in E.164 is a phone, as it came", () => {
@@ -113,7 +114,7 @@ test("a number is judged as libphonenumber's isPossible does, also where the lib
     const isPossible = parsePhoneNumberFromString(text)?.isPossible() ?? false;
     assert.equal(checkRecipient(text).problem === null, isPossible, text);
   });
-  fc.assert(property, { numRuns: 500 });
+  fc.assert(property, { numRuns: runsOf(500) });
 });
 
 test("nothing new is sent to a number that nobody could have", () => {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { SegmentedMessage } from "sms-segments-calculator";
+import { runsOf } from "../../test/support/runs.ts";
 import { fromGsm } from "./gsm.ts";
 import { measure, type Segmented, type SegmentOptions, segmentText } from "./segment.ts";
 
@@ -99,7 +100,7 @@ const texts = fc
       .map((found) => found.join("")),
   );
 
-test("counts and encodings are those of Twilio's calculator, in thousands of texts", () => {
+test("counts and encodings are those of Twilio's calculator, in many texts", () => {
   fc.assert(
     fc.property(texts, (text) => {
       const theirs = new SegmentedMessage(text);
@@ -107,7 +108,7 @@ test("counts and encodings are those of Twilio's calculator, in thousands of tex
       assert.equal(encoding, theirs.getEncodingName());
       assert.equal(segments.length, theirs.segmentsCount);
     }),
-    { numRuns: 2000 },
+    { numRuns: runsOf(2_000) },
   );
 });
 
@@ -142,7 +143,7 @@ test("the octets of all segments are the text, whatever the header, and none is 
         assert.ok(!/^[\udc00-\udfff]/.test(alone) || /^[\udc00-\udfff]/.test(text), "begins within a pair");
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runsOf(1_000) },
   );
 });
 
@@ -153,6 +154,6 @@ test("a measure is that of the segments themselves", () => {
       const total = segments.reduce((sum, segment) => sum + segment.units, 0);
       assert.deepEqual(measure(text), { encoding, segments: segments.length, units: total });
     }),
-    { numRuns: 2000 },
+    { numRuns: runsOf(2_000) },
   );
 });

@@ -5,6 +5,7 @@ import { createServer as createHttp, type RequestListener } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
+import { runsOf } from "../../test/support/runs.ts";
 import { until } from "../../test/support/wait.ts";
 import { parseAllowList } from "../core/address.ts";
 import { Poster, type PosterOptions, type PostResult } from "./post.ts";
@@ -380,7 +381,7 @@ test("no response, however broken, throws, leaves an attempt open, or has both a
       assert.ok(posted.status === null || posted.status >= 200);
       assert.notEqual(posted.error, "SEND_FAILED");
     }),
-    { numRuns: 400 },
+    { numRuns: runsOf(400) },
   );
 });
 

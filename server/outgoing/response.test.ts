@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { runsOf } from "../../test/support/runs.ts";
 import { responseText } from "./response.ts";
 
 test("the first bytes of a response are kept as they are", () => {
@@ -30,6 +31,6 @@ test("no response becomes a text of more bytes than the limit, with NUL or with 
       const text = responseText(chunks, bytesMax);
       return Buffer.byteLength(text) <= bytesMax && !text.includes("\0") && text.isWellFormed();
     }),
-    { numRuns: 1_000 },
+    { numRuns: runsOf(1_000) },
   );
 });

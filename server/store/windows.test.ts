@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
+import { runsOf } from "../../test/support/runs.ts";
 import { queryDatabase } from "./sqlite/driver.ts";
 import { createReader } from "./sqlite/query.ts";
 import {
@@ -82,7 +83,7 @@ test("the pages of a list, one after the other, hold what matches, each once and
         assert.equal(await countAll({ ...list, order }), matching.length);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: runsOf(100) },
   );
 });
 

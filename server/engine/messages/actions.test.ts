@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type EngineStage, engineStage, seeded, turns } from "../../../test/support/engine.ts";
 import { inbound, receipt } from "../../../test/support/provider.ts";
+import { runsOf } from "../../../test/support/runs.ts";
 import { ApiError } from "../../core/error.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { ActionTarget } from "../../providers/provider.ts";
@@ -274,10 +275,11 @@ test("at most sixteen orders wait for one message; one of another customer's wai
   assert.deepEqual(new Set(await Promise.all(orders.slice(0, 16))), new Set(["PROVIDER_TIMEOUT"]));
 });
 
-test("of 1,000 races of edit, unsend and receipts, the events agree with the record, and nothing follows an unsend", async (t) => {
+test("of many races of edit, unsend and receipts, the events agree with the record, and nothing follows an unsend", async (t) => {
   const stage = await engineStage(t);
   const chance = seeded(20_260_101);
-  for (let race = 0; race < 1_000; race += 1) {
+  const runs = runsOf(1_000);
+  for (let race = 0; race < runs; race += 1) {
     const id = await delivered(stage);
     const reference = `ref-${race + 1}`;
     const isRefused = chance(4) === 0;

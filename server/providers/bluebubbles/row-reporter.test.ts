@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
 import { ANNA, BEN, type MacProviderStage, stageMacProvider } from "../../../test/support/mac-provider.ts";
+import { runsOf } from "../../../test/support/runs.ts";
 import type { Signal } from "../provider.ts";
 
 const MINUTE = 60_000;
@@ -135,7 +136,7 @@ for (const ingest of ["webhook", "socket"] as const) {
           await stage.mac.stop();
         }
       }),
-      { numRuns: 25 },
+      { numRuns: runsOf(25, 6) },
     );
   });
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { PDU } from "smpp";
+import { runsOf } from "../../../test/support/runs.ts";
 import { ANY, anyPdu, dataSm, deliverSm, hex, NO_TLVS, type Range, submitSm } from "../../../test/support/smsc/pdus.ts";
 import { decodePdu, encodePdu, errorResponseTo, headerOf, isResponse } from "./codec.ts";
 import { FRAME_OCTETS_MAX, PduError } from "./octets.ts";
@@ -117,7 +118,7 @@ test("handwritten frames decode to their PDUs, and the PDUs encode to the same f
 test("every PDU survives encoding and decoding", () => {
   fc.assert(
     fc.property(anyPdu(ANY), (pdu) => assert.deepEqual(decodePdu(encodePdu(pdu)), pdu)),
-    { numRuns: 2_000 },
+    { numRuns: runsOf(2_000) },
   );
 });
 
@@ -129,7 +130,7 @@ test("a frame inside a larger buffer is decoded alone, without the octets after 
       const whole = Buffer.concat([before, frame, after]);
       assert.deepEqual(decodePdu(whole.subarray(before.length, before.length + frame.length)), pdu);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 
@@ -144,7 +145,7 @@ test("a truncated request is refused with the missing field, a truncated respons
         else assert.throws(() => decodePdu(cut), isPduError(0x02));
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runsOf(200) },
   );
 });
 
@@ -170,7 +171,7 @@ test("any octets in a frame decode to a PDU or a PduError", () => {
         assert.ok(error instanceof PduError, String(error));
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: runsOf(3_000) },
   );
 });
 
@@ -275,7 +276,7 @@ test("npm's smpp decodes our PDUs to the same values", () => {
         else assert.deepEqual(theirs, value, name);
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: runsOf(1_000) },
   );
 });
 
@@ -284,7 +285,7 @@ test("PDUs of npm's smpp decode to the same values", () => {
     fc.property(anyPdu(FROM_NPM), (pdu) => {
       assert.deepEqual(decodePdu(new PDU(pdu.command, fieldsOf(pdu)).toBuffer()), pdu);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runsOf(1_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { runsOf } from "../../../test/support/runs.ts";
 import { ANY, anyPdu, submitSm } from "../../../test/support/smsc/pdus.ts";
 import { encodePdu } from "./codec.ts";
 import { Frames } from "./frames.ts";
@@ -16,7 +17,7 @@ test("the frames are the same wherever the stream is split", () => {
       const chunks = at.map((end, index) => stream.subarray(at[index - 1] ?? 0, end));
       assert.deepEqual(framesOf(chunks), sent);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });
 

@@ -1,0 +1,9 @@
+/** How often a test of chance repeats: a part of its runs in the quick tests, all of them in the long ones. */
+
+/** The variable of the environment under which tests make all their runs. */
+export const FULL_RUNS = "TB_FULL_RUNS";
+
+/** `full` runs in the long tests, `quick` in the quick ones: one in eight, but twenty at least, if it is not given. */
+export function runsOf(full: number, quick = Math.max(20, Math.ceil(full / 8))): number {
+  return process.env[FULL_RUNS] === "on" ? full : Math.min(full, quick);
+}
