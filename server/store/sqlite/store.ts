@@ -27,6 +27,7 @@ import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { decodeClaim } from "./decode-claim.ts";
 import { queryDatabase } from "./driver.ts";
 import { SqliteEngine } from "./engine.ts";
+import { GroupPace } from "./group-pace.ts";
 import { type ClaimedRows, encodeRecord, encodeTransaction, type Job, type JobResult } from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
@@ -36,9 +37,6 @@ import { COUNTS, DatabaseThread } from "./thread.ts";
 
 /** Text that `probe` writes: 64 KiB, more than most transactions. */
 const PROBE_TEXT = "0".repeat(65_536);
-
-/** The most jobs of a group: a larger group gains nothing and takes longer. */
-const GROUP_MAX = 64;
 
 /** Publishes each store that runs on threads, so that a benchmark inside the process can read its counts. */
 const OPENED = channel("tightbeam:store");
@@ -99,6 +97,7 @@ export async function openSqlite(
       },
     },
     observe,
+    new GroupPace(() => performance.now()),
   );
   OPENED.publish(store);
   return store;
@@ -132,7 +131,7 @@ export async function openSqliteInProcess(
     counts: async () => engine.counts,
     close: async () => engine.close(),
   };
-  return new SqliteStore(through(ports), observe);
+  return new SqliteStore(through(ports), observe, new GroupPace(null));
 }
 
 /** A migrated database with no rows: tests open hundreds of databases in memory, and a migration is most of an opening. */
@@ -173,16 +172,19 @@ class SqliteStore implements Store {
   readonly #ports: Ports;
   readonly #observe: CommitObserver;
   readonly #lists: ListReaders;
+  readonly #pace: GroupPace;
   #pending: PendingJob[] = [];
-  #isCommitting = false;
+  /** A group is at the writer, or the next one waits for its time. */
+  #isBusy = false;
   #isFull = false;
   #idle: (() => void) | null = null;
   /** Rows in quarantine. */
   readonly #quarantined = new Set<string>();
 
-  constructor(ports: Ports, observe: CommitObserver) {
+  constructor(ports: Ports, observe: CommitObserver, pace: GroupPace) {
     this.#ports = ports;
     this.#observe = observe;
+    this.#pace = pace;
     this.db = queryDatabase((query) => ports.read(query));
     this.#lists = new ListReaders(ports.lists);
     reportUnreadable(this.db, (row) => this.quarantine(row));
@@ -281,7 +283,7 @@ class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.#isCommitting || this.#pending.length > 0) {
+    if (this.#isBusy || this.#pending.length > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
@@ -298,16 +300,20 @@ class SqliteStore implements Store {
   }
 
   #send(): void {
-    if (this.#pending.length === 0 || this.#isCommitting) return;
-    const group = this.#pending.splice(0, GROUP_MAX);
-    this.#isCommitting = true;
-    void this.#commitGroup(group);
+    if (this.#pending.length === 0 || this.#isBusy) return;
+    this.#isBusy = true;
+    const delayMs = this.#pace.delayMs(this.#pending.length);
+    if (delayMs === 0) void this.#commitGroup();
+    else setTimeout(() => void this.#commitGroup(), delayMs);
   }
 
-  async #commitGroup(group: readonly PendingJob[]): Promise<void> {
+  async #commitGroup(): Promise<void> {
+    const group = this.#pending.splice(0, this.#pace.take(this.#pending));
     const startedAt = performance.now();
+    this.#pace.began();
     try {
       const results = await this.#ports.write(group.map(({ job }) => job));
+      this.#pace.ended(group.length);
       this.#observe({ transactions: group.length, durationMs: performance.now() - startedAt });
       if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
       else if (group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;
@@ -315,7 +321,7 @@ class SqliteStore implements Store {
     } catch (error) {
       for (const { reject } of group) reject(error as Error);
     }
-    this.#isCommitting = false;
+    this.#isBusy = false;
     // Jobs that follow from these results join those that arrived meanwhile.
     if (this.#pending.length > 0) setImmediate(() => this.#send());
     else this.#idle?.();
