@@ -87,17 +87,8 @@ class Filler {
     }
     // Spread over a day, in no order that the ids have.
     const dueAt = this.#startedAt + HOUR_MS + ((this.deliveries * 7_919_111) % DAY_MS);
-    const retried: Delivery = { ...delivery, attemptCount: 1, retryCount: 1, dueAt };
-    this.#insert("deliveries", retried);
-    this.#insert("attempts", {
-      deliveryId: delivery.id,
-      number: 1,
-      at: event.createdAt,
-      status: 503,
-      durationMs: 12,
-      response: "",
-      error: null,
-    });
+    const attempts = [{ at: event.createdAt, status: 503, durationMs: 12, response: "", error: null }];
+    this.#insert("deliveries", { ...delivery, attemptCount: 1, attempts, retryCount: 1, dueAt } satisfies Delivery);
   }
 
   #addEndpoint(url: string, sealer: Sealer): Endpoint {

@@ -10,7 +10,7 @@ import { table } from "./table.ts";
 
 const deliveryList = list({
   name: "deliveries",
-  help: "List deliveries, the newest first; with an id, show that one with all its attempts.",
+  help: "List deliveries, the newest first; with an id, show that one with its attempts.",
   arguments: { "[id]": "delivery id (dlv_…)" },
   options: {
     "--status <status>": { help: "only deliveries in this status", choices: DELIVERY_STATUSES },

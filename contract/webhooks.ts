@@ -134,7 +134,7 @@ export const Delivery = record("Delivery", "The delivery of one event to one URL
   webhookId: orNull(id("wh"), "The endpoint; null for a `callbackUrl`."),
   url: string("URL that receives the event."),
   status: says(DeliveryStatus, "Status of the delivery."),
-  attempts: list(Attempt, "Every attempt so far."),
+  attempts: list(Attempt, "The attempts so far, at most the newest 50."),
   nextAttemptAt: atOrNull("When the next attempt is due; null if there will be none."),
   ...created,
 });

@@ -1405,7 +1405,7 @@ export interface Delivery {
   url: string;
   /** Status of the delivery. */
   status: DeliveryStatus;
-  /** Every attempt so far. */
+  /** The attempts so far, at most the newest 50. */
   attempts: Attempt[];
   /** When the next attempt is due; null if there will be none. */
   nextAttemptAt: string | null;
@@ -1478,7 +1478,7 @@ export interface TestedDelivery {
   url: string;
   /** Status of the delivery. */
   status: DeliveryStatus;
-  /** Every attempt so far. */
+  /** The attempts so far, at most the newest 50. */
   attempts: Attempt[];
   /** When the next attempt is due; null if there will be none. */
   nextAttemptAt: string | null;

@@ -4,12 +4,11 @@ import { IdempotentRequest } from "../../contract/values.ts";
 import { DeliveriesQuery } from "../../contract/webhooks.ts";
 import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
-import { type Attempt, type Delivery, deliveryRecord } from "../core/delivery.ts";
-import type { DeliveryId } from "../core/id.ts";
+import { type Delivery, deliveryRecord } from "../core/delivery.ts";
 import type { Deps } from "../engine/deps.ts";
 import { requireDelivery, retryDelivery } from "../engine/webhooks/redeliver.ts";
 import { listCustomers } from "../store/customers.ts";
-import { findAttempts, listDeliveries } from "../store/deliveries.ts";
+import { listDeliveries } from "../store/deliveries.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
@@ -28,12 +27,8 @@ export function deliveryRoutes(deps: Deps): Route[] {
         const { records, pagination } = await pageOf("dlv_", query, (start, limit) =>
           listDeliveries(db, caller.customerId, filter, start, limit),
         );
-        const attempts = await findAttempts(
-          db,
-          records.map(({ id }) => id),
-        );
-        const data: DeliveryList = { deliveries: await deliveryRecords(deps, records, attempts), pagination };
-        return { data };
+        const deliveries = await Promise.all(records.map((delivery) => oneRecord(deps, delivery)));
+        return { data: { deliveries, pagination } satisfies DeliveryList };
       },
     }),
     route({
@@ -60,30 +55,12 @@ export function deliveryRoutes(deps: Deps): Route[] {
   ];
 }
 
-/** The record of one delivery with its attempts. */
-export async function oneRecord(deps: Deps, delivery: Delivery): Promise<WireDelivery> {
-  const attempts = await findAttempts(deps.store.db, [delivery.id]);
-  return deliveryRecord(delivery, await shown(deps, delivery, attempts.get(delivery.id) ?? []));
-}
-
-function deliveryRecords(
-  deps: Deps,
-  deliveries: readonly Delivery[],
-  attempts: ReadonlyMap<DeliveryId, Attempt[]>,
-): Promise<WireDelivery[]> {
-  return Promise.all(
-    deliveries.map(async (delivery) =>
-      deliveryRecord(delivery, await shown(deps, delivery, attempts.get(delivery.id) ?? [])),
-    ),
-  );
-}
-
 const NOTHING_ALLOWED = parseAllowList("");
 
-/** The attempts, without responses from the operator's own network if several customers share the service. */
-async function shown(deps: Deps, { url }: Delivery, attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
-  if (checkAddress(url, NOTHING_ALLOWED) === null || !attempts.some(({ response }) => response !== null))
-    return attempts;
-  const customers = await listCustomers(deps.store.db, null, 2);
-  return customers.length < 2 ? attempts : attempts.map((attempt) => ({ ...attempt, response: null }));
+/** The record of a delivery, without responses from the operator's own network if several customers share the service. */
+export async function oneRecord(deps: Deps, delivery: Delivery): Promise<WireDelivery> {
+  const { attempts, url } = delivery;
+  const isShown = checkAddress(url, NOTHING_ALLOWED) === null || attempts.every(({ response }) => response === null);
+  if (isShown || (await listCustomers(deps.store.db, null, 2)).length < 2) return deliveryRecord(delivery);
+  return deliveryRecord({ ...delivery, attempts: attempts.map((attempt) => ({ ...attempt, response: null })) });
 }

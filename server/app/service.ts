@@ -80,7 +80,7 @@ export async function startService(config: Config, options: StartOptions): Promi
   const clock = (options.clock ?? systemClock)(shift);
   const metrics = createMetrics();
   makeDataDir(config);
-  const store = await openStore(config, options, metrics);
+  const store = await openStore(config, options, log, metrics);
   try {
     const secretKey = loadSecretKey(
       config.dataDir,
@@ -105,14 +105,19 @@ function makeDataDir(config: Config): void {
   }
 }
 
-async function openStore(config: Config, options: StartOptions, metrics: Metrics): Promise<Store> {
+async function openStore(config: Config, options: StartOptions, log: Log, metrics: Metrics): Promise<Store> {
   const { openStore: open = openSqlite, lost } = options;
   try {
-    return await open(config.dataDir, lost, ({ transactions, durationMs }) => {
-      metrics.transactionsCommitted.inc(transactions);
-      metrics.commitGroupUnits.observe(transactions);
-      metrics.commitSeconds.observe(durationMs / 1_000);
-    });
+    return await open(
+      config.dataDir,
+      lost,
+      ({ transactions, durationMs }) => {
+        metrics.transactionsCommitted.inc(transactions);
+        metrics.commitGroupUnits.observe(transactions);
+        metrics.commitSeconds.observe(durationMs / 1_000);
+      },
+      (progress) => log.info("upgrade", { reason: progress }),
+    );
   } catch (error) {
     throw error instanceof StoreUnusable ? new ConfigError(error.message) : error;
   }

@@ -91,6 +91,9 @@ test("the same event makes the same deliveries, and each target another id", () 
   assert.equal(new Set(ids).size, ids.length);
 });
 
+const FAILED: Attempt = { at: NOW, status: 503, durationMs: 12, response: "busy", error: null };
+const SUCCEEDED: Attempt = { ...FAILED, status: 204, response: "" };
+
 test("a delivery that always fails is tried eight times, each after its delay, and is exhausted", () => {
   let now = NOW;
   let failing = delivery();
@@ -98,7 +101,7 @@ test("a delivery that always fails is tried eight times, each after its delay, a
   for (;;) {
     const endedAt = now + 30_000;
     failing = { ...failing, dueAt: null, claimedUntil: 1 };
-    failing = { ...failing, ...afterAttempt(failing, false, RETRY_SCHEDULE_MS, endedAt, 0) };
+    failing = { ...failing, ...afterAttempt(failing, FAILED, RETRY_SCHEDULE_MS, endedAt, 0) };
     assert.equal(failing.claimedUntil, null);
     if (failing.dueAt === null) break;
     assert.equal(failing.status, "pending");
@@ -187,14 +190,28 @@ const ROWS: readonly Row[] = [
 for (const { is, before, succeeded, after } of ROWS) {
   test(`an attempt that ended: ${is}`, () => {
     const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: null, claimedUntil: 1, ...before });
-    const ended = { ...inFlight, ...afterAttempt(inFlight, succeeded, RETRY_SCHEDULE_MS, ENDED_AT, 0) };
-    assert.deepEqual(ended, { ...inFlight, attemptCount: 4, claimedUntil: null, ...after });
+    const attempt = succeeded ? SUCCEEDED : FAILED;
+    const ended = { ...inFlight, ...afterAttempt(inFlight, attempt, RETRY_SCHEDULE_MS, ENDED_AT, 0) };
+    assert.deepEqual(ended, { ...inFlight, attemptCount: 4, attempts: [attempt], claimedUntil: null, ...after });
   });
 }
 
 test("jitter of a retry only adds, and is counted from the end of the attempt", () => {
-  const { dueAt } = afterAttempt(delivery(), false, RETRY_SCHEDULE_MS, ENDED_AT, 0.5);
+  const { dueAt } = afterAttempt(delivery(), FAILED, RETRY_SCHEDULE_MS, ENDED_AT, 0.5);
   assert.equal(dueAt, ENDED_AT + 30_000 + 1_500);
+});
+
+test("a delivery keeps its newest 50 attempts", () => {
+  let retried = delivery();
+  for (let count = 0; count < 60; count += 1) {
+    const attempt = { ...FAILED, at: NOW + count };
+    retried = { ...retried, ...afterAttempt({ ...retried, byHand: true }, attempt, RETRY_SCHEDULE_MS, ENDED_AT, 0) };
+  }
+  assert.equal(retried.attemptCount, 60);
+  assert.deepEqual(
+    retried.attempts.map(({ at }) => at - NOW),
+    Array.from({ length: 50 }, (_, index) => index + 10),
+  );
 });
 
 test("an attempt asked for by hand is made at once, and the schedule goes on where it was", () => {
@@ -222,17 +239,9 @@ test("asked for while one is in flight, another follows it; asked for twice befo
 });
 
 test("the record of a delivery has every field, its attempts in order, and null where there is no value", () => {
-  const attempt: Attempt = {
-    deliveryId: "dlv_1",
-    number: 1,
-    at: NOW,
-    status: 503,
-    durationMs: 12,
-    response: "busy",
-    error: null,
-  };
-  const failed: Attempt = { ...attempt, number: 2, at: NOW + 1, status: null, response: null, error: "TIMEOUT" };
-  const record = deliveryRecord(delivery({ id: "dlv_1", dueAt: RESUME_AT, endpointId: null }), [attempt, failed]);
+  const timedOut: Attempt = { ...FAILED, at: NOW + 1, status: null, response: null, error: "TIMEOUT" };
+  const attempts = [FAILED, timedOut];
+  const record = deliveryRecord(delivery({ id: "dlv_1", dueAt: RESUME_AT, endpointId: null, attempts }));
   assert.deepEqual(record, {
     id: "dlv_1",
     eventId: "evt_1",
@@ -248,5 +257,5 @@ test("the record of a delivery has every field, its attempts in order, and null 
     nextAttemptAt: "2026-01-02T03:05:05.678Z",
     createdAt: "2026-01-02T03:04:05.678Z",
   });
-  assert.equal(deliveryRecord(delivery({ dueAt: null }), []).nextAttemptAt, null);
+  assert.equal(deliveryRecord(delivery({ dueAt: null })).nextAttemptAt, null);
 });

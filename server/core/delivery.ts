@@ -33,6 +33,8 @@ export interface Delivery {
   status: DeliveryStatus;
   /** Attempts that ended, with those by hand. */
   attemptCount: number;
+  /** The newest attempts that ended, oldest first, at most `ATTEMPTS_KEPT_MAX`. */
+  attempts: readonly Attempt[];
   /** Attempts of the schedule that ended: the index of the next delay. */
   retryCount: number;
   /** When the next attempt is due; null while the delivery is claimed or after it ended. */
@@ -48,11 +50,11 @@ export interface Delivery {
   createdAt: number;
 }
 
+/** The attempts that a delivery keeps: the schedule makes eight, the others were asked for by hand. */
+export const ATTEMPTS_KEPT_MAX = 50;
+
 /** An attempt that ended. */
 export interface Attempt {
-  deliveryId: DeliveryId;
-  /** 1 for the first. */
-  number: number;
   at: number;
   status: number | null;
   durationMs: number;
@@ -110,6 +112,7 @@ function newDelivery(
     sequence: event.sequence,
     status: "pending",
     attemptCount: 0,
+    attempts: [],
     retryCount: 0,
     dueAt: now,
     claimedUntil: null,
@@ -120,16 +123,22 @@ function newDelivery(
   };
 }
 
+/** Whether the receiver took the event: it responded with 2xx. */
+export function isSuccess({ status }: Pick<Attempt, "status">): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
 /** The delivery's changes after an attempt. `endedAt` is the service's time; `chance`, in [0, 1), is the jitter. */
 export function afterAttempt(
   delivery: Delivery,
-  succeeded: boolean,
+  attempt: Attempt,
   schedule: readonly number[],
   endedAt: number,
   chance: number,
 ): Partial<Delivery> {
-  const next = afterScheduled(delivery, succeeded, schedule, endedAt, chance);
-  const ended = { ...next, attemptCount: delivery.attemptCount + 1, claimedUntil: null };
+  const next = afterScheduled(delivery, isSuccess(attempt), schedule, endedAt, chance);
+  const attempts = [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT_MAX);
+  const ended = { ...next, attempts, attemptCount: delivery.attemptCount + 1, claimedUntil: null };
   if (!delivery.retryRequested) return { ...ended, byHand: false, resumeAt: null };
   return { ...ended, retryRequested: false, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
 }
@@ -161,7 +170,7 @@ export function retryByHand(delivery: Delivery, now: number): Partial<Delivery> 
 }
 
 /** The record as the API answers it. */
-export function deliveryRecord(delivery: Delivery, attempts: readonly Attempt[]): WireDelivery {
+export function deliveryRecord(delivery: Delivery): WireDelivery {
   return {
     id: delivery.id,
     eventId: delivery.eventId,
@@ -170,7 +179,7 @@ export function deliveryRecord(delivery: Delivery, attempts: readonly Attempt[])
     webhookId: delivery.endpointId,
     url: delivery.url,
     status: delivery.status,
-    attempts: attempts.map(attemptRecord),
+    attempts: delivery.attempts.map(attemptRecord),
     nextAttemptAt: isoOrNull(delivery.dueAt),
     createdAt: iso(delivery.createdAt),
   };

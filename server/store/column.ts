@@ -109,6 +109,16 @@ export const HISTORY = listOf(
   "entries with a status and an instant",
   (item) => isObject(item) && typeof item.status === "string" && Number.isSafeInteger(item.at),
 );
+export const ATTEMPTS = listOf(
+  "attempts, each with an instant and a duration",
+  (item) =>
+    isObject(item) &&
+    Number.isSafeInteger(item.at) &&
+    typeof item.durationMs === "number" &&
+    (item.status === null || typeof item.status === "number") &&
+    (item.response === null || typeof item.response === "string") &&
+    (item.error === null || typeof item.error === "string"),
+);
 export const ROUTES = listOf(
   "routes, each with a prefix and an instanceId",
   (item) => isObject(item) && typeof item.prefix === "string" && typeof item.instanceId === "string",

@@ -1,37 +1,12 @@
-/** Reads of deliveries, attempts and positions, on the real store. */
+/** Reads of deliveries and positions, on the real store. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commitAll, testContext } from "../../test/support/context.ts";
 import { addInbox, eventOf } from "../../test/support/webhooks.ts";
-import type { Attempt } from "../core/delivery.ts";
-import type { DeliveryId } from "../core/id.ts";
-import { findAttempts, findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
+import { findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
 import { findLastPosition, findPositionAt } from "./replays.ts";
 import { FIRST_PAGE } from "./windows.ts";
-
-test("attempts come in the order they were made, each with its delivery", async (t) => {
-  const made = await testContext();
-  t.after(() => made.close());
-  const { db } = made.deps.store;
-  const attempt = (deliveryId: DeliveryId, number: number): Attempt => {
-    return { deliveryId, number, at: 5, status: 200, durationMs: 1, response: "ok", error: null };
-  };
-  const [a2, b1, a1] = [attempt("dlv_a", 2), attempt("dlv_b", 1), attempt("dlv_a", 1)];
-  await commitAll(
-    made.deps,
-    [a2, b1, a1].map((record) => ({ op: "insert", table: "attempts", record })),
-  );
-  const found = await findAttempts(db, ["dlv_a", "dlv_b", "dlv_c"]);
-  assert.deepEqual(
-    [...found],
-    [
-      ["dlv_a", [a1, a2]],
-      ["dlv_b", [b1]],
-    ],
-  );
-  assert.equal((await findAttempts(db, [])).size, 0);
-});
 
 test("a delivery to the inbox is found only by those who do not ask for a customer", async (t) => {
   const made = await testContext();

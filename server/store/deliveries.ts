@@ -1,10 +1,9 @@
-/** Reads of deliveries and their attempts. The API does not list deliveries to the sandbox's inbox. */
+/** Reads of deliveries with their attempts. The API does not list deliveries to the sandbox's inbox. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
-import type { Attempt, Delivery } from "../core/delivery.ts";
+import type { Delivery } from "../core/delivery.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
-import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
@@ -84,28 +83,6 @@ export async function findDeliveryOf(
     .where((where) => where.or([where("endpoint_id", "is", null), where("endpoint_id", "not in", inbox)]))
     .executeTakeFirst();
   return row === undefined ? null : decode("deliveries", row);
-}
-
-/** Attempts by delivery, oldest first; a delivery without attempts is missing. */
-export async function findAttempts(
-  db: Kysely<Database>,
-  ids: readonly DeliveryId[],
-): Promise<ReadonlyMap<DeliveryId, Attempt[]>> {
-  const attempts = new Map<DeliveryId, Attempt[]>();
-  if (ids.length === 0) return attempts;
-  const rows = await db
-    .selectFrom("attempts")
-    .selectAll()
-    .where("delivery_id", "in", ids)
-    .orderBy("delivery_id")
-    .orderBy("number")
-    .execute();
-  for (const attempt of decodeRows(db, "attempts", rows)) {
-    const known = attempts.get(attempt.deliveryId);
-    if (known === undefined) attempts.set(attempt.deliveryId, [attempt]);
-    else known.push(attempt);
-  }
-  return attempts;
 }
 
 /** The ids that exist. */

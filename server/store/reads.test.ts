@@ -11,7 +11,7 @@ import * as chats from "./chats.ts";
 import * as contacts from "./contacts.ts";
 import { findContentHead, readContent } from "./contents.ts";
 import * as customers from "./customers.ts";
-import { findAttempts, findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
+import { findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
 import * as erasures from "./erasures.ts";
 import * as events from "./events.ts";
 import { findIdempotency } from "./idempotency.ts";
@@ -103,7 +103,6 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "customers.hasCustomer": (db) => customers.hasCustomer(db, "cust_1"),
   "customers.hasSeveralCustomers": (db) => customers.hasSeveralCustomers(db),
   "customers.listCustomers": (db) => customers.listCustomers(db, null, 50),
-  "deliveries.findAttempts": (db) => findAttempts(db, ["dlv_1", "dlv_2"]),
   "deliveries.findDelivery": (db) => findDelivery(db, "dlv_1"),
   "deliveries.findDeliveryOf": (db) => findDeliveryOf(db, "cust_1", "dlv_1"),
   "deliveries.findExisting": (db) => findExisting(db, ["dlv_1", "dlv_2"]),

@@ -5,7 +5,7 @@ import type { Call } from "../core/call.ts";
 import type { Chat } from "../core/chat.ts";
 import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { Customer } from "../core/customer.ts";
-import type { Attempt, Delivery } from "../core/delivery.ts";
+import type { Delivery } from "../core/delivery.ts";
 import type { Erasure } from "../core/erasure.ts";
 import type { Event } from "../core/event.ts";
 import type { Instance } from "../core/instance.ts";
@@ -28,7 +28,6 @@ export interface Records {
   events: Event;
   endpoints: Endpoint;
   deliveries: Delivery;
-  attempts: Attempt;
   idempotency: Idempotency;
   usage: UsageHour;
   memory: MemoryEntry;

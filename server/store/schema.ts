@@ -17,6 +17,7 @@ import {
   PROVIDERS,
 } from "../../sdk/wire.ts";
 import {
+  ATTEMPTS,
   BYTES,
   type Column,
   type ColumnsOf,
@@ -199,6 +200,7 @@ const DECLARED = {
     sequence: NUMBER,
     status: oneOf(DELIVERY_STATUSES),
     attemptCount: NUMBER,
+    attempts: ATTEMPTS,
     retryCount: NUMBER,
     dueAt: orNull(NUMBER),
     claimedUntil: orNull(NUMBER),
@@ -206,15 +208,6 @@ const DECLARED = {
     resumeAt: orNull(NUMBER),
     retryRequested: named("owed", FLAG),
     createdAt: NUMBER,
-  }),
-  attempts: table("attempts", ["deliveryId", "number"], ["deliveryId", "number"], {
-    deliveryId: TEXT,
-    number: NUMBER,
-    at: NUMBER,
-    status: orNull(NUMBER),
-    durationMs: NUMBER,
-    response: orNull(TEXT),
-    error: orNull(TEXT),
   }),
   idempotency: table("idempotency", ["scope", "key"], ["scope", "key"], {
     scope: TEXT,

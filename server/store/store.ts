@@ -164,14 +164,14 @@ export interface Store {
    */
   cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number>;
   /**
-   * Removes up to `limit` events older than `before` (real time) with their deliveries and attempts, and as many
+   * Removes up to `limit` events older than `before` (real time) with their deliveries, and as many
    * idempotency keys, arrivals and files. An event with an open delivery is kept, and a file while an event of its message is
    * kept or the message waits to be sent. Returns how many were removed.
    */
   prune(before: number, limit: number): Promise<number>;
   /**
    * Removes up to `limit` records of each kind of a customer: messages with their files and provider references, chats,
-   * contacts, opt-outs, payments, calls, events, deliveries, attempts, idempotency keys. Keys, numbers, endpoints and usage are
+   * contacts, opt-outs, payments, calls, events, deliveries, idempotency keys. Keys, numbers, endpoints and usage are
    * kept. Returns how many were removed; 0 when nothing is left.
    */
   reset(customerId: CustomerId, limit: number): Promise<number>;

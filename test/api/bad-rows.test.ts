@@ -53,7 +53,7 @@ const BROKEN: readonly Broken[] = [
   { table: "deliveries", column: "retry_count", value: "many", also: DUE_DELIVERY },
   { table: "deliveries", column: "event_id", value: "evt_none", also: DUE_DELIVERY },
   { table: "events", column: "type", value: "message.flew" },
-  { table: "attempts", column: "at", value: "noon", also: { number: 99 } },
+  { table: "deliveries", column: "attempts", value: '[{"at":"noon"}]', also: DUE_DELIVERY },
   { table: "payments", column: "status", value: "maybe", also: { due_at: 1 } },
   { table: "payments", column: "paid_by", value: "[", also: { due_at: 1 } },
   { table: "chats", column: "participants", value: "{}", also: { key: "broken" } },
@@ -190,7 +190,7 @@ test("35 broken rows: every other customer's messages, webhooks and payments flo
   await until(
     async () => {
       const metrics = await (await fetch(`${api.url}/metrics`)).text();
-      const counts = ['endpoints"} 4', 'messages"} 8', 'deliveries"} 4', 'payments"} 2', 'instances"} 1'];
+      const counts = ['endpoints"} 4', 'messages"} 8', 'deliveries"} 5', 'payments"} 2', 'instances"} 1'];
       return counts.every((count) => metrics.includes(`tightbeam_quarantined_rows{table="${count}\n`));
     },
     { limitMs: 30_000, what: "metrics to count them" },

@@ -6,7 +6,7 @@ import { findMessage } from "../../server/store/messages.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
 import type { Operation } from "../../server/store/store.ts";
 import { recordsBeside } from "./store-records.ts";
-import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
+import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 
 /** Reads return records as they were committed. */
 export function reads(promise: Promises): void {
@@ -124,6 +124,10 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     resumeAt: NOW,
     retryRequested: true,
   } as const;
+  const attempts = [
+    { ...attemptAt(NOW), error: "ECONNRESET" },
+    { ...attemptAt(NOW), status: null, response: null },
+  ];
   const delivery = stage.delivery(event, { ...leased, attemptCount: 3, retryCount: 2, status: "exhausted" });
   const instance = { name: "Sandbox", provider: "sandbox", createdAt: NOW } as const;
   const common = { instanceId: stage.instanceId, messageId: message.id, channel: "sms", createdAt: NOW };
@@ -140,11 +144,7 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     providerReferences: ["a", "b"].map((reference) => ({ ...common, reference })),
     events: [event, stage.event(customer)],
     endpoints: [endpoint, stage.endpoint(customer, { ...NO_SECRETS, secret: null, name: null, events: ["*"] })],
-    deliveries: [delivery, stage.delivery(event, { messageId: null, endpointId: null, dueAt: null })],
-    attempts: [
-      { ...attemptOf(delivery, 1), error: "ECONNRESET" },
-      { ...attemptOf(delivery, 2), status: null, response: null },
-    ],
+    deliveries: [{ ...delivery, attempts }, stage.delivery(event, { messageId: null, endpointId: null, dueAt: null })],
     idempotency: ["a", "b"].map((name) => idempotencyOf(name)),
     usage: [
       { ...usage, at: NOW },

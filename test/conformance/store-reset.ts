@@ -5,7 +5,7 @@ import type { Customer } from "../../server/core/customer.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
 import { TABLES } from "../../server/store/schema.ts";
 import { recordsBeside } from "./store-records.ts";
-import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
+import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 
 /** A reset takes all of one customer and nothing of another. */
 export function resetting(promise: Promises): void {
@@ -74,12 +74,10 @@ async function fill(stage: Stage, customer: Customer, address: string): Promise<
   for (const providerMessageId of references) {
     const message = await stage.addMessage(customer, { providerMessageId });
     const event = stage.event(message);
-    const delivery = stage.delivery(event, { status: "succeeded", dueAt: null });
+    const delivery = stage.delivery(event, { status: "succeeded", dueAt: null, attempts: [attemptAt(NOW)] });
     await stage.ok([
       { op: "insert", table: "events", record: event },
       { op: "insert", table: "deliveries", record: delivery },
-      { op: "insert", table: "attempts", record: attemptOf(delivery, 1) },
-      { op: "insert", table: "attempts", record: attemptOf(delivery, 2) },
     ]);
     if (providerMessageId === null) continue;
     const beside = recordsBeside({ newId, customerId: customer.id, messageId: message.id, instanceId, now: NOW });

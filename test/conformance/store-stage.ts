@@ -267,7 +267,7 @@ export function idempotencyOf(key: string, changes: Partial<Idempotency> = {}): 
   return { scope: "cust_1", key, fingerprint: "0".repeat(64), result: "msg_1", createdAt: NOW, ...changes };
 }
 
-/** One sending that ended, for `delivery`. */
-export function attemptOf(delivery: Delivery, number: number): Attempt {
-  return { deliveryId: delivery.id, number, at: NOW, status: 500, durationMs: 12, response: "no", error: null };
+/** An attempt that ended at `at`. */
+export function attemptAt(at: number): Attempt {
+  return { at, status: 500, durationMs: 12, response: "no", error: null };
 }

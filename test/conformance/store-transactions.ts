@@ -6,7 +6,7 @@ import type { Event } from "../../server/core/event.ts";
 import { listEvents, type PositionedEvent } from "../../server/store/events.ts";
 import type { Records } from "../../server/store/records.ts";
 import type { Operation, Transaction } from "../../server/store/store.ts";
-import { idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
+import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 
 const USED: Operation = { op: "insertUnique", table: "idempotency", record: idempotencyOf("used") };
 
@@ -345,7 +345,7 @@ export function eventsAndDeliveries(promise: Promises): void {
     assert.deepEqual(new Set(withoutPosition(seen)), new Set(events));
   });
 
-  promise("a rewritten event has the new bytes and stands where it stood", async (stage) => {
+  promise("a rewritten event has new bytes and its old place, and the responses to it are erased", async (stage) => {
     const customer = await stage.addCustomer();
     const events = [stage.event(customer), stage.event(customer)];
     await stage.ok(
@@ -353,11 +353,22 @@ export function eventsAndDeliveries(promise: Promises): void {
     );
     const page = { order: "oldest", from: null, limit: 10 } as const;
     const before = await listEvents(stage.store.db, customer.id, {}, page);
-    await stage.ok([{ op: "rewrite", eventId: events[0]?.id ?? "evt_", bytes: '{"data":{"text":null}}' }]);
     const [first, second] = before;
     assert.ok(first !== undefined && second !== undefined);
+    const attempts = [attemptAt(NOW), { ...attemptAt(NOW + 1), status: null, response: null, error: "TIMEOUT" }];
+    for (const one of await stage.all("deliveries"))
+      assert.equal(await stage.update("deliveries", one, { attempts }), "ok");
+    await stage.ok([{ op: "rewrite", eventId: first.id, bytes: '{"data":{"text":null}}' }]);
     const after = await listEvents(stage.store.db, customer.id, {}, page);
     assert.deepEqual(after, [{ ...first, bytes: '{"data":{"text":null}}' }, second]);
-    assert.equal((await stage.all("deliveries")).length, 2);
+    const erased = attempts.map((attempt) => ({ ...attempt, response: null }));
+    assert.deepEqual(
+      (await stage.deliveriesOf(first.id)).map((one) => [one.version, one.attempts]),
+      [[3, erased]],
+    );
+    assert.deepEqual(
+      (await stage.deliveriesOf(second.id)).map((one) => [one.version, one.attempts]),
+      [[2, attempts]],
+    );
   });
 }

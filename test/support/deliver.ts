@@ -9,7 +9,6 @@ import type { Lanes } from "../../server/engine/lanes.ts";
 import { setWebhook } from "../../server/engine/webhooks/configure.ts";
 import { createDeliver } from "../../server/engine/webhooks/deliver.ts";
 import type { PostRequest, PostResult } from "../../server/outgoing/post.ts";
-import { findAttempts } from "../../server/store/deliveries.ts";
 import { decode } from "../../server/store/rows.ts";
 import type { ClaimedDelivery } from "../../server/store/store.ts";
 import { type TestContext, testContext } from "./context.ts";
@@ -50,7 +49,7 @@ export interface DeliverStage extends TestContext {
   deliveries(): Promise<Delivery[]>;
   /** The only delivery that there is. */
   delivery(): Promise<Delivery>;
-  attempts(): Promise<Attempt[]>;
+  attempts(): Promise<readonly Attempt[]>;
 }
 
 /** The options of a stage. */
@@ -127,8 +126,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       return only;
     },
     async attempts() {
-      const { id } = await stage.delivery();
-      return (await findAttempts(deps.store.db, [id])).get(id) ?? [];
+      return (await stage.delivery()).attempts;
     },
   };
   return stage;

@@ -1,11 +1,11 @@
 /** Sends due deliveries as signed webhooks, and commits each attempt with its consequences for the schedule. */
 
-import { type Attempt, afterAttempt, type Delivery } from "../../core/delivery.ts";
+import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
 import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Poster, PostResult } from "../../outgoing/post.ts";
 import { findDelivery } from "../../store/deliveries.ts";
-import type { ClaimedDelivery, Transaction } from "../../store/store.ts";
+import type { ClaimedDelivery } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { change, commitInTime, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
@@ -64,7 +64,7 @@ async function deliver(
   const { delivery, endpoint } = claimed;
   deps.observer.dueLag(deps.clock.now() - claimed.dueAt);
   if (delivery.endpointId !== null && endpoint?.active !== true) {
-    await record(deps, delivery, null, cancelled);
+    await record(deps, delivery, cancelled);
     return "good";
   }
   const url = endpoint === null ? delivery.url : endpoint.url;
@@ -78,29 +78,22 @@ async function deliver(
     return ours.result;
   }
   const endedAt = deps.clock.now();
-  const succeeded = posted.status !== null && posted.status >= 200 && posted.status < 300;
+  const succeeded = isSuccess(posted);
   const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
   // The receiver is free for the next delivery; the response is recorded meanwhile.
   free(result);
   const { webhookRetryScheduleMs } = deps.settings;
   const chance = deps.chance();
   const response = await shownResponse(deps, claimed, posted);
-  const attempt = (fresh: Delivery): Attempt => ({
-    deliveryId: delivery.id,
-    number: fresh.attemptCount + 1,
-    at,
-    status: posted.status,
-    durationMs: posted.durationMs,
-    response,
-    error: posted.error,
-  });
+  const { status, durationMs, error } = posted;
+  const attempt: Attempt = { at, status, durationMs, response, error };
   const ended = (fresh: Delivery): Delivery => ({
     ...fresh,
-    ...afterAttempt(fresh, succeeded, webhookRetryScheduleMs, endedAt, chance),
+    ...afterAttempt(fresh, attempt, webhookRetryScheduleMs, endedAt, chance),
     url,
   });
   const isLast = !succeeded && (await wasClosed(deps, claimed));
-  await record(deps, delivery, attempt, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+  await record(deps, delivery, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
   deps.observer.attempted(delivery.customerId, outcomeOf(posted, succeeded));
   return result;
 }
@@ -120,7 +113,7 @@ async function giveBack(
 ): Promise<void> {
   if (limit !== null) deps.observer.outOf(limit);
   const dueAgainAt = pauseMs === 0 ? dueAt : deps.clock.now() + pauseMs;
-  await record(deps, delivery, null, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: dueAgainAt }));
+  await record(deps, delivery, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: dueAgainAt }));
 }
 
 /** The response of a private address is kept only if the service has a single customer. */
@@ -208,12 +201,7 @@ function secretsOf(deps: With<"sealer">, { delivery, endpoint, customer }: Claim
  * Commits the end of an attempt. If a retry by hand changed the delivery meanwhile, decides on its present state. A delivery
  * whose lease ran out and was claimed again is left to that claim.
  */
-async function record(
-  deps: With<"attempted">,
-  claimed: Delivery,
-  attempt: ((fresh: Delivery) => Attempt) | null,
-  after: (fresh: Delivery) => Delivery,
-): Promise<void> {
+async function record(deps: With<"attempted">, claimed: Delivery, after: (fresh: Delivery) => Delivery): Promise<void> {
   let known: Delivery | null = claimed;
   const decision = async () => {
     const fresh: Delivery | null = known ?? (await findDelivery(deps.store.db, claimed.id));
@@ -222,9 +210,7 @@ async function record(
     const next = after(fresh);
     const set = difference(fresh, next);
     const update = { op: "update", table: "deliveries", id: fresh.id, version: fresh.version, set } as const;
-    const transaction: Transaction =
-      attempt === null ? [update] : [{ op: "insert", table: "attempts", record: attempt(fresh) }, update];
-    return { transaction, value: next };
+    return { transaction: [update], value: next };
   };
   const ended = await commitInTime(deps, claimed.claimedUntil, () => change(deps, decision));
   deps.attempted.notify(claimed.id);

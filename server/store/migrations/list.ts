@@ -12,6 +12,7 @@ import { up as erasures } from "./0008-erasures.ts";
 import { up as partlySent } from "./0009-partly-sent.ts";
 import { up as keyPermissions } from "./0010-key-permissions.ts";
 import { up as quarantine } from "./0011-quarantine.ts";
+import { up as attempts } from "./0012-attempts.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -25,4 +26,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0009-partly-sent": { up: partlySent },
   "0010-key-permissions": { up: keyPermissions },
   "0011-quarantine": { up: quarantine },
+  "0012-attempts": { up: attempts },
 };

@@ -252,7 +252,6 @@ export class SqliteEngine {
   #prune(before: number, limit: number): number {
     const old = this.#statements.oldEvents().all(firstIdAt("evt", before), limit) as unknown as string[][];
     for (const [id = ""] of old) {
-      this.#statements.deleteAttemptsOfEvent().run(id);
       this.#statements.delete("deliveries", "eventId").run(id);
       this.#statements.delete("events", "id").run(id);
     }
@@ -267,10 +266,7 @@ export class SqliteEngine {
 
   #reset(customerId: string, limit: number): number {
     const deliveries = this.#statements.someOf("deliveries").all(customerId, limit) as unknown as string[][];
-    for (const [id = ""] of deliveries) {
-      this.#statements.delete("attempts", "deliveryId").run(id);
-      this.#statements.delete("deliveries", "id").run(id);
-    }
+    for (const [id = ""] of deliveries) this.#statements.delete("deliveries", "id").run(id);
     let removed = deliveries.length + this.#resetMessages(customerId, limit);
     for (const table of RESET_TABLES) {
       removed += Number(this.#statements.deleteSome(table, "customerId").run(customerId, limit).changes);

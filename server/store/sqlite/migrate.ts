@@ -5,10 +5,14 @@ import { Migrator } from "kysely/migration";
 import { MIGRATIONS } from "../migrations/list.ts";
 import { StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
+import { moveAttempts } from "./move-attempts.ts";
 import { createReader } from "./query.ts";
 
-/** Runs the migrations that are missing. Throws `StoreUnusable` when a newer version of the service wrote the database. */
-export async function migrate(database: DatabaseSync): Promise<void> {
+/**
+ * Runs the migrations that are missing. `report` gets the progress of a long one. Throws `StoreUnusable` when a newer version of
+ * the service wrote the database.
+ */
+export async function migrate(database: DatabaseSync, report: (progress: string) => void = () => {}): Promise<void> {
   const read = createReader(database);
   const db = queryDatabase<never>(async (query) => {
     // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
@@ -18,12 +22,20 @@ export async function migrate(database: DatabaseSync): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
   const { error } = await migrator.migrateToLatest();
   await db.destroy();
-  if (error === undefined) return;
+  if (error !== undefined) throw refusalOf(error);
+  try {
+    moveAttempts(database, (moved) => report(`moved the attempts of ${moved} deliveries`));
+  } catch (problem) {
+    throw refusalOf(problem);
+  }
+}
+
+function refusalOf(error: unknown): StoreUnusable {
   const message = error instanceof Error ? error.message : String(error);
   if (message.includes("corrupted migrations")) {
-    throw new StoreUnusable(
+    return new StoreUnusable(
       "the database was written by a newer version of Tightbeam; install that version, or restore a backup made with this one",
     );
   }
-  throw new StoreUnusable(`the database could not be brought up to date: ${message}`);
+  return new StoreUnusable(`the database could not be brought up to date: ${message}`);
 }

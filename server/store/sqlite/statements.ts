@@ -188,12 +188,13 @@ export class Statements {
     return this.#get("rewriteEvent", () => "update events set bytes = ? where id = ?");
   }
 
-  /** Erases the responses to an event: they may quote its text. */
+  /** Erases the responses to an event: they may quote its text. A version more keeps an attempt in flight from writing them back. */
   eraseResponses(): StatementSync {
     return this.#get(
       "eraseResponses",
-      () => `update attempts set response = null where response is not null
-             and delivery_id in (select id from deliveries where event_id = ?)`,
+      () => `update deliveries set version = version + 1, attempts = (
+               select json_group_array(json_set(value, '$.response', null)) from json_each(attempts))
+             where event_id = ? and attempts <> '[]'`,
     );
   }
 
@@ -245,13 +246,6 @@ export class Statements {
       "oldEvents",
       () => `select id from events e where id < ? and not exists (select 1 from deliveries d where d.event_id = e.id
              and (d.due_at is not null or d.claimed_until is not null)) order by id limit ?`,
-    );
-  }
-
-  deleteAttemptsOfEvent(): StatementSync {
-    return this.#get(
-      "deleteAttemptsOfEvent",
-      () => "delete from attempts where delivery_id in (select id from deliveries where event_id = ?)",
     );
   }
 

@@ -59,7 +59,7 @@ test("whatever the writer looks for it finds by an index, and sorts nothing, how
     [statements.cancelDeliveries(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_due \(lane=\?/],
     [statements.oldEvents(), /^SEARCH e USING (COVERING )?INDEX \S+ \(id<\?\)$/],
     [statements.oldEvents(), /^SEARCH d USING INDEX deliveries_event \(event_id=\?\)$/],
-    [statements.deleteAttemptsOfEvent(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_event/],
+    [statements.eraseResponses(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_event/],
     [statements.deleteOldIdempotency(), /^SEARCH idempotency USING COVERING INDEX idempotency_age \(created_at<\?\)$/],
     [statements.exists("numbers"), /^SEARCH numbers USING (COVERING )?INDEX numbers_address \(address=\?\)$/],
     [statements.exists("keys"), /^SEARCH keys USING (COVERING )?INDEX keys_hash \(hash=\?\)$/],

@@ -62,12 +62,14 @@ interface PendingJob {
 
 /**
  * Opens the database in a data directory: locks the directory, migrates, starts the threads. Throws `StoreUnusable` with a
- * one-line message if it cannot. `lost` is called if a database thread ends: the process has to end then.
+ * one-line message if it cannot. `lost` is called if a database thread ends: the process has to end then. `report` gets the
+ * progress of a long migration.
  */
 export async function openSqlite(
   dataDir: string,
   lost: (reason: string) => void,
   observe: CommitObserver = () => {},
+  report: (progress: string) => void = () => {},
 ): Promise<Store> {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -77,7 +79,7 @@ export async function openSqlite(
   const lock = lockDirectory(join(dataDir, "lock.db"));
   const path = join(dataDir, "tightbeam.db");
   try {
-    await prepare(path);
+    await prepare(path, report);
   } catch (error) {
     lock.close();
     throw error;
@@ -103,10 +105,10 @@ export async function openSqlite(
   return store;
 }
 
-async function prepare(path: string): Promise<void> {
+async function prepare(path: string, report: (progress: string) => void): Promise<void> {
   const first = openWriter(path);
   try {
-    await migrate(first);
+    await migrate(first, report);
   } finally {
     first.close();
   }
