@@ -1,4 +1,4 @@
-/** `tightbeam inbox`: the webhooks that the sandbox's built-in receiver got. */
+/** `tightbeam inbox`: the webhooks that the sandbox's inbox received. */
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
@@ -11,7 +11,7 @@ import { type Column, cut, shortId, table } from "./table.ts";
 const COLUMNS: readonly Column<InboxRequest>[] = [
   { title: "RECEIVED", value: (request) => request.receivedAt },
   { title: "SIGNED", value: (request) => (request.verified ? "yes" : "no"), style: signedStyle },
-  { title: "ANSWER", value: (request) => request.status, style: (request) => statusStyle(String(request.status)) },
+  { title: "RESPONSE", value: (request) => request.status, style: (request) => statusStyle(String(request.status)) },
   { title: "EVENT", value: (request) => eventOf(request).type },
   { title: "STATUS", value: (request) => eventOf(request).status },
   { title: "ABOUT", value: (request) => eventOf(request).about },
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<InboxRequest>[] = [
 /** Shows and clears the sandbox's inbox. */
 export const inbox: CommandRow = {
   name: "inbox",
-  help: "Show the webhooks that the sandbox's built-in receiver got, the newest first.",
+  help: "Show the webhooks that the sandbox's inbox received, newest first.",
   options: {
     "--bodies": "with the body of each, byte for byte",
     "-f, --follow": "show them as they arrive, the oldest first, until Ctrl-C",
@@ -40,7 +40,7 @@ export const inbox: CommandRow = {
   commands: [
     request({
       name: "clear",
-      help: "Delete what arrived.",
+      help: "Delete all received webhooks.",
       examples: { "tightbeam inbox clear": "the address stays the same" },
       call: (client) => client.sandbox.inbox.clear(),
       show: () => "The inbox is empty.",

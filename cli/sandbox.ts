@@ -55,7 +55,7 @@ export const sandbox: CommandRow = {
     'tightbeam sandbox phone +15005550199 say "Hello"': "a contact writes to you",
     "tightbeam sandbox clock advance 2h": "what is due by then happens now",
     "tightbeam sandbox wait --type message.inbound": "wait for the first inbound message",
-    "tightbeam inbox": "the built-in receiver of webhooks",
+    "tightbeam inbox": "the sandbox's built-in webhook receiver",
   },
   commands: [
     phone,

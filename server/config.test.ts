@@ -117,9 +117,9 @@ const REFUSED: [string, string[], RegExp][] = [
   [
     "DATABASE_URL",
     ["postgres://localhost/tightbeam", "x"],
-    /must be left out: this version keeps its data in TB_DATA_DIR/,
+    /must be unset: this version keeps its data in TB_DATA_DIR/,
   ],
-  ["TB_ROLE", ["api", "all"], /must be left out: this version does everything in one process/],
+  ["TB_ROLE", ["api", "all"], /must be unset: this version does everything in one process/],
   ["TB_API_KEY", ["secret", `tb_${"a".repeat(31)}`, `tb_${"a".repeat(31)}-`, `${KEY} `], /tb_ followed by 32 or more/],
   ["TB_ADMIN_KEY", ["secret", "tb_"], /tb_ followed by 32 or more/],
   [
@@ -159,7 +159,7 @@ test("a bad value stops the start with one line that names the setting, the valu
   }
 });
 
-test("an empty value counts as left out", () => {
+test("an empty value counts as unset", () => {
   const empty = Object.fromEntries(SETTINGS.map((row) => [row.name, ""]));
   const { webhookAllow: _, webhookAllowReal: _real, ...config } = readConfig({ ...empty });
   const { webhookAllow: __, webhookAllowReal: __real, ...defaults } = readConfig({});

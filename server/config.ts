@@ -1,4 +1,4 @@
-/** Every setting, once: its name, flag, default and rule. The only file of the server that knows the environment. */
+/** Every setting, once: its name, flag, default and rule. The only file of the server that reads the environment. */
 
 import { isIP } from "node:net";
 import leven from "leven";
@@ -12,7 +12,7 @@ export class ConfigError extends Error {
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-/** Levels of the log, the gravest first; `silent` logs nothing. */
+/** Log levels, most severe first; `silent` logs nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The parsed settings. Times are milliseconds. */
@@ -21,33 +21,33 @@ export interface Config {
   port: number;
   host: string;
   dataDir: string;
-  /** Without a slash at the end; null: made of host and port (`baseUrl`). */
+  /** Without a trailing slash. Null: `baseUrl` makes it of host and port. */
   publicUrl: string | null;
   apiKey: string | null;
   adminKey: string | null;
-  /** Of keys without a limit of their own; null: none. */
+  /** The limit of keys without their own limit. Null: no limit. */
   rateLimit: RateLimit | null;
-  /** While every instance is a sandbox. */
+  /** The list that applies while every instance is a sandbox. */
   webhookAllow: AllowList;
-  /** From the first instance on that is none: what is allowed is what was said. */
+  /** The list that applies once an instance is not a sandbox: without the `loopback` default. */
   webhookAllowReal: AllowList;
   fetchAllow: AllowList;
   /** Delays before the retries of a delivery, 1 to 20 of them. */
   webhookRetryScheduleMs: readonly number[];
-  /** Attempts at once of an endpoint without a number of its own. */
+  /** Concurrent attempts of an endpoint without its own `maxInFlight`. */
   webhookConcurrency: number;
   /** Null: never. */
   fallbackAfterMs: number | null;
   messageTtlMs: number;
-  /** Null: for ever. */
+  /** Null: no limit. */
   retentionMs: number | null;
-  /** 32 bytes; null: from the file in the data directory. */
+  /** 32 bytes. Null: the key is read from the file in the data directory. */
   secretKey: Buffer | null;
   paymentText: boolean;
   smartEncoding: boolean;
   sandboxInbox: boolean;
   logLevel: LogLevel;
-  /** One line for each `TB_` variable that no setting has. They do not stop a start; the command prints them. */
+  /** One line for each unknown `TB_` variable. The service starts anyway; the command prints them. */
   warnings: readonly string[];
 }
 
@@ -57,18 +57,18 @@ export interface ConfigSetting<Default = string | null> {
   name: string;
   /** The name in lower case with dashes: `--tb-data-dir`. */
   flag: string;
-  /** The text that counts when none is given; null: no value. */
+  /** The text that is used if none is given. Null: no default. */
   default: Default;
   /** One sentence. */
   description: string;
   /** The allowed values, as an error message names them. */
   allowed: string;
-  /** Its value is never shown, not even in a refusal. */
+  /** Whether the value is never shown, not even in an error. */
   secret: boolean;
 }
 
 interface SettingRow<Value, Default = string | null> extends ConfigSetting<Default> {
-  /** The value of a text that is not empty; undefined refuses it. */
+  /** Parses a text that is not empty. Undefined if the text is not allowed. */
   parse(text: string): Value | undefined;
 }
 
@@ -103,51 +103,54 @@ const TABLE = {
     parse: (text) => (isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(text) ? text : undefined),
   }),
   dataDir: setting("TB_DATA_DIR", "./data", {
-    description: "The directory of the database, the secret key and the first start's credentials, for one process.",
+    description:
+      "The directory of the database, the secret key and the credentials of the first start; one process at a time may use it.",
     allowed: "a path",
     parse: (text) => (text.includes("\0") ? undefined : text),
   }),
   publicUrl: setting("TB_PUBLIC_URL", null, {
-    description: "The address under which others reach this service; left out, it is made of host and port.",
+    description: "The URL at which others reach this service; the default is made of host and port.",
     allowed: "an http or https URL without credentials, query and fragment",
     parse: publicUrl,
   }),
   databaseUrl: setting("DATABASE_URL", null, {
-    description: "Reserved for PostgreSQL: this version has its embedded database only, and any value stops the start.",
-    allowed: "left out: this version keeps its data in TB_DATA_DIR and connects to no database server",
+    description:
+      "Reserved for PostgreSQL: this version has only its embedded database, and refuses to start with any value.",
+    allowed: "unset: this version keeps its data in TB_DATA_DIR and connects to no database server",
     secret: true,
     parse: () => undefined,
   }),
   role: setting("TB_ROLE", null, {
-    description: "Reserved for several processes with a role each: this version is one, and any value stops the start.",
-    allowed: "left out: this version does everything in one process",
+    description:
+      "Reserved for processes with different roles: this version is one process, and refuses to start with any value.",
+    allowed: "unset: this version does everything in one process",
     parse: () => undefined,
   }),
   apiKey: setting("TB_API_KEY", null, {
-    description: "The API key of the first customer, in place of a generated one; a changed value revokes the former.",
+    description: "The API key of the first customer, instead of a generated one; a new value revokes the old key.",
     allowed: KEY_RULE,
     secret: true,
     parse: key,
   }),
   adminKey: setting("TB_ADMIN_KEY", null, {
-    description: "The admin key, in place of a generated one; a changed value revokes the former.",
+    description: "The admin key, instead of a generated one; a new value revokes the old key.",
     allowed: KEY_RULE,
     secret: true,
     parse: key,
   }),
   rateLimit: setting("TB_RATE_LIMIT", "100/60s", {
-    description: "How many requests in how long a key without a limit of its own may make; `off` lifts the limit.",
+    description: "Requests that a key may make in a period, unless the key has its own limit; `off` sets no limit.",
     allowed: `off, or 1 to ${REQUESTS_MAX} requests in 1s to 1d, such as 100/60s`,
     parse: rateLimit,
   }),
   webhookAllow: setting("TB_WEBHOOK_ALLOW", null, {
     description:
-      "Private addresses that webhooks may go to; left out, `loopback` while HOST and TB_PUBLIC_URL are loopback addresses and every instance a sandbox, else none.",
+      "Private addresses that webhooks may be sent to; by default `loopback` while HOST and TB_PUBLIC_URL are loopback addresses and every instance is a sandbox, otherwise none.",
     allowed: ALLOW_RULE,
     parse: parseAllowList,
   }),
   fetchAllow: setting("TB_FETCH_ALLOW", null, {
-    description: "Private addresses that media and attachments may be fetched from; left out, none.",
+    description: "Private addresses that media and attachments may be fetched from; by default none.",
     allowed: ALLOW_RULE,
     parse: parseAllowList,
   }),
@@ -157,50 +160,50 @@ const TABLE = {
     parse: schedule,
   }),
   webhookConcurrency: setting("TB_WEBHOOK_CONCURRENCY", "64", {
-    description: "How many webhooks one endpoint without a `maxInFlight` of its own may be sent at once.",
+    description: "Concurrent webhooks to one endpoint, unless the endpoint has its own `maxInFlight`.",
     allowed: `a whole number from 1 to ${WEBHOOK_CONCURRENCY_MAX}`,
     parse: (text) => wholeNumber(text, 1, WEBHOOK_CONCURRENCY_MAX),
   }),
   fallbackAfterMs: setting("TB_FALLBACK_AFTER", "off", {
-    description: "How long a message waits for its delivery before the next channel is tried; `off` waits for ever.",
+    description: "How long a sent message may stay undelivered before the next channel is tried; `off` means no limit.",
     allowed: "off, or a duration from 10s to 24h",
     parse: (text) => (text === "off" ? null : duration(text, 10 * SECOND_MS, DAY_MS)),
   }),
   messageTtlMs: setting("TB_MESSAGE_TTL", "72h", {
-    description: "How long a message waits in the queue for its channel before it fails with `EXPIRED`.",
+    description: "How long a message may wait in the queue before it fails with `EXPIRED`.",
     allowed: "a duration from 1s to 365d",
     parse: (text) => duration(text, SECOND_MS, 365 * DAY_MS),
   }),
   retentionMs: setting("TB_RETENTION", "30d", {
-    description: "How long events, deliveries, attempts and idempotency keys are kept; `0` keeps them for ever.",
+    description: "How long events, deliveries, attempts and idempotency keys are kept; `0` keeps them forever.",
     allowed: "0, or a duration from 1m to 3650d",
     parse: (text) => (text === "0" ? null : duration(text, MINUTE_MS, 3_650 * DAY_MS)),
   }),
   secretKey: setting("TB_SECRET_KEY", null, {
-    description: "The key that seals stored secrets; left out, the first start makes one in the data directory.",
+    description: "The key that encrypts stored secrets; by default the first start creates one in the data directory.",
     allowed: "32 bytes, as 64 hexadecimal digits or as base64",
     secret: true,
     parse: parseSecretKey,
   }),
   paymentText: setting("TB_PAYMENT_TEXT", "off", {
     description:
-      "Whether a sentence over iMessage, such as “Jane sent you $25.00”, pays a request also where the provider sees payments themselves.",
+      "Whether an iMessage such as “Jane sent you $25.00” marks a payment request as paid, even if the provider detects payments itself.",
     allowed: "on or off",
     parse: onOrOff,
   }),
   smartEncoding: setting("TB_SMART_ENCODING", "off", {
     description:
-      "Whether quotation marks, dashes and the like are sent by SMS as what reads the same in GSM-7, where a text then needs no UCS-2.",
+      "Whether typographic quotation marks, dashes and similar characters of an SMS are replaced if the text then fits GSM-7 instead of UCS-2.",
     allowed: "on or off",
     parse: onOrOff,
   }),
   sandboxInbox: setting("TB_SANDBOX_INBOX", "on", {
-    description: "Whether the sandbox's built-in receiver gets every event.",
+    description: "Whether the sandbox's built-in webhook inbox receives every event.",
     allowed: "on or off",
     parse: onOrOff,
   }),
   logLevel: setting("LOG_LEVEL", "info", {
-    description: "The least level of what is logged; `silent` logs nothing.",
+    description: "The lowest level that is logged; `silent` logs nothing.",
     allowed: `one of ${LOG_LEVELS.join(", ")}`,
     parse: (text) => LOG_LEVELS.find((level) => level === text),
   }),
@@ -213,8 +216,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Flags = Readonly<Record<string, string>>;
 
 /**
- * Reads the settings. `flags` holds flags as they are written (`{"--port": "9000"}`) and wins over `env`. An empty value counts as left out, but empties the two allow lists. Throws `ConfigError` for the first value
- * that cannot be used and for a flag that does not exist.
+ * Reads the settings. `flags` holds flags as written (`{"--port": "9000"}`) and overrides `env`. An empty value counts as unset,
+ * except that it empties the two allow lists. Throws `ConfigError` for the first invalid value and for an unknown flag.
  */
 export function readConfig(env: Environment, flags: Flags = {}): Config {
   for (const flag of Object.keys(flags)) refuseUnknownFlag(flag);
@@ -261,7 +264,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   return config;
 }
 
-/** The address of the service as others reach it, without a slash at the end; `port` is the one it listens on. */
+/** The URL at which others reach the service, without a trailing slash. `port` is the port it listens on. */
 export function baseUrl(config: Pick<Config, "publicUrl" | "host">, port: number): string {
   if (config.publicUrl !== null) return config.publicUrl;
   const { host } = config;
@@ -287,7 +290,7 @@ export function isLoopback(host: string): boolean {
   return isLocalhost(canonicalHost(host));
 }
 
-/** The value of a text; `source` is the variable or flag that it came from. */
+/** Parses a text. `source` is its variable or flag, for the error. */
 function parseRow<Value>(row: SettingRow<Value>, text: string, source: string): Value {
   let value: Value | undefined;
   let hint = "";
