@@ -21,7 +21,7 @@ const PER_1000_MAX = 0.28;
 const OLDEST_DUE_SECONDS_MAX = 1;
 const BURST = { messages: 1_200, connections: CONNECTIONS };
 const BURST_P99_MS_MAX = 500;
-/** Of the messages of a round with many recipients, the share of one with many and one with one recipient. */
+/** Shares of a round whose messages go to many recipients, and to one recipient. */
 const MANY_SHARE = 1 / 2;
 const ONE_SHARE = 1 / 10;
 const POSTS_AT_ONCE = 64;
@@ -29,7 +29,7 @@ const POSTS_AT_ONCE = 64;
 const WATCHED_ROUNDS = 3;
 const SAMPLE_MS = 250;
 
-/** All of it, in under 90 s. */
+/** Runs the whole benchmark in under 90 s. */
 export async function measureHeart(stage: Stage): Promise<Row[]> {
   const service = await stage.start("heart", { isCounted: true });
   await subscribe(service, service.apiKey, await stage.webhookUrl());

@@ -4,7 +4,7 @@ import { subscribe } from "node:diagnostics_channel";
 import { isMainThread } from "node:worker_threads";
 import type { Store, StoreCounts } from "../server/store/store.ts";
 
-/** What the service has used and done since its start. */
+/** Resources that the service has used, and work it has done, since its start. */
 export interface Spent {
   /** Of all threads, in seconds. */
   processorSeconds: number;

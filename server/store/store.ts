@@ -115,7 +115,7 @@ export class StoreFull extends Error {}
 /** Called after each group commit. */
 export type CommitObserver = (group: { transactions: number; durationMs: number }) => void;
 
-/** What the writer has done since the store was opened. For tests and the benchmark. */
+/** Counters of the writer since the store was opened. For tests and the benchmark. */
 export interface StoreCounts {
   /** Everything that a caller asked the writer for: commits, claims, ends of leases. */
   transactions: number;
@@ -191,7 +191,7 @@ export interface Store {
   probe(): Promise<void>;
   /** Jobs waiting to be committed. */
   readonly backlog: number;
-  /** What the writer has done so far. */
+  /** The counters of the writer so far. */
   counts(): Promise<StoreCounts>;
   /** Whether the disk was full at the last write. */
   readonly isFull: boolean;

@@ -15,7 +15,7 @@ import { ADMIN_KEY, FIRST_KEY } from "./client.ts";
 import { Life } from "./life.ts";
 import { Service } from "./service.ts";
 
-/** What one message costs the store, from its request to the recorded outcome of its last webhook. */
+/** Writes that one message costs the store, from its request to the recorded outcome of its last webhook. */
 export interface MessageCost {
   transactions: number;
   commits: number;

@@ -59,7 +59,7 @@ export class SqliteEngine {
     return this.#database;
   }
 
-  /** What this writer has done so far. */
+  /** The counters of this writer so far. */
   get counts(): StoreCounts {
     return this.#counts.counts;
   }
