@@ -1,6 +1,7 @@
 /** The baseline of accepting: a process with a bare `node:http` handler that parses and responds. */
 
 import { createServer } from "node:http";
+import { acceptedExample } from "../contract/sending.ts";
 import type { AcceptedMessage, SendMessage, Success } from "../sdk/wire.ts";
 import { answerParent } from "./child.ts";
 
@@ -12,14 +13,11 @@ function envelope(body: SendMessage): Success<AcceptedMessage> {
   return {
     success: true,
     data: {
-      id: "msg_019aa000-0000-7000-8000-000000000000",
+      ...acceptedExample,
       status: body.scheduledAt === undefined ? "queued" : "scheduled",
       to: body.to ?? "",
-      from: "+15005550001",
-      channel: "imessage",
       scheduledAt: body.scheduledAt ?? null,
       externalMessageId: body.externalMessageId ?? null,
-      createdAt: "2026-01-01T00:00:00.000Z",
     },
     requestId: REQUEST_ID,
   };
