@@ -5,11 +5,11 @@ import { signatureHeaders } from "../server/core/signature.ts";
 import { answerParent } from "./child.ts";
 import { nowMs } from "./clock.ts";
 
-/** So many posts to each of `urls` at once, for `ms`. */
+/** So many posts to each of `urls` at once, for some time or until so many were posted in all. */
 export interface Posting {
   urls: readonly string[];
   concurrency: number;
-  ms: number;
+  until: { ms: number } | { posts: number };
 }
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -34,17 +34,18 @@ const BODY = JSON.stringify({
 });
 
 /** Posts a second. The connections are kept from one question to the next. */
-answerParent<Posting, number>(async ({ urls, concurrency, ms }) => {
+answerParent<Posting, number>(async ({ urls, concurrency, until }) => {
   const startedAt = nowMs();
-  let posted = 0;
+  let begun = 0;
+  const isDone = () => ("posts" in until ? begun >= until.posts : nowMs() >= startedAt + until.ms);
   const loop = async (url: string) => {
-    while (nowMs() < startedAt + ms) {
+    while (!isDone()) {
+      begun += 1;
       await post(url);
-      posted += 1;
     }
   };
   await Promise.all(urls.flatMap((url) => Array.from({ length: concurrency }, () => loop(url))));
-  return posted / ((nowMs() - startedAt) / 1_000);
+  return begun / ((nowMs() - startedAt) / 1_000);
 });
 
 const agent = new Agent();

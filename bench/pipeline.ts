@@ -59,7 +59,7 @@ async function measureOneEndpoint(stage: Stage, target: Target): Promise<Row[]> 
 async function postRound(stage: Stage, endpoints: number): Promise<number> {
   const url = await stage.webhookUrl("bare");
   const urls = Array.from({ length: endpoints }, () => url);
-  return stage.bareSender.ask({ urls, concurrency: SLOTS_PER_ENDPOINT, ms: stage.extent.roundMs });
+  return stage.bareSender.ask({ urls, concurrency: SLOTS_PER_ENDPOINT, until: { ms: stage.extent.roundMs } });
 }
 
 /**
