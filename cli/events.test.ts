@@ -17,11 +17,13 @@ test("events list shows events by its filters, and events get one envelope as it
   const shown = await runOnTerminal(["events", "list", "--message", message], env);
   assert.match(shown.stdout, /^AT +TYPE +ID +ABOUT\n.*message\.delivered .*\n.*message\.sent .*\n.*message\.queued /);
   const types = async (line: string) =>
-    JSON.parse((await runCli(["events", "list", ...line.split(" ")], { env })).stdout).map(
+    JSON.parse((await runOnTerminal(["events", "list", ...line.split(" "), "--json"], env)).stdout).map(
       ({ type }: { type: string }) => type,
     );
   assert.deepEqual(await types("--type message.sent"), ["message.sent"]);
-  const [first] = JSON.parse((await runCli(["events", "list", "--type", "message.queued"], { env })).stdout);
+  const [first] = JSON.parse(
+    (await runOnTerminal(["events", "list", "--type", "message.queued", "--json"], env)).stdout,
+  );
   assert.deepEqual(await types(`--after ${first.id} --all`), ["message.sent", "message.delivered"]);
   const one = await runCli(["events", "get", id], { env });
   assert.deepEqual(JSON.parse(one.stdout), (await api.ask("GET", `/v1/events/${id}`)).data);
