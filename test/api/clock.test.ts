@@ -141,7 +141,8 @@ test("the clock drives fallback times, schedules, payment expiry and times to li
     types.map(({ type }) => type),
     ["message.fallback", "message.sent", "message.delivered"],
   );
-  assert.equal(types[0]?.data.reason, "NO_DELIVERY");
+  const { reason, fallbackFrom, channel } = types[0]?.data ?? {};
+  assert.deepEqual([reason, fallbackFrom, channel], ["NO_DELIVERY", "imessage", "sms"]);
   await advance("4h");
   const expired = await until(async () => {
     const record = await stage.data("GET", `/v1/payments/requests/${payment.id}`);

@@ -44,7 +44,13 @@ const SANDBOX: [last4: string, status: string, channel: string, events: string[]
   ["0106", "delivered", "imessage", ["sent", "delivered"]],
   ["0107", "delivered", "imessage", ["sent", "delivered"]],
   ["0108", "read", "imessage", ["sent", "delivered", "read"]],
+  ["0109", "delivered", "imessage", ["sent", "delivered"]],
+  ["0113", "delivered", "imessage", ["sent", "delivered"]],
+  ["0199", "delivered", "imessage", ["sent", "delivered"]],
 ];
+
+/** The events of each of these messages. */
+const endings = new Map<string, string[]>();
 
 describe("the sandbox's recipients", { concurrency: true }, () => {
   for (const [last4, status, channel, events, errorCode] of SANDBOX) {
@@ -55,11 +61,14 @@ describe("the sandbox's recipients", { concurrency: true }, () => {
       const expected = ["queued", ...events].map((name) => `message.${name}`);
       await untilEvents(data.id, expected.length);
       assert.deepEqual(receiver.types(data.id), expected);
+      endings.set(data.id, expected);
       const sequences = receiver.received.filter(({ event }) => event.data.messageId === data.id);
       assert.deepEqual(
         sequences.map(({ event }) => event.data.sequence),
         expected.map((_, index) => index + 1),
       );
+      const last = sequences.at(-1)?.event.data;
+      assert.deepEqual([last?.channel, last?.errorCode], [channel, errorCode]);
       const record = (await get(data.id)).data;
       assert.equal(record.channel, channel);
       assert.equal(record.errorCode, errorCode ?? null);
@@ -68,24 +77,12 @@ describe("the sandbox's recipients", { concurrency: true }, () => {
   }
 });
 
-test("a message nobody reads in time falls back after fallbackAfterSeconds, and only then", async () => {
-  const { data } = await send("+15005550103", { routing: { fallbackAfterSeconds: 10 } });
-  await reaches(data.id, "sent");
-  await until(async () => (await get(data.id)).data.status === "delivered", { limitMs: 20_000 });
-  await untilEvents(data.id, 5);
-  assert.deepEqual(receiver.types(data.id), [
-    "message.queued",
-    "message.sent",
-    "message.fallback",
-    "message.sent",
-    "message.delivered",
-  ]);
-  const fallback = receiver.received.find(
-    ({ event }) => event.data.messageId === data.id && event.type === "message.fallback",
-  );
-  assert.equal(fallback?.event.data.fallbackFrom, "imessage");
-  assert.equal(fallback?.event.data.reason, "NO_DELIVERY");
-  assert.equal(fallback?.event.data.channel, "sms");
+test("nothing follows the end of a message", async () => {
+  const later = await send("+15005550117");
+  await reaches(later.data.id, "delivered");
+  await untilEvents(later.data.id, 3);
+  assert.equal(endings.size, SANDBOX.length);
+  for (const [id, expected] of endings) assert.deepEqual(receiver.types(id), expected);
 });
 
 test("fallback:false fails on the first channel", async () => {

@@ -1,15 +1,21 @@
 /** Waiting in tests: for a condition, with a limit. Nothing sleeps. */
 
+/** Time between two probes: a tenth of what was waited so far, since many probes are requests that cost CPU. */
+const PAUSE_MS_MIN = 5;
+const PAUSE_MS_MAX = 100;
+
 /** Resolves with the first value of `probe` that is truthy; throws naming `what` after `limitMs` (default 10 s). */
 export async function until<Value>(
   probe: () => Value | Promise<Value>,
   { limitMs = 10_000, what = "the condition" }: { limitMs?: number; what?: string } = {},
 ): Promise<NonNullable<Value>> {
-  const end = performance.now() + limitMs;
+  const startedAt = performance.now();
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (performance.now() > end) throw new Error(`${what} did not come true within ${limitMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > limitMs) throw new Error(`${what} did not come true within ${limitMs} ms`);
+    const pauseMs = Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, waitedMs / 10));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
