@@ -58,35 +58,6 @@ describe("a synonym asks for the same", () => {
   });
 });
 
-describe("exactly one recipient", () => {
-  const BAD: [title: string, body: SendMessage, ...paths: string[]][] = [
-    ["none", { content: { text: "a" } }, "to"],
-    ["empty ones", { to: "", chatId: "", content: { text: "a" } }, "to"],
-    ["to and chatId", { to: TO, chatId: "chat_1" }, "to", "chatId"],
-    ["chatId and its synonym, though alike", { chatId: "a", conversationId: "a" }, "chatId", "conversationId"],
-  ];
-  for (const [title, body, ...paths] of BAD) {
-    test(`${title}: INVALID_RECIPIENT`, () => {
-      assert.throws(
-        () => newMessage(REQUESTER, body),
-        (error: { code: string; details: { path: string }[] }) => {
-          assert.equal(error.code, "INVALID_RECIPIENT");
-          assert.deepEqual(
-            error.details.map(({ path }) => path),
-            paths,
-          );
-          return true;
-        },
-      );
-    });
-  }
-});
-
-test("content.mediaUrl and content.mediaUrls together are refused", () => {
-  const content = { mediaUrl: PICTURE, mediaUrls: [PICTURE] };
-  assert.throws(() => newMessage(REQUESTER, { to: TO, content }), { message: /^content\.mediaUrl: / });
-});
-
 describe("one error names every field that is wrong", () => {
   const PROBLEMS: [title: string, body: SendMessage, ...paths: string[]][] = [
     ["nothing", TEXT],

@@ -87,9 +87,25 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     send({ to: "" }, { code: "INVALID_RECIPIENT", paths: ["to"], says: /name the recipient/ }),
     send({ chatId: one.thread }, { code: "INVALID_RECIPIENT", paths: ["to", "chatId"], says: /give one recipient/ }),
     send({ to: "12345" }, { code: "INVALID_PHONE_NUMBER", paths: ["to"], says: /"12345".*E\.164.*\+15005550100/ }),
-    send({ to: undefined, chatId: "chat_none" }, { code: "CONVERSATION_NOT_FOUND", says: /chat_none/ }),
+    send(
+      { to: undefined, chatId: "chat_1", conversationId: "chat_1" },
+      { code: "INVALID_RECIPIENT", paths: ["chatId", "conversationId"], says: /give one recipient/ },
+    ),
+    ...[{ chatId: "chat_none" }, { conversationId: "none" }, { chatId: "+15550109999" }].map((unknown) =>
+      send({ to: undefined, ...unknown }, { code: "CONVERSATION_NOT_FOUND", says: /none|\+15550109999/ }),
+    ),
     send({ to: undefined, chatId: one.left }, { code: "INVALID_STATUS", says: /has left this group/ }),
-    send({ from: "+15005559999" }, { code: "ADDRESS_NOT_AUTHORIZED", says: /GET \/v1\/numbers lists them/ }),
+    ...[{}, { to: undefined, chatId: one.group }].map((whom) =>
+      send({ from: "+15005559999", ...whom }, { code: "ADDRESS_NOT_AUTHORIZED", says: /GET \/v1\/numbers lists them/ }),
+    ),
+    send(
+      { to: undefined, chatId: one.group, routing: { preference: ["sms"] } },
+      {
+        code: "NO_CHANNEL_AVAILABLE",
+        paths: ["routing.preference"],
+        says: /names sms; from \+15005550001 to chat_\S+ there is imessage/,
+      },
+    ),
     send(
       { to: "a@example.com", routing: { preference: ["sms"] } },
       {
@@ -99,7 +115,46 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       },
     ),
   ],
+  "several fields that are wrong": () => [
+    send(
+      { to: "abc", scheduledAt: "tomorrow", content: {}, callbackUrl: "http://10.0.0.1/" },
+      {
+        code: "VALIDATION_ERROR",
+        paths: ["content.text", "callbackUrl", "scheduledAt", "to"],
+        says: /^content\.text: .*and 3 more, see details/,
+      },
+    ),
+    send(
+      { to: "abc", scheduledAt: "2001-01-01T00:00:00Z" },
+      { code: "SCHEDULED_IN_PAST", paths: ["scheduledAt", "to"], says: /is not in the future/ },
+    ),
+    send(
+      { content: { mediaUrls: ["http://example.com/"] }, attachments: [{ type: "url" }, { type: "base64" }] },
+      {
+        code: "VALIDATION_ERROR",
+        paths: ["content.mediaUrls[0]", "attachments[0].url", "attachments[1].data"],
+        says: /and 2 more, see details/,
+      },
+    ),
+  ],
+  "a field that does not exist, metadata and a callback that cannot be kept": () => [
+    send({ colour: 1 }, field("colour", /is unknown; known are to, chatId/)),
+    send(
+      { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 1])) },
+      field("metadata", /must have at most 50 fields/),
+    ),
+    send({ metadata: { a: "x".repeat(17_000) } }, field("metadata", /must be at most 16,384 bytes as JSON/)),
+    send(
+      { callbackUrl: "http://example.com/" },
+      field("callbackUrl", /must start with https:\/\/; .*TB_WEBHOOK_ALLOW/),
+    ),
+    send(
+      { callbackUrl: "https://10.0.0.1/" },
+      field("callbackUrl", /leads to 10\.0\.0\.1, which is not a public address/),
+    ),
+  ],
   "nothing to say": () => [
+    send({ content: {} }, field("content.text", /is required, and must not be empty/)),
     send({ content: undefined }, field("content.text", /is required, and must not be empty/)),
     send({ content: { text: "" } }, field("content.text", /is required, and must not be empty/)),
     send({ content: { text: "x".repeat(10_001) } }, field("content.text", /at most 10,000 characters/)),
@@ -178,6 +233,34 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
         body: { attachments: [{ type: "url", url: `${files}/lie.png`, mimeType: "image/png" }] },
         ...field("attachments[0].url", /is text\/html, which cannot be sent/),
       },
+    ];
+  },
+  "media that are none, by the wrong channel, or given twice": () => {
+    const media = (mediaUrls: string[], paths: string[], says: RegExp) =>
+      send({ content: { mediaUrls } }, { code: "VALIDATION_ERROR", paths, says });
+    const attachments = [{ type: "base64", data: PNG }];
+    const routing = { preference: ["sms"] };
+    const url = "https://example.com/";
+    return [
+      media([], ["content.mediaUrls"], /must have 1 to 20 items/),
+      media(Array(21).fill(url), ["content.mediaUrls"], /must have 1 to 20 items/),
+      media(
+        [url, "http://example.com/", "https://10.0.0.1/"],
+        ["content.mediaUrls[1]", "content.mediaUrls[2]"],
+        /must start with https:\/\/; .*TB_FETCH_ALLOW/,
+      ),
+      send(
+        { content: { mediaUrl: url, mediaUrls: [url] } },
+        field("content.mediaUrl", /is another name for content\.mediaUrls/),
+      ),
+      send(
+        { attachments, routing },
+        { code: "CHANNEL_NOT_SUPPORTED", paths: ["attachments"], says: /need iMessage, and this message goes by sms/ },
+      ),
+      send(
+        { to: "a@example.com", attachments, routing },
+        { code: "NO_CHANNEL_AVAILABLE", paths: ["routing.preference"], says: /to a@example\.com there is imessage/ },
+      ),
     ];
   },
   "a file that is none": () => [

@@ -37,6 +37,12 @@ test("a key in the body and the same key in the header are one key, and another 
       { participants: ["+15005550100", "+15005550101"] },
       { participants: ["+15005550100", "+15005550110"] },
     ],
+    [
+      "/v1/messages",
+      false,
+      { to: "+15005550100", content: { text: "a" } },
+      { to: "+15005550101", content: { text: "a" } },
+    ],
     ["/v1/payments/request", false, { to: "+15005550113", amount: 1 }, { to: "+15005550113", amount: 2 }],
   ] as const) {
     const key = admin ? api.adminKey : api.key;

@@ -1,4 +1,4 @@
-/** Sending over HTTP: recipients, content, files, carousels, conversations, and every refusal by its name. */
+/** Sending over HTTP: files, carousels and conversations. */
 
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
@@ -46,123 +46,6 @@ async function otherKey(): Promise<string> {
   await admin(`/v1/admin/customers/${customer.id}/numbers`, number);
   return (await admin("/v1/admin/keys", { name: "Other", customerId: customer.id })).data.key;
 }
-
-const REFUSALS: [title: string, body: object, status: number, code: string, ...paths: string[]][] = [
-  ["to and chatId", { to: TO, chatId: "chat_1", content: { text: "a" } }, 400, "INVALID_RECIPIENT", "to", "chatId"],
-  [
-    "chatId and conversationId",
-    { conversationId: "chat_1", chatId: "chat_1", content: { text: "a" } },
-    400,
-    "INVALID_RECIPIENT",
-    "chatId",
-    "conversationId",
-  ],
-  ["an unknown chat", { chatId: "chat_1", content: { text: "a" } }, 404, "CONVERSATION_NOT_FOUND"],
-  ["an unknown conversation", { conversationId: "x", content: { text: "a" } }, 404, "CONVERSATION_NOT_FOUND"],
-  ["nothing to send", { to: TO, content: {} }, 400, "VALIDATION_ERROR", "content.text"],
-  ["an empty list of media", { to: TO, content: { mediaUrls: [] } }, 400, "VALIDATION_ERROR", "content.mediaUrls"],
-  [
-    "21 of them",
-    { to: TO, content: { mediaUrls: Array.from({ length: 21 }, () => "https://example.com/") } },
-    400,
-    "VALIDATION_ERROR",
-    "content.mediaUrls",
-  ],
-  [
-    "media by http and of a private network",
-    { to: TO, content: { mediaUrls: ["https://example.com/", "http://example.com/", "https://10.0.0.1/"] } },
-    400,
-    "VALIDATION_ERROR",
-    "content.mediaUrls[1]",
-    "content.mediaUrls[2]",
-  ],
-  [
-    "mediaUrl and mediaUrls",
-    { to: TO, content: { mediaUrl: "https://example.com/", mediaUrls: ["https://example.com/"] } },
-    400,
-    "VALIDATION_ERROR",
-    "content.mediaUrl",
-  ],
-  [
-    "attachments without their url and data",
-    { to: TO, attachments: [{ type: "url" }, { type: "base64" }] },
-    400,
-    "VALIDATION_ERROR",
-    "attachments[0].url",
-    "attachments[1].data",
-  ],
-  [
-    "an attachment of a private network",
-    { to: TO, attachments: [{ type: "url", url: "https://192.168.0.1/a.pdf" }] },
-    400,
-    "VALIDATION_ERROR",
-    "attachments[0].url",
-  ],
-  [
-    "an attachment of another type",
-    { to: TO, attachments: [{ type: "file" }] },
-    400,
-    "VALIDATION_ERROR",
-    "attachments[0].type",
-  ],
-  [
-    "an attachment that lies about its type",
-    { to: TO, attachments: [{ ...base64(PDF), mimeType: "image/png" }] },
-    400,
-    "VALIDATION_ERROR",
-    "attachments[0].mimeType",
-  ],
-  [
-    "an attachment by SMS",
-    { to: TO, attachments: [base64(PDF)], routing: { preference: ["sms"] } },
-    400,
-    "CHANNEL_NOT_SUPPORTED",
-    "attachments",
-  ],
-  [
-    "an effect that there is not",
-    { to: TO, content: { text: "a" }, effect: "boom" },
-    400,
-    "VALIDATION_ERROR",
-    "effect",
-  ],
-  [
-    "a mention outside of the text",
-    { to: TO, content: { text: "Hello" }, mentions: [{ address: TO, start: 3, length: 3 }] },
-    400,
-    "VALIDATION_ERROR",
-    "mentions[0]",
-  ],
-  [
-    "a mention of nobody",
-    { to: TO, content: { text: "Hello" }, mentions: [{ address: "x", start: 0, length: 1 }] },
-    400,
-    "VALIDATION_ERROR",
-    "mentions[0].address",
-  ],
-  ["a reply to nothing", { to: TO, content: { text: "a" }, replyTo: "msg_1" }, 404, "REPLY_NOT_FOUND", "replyTo"],
-];
-
-describe("what cannot be sent is refused by name", () => {
-  for (const [title, body, status, code, ...paths] of REFUSALS) {
-    test(`${title}: ${code}`, async () => {
-      const answer = await post(body);
-      assert.deepEqual([answer.status, answer.error?.code], [status, code]);
-      assert.deepEqual(answer.error?.details?.map(({ path }) => path) ?? [], paths);
-    });
-  }
-
-  test("one who opted out: 403 RECIPIENT_OPTED_OUT", async () => {
-    const contact = "+15005550177";
-    const { data: numbers } = await api.ask("GET", "/v1/numbers");
-    const path = `/v1/opt-outs/${encodeURIComponent(numbers[0].phoneNumber)}/${encodeURIComponent(contact)}`;
-    assert.equal((await api.ask("PUT", path)).status, 200);
-    const { status, error } = await send({ to: contact });
-    assert.deepEqual([status, error?.code], [403, "RECIPIENT_OPTED_OUT"]);
-    await api.ask("DELETE", path);
-    assert.equal((await send({ to: contact })).status, 202);
-  });
-});
 
 describe("files", () => {
   test("media and attachments arrive, and the record says what they are", async () => {
@@ -339,15 +222,4 @@ describe("conversations", () => {
     const reply = await ask({ to: TO, content: { text: "a" }, replyTo: data.id });
     assert.deepEqual([reply.status, reply.error?.code], [404, "REPLY_NOT_FOUND"]);
   });
-});
-
-test("createContact makes a contact of the recipient, once", async () => {
-  const to = "+15005550166";
-  assert.equal((await send({ to, createContact: true })).status, 202);
-  assert.equal((await send({ to, createContact: true })).status, 202);
-  const { data } = await api.ask("GET", `/v1/contacts?search=${to.slice(1)}`);
-  assert.deepEqual(
-    data.contacts.map(({ phoneNumber }: { phoneNumber: string }) => phoneNumber),
-    [to],
-  );
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestContext, testContext } from "../../../test/support/context.ts";
-import { ApiError } from "../../core/error.ts";
+import type { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { contactList, findContactAddresses } from "../../store/contacts.ts";
 import { countAll, FIRST_PAGE, readPage } from "../../store/windows.ts";
@@ -85,16 +85,4 @@ test("A bulk is repeated by its idempotency key with what it came to the first t
   const first = await bulk();
   assert.deepEqual([first.made.created, first.made.failed], [1, 2]);
   assert.deepEqual(await bulk(), { ...first, repeated: true });
-});
-
-test("Customers share no contacts: each can have one of the same address", async () => {
-  const other = await made.addTenant("Other");
-  await ensureContact(deps, other.customer.id, "+15550100001");
-  assert.equal(await countAll(contactsOf(other.customer.id)), 1);
-  const [theirs] = (await readPage(contactsOf(other.customer.id), FIRST_PAGE, 1)).records;
-  assert.equal(await deleteContacts(deps, made.customer.id, [theirs?.id ?? ""]), 0);
-  await assert.rejects(
-    updateContact(deps, made.customer.id, theirs?.id ?? "", { firstName: "Mine" }),
-    (error) => error instanceof ApiError && error.code === "NOT_FOUND",
-  );
 });

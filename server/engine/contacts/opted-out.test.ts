@@ -35,18 +35,6 @@ test("STOP ends messages from the number that it was written to, START begins th
   assert.equal((await stage.message(id)).status, "sent");
 });
 
-test("a scheduled message fails with RECIPIENT_OPTED_OUT when due, and is never sent", async (t) => {
-  const stage = await engineStage(t);
-  const scheduledAt = new Date(stage.clock.now() + HOUR_MS).toISOString();
-  const id = await stage.send({ scheduledAt });
-  await write(stage, "STOP");
-  await stage.pass(HOUR_MS);
-  const { status, errorCode } = await stage.message(id);
-  assert.deepEqual([status, errorCode], ["failed", "RECIPIENT_OPTED_OUT"]);
-  assert.equal(stage.provider.handed.length, 0);
-  assert.equal((await stage.eventTypes(id)).at(-1), "failed");
-});
-
 test("a contact that wrote START before it was due gets what was scheduled", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send({ scheduledAt: new Date(stage.clock.now() + HOUR_MS).toISOString() });
