@@ -20,7 +20,7 @@ const makeCustomer = (api: AdminApi, body = {}) =>
 const addNumber = (api: AdminApi, id: string, body = {}): Promise<CustomerNumber> =>
   api.data(`POST ${CUSTOMERS}/${id}/numbers`, { body: { provider: "sandbox", ...body } }, 201);
 
-test("a customer is made with 201, found by id with its numbers, and has every field", async (t) => {
+test("creating a customer returns 201; GET by id returns it with its numbers and every field", async (t) => {
   const api = await startAdminApi(t);
   const made = await makeCustomer(api, { email: "Ops@acme.example", company: "Acme Ltd" });
   assert.deepEqual(Object.keys(made), ["id", "name", "email", "company", "createdAt"]);
@@ -31,7 +31,7 @@ test("a customer is made with 201, found by id with its numbers, and has every f
   assert.deepEqual([bare.email, bare.company], [null, null]);
 });
 
-test("a new customer has a sealed signing secret that nobody knows, and an inbox with one of its own", async (t) => {
+test("a new customer has an encrypted signing secret that was never shown, and an inbox with its own secret", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const customer = await findCustomer(api.deps.store.db, id);
@@ -80,7 +80,7 @@ test("lists of customers and keys page by cursor, newest first, and stay stable 
   assert.deepEqual((await api.failure(ofOther, {}, 400)).paths, ["cursor"]);
 });
 
-test("admin routes take admin keys only, and admins have no others", async (t) => {
+test("admin routes accept only admin keys, and admin keys open no other route", async (t) => {
   const api = await startAdminApi(t);
   for (const line of [`GET ${CUSTOMERS}`, `GET ${KEYS}`, `POST ${KEYS}`, `DELETE ${KEYS}/${api.adminId}`]) {
     assert.equal((await api.failure(line, { key: api.key }, 403)).code, "FORBIDDEN");
@@ -88,7 +88,7 @@ test("admin routes take admin keys only, and admins have no others", async (t) =
   assert.equal((await api.failure("GET /v1/numbers", {}, 403)).code, "FORBIDDEN");
 });
 
-test("every bad field of a customer, a number and a key is named at once", async (t) => {
+test("an error names every invalid field of a customer, a number or a key", async (t) => {
   const api = await startAdminApi(t);
   const { id } = api.customer;
   const rows: [line: string, body: unknown, paths: string[]][] = [
@@ -148,7 +148,7 @@ test("the first number is the default; a number shows what it can do; an e-mail 
   assert.deepEqual((await api.data(`GET ${CUSTOMERS}/${id}`)).numbers, [first, second]);
 });
 
-test("a number belongs to one customer, compared as it is stored; it is free again once removed", async (t) => {
+test("a number belongs to one customer, compared in its stored form; deleting it frees it", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   await addNumber(api, id, { email: "desk@acme.example" });
@@ -163,7 +163,7 @@ test("a number belongs to one customer, compared as it is stored; it is free aga
   assert.deepEqual(await api.data("GET /v1/numbers", { key: api.key }), []);
 });
 
-test("of many who claim a number at once one gets it, with and without an idempotency key", async (t) => {
+test("concurrent claims of a number have one winner, with and without an idempotency key", async (t) => {
   const api = await startAdminApi(t);
   const owners = [api.customer.id, ...(await Promise.all([makeCustomer(api), makeCustomer(api)])).map(({ id }) => id)];
   const body = { provider: "sandbox", phoneNumber: "+15550001001" };
@@ -177,7 +177,7 @@ test("of many who claim a number at once one gets it, with and without an idempo
   for (const { status, text } of answers) if (status === 409) assert.match(text, /"code":"NUMBER_TAKEN"/);
 });
 
-test("numbers added to one customer at once leave exactly one default", async (t) => {
+test("adding numbers to one customer concurrently leaves exactly one default", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const made = await Promise.all(
@@ -191,7 +191,7 @@ test("numbers added to one customer at once leave exactly one default", async (t
   );
 });
 
-test("the default moves when another is made it, and to the oldest other when it is removed", async (t) => {
+test("another number can become the default; deleting the default makes the oldest other number the default", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const [a, b, c] = [
@@ -240,7 +240,7 @@ test("unknown ids, and numbers of another customer, are 404", async (t) => {
   assert.equal((await api.failure(`POST ${CUSTOMERS}/cust_none/numbers`, { body }, 404)).code, "NOT_FOUND");
 });
 
-test("GET /v1/numbers is a plain list of one's own numbers with the health of their instance", async (t) => {
+test("GET /v1/numbers returns the customer's numbers with the health of their instance, without paging", async (t) => {
   const api = await startAdminApi(t);
   await api.addTenant("another");
   const expected = {
@@ -262,7 +262,7 @@ test("GET /v1/numbers is a plain list of one's own numbers with the health of th
   assert.deepEqual(await late, [{ ...expected, healthStatus: "unknown" }]);
 });
 
-test("a key is shown once, opens at once, and the database holds its hash and last four only", async (t) => {
+test("a key is shown once and works at once; the database holds only its hash and last four characters", async (t) => {
   const api = await startAdminApi(t);
   const made = await api.makeKey({ rateLimit: { limit: 5, windowSeconds: 10 } });
   assert.match(made.key, /^tb_[A-Za-z0-9]{32,}$/);
@@ -285,7 +285,7 @@ test("a key is shown once, opens at once, and the database holds its hash and la
   assert.equal((await api.data("GET /v1/numbers", { key: made.key })).length, 1);
 });
 
-test("a key's customer may be named by its e-mail address, and an admin key has none", async (t) => {
+test("a key's customer may be named by its e-mail address; an admin key has no customer", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api, { email: "ops@acme.example" });
   const named = await api.data(`POST ${KEYS}`, { body: { name: "x", customerEmail: "OPS@acme.example" } }, 201);
@@ -295,7 +295,7 @@ test("a key's customer may be named by its e-mail address, and an admin key has 
   await api.data(`GET ${KEYS}`, { key: admin.key });
 });
 
-test("a revoked key is refused from then on, and stays revoked as it was", async (t) => {
+test("a revoked key is refused from then on; revoking it again changes nothing", async (t) => {
   const api = await startAdminApi(t);
   const { id, key } = await api.makeKey();
   await api.data("GET /v1/numbers", { key });
@@ -308,7 +308,7 @@ test("a revoked key is refused from then on, and stays revoked as it was", async
   assert.equal((await api.failure(`POST ${KEYS}/${id}/rotate`, {}, 400)).code, "INVALID_STATUS");
 });
 
-test("a key expires at its time by the real clock, whatever the sandbox's says", async (t) => {
+test("a key expires by the real clock, not by the sandbox's clock", async (t) => {
   const api = await startAdminApi(t);
   const { key } = await api.makeKey({ expiresAt: "2026-01-01T01:00:00+00:30" });
   api.clock.shift(86_400_000);
@@ -317,7 +317,7 @@ test("a key expires at its time by the real clock, whatever the sandbox's says",
   assert.equal((await api.failure("GET /v1/numbers", { key }, 401)).code, "UNAUTHORIZED");
 });
 
-test("a rotated key works until its grace ends; the new one has customer, scope and limit of the old", async (t) => {
+test("a rotated key works until its grace period ends; its replacement has the same customer, scope and limit", async (t) => {
   const api = await startAdminApi(t);
   const old = await api.makeKey({ rateLimit: { limit: 7, windowSeconds: 9 } });
   const made: Required<Key> = await api.data(
@@ -336,7 +336,7 @@ test("a rotated key works until its grace ends; the new one has customer, scope 
   assert.equal((await api.failure(`POST ${KEYS}/${old.id}/rotate`, {}, 400)).code, "INVALID_STATUS");
 });
 
-test("the grace of a rotation is a day unless given, may be none, and never outlasts the key", async (t) => {
+test("the grace period of a rotation defaults to a day, may be zero, and never outlasts the key", async (t) => {
   const api = await startAdminApi(t);
   const rows: [expiresAt: string | undefined, body: unknown, end: string][] = [
     [undefined, undefined, "2026-01-02T00:00:00.000Z"],
@@ -353,7 +353,7 @@ test("the grace of a rotation is a day unless given, may be none, and never outl
   }
 });
 
-test("a repeated POST of an admin answers 200 with the record as it now is, and never the key again", async (t) => {
+test("a repeated admin POST returns 200 with the current record, and never the key again", async (t) => {
   const api = await startAdminApi(t);
   const headers = { "idempotency-key": "once" };
   const twice = async (line: string, body: unknown, key: string) => {
@@ -381,7 +381,7 @@ test("a repeated POST of an admin answers 200 with the record as it now is, and 
   assert.equal(reused.code, "IDEMPOTENCY_KEY_REUSED");
 });
 
-test("a refused request does not use its idempotency key up, and two at once make one record", async (t) => {
+test("a refused request does not use up its idempotency key; two concurrent requests create one record", async (t) => {
   const api = await startAdminApi(t);
   const headers = { "idempotency-key": "k" };
   await api.failure(`POST ${KEYS}`, { body: { name: "k", customerEmail: "late@acme.example" }, headers }, 400);

@@ -51,7 +51,7 @@ async function files(t: TestContext, served: Record<string, Buffer | number>): P
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("what was sent as base64 is told of with a link that opens it, without a key, as a download", async () => {
+test("a file sent as base64 is in the event as a link that downloads it without a key", async () => {
   const id = await sent([base64(PNG, { filename: 'été "1".png' }), base64(TEXT)]);
   const message = await record(id);
   const [image, plain] = message.attachments;
@@ -91,7 +91,7 @@ test("what was sent as base64 is told of with a link that opens it, without a ke
   assert.equal(await other.text(), "Hello, Jürgen");
 });
 
-test("HEAD and ranges: the head alone, a part, the end; what cannot be met is answered whole", async () => {
+test("a download supports HEAD and ranges; an invalid or unsatisfiable range returns the whole file", async () => {
   const [{ downloadUrl }] = (await record(await sent([base64(PNG)]))).attachments;
   const head = await fetch(downloadUrl, { method: "HEAD" });
   assert.deepEqual([head.status, head.headers.get("content-length")], [200, String(PNG.length)]);
@@ -115,7 +115,7 @@ test("HEAD and ranges: the head alone, a part, the end; what cannot be met is an
   }
 });
 
-test("a token that is bad, forged or of nothing is 404 in the envelope, and the route is public alone", async () => {
+test("a bad, forged or unknown token is a 404 in the envelope", async () => {
   const [{ downloadUrl }] = (await record(await sent([base64(PNG)]))).attachments;
   const token = new URL(downloadUrl).pathname.split("/").at(-1) ?? "";
   const forged = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");
@@ -129,7 +129,7 @@ test("a token that is bad, forged or of nothing is 404 in the envelope, and the 
   assert.deepEqual([posted.status, posted.headers.get("allow")], [405, "GET, HEAD"]);
 });
 
-test("what does not fit is a 400 that names every field: base64, type, address, size", async () => {
+test("an invalid attachment is a 400 that names every field: base64, type, address, size", async () => {
   const { status, error } = await send([
     { type: "base64", data: "not base64!" },
     { type: "base64", data: `data:image/png;base64,${PNG.toString("base64")}` },
@@ -198,7 +198,7 @@ test("media and files are fetched before the send attempt and sent, and a file t
   assert.match((await ended(lying, "failed"))?.errorMessage ?? "", /is application\/pdf, but the file is image\/png/);
 });
 
-test("a file of a contact arrives with a link, in the record and in the event", async () => {
+test("a contact's file has a link in the record and in the event", async () => {
   const body = { text: "look", attachments: [base64(PNG, { filename: "a.png" })] };
   const { status, data } = await api.ask("POST", "/v1/sandbox/phones/+15005550199/messages", { body });
   assert.ok(status < 300, JSON.stringify(data));
@@ -209,7 +209,7 @@ test("a file of a contact arrives with a link, in the record and in the event", 
   assert.deepEqual(events.events[0].data.attachments, data.attachments);
 });
 
-test("a message that is deleted takes its files along: their links open nothing any more", async () => {
+test("deleting a message deletes its files: their links are 404", async () => {
   const id = await sent([base64(PNG)]);
   const { attachments } = (await ended(id, "delivered")) ?? {};
   const { downloadUrl } = attachments[0];
@@ -218,14 +218,14 @@ test("a message that is deleted takes its files along: their links open nothing 
   assert.equal((await fetch(downloadUrl)).status, 404);
 });
 
-test("links outlive a restart", async () => {
+test("links still work after a restart", async () => {
   const [{ downloadUrl }] = (await record(await sent([base64(PNG)]))).attachments;
   await api.restart();
   const path = new URL(downloadUrl).pathname;
   assert.equal((await fetch(api.url + path)).status, 200);
 });
 
-test("a download under way comes to its end before the service stops", async (t) => {
+test("a download in progress finishes before the service stops", async (t) => {
   const big = Buffer.from("x".repeat(7_000_000));
   const [{ downloadUrl }] = (await record(await sent([base64(big)]))).attachments;
   const { port, pathname } = new URL(downloadUrl);

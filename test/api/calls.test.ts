@@ -69,7 +69,7 @@ for (const [contact, end] of [
   });
 }
 
-test("a call made by hand goes from ringing over answered to its end", async () => {
+test("a phone rings, is answered and hangs up on request: one call through its whole lifecycle", async () => {
   const rung = await act("ring", { video: true });
   const { id } = rung.data;
   assert.deepEqual([rung.data.status, rung.data.isVideo], ["incoming", true]);
@@ -83,7 +83,7 @@ test("a call made by hand goes from ringing over answered to its end", async () 
   await until(() => eventsOf(BY_HAND).length === 3);
 });
 
-test("GET /v1/facetime/calls pages newest first, by status, and is refused what is no status", async () => {
+test("GET /v1/facetime/calls pages newest first, filters by status, and refuses an unknown status", async () => {
   await act("ring");
   await act("miss");
   const { calls } = await list();
@@ -105,7 +105,7 @@ test("GET /v1/facetime/calls pages newest first, by status, and is refused what 
   assert.deepEqual([refused.status, refused.error?.details?.[0]?.path], [400, "status"]);
 });
 
-test("an unknown call and another customer's are a 404 NOT_FOUND, and its list is empty", async () => {
+test("an unknown call and another customer's call are 404 NOT_FOUND; another customer's list is empty", async () => {
   const admin = { key: api.adminKey };
   const customer = await api.ask("POST", "/v1/admin/customers", { ...admin, body: { name: "Stranger" } });
   const body = { name: "Stranger", customerId: customer.data.id };

@@ -14,7 +14,7 @@ after(() => api.stop());
 
 const ask = (path: string) => api.ask("GET", path);
 
-test("capabilities say what a phone can receive, on which channel to write, and since when that is known", async () => {
+test("capabilities return the channels of a phone, the recommended one, and the time of the last check", async () => {
   const { status, data } = await ask("/v1/capabilities/+15005550100");
   assert.equal(status, 200);
   const { lastChecked, ...rest } = data;
@@ -31,31 +31,31 @@ test("capabilities say what a phone can receive, on which channel to write, and 
   assert.deepEqual(again.data, { ...data, cached: true });
 });
 
-test("a phone that is not on iMessage is to be written to by SMS", async () => {
+test("a phone without iMessage has the recommended channel sms", async () => {
   const { data } = await ask("/v1/capabilities/+15005550102");
   assert.deepEqual(data.capabilities, { imessage: false, sms: true, facetime: false });
   assert.deepEqual([data.iMessage, data.recommendedChannel], [false, "sms"]);
 });
 
-test("an e-mail address has no SMS; it is answered in the form it is compared in", async () => {
+test("an e-mail address has no SMS, and is returned in its normal form", async () => {
   const { data } = await ask("/v1/capabilities/Ada@Example.com");
   assert.deepEqual([data.phoneNumber, data.capabilities.sms], ["ada@example.com", false]);
 });
 
-test("what is no address is 400 INVALID_PHONE_NUMBER, with the field named", async () => {
+test("an invalid address is 400 INVALID_PHONE_NUMBER with its field", async () => {
   for (const path of ["/v1/capabilities/5005550100", "/v1/contacts/nobody/focus", "/v1/contacts/+0123/facetime"]) {
     const { status, error } = await ask(path);
     assert.deepEqual([status, error?.code, error?.details?.[0]?.path], [400, "INVALID_PHONE_NUMBER", "phone"], path);
   }
 });
 
-test("FaceTime can be asked for by itself", async () => {
+test("FaceTime availability has its own route", async () => {
   const { data } = await ask("/v1/contacts/+15005550101/facetime");
   assert.deepEqual(data, { phoneNumber: "+15005550101", available: true, cached: false });
   assert.equal((await ask("/v1/contacts/+15005550101/facetime")).data.cached, true);
 });
 
-test("a focus is told of people one has written with both ways, and of nobody else: 404", async () => {
+test("a focus is shown only for contacts with messages in both directions; otherwise 404", async () => {
   const path = "/v1/contacts/+15005550110/focus";
   assert.equal((await ask(path)).error?.code, "NOT_FOUND");
   const body = { to: "+15005550110", content: { text: "Hello" } };
@@ -66,7 +66,7 @@ test("a focus is told of people one has written with both ways, and of nobody el
   assert.deepEqual(rest, { phoneNumber: "+15005550110", focused: false, focusActive: false });
 });
 
-test("a customer without a number is told what is known, not refused", async () => {
+test("a customer without a number gets what is known, not an error", async () => {
   const admin = (path: string, body: object) => api.ask("POST", path, { body, key: api.adminKey });
   const { data: customer } = await admin("/v1/admin/customers", { name: "Numberless" });
   const { data } = await admin("/v1/admin/keys", { name: "Numberless", customerId: customer.id });

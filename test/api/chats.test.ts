@@ -52,7 +52,7 @@ async function send(to: object, text = "Hello"): Promise<string> {
 const threadWith = (address: string) => `/v1/chats/${encodeURIComponent(address)}`;
 
 describe("a one-to-one thread", () => {
-  test("appears by itself, is named by id or address, and holds both directions", async () => {
+  test("is created by its first message, is found by id or address, and holds both directions", async () => {
     refused(await ask("GET", threadWith(ECHO)), 404, "CONVERSATION_NOT_FOUND");
     const id = await send({ to: ECHO }, "Ping");
     const { data: chat } = await ask("GET", threadWith(ECHO));
@@ -94,7 +94,7 @@ describe("a one-to-one thread", () => {
     assert.equal((await ask("GET", `/v1/chats/${chat.id}/messages`)).data.messages.length >= 3, true);
   });
 
-  test("is named by iMessage;-;address and SMS;-;address too, encoded or not, at every route that takes an address", async () => {
+  test("is also found by iMessage;-;address and SMS;-;address, encoded or not, at every route that takes an address", async () => {
     const to = "+15005550136";
     await send({ to });
     const { data: chat } = await ask("GET", threadWith(to));
@@ -125,7 +125,7 @@ describe("a one-to-one thread", () => {
     ]);
   });
 
-  test("of several with one address is the newest, unless from names the other", async () => {
+  test("is the newest of several with one address, unless `from` selects another", async () => {
     const { data: customers } = await api.ask("GET", "/v1/admin/customers", { key: api.adminKey });
     const [customer] = customers.customers;
     const second = "+15005550077";
@@ -138,7 +138,7 @@ describe("a one-to-one thread", () => {
     refused(await ask("GET", `/v1/chats/${CAT}?from=%2B15005550078`), 404, "CONVERSATION_NOT_FOUND");
   });
 
-  test("has no name, no participants to change and nothing to leave: 400 INVALID_STATUS", async () => {
+  test("cannot be renamed or left, and its participants cannot be changed: 400 INVALID_STATUS", async () => {
     await send({ to: ANN });
     const asked = [
       ["PUT", "/name", { name: "Trip" }],
@@ -151,7 +151,7 @@ describe("a one-to-one thread", () => {
     }
   });
 
-  test("its messages are listed newest first, page by page, without deleted ones", async () => {
+  test("lists its messages newest first, page by page, without deleted ones", async () => {
     const to = "+15005550135";
     const ids: string[] = [];
     for (const text of ["1", "2", "3", "4"]) ids.unshift(await send({ to }, text));
@@ -169,7 +169,7 @@ describe("a one-to-one thread", () => {
 });
 
 describe("a group", () => {
-  test("is made with 201, and found again", async () => {
+  test("is created with 201, and can be read", async () => {
     const chat = await makeGroup({ name: "Trip", participants: [ANN, "Bob@Example.com"] });
     assert.deepEqual(chat, {
       ...chat,
@@ -192,7 +192,7 @@ describe("a group", () => {
     assert.notEqual(next.data.chats[0].id, chat.id);
   });
 
-  test("takes messages by chatId, which are delivered and belong to it", async () => {
+  test("delivers messages that are sent to its chatId", async () => {
     const chat = await makeGroup();
     const id = await send({ chatId: chat.id });
     await until(async () => (await ask("GET", `/v1/messages/${id}`)).data.status === "delivered");
@@ -203,7 +203,7 @@ describe("a group", () => {
     );
   });
 
-  test("each change answers the chat as it then is, and is one event", async () => {
+  test("returns the chat after each change, and each change is one event", async () => {
     const { id } = await makeGroup({ name: "Trip" });
     const path = `/v1/chats/${id}`;
     const headers = { "X-Correlation-Id": `cor_${"a".repeat(32)}` };
@@ -228,7 +228,7 @@ describe("a group", () => {
     );
   });
 
-  test("that was left takes no command and no message: 400 INVALID_STATUS", async () => {
+  test("refuses actions and messages after we left it: 400 INVALID_STATUS", async () => {
     const { id } = await makeGroup();
     await ask("POST", `/v1/chats/${id}/leave`);
     for (const path of ["leave", "read", "unread", "typing"]) {
@@ -239,7 +239,7 @@ describe("a group", () => {
     assert.equal((await ask("GET", `/v1/chats/${id}`)).status, 200);
   });
 
-  test("keeps two participants at least and 32 at most", async () => {
+  test("has 2 to 32 participants", async () => {
     const { id } = await makeGroup();
     refused(await ask("DELETE", `/v1/chats/${id}/participants/${ANN}`), 400, "INVALID_STATUS");
     refused(await ask("DELETE", `/v1/chats/${id}/participants/${CAT}`), 404, "NOT_FOUND");
@@ -253,7 +253,7 @@ describe("a group", () => {
     );
   });
 
-  test("with one member, a double one, the own number or no address is a 400 that names it", async () => {
+  test("refuses one member, a duplicate, our own number and an invalid address: 400 with the field", async () => {
     const path = "/v1/chats/groups";
     const rows: [participants: unknown, code: string, path: string][] = [
       [[ANN], "VALIDATION_ERROR", "participants"],
@@ -279,7 +279,7 @@ describe("a group", () => {
     refused(await add({}), 400, "VALIDATION_ERROR", "participant");
   });
 
-  test("nobody is added who opted out of the number: 403 RECIPIENT_OPTED_OUT", async () => {
+  test("refuses to add a contact who opted out of the number: 403 RECIPIENT_OPTED_OUT", async () => {
     const dan = "+15005550134";
     const { id } = await makeGroup();
     assert.equal((await ask("PUT", `/v1/opt-outs/${own}/${dan}`)).status, 200);
@@ -287,7 +287,7 @@ describe("a group", () => {
     refused(await ask("POST", `/v1/chats/${id}/participants`, { participant: dan }), 403, "RECIPIENT_OPTED_OUT");
   });
 
-  test("with an idempotency key is made once, and answered with 200 as it now is", async () => {
+  test("is created once for an idempotency key; a repeat returns 200 with its current state", async () => {
     const headers = { "Idempotency-Key": "group-1" };
     const body = { participants: [ANN, BOB], name: "Once" };
     const [one, two] = await Promise.all([1, 2].map(() => ask("POST", "/v1/chats/groups", body, headers)));
@@ -308,7 +308,7 @@ describe("a group", () => {
 });
 
 describe("read, unread and typing", () => {
-  test("answer the chat, or what is shown; typing without a body starts", async () => {
+  test("return the chat, or the typing state; typing without a body starts it", async () => {
     await send({ to: BOB });
     const { data: chat } = await ask("GET", threadWith(BOB));
     for (const state of ["read", "unread"]) {
@@ -325,7 +325,7 @@ describe("read, unread and typing", () => {
     }
   });
 
-  test("a contact's typing is one event when it begins and one when it ends, before the message", async () => {
+  test("a contact's typing is one event at its start and one at its end, before the message", async () => {
     const to = ECHO;
     await send({ to }, "Type");
     const { data: chat } = await ask("GET", threadWith(to));
@@ -346,7 +346,7 @@ describe("read, unread and typing", () => {
   });
 });
 
-test("an unknown chat, and what is no name of one, is 404 CONVERSATION_NOT_FOUND at every route", async () => {
+test("an unknown or invalid chat id is 404 CONVERSATION_NOT_FOUND at every route", async () => {
   const asked = [
     ["GET", ""],
     ["GET", "/messages"],

@@ -283,7 +283,7 @@ const COMMANDS = [
   ["POST", "/unread", {}],
 ] as const;
 
-describe("a contact search takes what is typed as it stands", () => {
+describe("a contact search takes its text literally", () => {
   const names = ["100 %", "a_b", "O'Brien", "back\\slash", "\u{1f600} Smile", 'double "quote"', "plain"];
 
   before(async () => {
@@ -309,7 +309,7 @@ describe("a contact search takes what is typed as it stands", () => {
     });
   }
 
-  test("and finds nothing by SQL, by a pattern or by half a character", async () => {
+  test("and matches no SQL, pattern or half character", async () => {
     for (const search of ["' OR 1=1 --", "%%", "__", "\\%", "*", "[a-z]", "x'; DROP TABLE contacts; --"]) {
       const { contacts } = await stage.data("GET", `/v1/contacts?search=${encodeURIComponent(search)}`);
       assert.deepEqual(contacts, [], search);
@@ -317,7 +317,7 @@ describe("a contact search takes what is typed as it stands", () => {
   });
 });
 
-test("a Last-Event-ID that means nothing starts at the oldest event, after the comment that says so", async () => {
+test("an unknown Last-Event-ID starts at the oldest event, after a comment that says so", async () => {
   for (const id of ["nonsense", "msg_none", "'", "0", "x".repeat(500), one.sent]) {
     const stream = await openStream(stage.api.url, { key: stage.api.key, headers: { "last-event-id": id } });
     assert.deepEqual([stream.status, stream.comments[0]], [200, ": gap"], id);
@@ -325,7 +325,7 @@ test("a Last-Event-ID that means nothing starts at the oldest event, after the c
   }
 });
 
-test("once a provider reaches people the clock is locked, and its customer has no sandbox", async () => {
+test("once a provider reaches real people, the clock is locked and its customer has no sandbox", async () => {
   const { adminKey } = stage.api;
   const config = { url: "http://127.0.0.1:9", password: "a secret", ingest: "webhook" };
   const { data } = await stage.api.ask("GET", "/v1/admin/customers", { key: adminKey });

@@ -361,7 +361,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
   },
 });
 
-describe("what is fetched is judged when it is fetched, and the message says what was wrong with", () => {
+describe("a fetched file is checked when it is fetched, and the message's error says what is wrong with", () => {
   const cases: [name: string, attachment: object, reason: RegExp][] = [
     ["a file that lies about its type", { url: "/lie.png" }, /attachments\[0\].*\/lie\.png .*text\/html/],
     ["a file of another type than said", { url: "/dot.png", mimeType: "image/gif" }, /image\/gif.*image\/png/],

@@ -14,7 +14,7 @@ async function started(t: { after(done: () => Promise<void>): void }, env: Recor
   return { stage, advance };
 }
 
-test("the clock goes forward, is kept over a restart, and goes back to real time", async (t) => {
+test("the clock advances, survives a restart, and can be reset to real time", async (t) => {
   const { stage, advance } = await started(t);
   const { offsetMs, now } = await stage.data("GET", "/v1/sandbox/clock");
   assert.equal(offsetMs, 0);
@@ -34,7 +34,7 @@ test("the clock goes forward, is kept over a restart, and goes back to real time
   assert.equal((await stage.data("GET", "/v1/sandbox/clock")).offsetMs, 0);
 });
 
-test("bad moves of the clock are refused in words, and a repeated key moves it once", async (t) => {
+test("an invalid clock change is refused with a reason; a repeated idempotency key moves it once", async (t) => {
   const { stage } = await started(t);
   const bad = [
     {},
@@ -55,7 +55,7 @@ test("bad moves of the clock are refused in words, and a repeated key moves it o
   assert.equal((await stage.data("GET", "/v1/sandbox/clock")).offsetMs, HOUR_MS + 20 * 60_000);
 });
 
-test("the clock stands on real time from before a provider that reaches people is connected", async (t) => {
+test("the clock is back on real time before a provider for real people is connected", async (t) => {
   const { stage, advance } = await started(t);
   await advance("5h");
   const config = { accountSid: `AC${"0".repeat(32)}`, authToken: "0".repeat(32), baseUrl: "http://127.0.0.1:9" };
@@ -82,7 +82,7 @@ const RETRIES: [delayMs: number, almost: string, past: string][] = [
   [86_400_000, "86395s", "40s"],
 ];
 
-test("the whole table of retries on the clock: seven, each in its place, then the delivery is exhausted", async (t) => {
+test("the clock drives all seven retries of a delivery, each on time, until it is exhausted", async (t) => {
   const { stage, advance } = await started(t, { TB_SANDBOX_INBOX: "on" });
   await stage.data("PUT", "/v1/sandbox/inbox/behaviour", { status: 503 });
   const { id } = await stage.send("0105", { routing: { preference: ["imessage"] } });
@@ -124,7 +124,7 @@ async function attemptsOf(stage: SandboxStage, messageId: string, tries: number,
   return await find();
 }
 
-test("the clock drives fallback times, schedules, payment expiry and times to live", async (t) => {
+test("the clock drives fallback, schedules, payment expiry and message expiry", async (t) => {
   const { stage, advance } = await started(t);
   const waiting = await stage.send("0103", { routing: { fallbackAfterSeconds: 3_600 } });
   const later = await stage.send("0100", { scheduledAt: new Date(Date.now() + 20 * HOUR_MS).toISOString() });
@@ -156,7 +156,7 @@ test("the clock drives fallback times, schedules, payment expiry and times to li
   assert.ok(Date.parse(due.sentAt) >= Date.parse(due.scheduledAt));
 });
 
-test("signatures, keys and rate limits keep real time", async (t) => {
+test("signatures, keys and rate limits use real time", async (t) => {
   const { stage, advance } = await started(t, { TB_SANDBOX_INBOX: "on", TB_RATE_LIMIT: "500/3600s" });
   const { customerId } = await stage.data("GET", "/v1/sandbox/inbox").then(async () => {
     const { customers } = await stage.data("GET", "/v1/admin/customers", undefined, stage.api.adminKey);

@@ -28,7 +28,7 @@ function nextNumber(): string {
   return `+1500556${String(numbers).padStart(4, "0")}`;
 }
 
-test("a contact is made with 201 and carries every field, null where there is no value", async () => {
+test("creating a contact returns 201 and every field, null where there is no value", async () => {
   const phoneNumber = nextNumber();
   const { status, data } = await post({ phoneNumber });
   assert.equal(status, 201);
@@ -49,7 +49,7 @@ test("a contact is made with 201 and carries every field, null where there is no
   assert.deepEqual((await api.ask("GET", `/v1/contacts/${id}`)).data, data);
 });
 
-test("a contact needs a phone number or an e-mail, and every bad field is named at once", async () => {
+test("a contact needs a phone number or an e-mail address, and an error names every invalid field", async () => {
   for (const body of [{}, { firstName: "Ada" }, { phoneNumber: null, email: null }]) {
     const { status, error } = await post(body);
     assert.equal(status, 400);
@@ -76,7 +76,7 @@ test("a contact needs a phone number or an e-mail, and every bad field is named 
   assert.equal((await post({ phoneNumber: nextNumber(), tags })).status, 400);
 });
 
-test("no two contacts share an address, be it phone number or e-mail: 409 CONTACT_DUPLICATE", async () => {
+test("two contacts cannot share a phone number or e-mail address: 409 CONTACT_DUPLICATE", async () => {
   const phoneNumber = nextNumber();
   const first = await post({ phoneNumber, email: "One@Example.com" });
   assert.equal(first.data.email, "one@example.com");
@@ -95,7 +95,7 @@ test("no two contacts share an address, be it phone number or e-mail: 409 CONTAC
   assert.equal(taken.error?.code, "CONTACT_DUPLICATE");
 });
 
-test("PUT changes what it names and nothing else; null clears, but one address remains", async () => {
+test("PUT changes only the given fields; null clears a field, but one address must remain", async () => {
   const phoneNumber = nextNumber();
   const made = await post({ phoneNumber, firstName: "Ada", company: "Analytical", tags: ["vip"], metadata: { a: 1 } });
   const path = `/v1/contacts/${made.data.id}`;
@@ -112,7 +112,7 @@ test("PUT changes what it names and nothing else; null clears, but one address r
   assert.equal((await post({ phoneNumber })).status, 201, "the number that it gave up is free");
 });
 
-test("a contact is deleted once, then unknown, and its address is free", async () => {
+test("deleting a contact frees its address; a second deletion is 404", async () => {
   const phoneNumber = nextNumber();
   const { data } = await post({ phoneNumber });
   const path = `/v1/contacts/${data.id}`;
@@ -127,7 +127,7 @@ test("a contact is deleted once, then unknown, and its address is free", async (
   }
 });
 
-test("an idempotency key makes one contact, and its repeat answers that one as it now is", async () => {
+test("an idempotency key creates one contact; a repeat returns its current state", async () => {
   const body = { phoneNumber: nextNumber() };
   const headers = { "idempotency-key": "contact-1" };
   const first = await post(body, headers);
@@ -139,7 +139,7 @@ test("an idempotency key makes one contact, and its repeat answers that one as i
   assert.equal((await post(body, headers)).error?.code, "NOT_FOUND", "nothing is made a second time");
 });
 
-test("the list pages by limit and offset, newest first, and says how many there are", async () => {
+test("the list pages by limit and offset, newest first, and returns the total", async () => {
   const made = [];
   for (let left = 5; left > 0; left -= 1) {
     made.unshift((await post({ phoneNumber: nextNumber(), tags: ["paged"] })).data.id);
@@ -156,7 +156,7 @@ test("the list pages by limit and offset, newest first, and says how many there 
   }
 });
 
-test("a search is for what it says: `%`, `_`, `\\`, `'`, `!` and quotes stand for themselves", async () => {
+test("a search takes `%`, `_`, `\\`, `'`, `!` and quotes literally", async () => {
   const odd = ["100% wool", "under_score", "back\\slash", "O'Brien", "wow!", 'the "best"', "a%b_c"];
   const made = new Map<string, string>();
   for (const company of odd) made.set(company, (await post({ phoneNumber: nextNumber(), company })).data.id);
@@ -167,7 +167,7 @@ test("a search is for what it says: `%`, `_`, `\\`, `'`, `!` and quotes stand fo
   for (const nothing of ["\\%", "1__%", "' or 1=1 --", "100%wool", "!%"]) assert.deepEqual(await found(nothing), []);
 });
 
-test("a search looks at names, addresses and company, in any case and script; a tag is exact", async () => {
+test("a search matches names, addresses and company, in any case and script; a tag matches exactly", async () => {
   const phoneNumber = nextNumber();
   const person = { firstName: "Zoë", lastName: "ΩMÉGA", email: "Zoe.O@Example.org", company: "Größe AG", phoneNumber };
   const { data } = await post({ ...person, tags: ['q"z', "VIP", ",", "x,y"] });
@@ -185,7 +185,7 @@ test("a search looks at names, addresses and company, in any case and script; a 
   assert.deepEqual((await list("tag=VIP&search=nobody")).contacts, []);
 });
 
-test("a bulk makes each contact by itself; a bad one says why and stops no other", async () => {
+test("a bulk request creates each valid contact; an invalid one has its reason and stops no other", async () => {
   const taken = nextNumber();
   await post({ phoneNumber: taken });
   const [one, two] = [nextNumber(), nextNumber()];
@@ -216,7 +216,7 @@ test("a bulk makes each contact by itself; a bad one says why and stops no other
   assert.deepEqual([none.status, none.data.created, none.data.failed], [200, 0, 1]);
 });
 
-test("a bulk takes 1 to 100, and its idempotency key makes the same ones once", async () => {
+test("a bulk request takes 1 to 100 contacts, and creates them once for an idempotency key", async () => {
   const bulk = (contacts: unknown, headers = {}) =>
     api.ask("POST", "/v1/contacts/bulk", { body: { contacts }, headers });
   for (const contacts of [[], Array.from({ length: 101 }, () => ({})), {}, null]) {
@@ -230,7 +230,7 @@ test("a bulk takes 1 to 100, and its idempotency key makes the same ones once", 
   assert.deepEqual([again.status, again.data], [200, first.data]);
 });
 
-test("a bulk deletes what there is of 1 to 100 ids, each once, and says how many", async () => {
+test("a bulk deletion takes 1 to 100 ids, deletes those that exist, and returns their count", async () => {
   const made = [];
   for (let left = 3; left > 0; left -= 1) made.push((await post({ phoneNumber: nextNumber() })).data.id);
   const remove = (body: unknown) => api.ask("DELETE", "/v1/contacts/bulk", { body });
@@ -241,7 +241,7 @@ test("a bulk deletes what there is of 1 to 100 ids, each once, and says how many
   }
 });
 
-test("lastContactedAt is when the newest message to one of its addresses was sent, cancelled ones aside", async () => {
+test("lastContactedAt is the time of the newest message to one of its addresses, except cancelled ones", async () => {
   const phoneNumber = nextNumber();
   const { data } = await post({ phoneNumber, email: "last@example.com" });
   const lastContactedAt = async () => (await api.ask("GET", `/v1/contacts/${data.id}`)).data.lastContactedAt;
@@ -263,7 +263,7 @@ test("lastContactedAt is when the newest message to one of its addresses was sen
   }
 });
 
-test("createContact makes a contact of the recipient, once", async () => {
+test("createContact creates a contact for the recipient, once", async () => {
   const to = nextNumber();
   const body = { to, content: { text: "Hi" }, createContact: true };
   await Promise.all([1, 2, 3].map(() => api.ask("POST", "/v1/messages", { body })));
@@ -272,7 +272,7 @@ test("createContact makes a contact of the recipient, once", async () => {
   assert.equal(contacts[0].phoneNumber, to);
 });
 
-test("another customer's contacts are unknown here, and may have the same addresses", async () => {
+test("another customer's contacts are invisible, and may have the same addresses", async () => {
   const admin = (path: string, body: object) => api.ask("POST", path, { body, key: api.adminKey });
   const { data: customer } = await admin("/v1/admin/customers", { name: "Other" });
   const { data: other } = await admin("/v1/admin/keys", { name: "Other", customerId: customer.id });

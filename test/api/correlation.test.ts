@@ -35,7 +35,7 @@ async function idsOf(type: string, about: (data: Record<string, unknown>) => boo
   return found ?? [];
 }
 
-test("the webhooks that a later request leads to carry its correlation id, those of the sending that one's", async () => {
+test("events carry the correlation id of the request that caused them, not of the first request", async () => {
   const [first, second] = ["1", "2"].map((digit) => `cor_${digit.repeat(32)}`);
   const id = await sent("+15005550100");
   await reached(id, "delivered");
@@ -52,7 +52,7 @@ test("the webhooks that a later request leads to carry its correlation id, those
   assert.deepEqual(await idsOf("message.deleted", ({ messageId }) => messageId === later), [second, second]);
 });
 
-test("a payment request that is cancelled is told of with the cancelling request's correlation id", async () => {
+test("the event of a cancelled payment request carries the correlation id of the cancelling request", async () => {
   const body = { to: "+15005550113", amount: "5.00" };
   const { data } = await service.ask("POST", "/v1/payments/request", { body, headers: correlation("3") });
   await service.ask("POST", `/v1/payments/requests/${data.id}/cancel`, { headers: correlation("4") });
@@ -61,7 +61,7 @@ test("a payment request that is cancelled is told of with the cancelling request
   assert.deepEqual(await idsOf("payment.request.cancelled", isIt), [`cor_${"4".repeat(32)}`, undefined]);
 });
 
-test("a key for an e-mail address that several customers have is given to none of them", async () => {
+test("a key for an e-mail address of several customers is refused", async () => {
   const admin = (path: string, body: object) => service.ask("POST", path, { key: service.adminKey, body });
   for (const name of ["One", "Two"]) await admin("/v1/admin/customers", { name, email: "shared@example.com" });
   const refused = await admin("/v1/admin/keys", { name: "k", customerEmail: "Shared@example.com" });

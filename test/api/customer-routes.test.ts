@@ -28,7 +28,7 @@ describe("routes of a customer", () => {
     service.ask(method, path, { key: service.adminKey, ...(body === undefined ? {} : { body }) });
   const routesOf = (id = customer) => `/v1/admin/customers/${id}/routes`;
 
-  test("are none at first, and what was set, in its order, after", async () => {
+  test("are empty at first, then as set, in order", async () => {
     assert.deepEqual((await admin("GET", routesOf())).data, []);
     const routes = [
       { prefix: "+", instanceId: carrier },
@@ -75,7 +75,7 @@ describe("routes of a customer", () => {
     ],
   ];
   for (const [title, body, paths] of BAD) {
-    test(`with ${title} are refused by their path, and change nothing`, async () => {
+    test(`with ${title} are refused with the field's path, and change nothing`, async () => {
       const { status, error } = await admin("PUT", routesOf(), body());
       const named = [...new Set(error?.details?.map(({ path }) => path))];
       assert.deepEqual([status, error?.code, named], [400, "VALIDATION_ERROR", paths]);
@@ -89,14 +89,14 @@ describe("routes of a customer", () => {
     assert.deepEqual((await admin("PUT", routesOf(), [])).data, []);
   });
 
-  test("are an administrator's, and of a customer that there is", async () => {
+  test("need an admin key and an existing customer", async () => {
     assert.equal((await service.ask("GET", routesOf())).error?.code, "FORBIDDEN");
     assert.equal((await service.ask("PUT", routesOf(), { body: [] })).error?.code, "FORBIDDEN");
     assert.equal((await admin("GET", routesOf("cust_none"))).status, 404);
     assert.equal((await admin("PUT", routesOf("cust_none"), [])).status, 404);
   });
 
-  test("give SMS to a number that has none of its own, and keep the instance they name", async () => {
+  test("give SMS to a number whose instance has none, and protect their instance from deletion", async () => {
     const other = (await admin("POST", "/v1/admin/customers", { name: "On a Mac" })).data.id;
     const mac = (await admin("POST", "/v1/admin/instances", { name: "Mac", ...MAC })).data.id;
     const key = (await admin("POST", "/v1/admin/keys", { name: "k", customerId: other })).data.key;
@@ -128,7 +128,7 @@ describe("routes of a customer", () => {
   });
 });
 
-test("a customer whose SMS goes to people by a route has no sandbox, until the route is gone", async (t) => {
+test("a customer with a route to real people has no sandbox until the route is deleted", async (t) => {
   const service = await startTestService();
   t.after(() => service.stop());
   const admin = { key: service.adminKey };
@@ -145,7 +145,7 @@ test("a customer whose SMS goes to people by a route has no sandbox, until the r
   assert.equal((await clear()).status, 200);
 });
 
-test("an e-mail address is no number of a provider that has SMS alone, and the refusal says so", async (t) => {
+test("a provider with only SMS refuses an e-mail address as number, and says so", async (t) => {
   const service = await startTestService();
   t.after(() => service.stop());
   const admin = { key: service.adminKey };

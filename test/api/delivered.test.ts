@@ -87,7 +87,7 @@ async function payments(): Promise<void> {
   await done("POST", "/v1/sandbox/clock", { reset: true });
 }
 
-test("what receivers get of every type is what the document says, headers included", async () => {
+test("webhooks of every type match the OpenAPI document, headers included", async () => {
   await liveOfMessages();
   await whatPhonesRefuseAndKeep();
   await whatContactsDo();

@@ -33,7 +33,7 @@ test("the log filters by status, endpoint, event and message, newest first", asy
   assert.deepEqual((await log(api, "?eventId=evt_none&messageId=msg_1")).deliveries, []);
 });
 
-test("pages of the log neither miss nor double a delivery while others are added", async (t) => {
+test("pages of the log neither miss nor repeat a delivery while others are added", async (t) => {
   const api = await serveWebhooks(t);
   await create(api, { url: URL_A, events: ["*"] });
   const emitted: string[] = [];
@@ -52,7 +52,7 @@ test("pages of the log neither miss nor double a delivery while others are added
   assert.deepEqual(seen, emitted);
 });
 
-test("a bad filter, cursor or limit of the log is a 400 that names it", async (t) => {
+test("an invalid filter, cursor or limit of the log is a 400 that names it", async (t) => {
   const api = await serveWebhooks(t);
   const foreign = Buffer.from(JSON.stringify("key_1")).toString("base64url");
   const rows: [query: string, path: string][] = [
@@ -69,7 +69,7 @@ test("a bad filter, cursor or limit of the log is a 400 that names it", async (t
   }
 });
 
-test("a retry by hand is due at once, twice is still one, and asked again after it ended is another", async (t) => {
+test("a manual retry is due at once; repeating it while it waits adds none, and after it ended adds one", async (t) => {
   const api = await serveWebhooks(t);
   const { id: lane } = await create(api, { url: URL_A, events: ["*"] });
   await emitEvent(api);
@@ -85,7 +85,7 @@ test("a retry by hand is due at once, twice is still one, and asked again after 
   await api.refused("NOT_FOUND", "POST", "/v1/webhooks/deliveries/dlv_none/retry");
 });
 
-test("a delivery of a paused or deleted endpoint is not retried; one of a callback is", async (t) => {
+test("a delivery to a paused or deleted endpoint cannot be retried; a delivery to a callback can", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["*"] });
   await emitEvent(api, { callbackUrl: "https://c.example.com/cb" });
@@ -100,7 +100,7 @@ test("a delivery of a paused or deleted endpoint is not retried; one of a callba
   await api.data(202, "POST", retry(callback));
 });
 
-test("another customer's deliveries are not there", async (t) => {
+test("another customer's deliveries are 404", async (t) => {
   const api = await serveWebhooks(t);
   const { key } = await api.addTenant("Other");
   await create(api, { url: URL_A, events: ["*"] });
@@ -113,7 +113,7 @@ test("another customer's deliveries are not there", async (t) => {
   await api.refused("NOT_FOUND", "POST", `/v1/webhooks/deliveries/${delivery?.id}/retry`, { key });
 });
 
-test("what an address answered that only the operator opened is withheld as soon as there are two customers", async (t) => {
+test("responses of addresses that only the operator allowed are hidden once there are two customers", async (t) => {
   const api = await serveWebhooks(t);
   await create(api, { url: "http://127.0.0.1:9/", events: ["*"] });
   await create(api, { url: URL_A, events: ["*"] });
@@ -142,7 +142,7 @@ test("what an address answered that only the operator opened is withheld as soon
   });
 });
 
-test("replay sends the events of a time to one endpoint again, in new deliveries", async (t) => {
+test("replay sends the events of a period to one endpoint again, in new deliveries", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent", "message.read"] });
   await create(api, { url: "https://b.example.com/", events: ["*"] });
@@ -171,7 +171,7 @@ test("replay sends the events of a time to one endpoint again, in new deliveries
   assert.deepEqual(await replayed({ since: "2030-01-01T00:00:00Z" }), new Set());
 });
 
-test("replay finds events by their record time also when the sandbox's clock was moved in between", async (t) => {
+test("replay finds events by their record time, even after the sandbox's clock was moved", async (t) => {
   const api = await serveWebhooks(t);
   await emitEvent(api);
   api.clock.shift(40 * 86_400_000);
@@ -182,7 +182,7 @@ test("replay finds events by their record time also when the sandbox's clock was
   assert.deepEqual(eventIds(await log(api)), [shifted]);
 });
 
-test("replay of more than a page makes each delivery once, and a repeat finishes what was cut short", async (t) => {
+test("replay of more than a page creates each delivery once, and a repeat finishes an interrupted one", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.read"] });
   const { deps, clock } = api;
@@ -210,7 +210,7 @@ test("replay of more than a page makes each delivery once, and a repeat finishes
   assert.equal((await rows()).length, 2_406);
 });
 
-test("a bad replay is refused by the field, one of a paused endpoint by its status", async (t) => {
+test("an invalid replay is refused with its field; a replay to a paused endpoint with INVALID_STATUS", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["*"] });
   const path = `/v1/webhooks/${id}/replay`;

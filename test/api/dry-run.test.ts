@@ -22,7 +22,7 @@ async function assertNothingKept(): Promise<void> {
   }
 }
 
-test("the channel, every way there is, and the segments are told, and nothing is kept", async () => {
+test("a dry run returns the channel, every possible attempt and the segments, and stores nothing", async () => {
   const { status, data } = await rehearse({ to: "+15005550100", createContact: true });
   assert.equal(status, 200);
   const [number] = (await api.ask("GET", "/v1/numbers")).data;
@@ -50,7 +50,7 @@ test("the channel, every way there is, and the segments are told, and nothing is
   await assertNothingKept();
 });
 
-test("a recipient that is not on iMessage would get it by SMS", async () => {
+test("a recipient without iMessage would get the message by SMS", async () => {
   const { data } = await rehearse({ to: "+15005550102", content: { text: "😀".repeat(36) } });
   assert.deepEqual([data.channel, data.segments, data.encoding], ["sms", 2, "UCS-2"]);
   assert.equal(data.hops[0].usable, false);
@@ -58,7 +58,7 @@ test("a recipient that is not on iMessage would get it by SMS", async () => {
   await assertNothingKept();
 });
 
-test("a carousel can be rehearsed, and dryRun=false sends", async () => {
+test("a dry run works for a carousel, and dryRun=false sends", async () => {
   const images = { mediaUrls: ["https://example.com/1.png", "https://example.com/2.png"], text: "Two" };
   const body = { to: "+15005550100", ...images };
   const run = await api.ask("POST", "/v1/messages/carousel?dryRun=true", { body });
@@ -71,7 +71,7 @@ test("a carousel can be rehearsed, and dryRun=false sends", async () => {
   await api.ask("POST", "/v1/sandbox/reset");
 });
 
-test("an idempotency key is not used up, neither in the header nor in the body", async () => {
+test("a dry run does not use up an idempotency key, in the header or in the body", async () => {
   const body = { to: "+15005550199", content: { text: "Hello" } };
   const headers = { "idempotency-key": "dry" };
   for (let times = 0; times < 2; times += 1) {
@@ -98,7 +98,7 @@ const REFUSED: [body: object, status: number, code: string][] = [
   [{ to: "+15005550144" }, 403, "RECIPIENT_OPTED_OUT"],
 ];
 
-test("it refuses what sending refuses, in the same words", async () => {
+test("a dry run refuses whatever sending refuses, in the same words", async () => {
   const [number] = (await api.ask("GET", "/v1/numbers")).data;
   await api.ask("PUT", `/v1/opt-outs/${number.phoneNumber}/+15005550144`);
   for (const [body, status, code] of REFUSED) {
@@ -113,7 +113,7 @@ test("it refuses what sending refuses, in the same words", async () => {
   await assertNothingKept();
 });
 
-test("it counts against the rate limit like sending", async () => {
+test("a dry run counts against the rate limit like sending", async () => {
   const limited = await startTestService({ TB_RATE_LIMIT: "2/60s" });
   try {
     const statuses = [];
@@ -127,7 +127,7 @@ test("it counts against the rate limit like sending", async () => {
   }
 });
 
-test("the client rehearses a message", async () => {
+test("the client supports dry runs", async () => {
   const client = new Tightbeam({ apiKey: api.key, baseUrl: api.url });
   const run = await client.messages.dryRun({ to: "+15005550102", content: { text: "Hello" } });
   assert.deepEqual([run.dryRun, run.channel, run.segments], [true, "sms", 1]);

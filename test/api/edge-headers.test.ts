@@ -7,7 +7,7 @@ import { ask, type RawAnswer } from "../support/socket.ts";
 
 const POST = "POST /v1/messages";
 
-test("X-Request-Id and X-Correlation-Id are echoed when they are in form, else minted", async (t) => {
+test("valid X-Request-Id and X-Correlation-Id headers are echoed, invalid ones replaced", async (t) => {
   const { port } = await startEdge(t);
   const good = ["a", "my-id_1.2:3", "x".repeat(128)];
   for (const id of good) {
@@ -43,7 +43,7 @@ test("two Authorization headers are a 400, whichever of them would be valid", as
   assert.equal((await ask(port, http("GET /v1/nothing", [AUTH]))).status, 200);
 });
 
-test("the rate limit is in the headers of every authenticated answer, and 429 names the wait", async (t) => {
+test("every authenticated response has rate limit headers, and a 429 has Retry-After", async (t) => {
   const { port, counted } = await startEdge(t, { rateLimit: { limit: 3, windowSeconds: 60 } });
   const lines = ["GET /v1/nothing", "GET /v1/none", "PUT /v1/messages", "GET /v1/nothing", "GET /v1/none"];
   const answers: RawAnswer[] = [];
@@ -75,7 +75,7 @@ test("the rate limit is in the headers of every authenticated answer, and 429 na
   assert.equal(admin.headers["x-ratelimit-remaining"], "2", "a window for each key");
 });
 
-test("overload refuses what writes before it asks for a key; reads and admins go on", async (t) => {
+test("overload refuses writes before authentication; reads and admin requests continue", async (t) => {
   const { port } = await startEdge(t, { overloadSeconds: () => 7 });
   const refused = await ask(port, http(POST));
   check(refused, {
@@ -97,7 +97,7 @@ test("a service that shuts down refuses everything under /v1 and closes the conn
   }
 });
 
-test("Idempotency-Key is the header or the field, and a 400 where they differ", async (t) => {
+test("Idempotency-Key may be a header or a field, and is a 400 if they differ", async (t) => {
   const { port } = await startEdge(t);
   const post = (header: string | null, field: string | null) => {
     const body = { to: "+12", content: { text: "hi" }, ...(field === null ? {} : { idempotencyKey: field }) };
@@ -131,7 +131,7 @@ test("Idempotency-Key is the header or the field, and a 400 where they differ", 
   }
 });
 
-test("what is thrown inside is a 500 that says nothing of the inside, and is logged with its cause", async (t) => {
+test("an exception is a 500 that reveals no internals, and is logged with its cause", async (t) => {
   const { port, lines } = await startEdge(t);
   const answer = await ask(port, http("GET /v1/broken", [AUTH]));
   check(answer, { name: "broken", request: "", status: 500, code: "INTERNAL_ERROR" });
@@ -141,7 +141,7 @@ test("what is thrown inside is a 500 that says nothing of the inside, and is log
   assert.equal(line.fields.requestId, answer.headers["x-request-id"]);
 });
 
-test("one line a request, with the pattern and not the path, without key or number", async (t) => {
+test("the log has one line per request, with the route's pattern, without path, key or number", async (t) => {
   const { port, lines, counted } = await startEdge(t);
   await ask(port, http("GET /v1/messages/+15005550100?to=+15005550100", [AUTH]));
   await ask(port, http("GET /v1/+15005550100", [AUTH]));
@@ -167,7 +167,7 @@ test("one line a request, with the pattern and not the path, without key or numb
   );
 });
 
-test("an event stream carries the ids in its head and no envelope", async (t) => {
+test("an event stream has the ids in its headers and no envelope", async (t) => {
   const { port } = await startEdge(t, { rateLimit: { limit: 3, windowSeconds: 60 } });
   const response = await fetch(`http://127.0.0.1:${port}/v1/stream`, {
     headers: { authorization: `Bearer ${KEYS.customer}` },
@@ -178,7 +178,7 @@ test("an event stream carries the ids in its head and no envelope", async (t) =>
   assert.ok(response.headers.get("x-request-id"));
 });
 
-test("a key may be looked up at leisure, and a lookup that fails is a 500", async (t) => {
+test("a slow key lookup is awaited, and a failing one is a 500", async (t) => {
   const { port } = await startEdge(t, {
     authenticate: async (secret) => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -190,7 +190,7 @@ test("a key may be looked up at leisure, and a lookup that fails is a 500", asyn
   assert.equal((await ask(port, http(POST, [ADMIN, JSON_TYPE], GOOD))).status, 401);
 });
 
-test("the edge answers without a socket as it does over one", async (t) => {
+test("an injected request gets the same response as one over a socket", async (t) => {
   const { app } = await startEdge(t, { rateLimit: { limit: 3, windowSeconds: 60 } });
   const headers = { authorization: `Bearer ${KEYS.customer}` };
   const taken = await app.inject({ method: "POST", url: "/v1/messages", headers, payload: JSON.parse(GOOD) });

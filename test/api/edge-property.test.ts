@@ -11,7 +11,7 @@ import { runsOf } from "../support/runs.ts";
 /** `TB_PROPERTY_RUNS` sets how many requests are tried. */
 const RUNS = Number(process.env.TB_PROPERTY_RUNS ?? runsOf(3_000, 1_000));
 
-test("no request, however malformed, gets a 5xx or an answer without the envelope", async (t) => {
+test("no request, however malformed, gets a 5xx or a response without the envelope", async (t) => {
   const { port, lines } = await startEdge(t);
   const routes = STUBS.filter(({ path }) => path !== "/v1/broken");
   const statuses = new Set<number>();

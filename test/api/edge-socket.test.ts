@@ -47,14 +47,14 @@ const UNPARSABLE: [string, string][] = [
   ["two hosts", `${V1}Host: y\r\n\r\n`],
 ];
 
-test("what is no HTTP is a 400 in the envelope", async (t) => {
+test("bytes that are not HTTP get a 400 in the envelope", async (t) => {
   const { port } = await startEdge(t);
   for (const [name, bytes] of UNPARSABLE) {
     checkFailure(await ask(port, Buffer.from(bytes, "latin1")), 400, "VALIDATION_ERROR", name);
   }
 });
 
-test("a request cut off in head or body is a 400 in the envelope, or nothing", async (t) => {
+test("a truncated request gets a 400 in the envelope, or no response", async (t) => {
   const { port, lines } = await startEdge(t);
   checkFailure(await ask(port, V1, { cut: true }), 400, "VALIDATION_ERROR", "cut head");
   checkFailure(
@@ -69,7 +69,7 @@ test("a request cut off in head or body is a 400 in the envelope, or nothing", a
   );
 });
 
-test("431 for too large a head and 414 for too long an address, however they come in", async (t) => {
+test("headers that are too large get 431 and a URL that is too long gets 414, in any chunks", async (t) => {
   const { port } = await startEdge(t);
   const rows: [string, number, string, string][] = [
     ["17 KB of a header", 431, "HEADERS_TOO_LARGE", `${V1}X-A: ${"a".repeat(17_000)}\r\n\r\n`],
@@ -84,7 +84,7 @@ test("431 for too large a head and 414 for too long an address, however they com
   for (const [name, status, code, bytes] of rows) checkFailure(await ask(port, bytes), status, code, name);
 });
 
-test("a client that is too slow with its headers or body is told 408", async (t) => {
+test("a client that is too slow with its headers or body gets 408", async (t) => {
   const { port, lines } = await startEdge(t, { timeouts: SHORT });
   checkFailure(await ask(port, "GET / HT"), 408, "REQUEST_TIMEOUT", "headers");
   checkFailure(await ask(port, ""), 408, "REQUEST_TIMEOUT", "nothing at all");
@@ -93,7 +93,7 @@ test("a client that is too slow with its headers or body is told 408", async (t)
   assert.deepEqual(lines.map(({ fields }) => fields.status).sort(), [408, 408, 408, 499]);
 });
 
-test("a refused body that goes on without end is cut off in its time, and answered once", async (t) => {
+test("an endless refused body is cut off in time, and gets one response", async (t) => {
   const { port } = await startEdge(t, { timeouts: SHORT });
   const socket = connect({ port, host: "127.0.0.1" });
   let received = "";
@@ -109,7 +109,7 @@ test("a refused body that goes on without end is cut off in its time, and answer
   assert.match(received, /^HTTP\/1\.1 401 /);
 });
 
-test("every method that can be parsed is answered in the envelope", async (t) => {
+test("every parsable method gets a response in the envelope", async (t) => {
   const { port } = await startEdge(t);
   for (const method of NODE_METHODS) {
     if (["CONNECT", "GET", "POST"].includes(method)) continue;
@@ -127,7 +127,7 @@ test("every method that can be parsed is answered in the envelope", async (t) =>
   assert.equal(tunnel.headers.allow, "GET, POST, PUT, PATCH, DELETE");
 });
 
-test("a body of 30 MB is a 413 the client gets to read, sent with a length or in chunks", async (t) => {
+test("a client that sends 30 MB can read its 413, with Content-Length and in chunks", async (t) => {
   const { port } = await startEdge(t);
   const big = Buffer.alloc(30_000_000, 0x20);
   const auth = { authorization: AUTH.slice("Authorization: ".length), "content-type": "application/json" };
@@ -147,7 +147,7 @@ test("a body of 30 MB is a 413 the client gets to read, sent with a length or in
   }
 });
 
-test("bodies end at 256 KiB, those of routes with attachments at 10 MiB", async (t) => {
+test("bodies are limited to 256 KiB, or 10 MiB on routes with attachments", async (t) => {
   const { port } = await startEdge(t);
   const bodyOf = (bytes: number) => `{"text":"${"x".repeat(bytes - 11)}"}`;
   const post = (path: string, bytes: number) => ask(port, http(`POST ${path}`, [AUTH, JSON_TYPE], bodyOf(bytes)));
@@ -157,7 +157,7 @@ test("bodies end at 256 KiB, those of routes with attachments at 10 MiB", async 
   assert.equal((await post("/v1/messages/carousel", 10_485_761)).status, 413);
 });
 
-test("600,000 unknown fields are refused without stopping the service", async (t) => {
+test("600,000 unknown fields are refused without blocking the service", async (t) => {
   const { port } = await startEdge(t);
   const body = `{${Array.from({ length: 600_000 }, (_, index) => `"k${index}":1`).join(",")}}`;
   const startedAt = performance.now();
@@ -170,7 +170,7 @@ test("600,000 unknown fields are refused without stopping the service", async (t
   assert.ok(performance.now() - startedAt < 5_000);
 });
 
-test("100 Continue is sent when the body is wanted, and a refusal comes instead of it", async (t) => {
+test("100 Continue is sent if the body will be read, otherwise the refusal", async (t) => {
   const { port } = await startEdge(t);
   const expecting = (headers: string[]) =>
     http(POST, [...headers, "Expect: 100-continue", `Content-Length: ${GOOD.length}`]);
@@ -182,7 +182,7 @@ test("100 Continue is sent when the body is wanted, and a refusal comes instead 
   assert.ok(taken.raw.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), taken.raw);
 });
 
-test("what is no HTTP behind a good request is answered after it, not instead of it", async (t) => {
+test("invalid bytes after a valid request get their 400 after its response", async (t) => {
   const { port } = await startEdge(t, { authenticate: async () => null });
   const both = `${http("GET /v1/nothing", [AUTH])}garbage\r\n\r\n`;
   const second = await ask(port, both, { answers: 2 });
@@ -190,7 +190,7 @@ test("what is no HTTP behind a good request is answered after it, not instead of
   checkFailure(second, 400, "VALIDATION_ERROR", "garbage");
 });
 
-test("pipelined requests and those after a refused body are answered in order on one connection", async (t) => {
+test("pipelined requests, also after a refused body, get responses in order on one connection", async (t) => {
   const { port } = await startEdge(t);
   const refused = http(POST, [JSON_TYPE], GOOD);
   const last = await ask(port, refused + http("GET /v1/raw", [AUTH]) + http("GET /v1/admin/keys", [ADMIN]), {
@@ -200,7 +200,7 @@ test("pipelined requests and those after a refused body are answered in order on
   assert.ok(last.body.includes('"keys":[]'));
 });
 
-test("a client that goes away in mid-body leaves a line and no answer", async (t) => {
+test("a client that disconnects in the middle of its body is logged and gets no response", async (t) => {
   const { port, lines } = await startEdge(t);
   const socket = connect({ port, host: "127.0.0.1" });
   socket.on("error", () => {});

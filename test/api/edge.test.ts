@@ -101,7 +101,7 @@ const ORDER: Scenario[] = [
   },
 ];
 
-test("the checks are made in their order, and each refusal is enveloped", async (t) => {
+test("checks run in their documented order, and each refusal is in the envelope", async (t) => {
   const { port } = await startEdge(t);
   for (const scenario of ORDER) check(await ask(port, scenario.request), scenario);
 });
@@ -191,12 +191,12 @@ const ANSWERS: Scenario[] = [
   { name: "HTTP/1.0 without a host", request: `GET /v1/nothing HTTP/1.0\r\n${AUTH}\r\n\r\n`, status: 200 },
 ];
 
-test("what is asked is answered in the envelope, and what is wrong is named", async (t) => {
+test("every response is in the envelope, and every error names the problem", async (t) => {
   const { port } = await startEdge(t);
   for (const scenario of ANSWERS) check(await ask(port, scenario.request), scenario);
 });
 
-test("words of paths are never ids", async (t) => {
+test("fixed path words are never ids", async (t) => {
   const { port } = await startEdge(t);
   const rows: [string, number, string | undefined][] = [
     ["GET /v1/messages/scheduled", 200, undefined],
@@ -214,7 +214,7 @@ test("words of paths are never ids", async (t) => {
   }
 });
 
-test("an empty body with a content type is no body, on every method", async (t) => {
+test("an empty body with a content type counts as no body, on every method", async (t) => {
   const { port } = await startEdge(t);
   for (const type of [JSON_TYPE, "Content-Type: text/plain", "Content-Type: nonsense;;"]) {
     for (const length of [[], ["Content-Length: 0"], ["Transfer-Encoding: chunked"]]) {
@@ -227,7 +227,7 @@ test("an empty body with a content type is no body, on every method", async (t) 
   }
 });
 
-test("a route without a body takes {} and names anything else; DELETE too", async (t) => {
+test("a route without a body accepts {} and refuses any field by name, on DELETE too", async (t) => {
   const { port } = await startEdge(t);
   for (const line of ["GET /v1/nothing", "DELETE /v1/messages/msg_1", "POST /v1/messages/msg_1/retry"]) {
     assert.equal((await ask(port, http(line, [AUTH, JSON_TYPE], " { } "))).status, 200, line);
@@ -243,7 +243,7 @@ test("a route without a body takes {} and names anything else; DELETE too", asyn
   }
 });
 
-test("HEAD answers as GET without the body", async (t) => {
+test("HEAD returns the headers of GET without the body", async (t) => {
   const { port } = await startEdge(t);
   for (const [path, status] of [
     ["/v1/raw", 200],

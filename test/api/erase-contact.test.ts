@@ -104,7 +104,7 @@ async function writeWith(someone: Person): Promise<void> {
   await post("/v1/messages", { chatId: group.id, content: { text: "To the group" } });
 }
 
-test("no table holds a text, a file or the address any more, and others keep theirs", async () => {
+test("no table holds the contact's texts, files or address any more; other contacts keep theirs", async () => {
   receiver.answer = (received, response) => void response.end(received.body);
   const someone = await person();
   const { to, id, word } = someone;
@@ -122,7 +122,7 @@ test("no table holds a text, a file or the address any more, and others keep the
   assert.ok(found("To the group").length > 0);
 });
 
-test("it says that it happened: ids, times and statuses of messages and events stay, in their shape", async () => {
+test("ids, times and statuses of erased messages and events stay, in valid records", async () => {
   const someone = await person();
   const { id } = someone;
   const { id: messageId } = await send(someone);
@@ -146,7 +146,7 @@ test("it says that it happened: ids, times and statuses of messages and events s
   assert.match(again.erasedAt, /Z$/);
 });
 
-test("a scheduled message and a pending payment request are cancelled, and nothing goes out", async () => {
+test("a scheduled message and a pending payment request are cancelled, and nothing is sent", async () => {
   const someone = await person();
   const { to, id, word } = someone;
   const scheduled = await send(someone, { scheduledAt: new Date(Date.now() + 86_400_000).toISOString() });
@@ -160,7 +160,7 @@ test("a scheduled message and a pending payment request are cancelled, and nothi
   assert.equal(events.events[0].type, "message.schedule_cancelled");
 });
 
-test("an opt-out stays: who asked not to be written to is not written to after an erasure either", async () => {
+test("an opt-out stays: a contact who opted out gets no message after the erasure either", async () => {
   const { to, id } = await person();
   await post(`/v1/sandbox/phones/${to}/messages`, { text: "STOP", channel: "sms" });
   await erase(id);
@@ -169,7 +169,7 @@ test("an opt-out stays: who asked not to be written to is not written to after a
   assert.equal(refused.error?.code, "RECIPIENT_OPTED_OUT");
 });
 
-test("what is written after the request stays, in a conversation that works", async () => {
+test("messages after the erasure request stay, in a working conversation", async () => {
   const someone = await person();
   const { to, id } = someone;
   await delivered((await send(someone)).id);
@@ -184,7 +184,7 @@ test("what is written after the request stays, in a conversation that works", as
   );
 });
 
-test("events that still have to be delivered are delivered whole, and erased then", async () => {
+test("events with pending deliveries are delivered whole, then erased", async () => {
   const someone = await person();
   const { id, word } = someone;
   receiver.answer = (_, response) => void response.writeHead(500).end();
@@ -203,7 +203,7 @@ test("events that still have to be delivered are delivered whole, and erased the
   assert.deepEqual(found(word), []);
 });
 
-test("a process that ends in the middle goes on at its next start, and the file holds no word of it then", async () => {
+test("an interrupted erasure continues after a restart, and leaves no text in the database file", async () => {
   const someone = await person();
   const { id, word } = someone;
   const sent = await Promise.all(Array.from({ length: 60 }, () => send(someone)));
@@ -219,7 +219,7 @@ test("a process that ends in the middle goes on at its next start, and the file 
   assert.deepEqual(holding(`${word} by text`), []);
 });
 
-test("another customer's contact, and one that was deleted before, is 404", async () => {
+test("another customer's contact and a deleted contact are 404", async () => {
   const { id } = await person();
   await api.ask("DELETE", `/v1/contacts/${id}`);
   assert.equal((await erase(id)).error?.code, "NOT_FOUND");

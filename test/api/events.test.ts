@@ -29,13 +29,13 @@ const untilEvents = (id: string, count: number) =>
     what: `${count} events of ${id}; there are ${receiver.types(id)}`,
   });
 
-test("every webhook is signed with the secret over timestamp and raw body", async () => {
+test("every webhook is signed over its timestamp and raw body", async () => {
   const { data } = await send("+15005550100");
   await untilEvents(data.id, 3);
   for (const received of receiver.received) assert.ok(isSigned(received, SECRET));
 });
 
-test("an event carries id, type, timestamp and the message's data, as the sender gave it", async () => {
+test("an event has id, type, timestamp and the message's data, as sent", async () => {
   const metadata = { order: 7, nested: { a: [1, null] } };
   const { data } = await send("+15005550100", { metadata, externalMessageId: "mine-1" });
   await untilEvents(data.id, 3);
@@ -62,7 +62,7 @@ test("an event carries id, type, timestamp and the message's data, as the sender
   });
 });
 
-test("events list newest first, after an event oldest first, and one by one, byte for byte as delivered", async () => {
+test("events are listed newest first, with `after` oldest first, each byte for byte as delivered", async () => {
   const { data } = await send("+15005550101");
   await untilEvents(data.id, 4);
   const newest = await api.ask("GET", `/v1/events?messageId=${data.id}`);
@@ -81,7 +81,7 @@ test("events list newest first, after an event oldest first, and one by one, byt
   assert.ok(raw.includes(`"data":${delivered?.body}`));
 });
 
-test("a callbackUrl gets every event of its message; the same address as the webhook's gets one delivery", async () => {
+test("a callbackUrl gets every event of its message, but only one delivery if it equals the webhook's URL", async () => {
   const callback = await startReceiver();
   const { data } = await send("+15005550100", { callbackUrl: callback.url });
   await until(() => callback.received.length === 3);

@@ -79,7 +79,7 @@ async function stateOf({ ask, admin }: TwilioService, messageId: string): Promis
   return [...answers, data.totals.messagesReceived];
 }
 
-test("a thousand forged callbacks and inbound messages are refused, and change nothing", {
+test("a thousand forged callbacks and inbound messages are refused and change nothing", {
   timeout: 120_000,
 }, async (t) => {
   const twilio = await twilioService(t);

@@ -10,7 +10,7 @@ import { until } from "../support/wait.ts";
 
 const TO = "+15550100001";
 
-test("only the exact address of a hook is one: everything else is the same 404, without a key being asked for", async (t) => {
+test("only the exact URL of a hook exists: everything else is the same 404, without authentication", async (t) => {
   const { service, fake, admin, instanceId, hookUrl } = await twilioService(t);
   const second = { name: "Second", provider: "twilio", config: fake.config };
   const other = (await admin("POST", "/v1/admin/instances", second)).data;
@@ -45,7 +45,7 @@ test("only the exact address of a hook is one: everything else is the same 404, 
   }
 });
 
-test("what cannot be a path, a method or a body is refused as everywhere, and reaches no provider", async (t) => {
+test("an invalid path, method or body is refused as on other routes, and reaches no provider", async (t) => {
   const { service, fake, hookUrl } = await twilioService(t);
   const path = new URL(hookUrl).pathname;
   const send = async (line: string, headers = "Content-Length: 0", body = "") =>
@@ -67,7 +67,7 @@ test("what cannot be a path, a method or a body is refused as everywhere, and re
   assert.equal(called.status, 200);
 });
 
-test("a wrong token is a 404 before a byte of the body has come, and a body of a right one is read within its limit", async (t) => {
+test("a wrong token is a 404 before the body is read; with the right token the body is read up to its limit", async (t) => {
   const { service, hookUrl } = await twilioService(t);
   const path = new URL(hookUrl).pathname;
   const head = (target: string) => `POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`;
@@ -76,7 +76,7 @@ test("a wrong token is a 404 before a byte of the body has come, and a body of a
   await assert.rejects(ask(port(service.url), head(path), { limitMs: 300 }), /no answer/);
 });
 
-test("a hook has no rate limit, and needs no key even where one is sent", async (t) => {
+test("a hook has no rate limit and ignores an API key", async (t) => {
   const { fake, hookUrl } = await twilioService(t, { TB_RATE_LIMIT: "100/60s" });
   const calls = Array.from({ length: 150 }, () => fake.call(hookUrl, { SmsSid: "" }));
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
@@ -87,7 +87,7 @@ test("a hook has no rate limit, and needs no key even where one is sent", async 
   assert.ok(withKey.headers.get("x-request-id"));
 });
 
-test("neither token nor path, number or text of what came to a hook is in the log, but the pattern of the route is", async (t) => {
+test("the log of a hook request has the route's pattern, and no token, path, number or text", async (t) => {
   const lines: string[] = [];
   const log = createLog("debug", { write: (line) => void lines.push(line) });
   const service = await startTestService({}, { log });
@@ -113,7 +113,7 @@ test("neither token nor path, number or text of what came to a hook is in the lo
   }
 });
 
-test("while the service stops, and after it, a hook answers 503 or nobody; the next process takes it at the same address", async (t) => {
+test("a restart loses no hook request that got a 200, and the next process serves the same URL", async (t) => {
   const { service, fake, hookUrl, ask: asking } = await twilioService(t, { PORT: "0" });
   const before = new URL(hookUrl);
   await service.restart(async () => ({ PORT: before.port }));

@@ -56,7 +56,7 @@ test("a key in the body and the same key in the header are one key, and another 
   }
 });
 
-test("two tests of the webhook with one key in the body are one delivery", async () => {
+test("two webhook tests with the same key in the body make one delivery", async () => {
   const body = { url: "http://127.0.0.1:9/c", events: ["*"] };
   assert.equal((await api.ask("PUT", "/v1/webhooks", { body })).status, 200);
   const command = { body: { idempotencyKey: "one test" } };

@@ -30,14 +30,14 @@ const REFUSED: [title: string, path: string, body: object | null, field: string]
 ];
 
 for (const [title, path, body, field] of REFUSED) {
-  test(`${title} to a number that nobody could have is INVALID_PHONE_NUMBER, and says so`, async () => {
+  test(`${title} to an impossible phone number is INVALID_PHONE_NUMBER, and says so`, async () => {
     const { status, error } = await api.ask(body === null ? "GET" : "POST", path, body === null ? {} : { body });
     assert.deepEqual([status, error?.code, error?.details?.[0]?.path], [400, "INVALID_PHONE_NUMBER", field]);
     assert.match(error?.message ?? "", /not a possible phone number/);
   });
 }
 
-test("an impossible number cannot be brought into a group", async () => {
+test("an impossible number cannot be added to a group", async () => {
   const { data: group } = await api.ask("POST", "/v1/chats/groups", {
     body: { participants: [POSSIBLE, "+15005550101"] },
   });

@@ -41,7 +41,7 @@ async function post(url: string, headers: Record<string, string>, body: string |
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
-test("a customer's inbox is there from the first moment, empty, with an address and a secret of its own", async (t) => {
+test("a new customer has an empty inbox with its own URL and secret", async (t) => {
   const api = await startAdminApi(t);
   const { inbox } = await makeOwner(api);
   assert.match(inbox.url, new RegExp(`^${api.url}/sandbox/inbox/[0-9a-f]{32}$`));
@@ -53,7 +53,7 @@ test("a customer's inbox is there from the first moment, empty, with an address 
   assert.notEqual(other.inbox.secret, inbox.secret);
 });
 
-test("the inbox keeps what is rightly signed, byte for byte and with its headers, and answers 200", async (t) => {
+test("the inbox stores validly signed requests byte for byte with their headers, and returns 200", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read } = await makeOwner(api);
   const headers = { "content-type": "application/json", "x-correlation-id": "cor_1", ...signed(api, inbox.secret) };
@@ -70,7 +70,7 @@ test("the inbox keeps what is rightly signed, byte for byte and with its headers
   for (const [name, value] of Object.entries(headers)) assert.equal(request.headers[name.toLowerCase()], value);
 });
 
-test("an address that is no inbox is a 404 before a byte of the body has come", async (t) => {
+test("an unknown inbox URL is a 404 before the body is read", async (t) => {
   const api = await startAdminApi(t);
   const { inbox } = await makeOwner(api);
   const { port, pathname } = new URL(inbox.url);
@@ -80,7 +80,7 @@ test("an address that is no inbox is a 404 before a byte of the body has come", 
   }
 });
 
-test("what is not signed, or with another secret, body or time, is refused with 401 and shown", async (t) => {
+test("an unsigned request, or one signed with another secret, body or time, gets 401 and is listed", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read } = await makeOwner(api);
   const other = await makeOwner(api);
@@ -126,7 +126,7 @@ test("a body may be of any type and up to 1 MiB; a larger one is a 413", async (
   assert.equal(failureOf(413, large.text).error.code, "PAYLOAD_TOO_LARGE");
 });
 
-test("an address that is no inbox is a 404, and so is any inbox when they are off", async (t) => {
+test("an unknown inbox URL is a 404, and every inbox is a 404 when inboxes are off", async (t) => {
   const api = await startAdminApi(t, { settings: { sandboxInbox: false } });
   const { id } = await api.data("POST /v1/admin/customers", { body: { name: "Acme" } }, 201);
   const { key } = await api.makeKey({ customerId: id });
@@ -155,7 +155,7 @@ test("the inbox keeps the last 500 requests, newest first, until it is emptied",
   assert.deepEqual(await read(), emptied);
 });
 
-test("the inbox fails the first so many, then answers the status it was told, until it is told otherwise", async (t) => {
+test("the inbox fails the first `failFirst` requests, then returns `status`, until its behaviour changes", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read, behave } = await makeOwner(api);
   const statuses = async (count: number) => {
@@ -179,7 +179,7 @@ test("the inbox fails the first so many, then answers the status it was told, un
   assert.deepEqual(await statuses(1), [200]);
 });
 
-test("the inbox delays its answer as told, and hangs for a sender who leaves before", async (t) => {
+test("the inbox delays its response by `delayMs`, also if the sender disconnects first", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read, behave } = await makeOwner(api);
   await behave({ delayMs: 60_000 });
@@ -223,7 +223,7 @@ test("a behaviour outside its bounds is a 400 that names the field", async (t) =
   }
 });
 
-test("one customer's inbox is no other's, and admins have none", async (t) => {
+test("an inbox belongs to one customer, and admin keys have none", async (t) => {
   const api = await startAdminApi(t);
   const owner = await makeOwner(api);
   const other = await makeOwner(api);
@@ -234,7 +234,7 @@ test("one customer's inbox is no other's, and admins have none", async (t) => {
   assert.equal((await api.failure(INBOX, {}, 403)).code, "FORBIDDEN");
 });
 
-test("what all inboxes keep is bounded in bytes: the fullest gives its older half", async (t) => {
+test("all inboxes together are limited in bytes: the fullest loses its older half", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read } = await makeOwner(api);
   const small = await makeOwner(api);

@@ -27,7 +27,7 @@ describe("instances", () => {
   const admin = (method: string, path: string, body?: unknown, headers = {}) =>
     service.ask(method, path, { key: service.adminKey, headers, ...(body === undefined ? {} : { body }) });
 
-  test("an instance is made, listed, changed and deleted, and no answer shows its secret", async () => {
+  test("an instance is created, listed, updated and deleted, and no response shows its secret", async () => {
     const made = await admin("POST", "/v1/admin/instances", SMPP);
     assert.equal(made.status, 201);
     const { password: _, ...config } = SMPP.config;
@@ -57,7 +57,7 @@ describe("instances", () => {
     }
   });
 
-  test("settings are sealed on disk: what was sent as a secret is in no file of the data directory", async () => {
+  test("secret settings are encrypted: no file of the data directory has their plain text", async () => {
     const { data } = await admin("POST", "/v1/admin/instances", SMPP);
     const database = new DatabaseSync(join(service.dataDir, "tightbeam.db"), { readOnly: true });
     const row = database.prepare("select config from instances where provider = 'smpp'").get();
@@ -69,7 +69,7 @@ describe("instances", () => {
     await admin("DELETE", `/v1/admin/instances/${data.id}`);
   });
 
-  test("settings that its provider cannot use are refused, each by its path; a change keeps what it does not name", async () => {
+  test("invalid settings are refused, each with its path; an update keeps the other settings", async () => {
     const wrong = { ...SMPP, config: { ...SMPP.config, port: 0, bindMode: "both", password: undefined, colour: 1 } };
     const refused = await admin("POST", "/v1/admin/instances", wrong);
     assert.equal(refused.status, 400);
@@ -86,7 +86,7 @@ describe("instances", () => {
     await admin("DELETE", `/v1/admin/instances/${data.id}`);
   });
 
-  test("a repeat of an idempotency key makes one instance", async () => {
+  test("a repeated idempotency key creates one instance", async () => {
     const headers = { "Idempotency-Key": "carrier" };
     const first = await admin("POST", "/v1/admin/instances", SMPP, headers);
     const again = await admin("POST", "/v1/admin/instances", SMPP, headers);
@@ -115,13 +115,13 @@ describe("instances", () => {
     assert.equal((await admin("DELETE", `/v1/admin/instances/${instance.id}`)).status, 200);
   });
 
-  test("a messages key has nothing to do here", async () => {
+  test("a messages key is refused on instance routes", async () => {
     assert.equal((await service.ask("GET", "/v1/admin/instances")).error?.code, "FORBIDDEN");
     assert.equal((await service.ask("POST", "/v1/admin/instances", { body: SMPP })).error?.code, "FORBIDDEN");
   });
 });
 
-test("with the first instance that is no sandbox, keys leave the file and webhooks to loopback are over", async (t) => {
+test("the first real instance removes the keys from credentials.json and ends webhooks to loopback", async (t) => {
   const service = await startTestService();
   t.after(() => service.stop());
   const credentials = () => JSON.parse(readFileSync(join(service.dataDir, "credentials.json"), "utf8"));

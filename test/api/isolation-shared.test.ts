@@ -36,7 +36,7 @@ function refused(line: string, answer: Answered, status: number, code: string, n
   checkHidden(line, answer, named);
 }
 
-test("a chat that is named by a contact's address is the customer's own, whoever else writes with them", async () => {
+test("a chat named by a contact's address is the customer's own, even if others write with the contact", async () => {
   const own = (await first("GET", `/v1/chats/${SHARED}`)).data;
   const chat = shown("the chat", await other("GET", `/v1/chats/${SHARED}`));
   assert.notEqual(chat.id, own.id);
@@ -63,7 +63,7 @@ test("a chat that is named by a contact's address is the customer's own, whoever
   }
 });
 
-test("what is known of an address is what the customer itself has found out", async () => {
+test("capabilities of an address come only from the customer's own lookups", async () => {
   await first("POST", `${phone(CONTACT)}/messages`, { text: SECRET_TEXT });
   assert.equal((await first("GET", `/v1/contacts/${CONTACT}/focus`)).status, 200);
   refused("focus", await other("GET", `/v1/contacts/${CONTACT}/focus`), 404, "NOT_FOUND", CONTACT);
@@ -82,7 +82,7 @@ test("what is known of an address is what the customer itself has found out", as
   await other("PUT", `${phone(SHARED)}/settings`, { online: true });
 });
 
-describe("from a phone nobody gets at another customer's", () => {
+describe("through a shared phone nobody can reach another customer's", () => {
   const cases: [name: string, path: string, body: object, status: number, code: string][] = [
     ["number", "messages", { text: "Hi", to: FIRST_NUMBER }, 403, "ADDRESS_NOT_AUTHORIZED"],
     ["message that was sent, by an answer", "messages", { text: "Hi", replyTo: one.delivered }, 404, "REPLY_NOT_FOUND"],
@@ -109,7 +109,7 @@ describe("from a phone nobody gets at another customer's", () => {
   }
 });
 
-test("a phone that types to a customer types in that customer's thread alone", async () => {
+test("a phone that types to a customer types only in that customer's thread", async () => {
   const before = await viewOfFirst();
   const { chatId } = shown("typing", await other("POST", `${phone(CONTACT)}/typing`, { typing: true }));
   assert.notEqual(chatId, one.thread);
@@ -125,7 +125,7 @@ async function viewOfFirst(): Promise<unknown[]> {
   return view;
 }
 
-test("a contact's payment to one customer pays no request of another", async () => {
+test("a contact's payment to one customer does not pay another customer's request", async () => {
   await other("POST", "/v1/messages", { to: CONTACT, content: { text: OTHER_TEXT } });
   shown("the payment", await other("POST", `${phone(CONTACT)}/payments`, { amount: 25 }), CONTACT);
   assert.equal((await first("GET", `/v1/payments/requests/${one.pending}`)).data.status, "pending");
@@ -144,7 +144,7 @@ test("a contact who writes STOP to one customer still gets messages of the other
   assert.equal((await other("DELETE", path)).status, 200);
 });
 
-test("the link of a file is all that it takes; no other token, and no key, opens it", async () => {
+test("the link of a file opens it; no other token and no key does", async () => {
   const open = async (url: string, key: string | null = null) => {
     const response = await fetch(url, { headers: key === null ? {} : { authorization: `Bearer ${key}` } });
     return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
@@ -167,7 +167,7 @@ test("the link of a file is all that it takes; no other token, and no key, opens
   }
 });
 
-test("a stream carries its customer's events alone, also with the id of another's as Last-Event-ID", async () => {
+test("a stream has only its customer's events, even with another customer's Last-Event-ID", async () => {
   const headers = { "last-event-id": ids.event.at(-1) ?? "" };
   const streams = await Promise.all([
     openStream(api.url, { key: otherKey }),
@@ -191,7 +191,7 @@ test("a stream carries its customer's events alone, also with the id of another'
   assert.deepEqual(foreign.frames, []);
 });
 
-test("waiting for an event of another customer is waiting for nothing", async () => {
+test("waiting for another customer's event times out", async () => {
   for (const query of [`messageId=${one.delivered}`, `messageId=${one.inbound}&type=message.inbound`]) {
     const answer = await other("GET", `/v1/sandbox/wait?timeoutSeconds=0&${query}`);
     assert.deepEqual([answer.status, answer.data], [200, null]);
@@ -200,7 +200,7 @@ test("waiting for an event of another customer is waiting for nothing", async ()
   refused("after", after, 400, "VALIDATION_ERROR", ids.event[0]);
 });
 
-describe("an idempotency key is per customer: another's use of it makes a record of its own, at", () => {
+describe("an idempotency key is scoped to its customer: the same key of another customer creates another record, at", () => {
   const requests: [path: string, body: object][] = [
     ["/v1/messages", { to: SHARED, content: { text: "Hello" } }],
     [

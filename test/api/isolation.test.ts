@@ -24,7 +24,7 @@ after(() => api.stop());
 const CUSTOMER_ROUTES = ROUTES.filter(({ scope }) => scope === "messages");
 const ADMIN_ROUTES = ROUTES.filter(({ scope }) => scope === "admin");
 
-test("every route that is served is in the reference that this test goes through, and no other", async () => {
+test("the reference that this test uses lists exactly the served routes", async () => {
   const served = (await listRoutes()).map(({ method, path, scope }) => `${method} ${path} ${scope}`);
   assert.deepEqual(ROUTES.map(({ name, scope }) => `${name} ${scope}`).sort(), served.sort());
   const open = ROUTES.filter(({ scope }) => scope === "public").map(({ name }) => name);
@@ -63,7 +63,7 @@ const NOT_FOUND: readonly (readonly [string, ErrorCode])[] = [
   ["/v1/", "NOT_FOUND"],
 ];
 
-describe("another customer's id is a 404 with its code, never a 403, in every parameter of", () => {
+describe("another customer's id is a 404, never a 403, in every parameter of", () => {
   for (const route of CUSTOMER_ROUTES.filter(({ path }) => path.includes(":") && !isOfPhones(path))) {
     test(route.name, async () => {
       const untouched = await viewOfFirst();
@@ -106,7 +106,7 @@ async function viewOfFirst(): Promise<Record<string, unknown>> {
 /** The query that a route needs to respond soon. */
 const SOON: Record<string, string> = { "/v1/sandbox/wait": "timeoutSeconds=0&" };
 
-describe("nothing of another customer is shown by", () => {
+describe("no data of another customer is in the response of", () => {
   for (const route of CUSTOMER_ROUTES.filter(({ method, path }) => method === "GET" && !path.includes(":"))) {
     test(route.name, async () => {
       const base = `${route.path}?${SOON[route.path] ?? ""}`;
@@ -198,7 +198,7 @@ const WRITES: Record<string, Write[]> = {
   "POST /v1/sandbox/reset": [{ body: {}, statuses: [200] }],
 };
 
-test("what a customer changes is its own, at every route that changes something without naming an id", async () => {
+test("a route without an id changes only the caller's own data", async () => {
   const routes = CUSTOMER_ROUTES.filter(({ method, path }) => method !== "GET" && !path.includes(":"));
   const unnamed = routes.filter(({ name }) => WRITES[name] === undefined).map(({ name }) => name);
   assert.deepEqual(unnamed, [], "new routes: say in WRITES what another customer may do there");
@@ -260,7 +260,7 @@ test("with two customers neither moves the sandbox's clock, and an admin key doe
   assert.equal((await admin("POST", "/v1/sandbox/clock", { reset: true })).data.offsetMs, 0);
 });
 
-test("of /v1/admin a messages key has GET usage alone, and of that only its own", async () => {
+test("under /v1/admin a messages key may only read its own usage", async () => {
   const open = ROUTES.filter(({ scope }) => scope === "any").map(({ name }) => name);
   assert.deepEqual(open.sort(), ["GET /v1/admin/usage", "GET /v1/sandbox/clock", "POST /v1/sandbox/clock"]);
   const oneKind = ROUTES.filter(({ scope }) => scope !== "any");

@@ -35,7 +35,7 @@ function held() {
 
 const noInquiries = { ask: async () => assert.fail("nobody is asked") } as never;
 
-test("while a list is being read for long, health, readiness, keys and single records answer as ever", async (t: NodeTest) => {
+test("a long list read delays no health check, key check or single record", async (t: NodeTest) => {
   const lists = held();
   const api = await served(t, (deps) => messageRoutes(deps, noInquiries), { through: lists.through });
   const message = await send(api, { to: TO });
@@ -57,7 +57,7 @@ test("while a list is being read for long, health, readiness, keys and single re
   assert.equal((await listed).messages.length, 1);
 });
 
-test("a list whose client has gone begins no further statement", async (t: NodeTest) => {
+test("a list read whose client has gone starts no further statement", async (t: NodeTest) => {
   const lists = held();
   const made = await openContext(t, { through: lists.through });
   const leave: (() => void)[] = [];
@@ -71,7 +71,7 @@ test("a list whose client has gone begins no further statement", async (t: NodeT
   assert.equal(lists.asked.length, 1);
 });
 
-test("a list that was withdrawn is counted as left by its client, and is no error in the log", async (t: NodeTest) => {
+test("an aborted list read is counted as such, and is no error in the log", async (t: NodeTest) => {
   const gone = new AbortController();
   const leaving = route({
     method: "GET",

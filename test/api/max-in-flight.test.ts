@@ -8,7 +8,7 @@ import { serveWebhooks, URL_A, URL_B } from "../support/webhooks.ts";
 
 const EVENTS = ["*"];
 
-test("maxInFlight is the default unless given, set by PUT, POST and PATCH, and in every record", async (t) => {
+test("maxInFlight has a default, is set by PUT, POST and PATCH, and is in every record", async (t) => {
   const api = await serveWebhooks(t);
   const ask = (method: "PUT" | "POST" | "PATCH", path: string, body: object) =>
     api.data<Webhook>(method === "POST" ? 201 : 200, method, path, { body });

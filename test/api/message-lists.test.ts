@@ -42,7 +42,7 @@ async function change(api: Served, message: Message, set: Partial<Message>): Pro
   await commitAll(api.deps, [update, { op: "event", event, callbackUrl: null }]);
 }
 
-test("messages are listed by channel, by chat in every form of its name, and by words of their text", async (t) => {
+test("messages are filtered by channel, by every form of a chat id, and by words of their text", async (t) => {
   const api = await open(t);
   const list = listing(api);
   const first = await send(api, { to: TO, content: { text: "Your TABLE is ready, Jürgen" } });
@@ -58,7 +58,7 @@ test("messages are listed by channel, by chat in every form of its name, and by 
   assert.deepEqual(idsOf(await list({ q: "table", chatId: OTHER, channel: "sms" })), [second.id]);
 });
 
-test("what a filter cannot mean is a 400 on its field", async (t) => {
+test("an invalid filter is a 400 with its field", async (t) => {
   const api = await open(t);
   const { id } = await send(api, { to: TO });
   const theirs = await api.addTenant("Other");
@@ -89,7 +89,7 @@ test("what a filter cannot mean is a 400 on its field", async (t) => {
   assert.deepEqual(idsOf(await listing(api)({ q: "hello" }, theirs.key)), [], id);
 });
 
-test("who goes on by cursor finds each message once, also by offset and many filters", async (t) => {
+test("paging by cursor returns each message once, also with offset and many filters", async (t) => {
   const api = await open(t);
   const list = listing(api);
   const sent: Message[] = [];
@@ -132,7 +132,7 @@ async function follow(
   }
 }
 
-test("the change feed has what changed since, the oldest change first, and goes on where it was left", async (t) => {
+test("the change feed returns changes since a cursor, oldest first, and continues from its own cursor", async (t) => {
   const api = await open(t);
   const old = await send(api, { to: TO, content: { text: "old" } });
   await api.clock.advance(600_000);
@@ -176,7 +176,7 @@ test("one page of the change feed has a message once, at its last change", async
   );
 });
 
-test("a change that commits after a page was read is in the next one, however it is dated", async (t) => {
+test("a change that commits after a page was read is on the next page, whatever its timestamp", async (t) => {
   const api = await open(t);
   const late = await send(api, { to: TO });
   const { cursor } = await follow(api, { updatedAfter: "2020-01-01T00:00:00Z" }, null);
@@ -188,7 +188,7 @@ test("a change that commits after a page was read is in the next one, however it
   );
 });
 
-test("the change feed names what was deleted, and filters what it shows", async (t) => {
+test("the change feed includes deletions, and supports filters", async (t) => {
   const api = await open(t);
   const gone = await send(api, { to: TO, content: { text: "secret table" } });
   const kept = await send(api, { to: OTHER, content: { text: "kept table" } });
@@ -205,7 +205,7 @@ test("the change feed names what was deleted, and filters what it shows", async 
   assert.deepEqual([filtered.seen.map(({ id }) => id), filtered.deleted], [[kept.id], []]);
 });
 
-test("the change feed leaves nothing out where events are kept no more: neither at its beginning nor after a long pause", async (t) => {
+test("the change feed misses nothing after events were pruned: neither at its beginning nor after a long pause", async (t) => {
   const api = await open(t);
   const { store, settings } = api.deps;
   const retentionMs = settings.retentionMs ?? 0;

@@ -53,7 +53,7 @@ const endings = new Map<string, string[]>();
 
 describe("the sandbox's recipients", { concurrency: true }, () => {
   for (const [last4, status, channel, events, errorCode] of SANDBOX) {
-    test(`+1500555${last4} ends ${status} by ${channel}, told in order, each event once`, async () => {
+    test(`+1500555${last4} ends ${status} by ${channel}, with each event once and in order`, async () => {
       const { data } = await send(`+1500555${last4}`);
       assert.equal(data.status, "queued");
       await reaches(data.id, status);
@@ -99,7 +99,7 @@ test("preference decides the order of channels", async () => {
 });
 
 describe("idempotency", () => {
-  test("a repeat answers 200 with the first message as it now is, and sends nothing", async () => {
+  test("a repeat returns 200 with the current state of the first message, and sends nothing", async () => {
     const first = await send("+15005550100", { idempotencyKey: "once-1" });
     assert.equal(first.status, 202);
     await reaches(first.data.id, "delivered");
@@ -114,7 +114,7 @@ describe("idempotency", () => {
     assert.equal((await send("+15005550100", { idempotencyKey: "once-4" })).status, 202);
   });
 
-  test("twenty at once make one message", async () => {
+  test("twenty concurrent requests create one message", async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => send("+15005550100", { idempotencyKey: "once-5" })),
     );
@@ -126,7 +126,7 @@ describe("idempotency", () => {
 describe("schedules", () => {
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 
-  test("a scheduled message is told of, queued when due, and delivered", async () => {
+  test("a scheduled message has its event, is queued when due, and is delivered", async () => {
     const { data } = await send("+15005550100", { scheduledAt: inSeconds(1) });
     assert.equal(data.status, "scheduled");
     await reaches(data.id, "delivered");
@@ -143,7 +143,7 @@ describe("schedules", () => {
     assert.ok(Date.parse(queued?.event.timestamp ?? "") >= Date.parse(data.scheduledAt));
   });
 
-  test("a cancelled one is never sent, and cannot be cancelled twice", async () => {
+  test("a cancelled message is never sent, and cannot be cancelled twice", async () => {
     const { data } = await send("+15005550100", { scheduledAt: inSeconds(3_600) });
     const cancelled = await api.ask("DELETE", `/v1/messages/${data.id}/schedule`);
     assert.equal(cancelled.status, 200);
@@ -172,7 +172,7 @@ describe("schedules", () => {
 });
 
 describe("retry and delete", () => {
-  test("a failed message is queued again by hand, any other is INVALID_STATUS", async () => {
+  test("retrying queues a failed message again; any other status is INVALID_STATUS", async () => {
     const { data } = await send("+15005550105");
     await reaches(data.id, "failed");
     const retried = await api.ask("POST", `/v1/messages/${data.id}/retry`);
@@ -186,7 +186,7 @@ describe("retry and delete", () => {
     assert.equal((await api.ask("POST", `/v1/messages/${fine.data.id}/retry`)).error?.code, "INVALID_STATUS");
   });
 
-  test("a deleted message is gone from GET and lists, its text from its events, and 409 the second time", async () => {
+  test("a deleted message is in no GET or list, its text in no event, and deleting it twice is 409", async () => {
     const { data } = await send("+15005550100", { content: { text: "forget me" }, externalMessageId: "to-delete" });
     await reaches(data.id, "delivered");
     await untilEvents(data.id, 3);
@@ -228,7 +228,7 @@ describe("lists", () => {
     assert.deepEqual(seen, sent.toReversed());
   });
 
-  test("filters narrow, a leading space of an address is a plus, an unknown parameter is named", async () => {
+  test("filters combine, a leading space of an address counts as a plus, and an unknown parameter is named", async () => {
     const { data } = await send("+15005550142", { externalMessageId: "filter" });
     const found = await api.ask("GET", "/v1/messages?to=+15005550142&direction=outbound");
     assert.deepEqual(

@@ -30,7 +30,7 @@ const write = (contact: string, text: string, more = {}) =>
 const isListed = async (contact: string) => (await api.ask("GET", pathOf(contact))).status === 200;
 const advance = (by: string) => api.ask("POST", "/v1/sandbox/clock", { body: { advance: by } });
 
-test("PUT puts a contact on a number's list, once; DELETE takes it off", async () => {
+test("PUT adds an opt-out once; DELETE removes it", async () => {
   const contact = nextContact();
   assert.deepEqual(
     [(await api.ask("GET", pathOf(contact))).error?.code, await isListed(contact)],
@@ -48,7 +48,7 @@ test("PUT puts a contact on a number's list, once; DELETE takes it off", async (
   assert.equal((await api.ask("DELETE", pathOf(contact))).error?.code, "NOT_FOUND");
 });
 
-test("a send to a contact on the list is refused with 403 RECIPIENT_OPTED_OUT, at once and only to it", async () => {
+test("a message to a contact who opted out is 403 RECIPIENT_OPTED_OUT; other recipients are not affected", async () => {
   const contact = nextContact();
   await send(contact);
   await api.ask("PUT", pathOf(contact));
@@ -82,7 +82,7 @@ test("STOP from a phone ends messages from that number, START begins them again"
   }
 });
 
-test("a scheduled message to a contact that stopped meanwhile fails with RECIPIENT_OPTED_OUT when due", async () => {
+test("a scheduled message to a contact who opted out in the meantime fails with RECIPIENT_OPTED_OUT when due", async () => {
   const contact = nextContact();
   const { data: clock } = await api.ask("GET", "/v1/sandbox/clock");
   const scheduledAt = new Date(Date.parse(clock.now) + 3_600_000).toISOString();
@@ -121,7 +121,7 @@ test("the list pages newest first, and is filtered by number", async () => {
   }
 });
 
-test("what is no address is a 400, and what is no number of the customer a 404", async () => {
+test("an invalid address is a 400, and a number that is not the customer's is a 404", async () => {
   assert.equal((await api.ask("PUT", pathOf("5005550100"))).error?.code, "INVALID_PHONE_NUMBER");
   for (const method of ["GET", "PUT", "DELETE"]) {
     assert.equal((await api.ask(method, pathOf(nextContact(), "+15005559999"))).error?.code, "NOT_FOUND");
@@ -129,7 +129,7 @@ test("what is no address is a 400, and what is no number of the customer a 404",
   }
 });
 
-test("a number that moves to another customer takes along who has opted out of it, and shows nobody the list", async () => {
+test("a number that moves to another customer keeps its opt-outs, but the new customer cannot list them", async () => {
   const admin = (method: string, path: string, body?: object) =>
     api.ask(method, path, { key: api.adminKey, ...(body === undefined ? {} : { body }) });
   const join = async (name: string) => {

@@ -50,7 +50,7 @@ async function addCustomer(name: string): Promise<string> {
 }
 
 describe("POST /v1/payments/request", () => {
-  test("answers 202 with the whole record, and sends the message that asks", async () => {
+  test("returns 202 with the whole record, and sends the request's message", async () => {
     const metadata = { order: 7 };
     const { status, data } = await request({ amount: "1234.5", note: "Lunch", metadata, expiresInSeconds: 60 });
     assert.equal(status, 202);
@@ -86,7 +86,7 @@ describe("POST /v1/payments/request", () => {
     assert.ok(created !== undefined && isSigned(created, SECRET));
   });
 
-  test("an open request is open for 30 days unless told", async () => {
+  test("a request expires after 30 days by default", async () => {
     const { data } = await request({});
     assert.equal(Date.parse(data.expiresAt) - Date.parse(data.createdAt), 30 * 86_400_000);
   });
@@ -121,7 +121,7 @@ describe("POST /v1/payments/request", () => {
     });
   }
 
-  test("a refused amount is quoted as it came", async () => {
+  test("an error quotes an invalid amount as sent", async () => {
     const refusal = async (amount: string) => {
       const answer = await fetch(`${api.url}/v1/payments/request`, {
         method: "POST",
@@ -148,14 +148,14 @@ describe("POST /v1/payments/request", () => {
     }
   });
 
-  test("a bad recipient, a number of somebody else and an empty recipient have the codes of a message", async () => {
+  test("an invalid or empty recipient and another customer's number have the same codes as for a message", async () => {
     const codes = [{ to: "12345" }, { from: "+15559999999" }, { to: "" }].map(
       async (body) => (await request(body)).error?.code,
     );
     assert.deepEqual(await Promise.all(codes), ["INVALID_PHONE_NUMBER", "ADDRESS_NOT_AUTHORIZED", "INVALID_RECIPIENT"]);
   });
 
-  test("a repeat of an idempotency key is one request, answered as it now is; 25 and “25.00” are the same", async () => {
+  test("a repeated idempotency key returns the current state of the one request; 25 and “25.00” are the same", async () => {
     const headers = { "idempotency-key": "request-1" };
     const first = await request({ amount: 25 }, headers);
     await cancel(first.data.id);
@@ -167,7 +167,7 @@ describe("POST /v1/payments/request", () => {
   });
 });
 
-test("a contact that pays: created, inbound, paid, each told once, to the callbackUrl too", async () => {
+test("a payment has the events created, inbound and paid, each once, for the callbackUrl too", async () => {
   const callback = await startReceiver();
   try {
     const { data } = await request({ to: PAYS, amount: 12.34, callbackUrl: callback.url });
@@ -191,7 +191,7 @@ test("a contact that pays: created, inbound, paid, each told once, to the callba
   }
 });
 
-test("a payment by hand on the contact's phone pays the request that has its amount", async () => {
+test("a payment on the contact's phone pays the request with its amount", async () => {
   const { data } = await request({ amount: "3.21" });
   const pay = (amount: string) => api.ask("POST", `/v1/sandbox/phones/${IGNORES}/payments`, { body: { amount } });
   await pay("3.20");
@@ -200,7 +200,7 @@ test("a payment by hand on the contact's phone pays the request that has its amo
   assert.equal((await get(data.id)).paidBy?.messageId, paying.data.id);
 });
 
-test("a message that fails cancels its request, and is not retried", async () => {
+test("a failed message cancels its request, and cannot be retried", async () => {
   const { data } = await request({ to: UNREACHABLE });
   await reaches(data.id, "cancelled");
   const { reason, cancelledAt } = await get(data.id);
@@ -210,7 +210,7 @@ test("a message that fails cancels its request, and is not retried", async () =>
   assert.equal(retried.error?.code, "INVALID_STATUS");
 });
 
-test("cancel answers the record; then 400 INVALID_STATUS, but the same record for its idempotency key", async () => {
+test("cancelling returns the record; again it is 400 INVALID_STATUS, but the same record for its idempotency key", async () => {
   const { data } = await request({});
   const headers = { "idempotency-key": "cancel-1", "content-type": "application/json" };
   const cancelled = await cancel(data.id, { headers });
@@ -242,7 +242,7 @@ test("a request expires on the clock within a second, and after a restart at onc
 });
 
 describe("GET /v1/payments/requests", () => {
-  test("pages newest first, by status and by dates, of the own customer only", async () => {
+  test("pages newest first, filters by status and dates, and lists only the customer's own requests", async () => {
     const key = await addCustomer("Lister");
     assert.deepEqual(await list("", key), { requests: [], pagination: { hasMore: false, nextCursor: null } });
     const all = (await list("?limit=100")).requests;
@@ -279,7 +279,7 @@ describe("GET /v1/payments/requests", () => {
     assert.deepEqual((await list("?to=2020-01-01")).requests, []);
   });
 
-  test("names every bad parameter", async () => {
+  test("names every invalid parameter", async () => {
     const { status, error } = await api.ask("GET", "/v1/payments/requests?from=yesterday&to=2026-02-30");
     assert.equal(status, 400);
     assert.deepEqual(
@@ -290,7 +290,7 @@ describe("GET /v1/payments/requests", () => {
     assert.equal((await api.ask("GET", "/v1/payments/requests?cursor=x")).status, 400);
   });
 
-  test("an unknown request and another customer's are a 404 NOT_FOUND", async () => {
+  test("an unknown request and another customer's request are 404 NOT_FOUND", async () => {
     const { data } = await request({});
     const key = await addCustomer("Stranger");
     const answers = [

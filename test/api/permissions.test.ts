@@ -42,7 +42,7 @@ for (const permission of ["read", "send", "webhooks"] as const) {
   });
 }
 
-test("a narrowed key does what it may, and so does the key that replaces it", async () => {
+test("a narrowed key may use its permissions, and so may its replacement", async () => {
   const { key, id, permissions } = await keyWith(["webhooks", "send"]);
   assert.deepEqual(permissions, ["send", "webhooks"]);
   const send = (by: string) =>
@@ -57,7 +57,7 @@ test("a narrowed key does what it may, and so does the key that replaces it", as
   assert.equal((await api.ask("GET", "/v1/messages", { key: rotated.data.key })).status, 403);
 });
 
-test("a key that nothing is said of may do everything, also after a restart", async () => {
+test("a key without permissions may do everything, also after a restart", async () => {
   const { keys } = (await api.ask("GET", "/v1/admin/keys", { key: api.adminKey })).data;
   const first = keys.at(-1);
   const all = ["read", "send", "webhooks"];
@@ -70,7 +70,7 @@ test("a key that nothing is said of may do everything, also after a restart", as
   await until(async () => (await api.ask("GET", `/v1/messages/${sent.data.id}`)).data.status === "delivered");
 });
 
-test("permissions that are unknown, empty, or given to an admin key are a 400 that names the field", async () => {
+test("unknown or empty permissions, or any of an admin key, are a 400 with the field", async () => {
   const bad = [{ permissions: [] }, { permissions: ["write"] }, { permissions: ["read"], scope: "admin" }];
   for (const given of bad) {
     const owner = "scope" in given ? {} : { customerId };

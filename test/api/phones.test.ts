@@ -12,8 +12,8 @@ before(async () => {
 
 after(() => stage.api.stop());
 
-describe("phones do what they are told", () => {
-  test("a phone writes: the inbound message is answered, and told of", async () => {
+describe("the sandbox's phones", () => {
+  test("a phone writes: the response has the inbound message, and one event is emitted", async () => {
     let message: Data;
     const [event] = await stage.emits(async () => {
       message = await stage.data("POST", `${phone("0120")}/messages`, { text: "Hi!" });
@@ -29,7 +29,7 @@ describe("phones do what they are told", () => {
     assert.equal(sms.channel, "sms");
   });
 
-  test("a phone answers a message of ours and one of its own, and nothing else", async () => {
+  test("a phone can reply to our message and to its own, and to no other", async () => {
     const ours = await stage.send("0121");
     await stage.reached(ours.id, "delivered");
     const first = await stage.data("POST", `${phone("0121")}/messages`, { text: "Yes", replyTo: ours.id });
@@ -41,7 +41,7 @@ describe("phones do what they are told", () => {
     }
   });
 
-  test("a phone sends files: they are judged as ours are, and can be downloaded", async () => {
+  test("a phone sends files: they are checked like ours, and can be downloaded", async () => {
     const png = Buffer.from(
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
       "base64",
@@ -61,7 +61,7 @@ describe("phones do what they are told", () => {
     await stage.refused("POST", `${phone("0123")}/messages`, inside, 400, "VALIDATION_ERROR");
   });
 
-  test("what a phone cannot do is refused in words", async () => {
+  test("an action that a phone cannot do is refused with a reason", async () => {
     const path = `${phone("0124")}/messages`;
     await stage.refused("POST", path, {}, 400, "VALIDATION_ERROR");
     await stage.refused("POST", path, { text: "", attachments: [] }, 400, "VALIDATION_ERROR");
@@ -74,7 +74,7 @@ describe("phones do what they are told", () => {
     assert.equal((await stage.data("POST", mail.replace("ada", "Ada"), { text: "x" })).from, "ada@example.com");
   });
 
-  test("a phone types: one event for each", async () => {
+  test("a phone types: start and stop are one event each", async () => {
     const events = await stage.emits(async () => {
       const begun = await stage.data("POST", `${phone("0125")}/typing`, { typing: true });
       const ended = await stage.data("POST", `${phone("0125")}/typing`, { typing: false });
@@ -87,7 +87,7 @@ describe("phones do what they are told", () => {
     await stage.refused("POST", `${phone("0149")}/typing`, { typing: false }, 404, "CONVERSATION_NOT_FOUND");
   });
 
-  test("a phone reacts to what it has, and takes it back", async () => {
+  test("a phone reacts to a message that it has, and removes the reaction", async () => {
     const ours = await stage.send("0126");
     await stage.reached(ours.id, "delivered");
     const events = await stage.emits(async () => {
@@ -121,7 +121,7 @@ describe("phones do what they are told", () => {
     await stage.refused("POST", react, { messageId: later.id, type: "love" }, 400, "INVALID_STATUS");
   });
 
-  test("a phone that takes no edits leaves the message as it is: 502 EDIT_FAILED with its event, until it takes them again", async () => {
+  test("a phone set to refuse edits leaves the message unchanged: 502 EDIT_FAILED and its event", async () => {
     const ours = await stage.send("0170");
     await stage.reached(ours.id, "delivered");
     await stage.data("PUT", `${phone("0170")}/settings`, { edits: false });
@@ -136,7 +136,7 @@ describe("phones do what they are told", () => {
     assert.equal((await edit()).data.content.text, "Bye");
   });
 
-  test("a phone keeps an audio message of ours, which is told of once; anything else is refused", async () => {
+  test("a phone keeps our audio message, with one event; any other message is refused", async () => {
     const keep = `${phone("0171")}/audio-kept`;
     const data = Buffer.from(`RIFF${"\0".repeat(4)}WAVEfmt `).toString("base64");
     const file = { type: "base64", data, filename: "hello.wav" };
@@ -159,7 +159,7 @@ describe("phones do what they are told", () => {
     await stage.refused("POST", keep, { messageId: later.id }, 400, "INVALID_STATUS");
   });
 
-  test("a phone in a group gives it another photo; one that is in none, or in another, cannot", async () => {
+  test("a phone changes the photo of its group; a phone outside of the group cannot", async () => {
     const participants = [number("0173"), number("0174")];
     const group = await stage.data("POST", "/v1/chats/groups", { participants });
     const [event] = await stage.emits(async () => {
@@ -175,7 +175,7 @@ describe("phones do what they are told", () => {
     await stage.refused("POST", `${phone("0173")}/group-photo`, { chatId: group.id }, 400, "INVALID_STATUS");
   });
 
-  test("a phone pays an amount, or what a request asks of it", async () => {
+  test("a phone pays a given amount, or the amount of a request", async () => {
     const ask = (last4: string) => stage.data("POST", "/v1/payments/request", { to: number(last4), amount: "12.50" });
     const pay = `${phone("0128")}/payments`;
     const [mine, others] = [await ask("0128"), await ask("0129")];
@@ -193,7 +193,7 @@ describe("phones do what they are told", () => {
     assert.equal((await stage.data("GET", `/v1/payments/requests/${others.id}`)).status, "paid");
   });
 
-  test("a phone calls: rings, is answered, hangs up; what is no call is refused", async () => {
+  test("a phone calls: rings, is answered, hangs up; an unknown call is refused", async () => {
     const act = (action: string, more: object = {}) =>
       stage.data("POST", `${phone("0130")}/calls`, { action, ...more });
     for (const action of ["answer", "hangup", "miss"]) {
@@ -211,7 +211,7 @@ describe("phones do what they are told", () => {
     assert.equal((await act("miss")).status, "missed");
   });
 
-  test("an action with an idempotency key is done once, also when it is asked for twice at a time", async () => {
+  test("an action with an idempotency key is done once, also for concurrent requests", async () => {
     const write = (text: string, key = "w-1") =>
       stage.api.ask("POST", `${phone("0131")}/messages`, { body: { text }, headers: { "idempotency-key": key } });
     const [first, second] = await Promise.all([write("Once"), write("Once")]);

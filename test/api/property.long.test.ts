@@ -181,7 +181,7 @@ async function serveImage(t: TestContext): Promise<string> {
   return IMAGE_URL.replace("00009", String((server.address() as AddressInfo).port).padStart(5, "0"));
 }
 
-test(`${RUNS.toLocaleString("en-US")} requests at every route, none of them a 5xx, each answer in the envelope`, {
+test(`${RUNS.toLocaleString("en-US")} requests at every route: none gets a 5xx, and every response is in the envelope`, {
   timeout: 600_000,
 }, async (t) => {
   t.diagnostic(`TB_PROPERTY_SEED=${SEED}`);

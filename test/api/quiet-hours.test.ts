@@ -11,7 +11,7 @@ const key = api.adminKey;
 const customer = (await api.ask("GET", "/v1/admin/customers", { key })).data.customers[0].id;
 const path = `/v1/admin/customers/${customer}/quiet-hours`;
 
-test("a customer has none until an administrator sets them, and none after they are taken away", async () => {
+test("a customer has no quiet hours until an admin sets them, and none after an admin deletes them", async () => {
   assert.equal((await api.ask("GET", path, { key })).data, null);
   const body = { start: "21:00", end: "08:00", timeZone: "Europe/Berlin" };
   const set = await api.ask("PUT", path, { key, body });
@@ -37,7 +37,7 @@ const BAD: [body: unknown, paths: string[]][] = [
   [{}, ["end", "start"]],
 ];
 
-test("what is no time, no zone or no length is refused by name, every field at once, and changes nothing", async () => {
+test("an invalid time, zone or length is refused with every field, and changes nothing", async () => {
   for (const [body, paths] of BAD) {
     const { status, error } = await api.ask("PUT", path, { key, body });
     assert.deepEqual([status, error?.code], [400, "VALIDATION_ERROR"], JSON.stringify(body));
@@ -46,7 +46,7 @@ test("what is no time, no zone or no length is refused by name, every field at o
   assert.equal((await api.ask("GET", path, { key })).data, null);
 });
 
-test("a customer that is not there is a 404, and a customer's own key a 403", async () => {
+test("an unknown customer is a 404, and a customer's key is a 403", async () => {
   const body = { start: "21:00", end: "08:00" };
   for (const [method, asking] of [
     ["GET", {}],
@@ -89,7 +89,7 @@ test("a message in quiet hours is queued, says why, and is delivered when they e
   assert.ok((await record()).sentAt >= postponedUntil);
 });
 
-test("taking the quiet hours away lets out what they hold back", async () => {
+test("deleting the quiet hours sends the messages that they held back", async () => {
   await api.ask("PUT", path, { key, body: { start: await clockTime(-1), end: await clockTime(20) } });
   const sent = await api.ask("POST", "/v1/messages", { body: { to: "jo@example.com", content: { text: "Hello" } } });
   const record = async () => (await api.ask("GET", `/v1/messages/${sent.data.id}`)).data;

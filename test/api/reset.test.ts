@@ -62,7 +62,7 @@ test("a reset removes messages, contacts and events, and keeps keys, numbers, en
   await receiver.stop();
 });
 
-test("a reset in the middle of everything leaves nothing behind, and what comes after it is whole", async () => {
+test("a reset during traffic leaves nothing behind, and later records are complete", async () => {
   for (let round = 0; round < 5; round += 1) {
     const sent: Promise<Data>[] = [];
     for (const last4 of ["0100", "0101", "0106", "0107", "0108", "0110", "0111", "0114"]) {
@@ -84,7 +84,7 @@ test("a reset in the middle of everything leaves nothing behind, and what comes 
   }
 });
 
-test("a reset leaves other customers alone, and takes an idempotency key", async () => {
+test("a reset affects no other customer, and accepts an idempotency key", async () => {
   const { id } = await stage.admin("POST", "/v1/admin/customers", { name: "Other" });
   await stage.admin("POST", `/v1/admin/customers/${id}/numbers`, { phoneNumber: "+15005550002", provider: "sandbox" });
   const { key } = await stage.admin("POST", "/v1/admin/keys", { name: "Other", customerId: id });
@@ -96,7 +96,7 @@ test("a reset leaves other customers alone, and takes an idempotency key", async
   assert.equal((await stage.data("GET", `/v1/messages/${theirs.id}`, undefined, key)).id, theirs.id);
 });
 
-test("what a phone does under a key that was used before a reset is told of anew", async () => {
+test("a phone action with an idempotency key from before a reset emits its event again", async () => {
   const act = async () => {
     const { id } = await stage.send("0100");
     await stage.reached(id, "delivered");

@@ -41,7 +41,7 @@ const untilEventTypes = (id: string, types: string[]) =>
 const received = (type: string, match: (data: Record<string, unknown>) => boolean) =>
   receiver.received.filter(({ event }) => event.type === type && match(event.data)).map(({ event }) => event.data);
 
-test("an edit answers the record with its new text, and is told of once", async () => {
+test("an edit returns the record with its new text, and emits one event", async () => {
   const id = await sent();
   const { status, data } = await put(id, { text: "Hello again", backwardsCompatibilityMessage: "Edited" });
   assert.equal(status, 200);
@@ -53,7 +53,7 @@ test("an edit answers the record with its new text, and is told of once", async 
   assert.match(String(event?.editedAt), /^\d{4}-.*Z$/);
 });
 
-test("`content.text` stands for `text`, `reaction` for `type`; both with different values, or neither, is a 400", async () => {
+test("`content.text` is an alias of `text`, `reaction` of `type`; both with different values, or neither, is a 400", async () => {
   const id = await sent();
   assert.equal((await put(id, { content: { text: "By its synonym" } })).data.content.text, "By its synonym");
   assert.equal((await put(id, { text: "One", content: { text: "One" } })).status, 200);
@@ -76,7 +76,7 @@ test("`content.text` stands for `text`, `reaction` for `type`; both with differe
   assert.equal((await get(id)).data.content.text, "One");
 });
 
-test("an unsend answers the record, is told of, and nothing is done to the message after it", async () => {
+test("an unsend returns the record and emits one event; no action on the message is possible after it", async () => {
   const id = await sent();
   const { status, data } = await post(`${id}/unsend`);
   assert.equal(status, 200);
@@ -99,7 +99,7 @@ test("an unsend answers the record, is told of, and nothing is done to the messa
   );
 });
 
-test("every reaction and its removal answers what it is", async () => {
+test("every reaction and its removal returns its type", async () => {
   const id = await sent();
   for (const reaction of ["love", "like", "dislike", "laugh", "emphasize", "question"].flatMap((one) => [
     one,
@@ -110,7 +110,7 @@ test("every reaction and its removal answers what it is", async () => {
   }
 });
 
-test("a repeat of an idempotency key answers as the first time, and another order with it is a 409", async () => {
+test("a repeated idempotency key returns the first result, and another request with it is a 409", async () => {
   const id = await sent();
   const headers = { "idempotency-key": `unsend ${id}` };
   const first = await post(`${id}/unsend`, undefined, headers);
@@ -159,7 +159,7 @@ test("only an iMessage that was sent can be edited, unsent or reacted to", async
   }
 });
 
-test("what a contact answers is a message of its own, in the thread, listed as inbound and counted", async () => {
+test("a contact's reply is an inbound message of the thread, listed and counted", async () => {
   const id = await sent("+15005550110", "delivered", "Is anybody there?");
   const isAnswer = ({ text }: Record<string, unknown>) => text === "You said: Is anybody there?";
   await until(() => received("message.inbound", isAnswer).length > 0, { what: "the answer" });
@@ -197,7 +197,7 @@ test("what a contact answers is a message of its own, in the thread, listed as i
   assert.equal((await post(`${data.id}/reactions`, { type: "laugh" })).status, 200);
 });
 
-test("a contact's reaction is told of as an event of the message", async () => {
+test("a contact's reaction is an event of the message", async () => {
   const id = await sent("+15005550111");
   await untilEventTypes(id, ["queued", "sent", "delivered", "reaction"]);
   const [event] = received("message.reaction", ({ messageId }) => messageId === id);

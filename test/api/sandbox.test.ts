@@ -73,7 +73,7 @@ describe("a number whose row says more than how a message ends does it", () => {
     }
   });
 
-  test("0116: three in ten fail, whichever way they go, and the same ones always", async () => {
+  test("0116: three in ten messages fail, always the same ones", async () => {
     const sent = await Promise.all(
       Array.from({ length: 40 }, () => stage.send("0116", { routing: { preference: ["imessage"] } })),
     );
@@ -89,11 +89,11 @@ async function historyOf({ data: { callId } }: SandboxEvent): Promise<{ status: 
   return (await stage.data("GET", `/v1/facetime/calls/${callId}`)).history;
 }
 
-describe("phones are as they are set", () => {
+describe("phone settings", () => {
   const set = (last4: string, settings: object) => stage.data("PUT", `${phone(last4)}/settings`, settings);
   const DEFAULTS = { online: true, imessage: true, readReceipts: false, edits: true, latencyMs: 0, lossPercent: 0 };
 
-  test("until somebody sets them they are as the table has it", async () => {
+  test("default to the table", async () => {
     assert.deepEqual(await stage.data("GET", `${phone("0100")}/settings`), DEFAULTS);
     assert.deepEqual(await stage.data("GET", `${phone("0101")}/settings`), { ...DEFAULTS, readReceipts: true });
     assert.deepEqual(await stage.data("GET", `${phone("0105")}/settings`), { ...DEFAULTS, imessage: false });
@@ -104,7 +104,7 @@ describe("phones are as they are set", () => {
     }
   });
 
-  test("one that is not online gets its messages when it is again, also after a restart", async () => {
+  test("online: a phone that is offline gets its messages when it is online again, also after a restart", async () => {
     assert.deepEqual(await set("0140", { online: false }), { ...DEFAULTS, online: false });
     const sent = [await stage.send("0140"), await stage.send("0140")];
     for (const { id } of sent) await stage.reached(id, "sent");
@@ -114,7 +114,7 @@ describe("phones are as they are set", () => {
     await stage.emits(() => set("0140", { online: true }), ["delivered", "delivered"]);
   });
 
-  test("one without iMessage is reached by SMS; one that reads says so; one that loses everything fails", async () => {
+  test("imessage, reads and fails: SMS for a phone without iMessage, read receipts, failures", async () => {
     await set("0141", { imessage: false });
     const events = await stage.emits(() => stage.send("0141"), ["queued", "fallback", "sent", "delivered"]);
     assert.equal(events.at(-1)?.data.channel, "sms");
@@ -129,7 +129,7 @@ describe("phones are as they are set", () => {
     await stage.emits(() => stage.send("0143", { routing: { fallback: false } }), ["queued", "sent", "failed"]);
   });
 
-  test("latency comes before each receipt", async () => {
+  test("latency delays each receipt", async () => {
     await set("0144", { latencyMs: 300, readReceipts: true });
     const message = await stage.send("0144");
     const read = await until(async () => {
@@ -141,8 +141,8 @@ describe("phones are as they are set", () => {
   });
 });
 
-describe("the sandbox belongs to its customer", () => {
-  test("another customer's phones, messages and requests are not there", async () => {
+describe("the sandbox is per customer", () => {
+  test("another customer's phones, messages and requests are 404", async () => {
     const { id } = await stage.admin("POST", "/v1/admin/customers", { name: "Other" });
     await stage.admin("POST", `/v1/admin/customers/${id}/numbers`, {
       phoneNumber: "+15005550002",
@@ -160,7 +160,7 @@ describe("the sandbox belongs to its customer", () => {
     assert.equal(theirs.data.online, true);
   });
 
-  test("for a customer with a number that reaches people there is none of it", async () => {
+  test("a customer with a number on a real provider has no sandbox", async () => {
     const { id } = await stage.admin("POST", "/v1/admin/customers", { name: "Real" });
     const { key } = await stage.admin("POST", "/v1/admin/keys", { name: "Real", customerId: id });
     const routes: [string, string, object?][] = [

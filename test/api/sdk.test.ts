@@ -45,7 +45,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return found;
 }
 
-describe("the client against a service that runs", () => {
+describe("the client against a running service", () => {
   let service: TestService;
   const called = new Set<string>();
   let tb: Tightbeam;
@@ -108,7 +108,7 @@ describe("the client against a service that runs", () => {
     assert.equal((await tb.chats.list()).chats.length, (await all(tb.chats.listAll({ limit: 1 }))).length);
   });
 
-  test("contacts: made, found, changed, deleted, one and many; what is known of a phone; opt-outs", async () => {
+  test("contacts: created, found, updated, deleted, single and bulk; capabilities; opt-outs", async () => {
     const ada = await tb.contacts.create({ firstName: "Ada", phoneNumber: "+15005550110", tags: ["vip"] });
     assert.equal((await tb.contacts.get(ada.id)).firstName, "Ada");
     assert.equal((await tb.contacts.update(ada.id, { company: "Engines" })).company, "Engines");
@@ -158,7 +158,7 @@ describe("the client against a service that runs", () => {
     assert.equal((await all(tb.calls.listAll())).length, 1);
   });
 
-  test("the sandbox: a phone in one's own hand, the clock, the inbox", async () => {
+  test("the sandbox: phone actions, the clock, the inbox", async () => {
     const phone = tb.sandbox.phone("+15005550199");
     const inbound = await phone.write({
       text: "Hello?",
@@ -224,7 +224,7 @@ describe("the client against a service that runs", () => {
     assert.equal((await tb.webhooks.delete()).deleted, true);
   });
 
-  test("usage and what an administrator does", async () => {
+  test("usage and admin routes", async () => {
     assert.ok((await tb.usage()).totals.messagesSent >= 1);
     assert.ok((await admin.usage()).totals.requests >= 1);
     const customer = await admin.admin.customers.create({ name: "Second" });
@@ -257,14 +257,14 @@ describe("the client against a service that runs", () => {
     assert.equal((await admin.admin.instances.delete(instance.id)).deleted, true);
   });
 
-  test("a success tells its request id and the rate limit of the key", async () => {
+  test("a success has its request id and the key's rate limit", async () => {
     const { data, requestId, rateLimit } = await tb.numbers().withResponse();
     assert.equal(data.length, 1);
     assert.match(requestId ?? "", /^req_/);
     assert.ok(rateLimit !== null && rateLimit.remaining < rateLimit.limit && rateLimit.resetAt.getTime() > Date.now());
   });
 
-  test("last, a reset leaves nothing that was written; and no method was left out above", async () => {
+  test("last: a reset deletes all records, and the tests above called every method", async () => {
     assert.deepEqual(await tb.sandbox.reset(), { reset: true });
     assert.deepEqual((await tb.messages.list()).messages, []);
     assert.deepEqual(await tb.request("GET", "/v1/webhooks"), null);

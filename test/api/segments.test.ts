@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 
-test("an SMS has segments and an encoding, and usage counts its segments", async (t) => {
+test("an SMS has segments and an encoding, and the usage counts its segments", async (t) => {
   const service = await startTestService();
   t.after(() => service.stop());
   const send = async (to: string, text: string, routing?: object) => {

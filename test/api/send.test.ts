@@ -71,7 +71,7 @@ describe("files", () => {
     assert.equal((await fetch(file.downloadUrl)).status, 404);
   });
 
-  test("what is not there fails the message, with the reason", async () => {
+  test("a file that does not exist fails the message with a reason", async () => {
     const { data } = await send({ content: { mediaUrls: [`${filesUrl}/gone`] } });
     await reaches(data.id, "failed");
     const { data: record } = await get(data.id);
@@ -79,7 +79,7 @@ describe("files", () => {
     assert.match(record.errorMessage, /404/);
   });
 
-  test("bodies up to 10 MiB are taken, larger ones are 413", async () => {
+  test("bodies up to 10 MiB are accepted, larger ones are 413", async () => {
     const large = base64(Buffer.concat([PDF, Buffer.alloc(3_000_000, 0x20)]));
     const { data, status } = await post({ to: TO, attachments: [large] });
     assert.equal(status, 202);
@@ -103,7 +103,7 @@ describe("POST /v1/messages/carousel", () => {
     assert.deepEqual([record.content, record.messageType], [{ text: "Look", mediaUrls }, "carousel"]);
   });
 
-  test("is repeated by its key, which is not that of a message", async () => {
+  test("is idempotent by its key, which is separate from a message's key", async () => {
     const mediaUrls = [`${filesUrl}/a`, `${filesUrl}/b`];
     const first = await carousel({ mediaUrls, idempotencyKey: "carousel-1" });
     const second = await carousel({ mediaUrls, text: "", attachments: [], idempotencyKey: "carousel-1" });
@@ -128,7 +128,7 @@ describe("POST /v1/messages/carousel", () => {
 });
 
 describe("conversations", () => {
-  test("a message appears in the thread that it made, and others can be sent there by its id", async () => {
+  test("a message creates its thread, and later messages can be sent to the thread's id", async () => {
     const to = "+15005550155";
     const { data } = await send({ to });
     const { data: record } = await get(data.id);
@@ -140,7 +140,7 @@ describe("conversations", () => {
     assert.deepEqual([reply.chatId, reply.replyTo], [record.chatId, data.id]);
   });
 
-  test("to takes a chat id, of a thread and of a group, and a carousel's too; the same request in either field", async () => {
+  test("`to` accepts the chat id of a thread or group, also for a carousel; `to` and `chatId` are the same request", async () => {
     const to = "+15005550156";
     const first = await send({ to });
     const { chatId } = (await get(first.data.id)).data;
@@ -160,7 +160,7 @@ describe("conversations", () => {
     assert.deepEqual([rehearsed.to, rehearsed.dryRun], [to, true]);
   });
 
-  test("to and chatId take iMessage;-;address and SMS;-;address of a thread that there is", async () => {
+  test("`to` and `chatId` accept iMessage;-;address and SMS;-;address of an existing thread", async () => {
     const to = "+15005550157";
     const { chatId } = (await get((await send({ to })).data.id)).data;
     for (const name of [`iMessage;-;${to}`, `SMS;-;${to}`, chatId, to]) {
@@ -172,7 +172,7 @@ describe("conversations", () => {
     }
   });
 
-  test("a conversation in to that is not there is a 404, and no payment is asked of a conversation", async () => {
+  test("an unknown conversation in `to` is a 404, and a payment request refuses a conversation", async () => {
     const unknown = ["chat_01890000-0000-7000-8000-000000000000", "iMessage;-;+15005550158", "SMS;-;nobody", "chat_"];
     for (const to of unknown) {
       for (const path of ["/v1/messages", "/v1/messages?dryRun=true"]) {
@@ -186,7 +186,7 @@ describe("conversations", () => {
     assert.deepEqual([status, error?.code], [400, "INVALID_PHONE_NUMBER"]);
   });
 
-  test("a group is written to by its id alone", async () => {
+  test("a message reaches a group only by its id", async () => {
     const participants = ["+15005550120", "+15005550121"];
     const { data: group } = await api.ask("POST", "/v1/chats/groups", { body: { participants } });
     const { status, data } = await post({ chatId: group.id, content: { text: "Hi all" } });
@@ -197,7 +197,7 @@ describe("conversations", () => {
     assert.deepEqual([left.status, left.error?.code], [400, "INVALID_STATUS"]);
   });
 
-  test("a repeat in other words is the same request", async () => {
+  test("a repeat with aliases of its fields is the same request", async () => {
     const { data } = await send();
     const { data: record } = await get(data.id);
     const first = await post({ chatId: record.chatId, content: { text: "x" }, idempotencyKey: "synonyms" });
@@ -212,7 +212,7 @@ describe("conversations", () => {
     assert.deepEqual([first.status, second.status, second.data.id], [202, 200, first.data.id]);
   });
 
-  test("another customer's are not there", async () => {
+  test("another customer's conversations are 404", async () => {
     const key = await otherKey();
     const { data } = await send();
     const { data: record } = await get(data.id);

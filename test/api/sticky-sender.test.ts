@@ -43,14 +43,14 @@ async function wouldComeFrom(body: object = {}): Promise<[from: string, why: str
   return [data.from, data.reason.split("; ").at(-1)];
 }
 
-test("a recipient that was never written with is written to from the default number, and the timeline says so", async () => {
+test("the first message to a recipient goes from the default number, and the timeline says so", async () => {
   const { data } = await send({ to });
   const { timeline } = (await api.ask("GET", `/v1/messages/${data.id}`)).data;
   assert.equal(data.from, first);
   assert.equal(timeline[0].reason.split("; ").at(-1), byDefault());
 });
 
-test("the number of the newest conversation is kept, and the timeline and the dry run say so", async () => {
+test("later messages go from the number of the newest conversation, and timeline and dry run say so", async () => {
   await send({ to, from: SECOND });
   assert.deepEqual(await wouldComeFrom(), [SECOND, sticky(SECOND)]);
   const { data } = await send({ to });
@@ -61,13 +61,13 @@ test("the number of the newest conversation is kept, and the timeline and the dr
   assert.deepEqual(await wouldComeFrom(), [first, sticky(first)]);
 });
 
-test("a named sender is the sender, and no reason is made up for it", async () => {
+test("a given `from` is the sender, without a reason in the timeline", async () => {
   const { data } = await send({ to, from: SECOND });
   const { timeline } = (await api.ask("GET", `/v1/messages/${data.id}`)).data;
   assert.doesNotMatch(timeline[0].reason, /from/);
 });
 
-test("an answer of the contact makes its conversation the newest one", async () => {
+test("a contact's reply makes its conversation the newest", async () => {
   await send({ to, from: SECOND });
   await send({ to, from: first });
   assert.deepEqual(await wouldComeFrom(), [first, sticky(first)]);
@@ -76,19 +76,19 @@ test("an answer of the contact makes its conversation the newest one", async () 
   assert.deepEqual(await wouldComeFrom(), [SECOND, sticky(SECOND)]);
 });
 
-test("carousels and payment requests go from there too", async () => {
+test("carousels and payment requests go from that number too", async () => {
   await send({ to, from: SECOND });
   const carousel = await api.ask("POST", "/v1/messages/carousel", { body: { to, ...IMAGES } });
   const payment = await api.ask("POST", "/v1/payments/request", { body: { to, amount: 5 } });
   assert.deepEqual([carousel.data.from, payment.data.from], [SECOND, SECOND]);
 });
 
-test("a message that waits for its time is no conversation yet", async () => {
+test("a scheduled message does not count as conversation yet", async () => {
   await send({ to, from: SECOND, scheduledAt: new Date(Date.now() + 60_000).toISOString() });
   assert.deepEqual(await wouldComeFrom(), [first, byDefault()]);
 });
 
-test("a scheduled message that came due makes its conversation the newest one", async () => {
+test("a scheduled message that became due makes its conversation the newest", async () => {
   await send({ to, from: first });
   const scheduledAt = new Date(Date.now() + 1_000).toISOString();
   const { data } = await send({ to, from: SECOND, scheduledAt });
@@ -98,7 +98,7 @@ test("a scheduled message that came due makes its conversation the newest one", 
   assert.deepEqual(await wouldComeFrom(), [SECOND, sticky(SECOND)]);
 });
 
-test("a number without a channel that the message can go by is passed over", async () => {
+test("a number without a possible channel for the message is skipped", async () => {
   await addNumber({ email: EMAIL });
   await send({ to, from: SECOND });
   await send({ to, from: EMAIL });
@@ -106,14 +106,14 @@ test("a number without a channel that the message can go by is passed over", asy
   assert.deepEqual(await wouldComeFrom({ routing: { preference: ["sms"] } }), [SECOND, sticky(SECOND)]);
 });
 
-test("a STOP to the number of the conversation is not got around by another number", async () => {
+test("an opt-out from the conversation's number is not bypassed by another number", async () => {
   await send({ to, from: SECOND });
   await api.ask("PUT", `/v1/opt-outs/${SECOND}/${to}`);
   const { status, error } = await send({ to });
   assert.deepEqual([status, error?.code], [403, "RECIPIENT_OPTED_OUT"]);
 });
 
-test("it is the same after a restart, and a number that was taken away is passed over", async () => {
+test("the sender is the same after a restart, and a deleted number is skipped", async () => {
   const third = "+15550000078";
   const id = await addNumber({ phoneNumber: third });
   await send({ to, from: SECOND });
@@ -124,7 +124,7 @@ test("it is the same after a restart, and a number that was taken away is passed
   assert.deepEqual(await wouldComeFrom(), [SECOND, sticky(SECOND)]);
 });
 
-test("a repeat by Idempotency-Key answers the first message, whatever has become the newest conversation", async () => {
+test("a repeat by Idempotency-Key returns the first message, even if another conversation is the newest now", async () => {
   const ask = () =>
     api.ask("POST", "/v1/messages", { body: { to, content: { text: "Once" } }, headers: { "idempotency-key": "k" } });
   const before = await ask();

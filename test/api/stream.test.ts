@@ -58,7 +58,7 @@ async function allEvents(key: string): Promise<{ id: string }[]> {
 
 const ids = (frames: readonly { id: string }[]) => frames.map(({ id }) => id);
 
-test("a stream carries each event as it happens, in exact frames of the bytes that the list has", async (t) => {
+test("a stream sends each event as it happens, with the exact bytes of the list", async (t) => {
   const stream = await open();
   t.after(() => stream.drop());
   assert.equal(stream.status, 200);
@@ -101,7 +101,7 @@ test("a frame is one write to the socket", async (t) => {
     assert.equal(Number.parseInt(length, 16), Buffer.byteLength(frame));
 });
 
-test("filters by type and message; what is unknown is a 400 that lists the allowed", async (t) => {
+test("a stream filters by type and message; an unknown type is a 400 that lists the allowed ones", async (t) => {
   const [byType, all, typed] = await Promise.all([
     open({ path: "/v1/events?events=message.queued,%20message.delivered", headers: { accept: "*/*" } }),
     open({ path: "/v1/events?events=*", headers: { accept: "application/json" } }),
@@ -138,13 +138,13 @@ test("filters by type and message; what is unknown is a 400 that lists the allow
   }
 });
 
-test("without the header or the parameter it is the list", async () => {
+test("without the Accept header or the parameter the route returns the list", async () => {
   const { status, data } = await api.ask("GET", "/v1/events?limit=1", { headers: { accept: "*/*" } });
   assert.equal(status, 200);
   assert.equal(data.events.length, 1);
 });
 
-test("HEAD answers the head of a stream and opens none", async () => {
+test("HEAD returns the headers of a stream and opens none", async () => {
   const answer = await fetch(`${api.url}/v1/events?events=*`, {
     method: "HEAD",
     headers: { authorization: `Bearer ${api.key}` },
@@ -153,7 +153,7 @@ test("HEAD answers the head of a stream and opens none", async () => {
   assert.equal(await answer.text(), "");
 });
 
-test("an id that is no longer kept starts at the oldest kept, after the comment gap", async (t) => {
+test("a Last-Event-ID that was pruned starts at the oldest event, after the comment `gap`", async (t) => {
   const key = await newCustomer("Gap");
   await send("before", key);
   await until(async () => (await allEvents(key)).length === 3, { what: "three events" });
@@ -171,7 +171,7 @@ test("an id that is no longer kept starts at the oldest kept, after the comment 
   assert.equal(none.text, ": open\n\n");
 });
 
-test("a hundred times dropped at random while events flow, it has missed none and doubled none, in order", async () => {
+test("a stream that is dropped a hundred times at random misses and repeats no event, in order", async () => {
   const key = await newCustomer("Dropped");
   const random = seeded(4);
   const got: Frame[] = [];
@@ -198,7 +198,7 @@ test("a hundred times dropped at random while events flow, it has missed none an
   assert.ok(drops >= 100, `${drops} drops`);
 });
 
-test("a restart in between costs no event, and ends every stream in good order", async (t) => {
+test("a restart loses no event, and ends every stream cleanly", async (t) => {
   const key = await newCustomer("Restarted");
   const first = await open({ key });
   const messageId = await send("before", key);
@@ -216,7 +216,7 @@ test("a restart in between costs no event, and ends every stream in good order",
   assert.equal(second.frames[0]?.event.data.messageId, messageId);
 });
 
-test("a revoked key's streams close within a second, an expired one's too, and others stay open", async (t) => {
+test("streams of a revoked or expired key close within a second, and others stay open", async (t) => {
   const asAdmin = { key: api.adminKey };
   const { data: owner } = await api.ask("GET", "/v1/admin/usage");
   assert.ok(owner.key.id);
@@ -247,7 +247,7 @@ test("a revoked key's streams close within a second, an expired one's too, and o
   assert.equal(other.isOver, false);
 });
 
-test("a reader that takes nothing is closed when it is 1 MiB behind, and holds up no other", async (t) => {
+test("a reader that stalls is closed when it is 1 MiB behind, and holds up no other", async (t) => {
   const key = await newCustomer("Slow");
   const [slow, quick] = [await open({ key }), await open({ key })];
   t.after(() => quick.drop());
@@ -270,7 +270,7 @@ test("a reader that takes nothing is closed when it is 1 MiB behind, and holds u
   assert.deepEqual(ids([...slow.frames, ...rest.frames]), ids(quick.frames));
 });
 
-test("of the 1,000 streams one customer alone has at most 800, the next is 503 with Retry-After, and another customer still opens its own", async () => {
+test("one customer may open 800 of the 1,000 streams; the next is 503 with Retry-After, and other customers can still open theirs", async () => {
   const key = await newCustomer("Other");
   const streams = await Promise.all(Array.from({ length: 800 }, () => open()));
   try {

@@ -9,7 +9,7 @@ const TO = "+15550100001";
 /** One pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-test("a message goes out by SMS and is delivered, with its segments and Twilio's name", async (t) => {
+test("a message is sent by SMS and delivered, with its segments and Twilio's SID", async (t) => {
   const { fake, admin, instanceId, hookUrl, service, send, becomes, events } = await twilioService(t);
   const { data: instance } = await admin("GET", `/v1/admin/instances/${instanceId}`);
   assert.deepEqual([instance.health, instance.warnings], ["healthy", []]);
@@ -24,7 +24,7 @@ test("a message goes out by SMS and is delivered, with its segments and Twilio's
   assert.deepEqual(await events(id), ["message.queued", "message.sent", "message.delivered"]);
 });
 
-test("what a contact writes, with a picture, is one event, however often it is told", async (t) => {
+test("an inbound message with a picture is one event, however often Twilio reports it", async (t) => {
   const { fake, hookUrl, ask, service } = await twilioService(t);
   const bytes = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
   fake.files.set("ME1", bytes);
@@ -45,7 +45,7 @@ test("what a contact writes, with a picture, is one event, however often it is t
   assert.equal(fake.fileHeaders[0]?.authorization, undefined);
 });
 
-test("a picture goes out by the address that its sender named", async (t) => {
+test("a picture is sent by the URL that its sender gave", async (t) => {
   const { fake, ask, becomes } = await twilioService(t, { TB_FETCH_ALLOW: "loopback" });
   fake.files.set("picture.png", Buffer.from(PNG, "base64"));
   const mediaUrls = [fake.urlOf("picture.png"), `${fake.urlOf("picture.png")}?again`];
@@ -55,7 +55,7 @@ test("a picture goes out by the address that its sender named", async (t) => {
   assert.deepEqual(fake.taken({ to: TO })[0]?.media, mediaUrls);
 });
 
-test("who stops messages at Twilio gets none, by its own keyword or by a refusal, until they are wanted again", async (t) => {
+test("a contact who opted out at Twilio gets no message until they opt in again", async (t) => {
   const { fake, hookUrl, ask, send, becomes } = await twilioService(t);
   await fake.write(hookUrl, { from: TO, to: OWN, body: "Arret", more: { OptOutType: "STOP" } });
   const refused = await ask("POST", "/v1/messages", { to: TO, content: { text: "Hi" } });
@@ -103,7 +103,7 @@ test("a lost response is reconciled by the callback, or by the list: one message
   }
 });
 
-test("refused credentials fail nothing: messages wait, health says why, and new settings send them in order", async (t) => {
+test("refused credentials fail no message: messages wait, health says why, and new settings send them in order", async (t) => {
   const { fake, admin, instanceId, send, becomes, ask } = await twilioService(t);
   await becomes(await send(TO, "before"), "delivered");
   await admin("PATCH", `/v1/admin/instances/${instanceId}`, { config: { authToken: "wrong" } });
@@ -126,7 +126,7 @@ test("refused credentials fail nothing: messages wait, health says why, and new 
   );
 });
 
-test("a reply to a number that lives on a Mac and sends here by a route is fetched when no hook brought it", async (t) => {
+test("a reply to a number that sends through Twilio only by a route is fetched if no hook delivered it", async (t) => {
   const { service, fake, instanceId, admin, ask } = await twilioService(t);
   const onMac = "+15550000002";
   const config = { url: "http://127.0.0.1:9", password: "secret", ingest: "socket" };

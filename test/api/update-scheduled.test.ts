@@ -30,7 +30,7 @@ const eventsOf = async (id: string) =>
     data: { text: string; sequence: number; scheduledAt: string };
   }[];
 
-test("text, time and metadata change, the rest stays, and message.scheduled tells of it", async () => {
+test("text, time and metadata change, the other fields stay, and message.scheduled is emitted", async () => {
   const id = await schedule({ externalMessageId: "x-1", metadata: { a: 1 } });
   const scheduledAt = inMs(2 * DAY_MS);
   const { status, data } = await update(id, { content: { text: "Changed" }, scheduledAt, metadata: { b: 2 } });
@@ -50,7 +50,7 @@ test("text, time and metadata change, the rest stays, and message.scheduled tell
   assert.equal(list.messages.at(-1).id, id, "it is listed at its new time");
 });
 
-test("a changed message is sent once, at its new time, as changed", async () => {
+test("an updated message is sent once, at its new time, with its new content", async () => {
   const id = await schedule();
   const { data } = await update(id, { content: { text: "Sooner" }, scheduledAt: inMs(300) });
   assert.equal(data.status, "scheduled");
@@ -64,7 +64,7 @@ test("a changed message is sent once, at its new time, as changed", async () => 
   ]);
 });
 
-test("media make it a carousel and [] takes them out, segments are counted anew, null takes metadata out", async () => {
+test("media make it a carousel, [] removes them, segments are recounted, and null removes metadata", async () => {
   const id = await schedule({ routing: { preference: ["sms"] }, metadata: { a: 1 } });
   const more = await update(id, { content: { mediaUrls: [IMAGE, `${IMAGE}?2`] } });
   assert.deepEqual([more.data.messageType, more.data.content.text], ["carousel", "Hello"]);
@@ -75,7 +75,7 @@ test("media make it a carousel and [] takes them out, segments are counted anew,
   );
 });
 
-test("a mention goes with the words that it was on", async () => {
+test("a mention is removed with the text that it covers", async () => {
   const mentions = [
     { address: TO, start: 0, length: 5 },
     { address: TO, start: 6, length: 3 },
@@ -86,7 +86,7 @@ test("a mention goes with the words that it was on", async () => {
   assert.equal(row.data.content.text, "Hello Bob");
 });
 
-test("what changes nothing tells nobody", async () => {
+test("an update that changes nothing emits no event", async () => {
   const id = await schedule();
   const before = (await api.ask("GET", `/v1/messages/${id}`)).data;
   for (const body of [{}, { content: {} }, { content: { text: "Hello" } }]) {
@@ -96,7 +96,7 @@ test("what changes nothing tells nobody", async () => {
   assert.equal((await eventsOf(id)).length, 1);
 });
 
-test("a repeat of the first request answers the message as it now is", async () => {
+test("a repeat of the first request returns the message's current state", async () => {
   const headers = { "idempotency-key": "scheduled once" };
   const body = { to: TO, content: { text: "Hello" }, scheduledAt: inMs(DAY_MS) };
   const first = await api.ask("POST", "/v1/messages", { body, headers });
@@ -124,7 +124,7 @@ for (const [title, body, code, path] of REFUSED) {
   });
 }
 
-test("one that is not scheduled is INVALID_STATUS, one that is deleted or another customer's is not there", async () => {
+test("a message that is not scheduled is INVALID_STATUS; a deleted or another customer's message is 404", async () => {
   const { data } = await api.ask("POST", "/v1/messages", { body: { to: TO, content: { text: "Now" } } });
   assert.equal((await update(data.id, { content: { text: "Later" } })).error?.code, "INVALID_STATUS");
   const cancelled = await schedule();

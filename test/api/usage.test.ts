@@ -34,7 +34,7 @@ async function seed({ deps, apiKey, customer }: AdminApi): Promise<void> {
 const get = (api: AdminApi, query = "", key?: string): Promise<Usage> =>
   api.data(USAGE + query, key === undefined ? {} : { key });
 
-test("GET /v1/admin/usage answers 30 days of the key itself, a point for each, zeros too", async (t) => {
+test("GET /v1/admin/usage returns the key's own usage of 30 days, one point a day, zeros included", async (t) => {
   const api = await startAdminApi(t);
   await seed(api);
   await api.clock.advance(1_000);
@@ -57,7 +57,7 @@ test("GET /v1/admin/usage answers 30 days of the key itself, a point for each, z
   assert.deepEqual(usage.totals, { ...counts, requests: 111 });
 });
 
-test("usage counts what was asked a moment ago", async (t) => {
+test("usage includes the latest requests", async (t) => {
   const api = await startAdminApi(t);
   await api.data("GET /v1/numbers", { key: api.key });
   await api.data("GET /v1/numbers", { key: api.key });
@@ -65,7 +65,7 @@ test("usage counts what was asked a moment ago", async (t) => {
   assert.deepEqual([now.totals.requests, now.series.at(-1)?.requests], [2, 2]);
 });
 
-test("by the hour, and of the time that is asked for; a date is a whole day", async (t) => {
+test("usage is by hour or day, for a given period; a date means the whole day", async (t) => {
   const api = await startAdminApi(t);
   await seed(api);
   const rows: [query: string, points: number, requests: number, from: string, to: string][] = [
@@ -98,14 +98,14 @@ test("by the hour, and of the time that is asked for; a date is a whole day", as
   }
 });
 
-test("a period that would begin before the year 0 begins there: every point is a time as answers have it", async (t) => {
+test("a period that would begin before the year 0 begins at the year 0, so that every point is a valid time", async (t) => {
   const api = await startAdminApi(t);
   const { period, series } = await get(api, "?to=0000-01-02");
   assert.deepEqual(period, { from: "0000-01-01T00:00:00.000Z", to: "0000-01-03T00:00:00.000Z" });
   assert.equal(series.length, 2);
 });
 
-test("a period that is none, or has more than 400 points, is a 400 on its field", async (t) => {
+test("an invalid period, or one of more than 400 points, is a 400 with its field", async (t) => {
   const api = await startAdminApi(t);
   const rows: [query: string, paths: string[]][] = [
     ["?from=yesterday", ["from"]],
@@ -126,7 +126,7 @@ test("a period that is none, or has more than 400 points, is a 400 on its field"
   assert.equal((await get(api, "?from=2024-11-27&to=2025-12-31")).series.length, 400);
 });
 
-test("an admin key sees one key, one customer with all its keys, or everybody", async (t) => {
+test("an admin key can read the usage of one key, one customer or all customers", async (t) => {
   const api = await startAdminApi(t);
   await seed(api);
   const other = await api.addTenant("other");
@@ -152,7 +152,7 @@ test("an admin key sees one key, one customer with all its keys, or everybody", 
   }
 });
 
-test("a key of a customer sees its own usage and no other's", async (t) => {
+test("a customer's key can read only its own usage", async (t) => {
   const api = await startAdminApi(t);
   const other = await api.addTenant("other");
   const second = await api.makeKey();

@@ -21,7 +21,7 @@ async function send(to = "+15005550100"): Promise<string> {
   return data.id;
 }
 
-test("it answers the event that matches as soon as there is one, with the bytes that the list has", async () => {
+test("it returns the first matching event at once, with the bytes of the list", async () => {
   const id = await send("+15005550109");
   // Slow: 5 s a step, so that the second event is not there yet.
   const startedAt = performance.now();
@@ -33,7 +33,7 @@ test("it answers the event that matches as soon as there is one, with the bytes 
   assert.deepEqual(data, same);
 });
 
-test("past events count too, the first that matches, after the one that is named", async () => {
+test("past events count too: the first match after `after`", async () => {
   const id = await send();
   const delivered = await wait(`type=message.delivered&messageId=${id}`);
   const first = await wait(`messageId=${id}&timeoutSeconds=0`);
@@ -44,7 +44,7 @@ test("past events count too, the first that matches, after the one that is named
   assert.deepEqual([none.status, none.data], [200, null]);
 });
 
-test("without a match it answers null when its time is up", async () => {
+test("without a match it returns null after the timeout", async () => {
   const startedAt = performance.now();
   const { status, data, requestId } = await wait("type=message.read&messageId=msg_none&timeoutSeconds=0.3");
   const tookMs = performance.now() - startedAt;
@@ -53,7 +53,7 @@ test("without a match it answers null when its time is up", async () => {
   assert.ok(tookMs >= 290 && tookMs < 5_000, `${tookMs} ms`);
 });
 
-test("many that wait all get their event, and what does not match wakes nobody for good", async () => {
+test("all waiting requests get their event, and other events end no wait", async () => {
   const waiting = Array.from({ length: 100 }, (_, index) =>
     wait(`type=message.schedule_cancelled&timeoutSeconds=${10 + (index % 3)}`),
   );
@@ -65,7 +65,7 @@ test("many that wait all get their event, and what does not match wakes nobody f
   for (const { data } of await Promise.all(waiting)) assert.equal(data.data.messageId, later.id);
 });
 
-test("what cannot be waited for is a 400 that names the field", async () => {
+test("an invalid filter is a 400 with the field", async () => {
   const bad = [
     "type=nonsense",
     "timeoutSeconds=31",
@@ -80,7 +80,7 @@ test("what cannot be waited for is a 400 that names the field", async () => {
   }
 });
 
-test("nobody waits for another customer's events", async () => {
+test("another customer's events are never returned", async () => {
   const id = await send();
   const asAdmin = { key: api.adminKey };
   const { data: customer } = await api.ask("POST", "/v1/admin/customers", { ...asAdmin, body: { name: "Other" } });
@@ -90,7 +90,7 @@ test("nobody waits for another customer's events", async () => {
   assert.equal(data, null);
 });
 
-test("a stop ends the waiting at once, with an answer; a client that goes away waits no longer", async () => {
+test("a stop ends every wait at once with a response; a disconnected client's wait ends too", async () => {
   const waiting = wait("type=message.read&messageId=msg_none");
   const gone = get(`${api.url}/v1/sandbox/wait?messageId=msg_none`, {
     headers: { authorization: `Bearer ${api.key}` },

@@ -13,7 +13,7 @@ import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 import { addInbox, create, emitEvent, eventOf, log, put, serveWebhooks, URL_A, URL_B } from "../support/webhooks.ts";
 
-test("the inbox is in no list of endpoints and found by no id", async (t) => {
+test("the inbox is in no list of endpoints and has no id in the API", async (t) => {
   const api = await serveWebhooks(t);
   const inbox = await addInbox(api);
   assert.deepEqual(await api.data(200, "GET", "/v1/webhooks/list"), []);
@@ -28,7 +28,7 @@ test("the inbox is in no list of endpoints and found by no id", async (t) => {
   });
 });
 
-test("POST test sends webhook.test to that endpoint whatever its filter, and to no other customer endpoint", async (t) => {
+test("POST test sends webhook.test to that endpoint whatever its filter, and to no other endpoint of the customer", async (t) => {
   const api = await serveWebhooks(t);
   await put(api, { url: URL_A, events: ["*"] });
   const extra = await create(api, { url: URL_B, events: ["message.read"] });
@@ -51,7 +51,7 @@ test("POST test sends webhook.test to that endpoint whatever its filter, and to 
   assert.deepEqual(list.deliveries, [delivery]);
 });
 
-test("a test event goes to the inbox too, since that gets every event", async (t) => {
+test("a test event goes to the inbox too, which receives every event", async (t) => {
   const api = await serveWebhooks(t);
   const inbox = await addInbox(api);
   const { id } = await put(api, { url: URL_A, events: ["message.sent"] });
@@ -61,7 +61,7 @@ test("a test event goes to the inbox too, since that gets every event", async (t
   assert.deepEqual(rows.map((row) => row.endpoint_id).sort(), [id, inbox.id].sort());
 });
 
-test("pausing or deleting an endpoint cancels what waits for it, and a paused one takes no test", async (t) => {
+test("pausing or deleting an endpoint cancels its waiting deliveries, and a paused endpoint refuses a test", async (t) => {
   const api = await serveWebhooks(t);
   const paused = await create(api, { url: URL_A, events: ["message.sent"] });
   const deleted = await create(api, { url: URL_B, events: ["message.sent"] });
@@ -95,7 +95,7 @@ test("a delivery made after an endpoint was resumed is not cancelled by the paus
   assert.equal(await api.deps.store.cancelDeliveries(endpoint.id, 500), 0);
 });
 
-test("a delivery that succeeded stays so when its endpoint is paused before another attempt by hand", async (t) => {
+test("a delivered delivery stays so if its endpoint is paused before a manual retry", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   await emitEvent(api);
@@ -125,7 +125,7 @@ test("a delivery that succeeded stays so when its endpoint is paused before anot
   assert.ok(again.nextAttemptAt !== null);
 });
 
-test("an event goes to the configuration and to further endpoints, each by its own filter, from its commit on", async (t) => {
+test("an event goes to the primary endpoint and to further endpoints, each by its own filter", async (t) => {
   const api = await serveWebhooks(t);
   await put(api, { url: URL_A, events: ["message.read"] });
   const extra = await create(api, { url: URL_B, events: ["message.sent"] });
@@ -141,7 +141,7 @@ test("an event goes to the configuration and to further endpoints, each by its o
   assert.equal(deliveryTo(event, endpoint, event.createdAt).id, deliveries[0]?.id);
 });
 
-test("a pause is answered before all of very many deliveries are cancelled, and the rest follows", async (t) => {
+test("pausing an endpoint with very many deliveries returns before all of them are cancelled", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   const events = Array.from({ length: 5_600 }, () => eventOf(api));
@@ -154,7 +154,7 @@ test("a pause is answered before all of very many deliveries are cancelled, and 
   assert.deepEqual(api.observed.faults, []);
 });
 
-test("a pause holds also when the disk is too full to cancel what waits", async (t) => {
+test("a pause takes effect even if the disk is too full to cancel waiting deliveries", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   const full = new StoreFull("no room");
@@ -164,7 +164,7 @@ test("a pause holds also when the disk is too full to cancel what waits", async 
   assert.deepEqual(api.observed.faults, [{ where: "cancel deliveries", error: full }]);
 });
 
-test("a repeat of a rotation by its key answers the configuration as it now is: a 404 WEBHOOK_NOT_CONFIGURED once it was deleted", async (t) => {
+test("a repeated rotation returns the current primary endpoint, or 404 WEBHOOK_NOT_CONFIGURED once it was deleted", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const put = () => api.ask("PUT", "/v1/webhooks", { body: { url: "http://127.0.0.1:9/hooks", events: ["*"] } });

@@ -27,7 +27,7 @@ const configure = (url: string) => api.ask("PUT", "/v1/webhooks", { body: { url,
 const runTest = (path = "/v1/webhooks/test", headers: Record<string, string> = {}) =>
   api.ask("POST", path, { headers });
 
-test("a receiver that takes it: delivered true and its status, with the attempt in the delivery", async () => {
+test("a receiver that accepts: delivered is true, with its status and the attempt", async () => {
   await configure(receiver.url);
   const { status, data } = await runTest();
   assert.equal(status, 200);
@@ -36,7 +36,7 @@ test("a receiver that takes it: delivered true and its status, with the attempt 
   assert.equal(receiver.received.length, 1);
 });
 
-test("an endpoint by its id is waited for too, and a receiver that refuses is told by its status", async () => {
+test("a receiver that refuses, of an endpoint by its id: its status is returned", async () => {
   receiver.answer = (_, response) => void response.writeHead(418).end();
   const body = { url: `${receiver.url}/further`, events: ["message.sent"] };
   const { data: endpoint } = await api.ask("POST", "/v1/webhooks", { body });
@@ -44,7 +44,7 @@ test("an endpoint by its id is waited for too, and a receiver that refuses is to
   assert.deepEqual([data.delivered, data.responseStatus, data.status], [false, 418, "pending"]);
 });
 
-test("a receiver that is not there: delivered false, no status, and the error in the attempt", async () => {
+test("an unreachable receiver: delivered is false, without status, with the error in the attempt", async () => {
   await configure(`${await closedAddress()}/hook`);
   const { data } = await runTest();
   assert.deepEqual([data.delivered, data.responseStatus], [false, null]);
@@ -59,7 +59,7 @@ test("a repeat by Idempotency-Key waits for the same delivery and sends nothing 
   assert.equal(receiver.received.length, 1);
 });
 
-test("a receiver that hangs is waited for 5 s and no longer; a client that goes away and a stop end the wait", async () => {
+test("the wait for a hanging receiver ends after 5 s, when the client disconnects, or when the service stops", async () => {
   const open: ServerResponse[] = [];
   receiver.answer = (_, response) => void open.push(response);
   await configure(`${receiver.url}/hangs`);
