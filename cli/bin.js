@@ -1,16 +1,19 @@
 #!/usr/bin/env node
 /** Entry of the program: finds a Node that is new enough, or reports that there is none, and loads the command line. */
 
-import { spawn } from "node:child_process";
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import v8 from "node:v8";
 
 /** After this time the service is loaded, and the nursery may grow with the load. */
 const LOADING_MS = 3_000;
+
+/** A build takes a second; one that takes longer than this is given up. */
+const BUILD_MS_MAX = 60_000;
 
 const root = new URL("../", import.meta.url);
 const { version, engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
@@ -25,12 +28,9 @@ function isNewEnough(current, range) {
 }
 
 function start() {
-  keepCompiled();
   keepSmall();
-  const source = new URL("cli/main.ts", root);
-  const main = existsSync(source) ? source : new URL("dist/cli/main.js", root);
   process.stdout.on("error", endQuietly);
-  import(main.href)
+  import(findMain().href)
     .then(({ run }) =>
       run(process.argv.slice(2), version, {
         env: process.env,
@@ -51,31 +51,59 @@ function start() {
     });
 }
 
+/** The module of the command line: the build of the sources, the sources, or `dist` of the published package. */
+function findMain() {
+  const beside = makePrivate([fileURLToPath(new URL("node_modules/", root)), ".cache", "tightbeam"]);
+  const source = new URL("cli/main.ts", root);
+  const hasSource = existsSync(source);
+  const build = hasSource && beside ? findBuild(beside) : undefined;
+  keepCompiled(build || beside || makePrivate([homedir(), ".cache", "tightbeam"]));
+  if (build) return pathToFileURL(join(build, "main.js"));
+  return hasSource ? source : new URL("dist/cli/main.js", root);
+}
+
+/**
+ * The directory of the build of these sources, if there is one. A stale build is made again, but only for `serve`: any
+ * other command ends sooner without. No build is used under `node --watch`, which watches the sources.
+ */
+function findBuild(cache) {
+  if (process.env.WATCH_REPORT_DEPENDENCIES) return undefined;
+  const found = readBuild(cache);
+  if (found || !process.argv.includes("serve")) return found;
+  // In a process of its own, whose memory ends with it. If it fails, the service runs from the sources.
+  const script = fileURLToPath(new URL("cli/build.ts", root));
+  spawnSync(process.execPath, [script, fileURLToPath(root), cache], { stdio: "ignore", timeout: BUILD_MS_MAX });
+  return readBuild(cache);
+}
+
+/** The directory of the last build, if no file that went into it has changed. */
+function readBuild(cache) {
+  try {
+    const { directory, inputs } = JSON.parse(readFileSync(join(cache, "build.json"), "utf8"));
+    const isSame = ([path, size, mtimeMs]) => {
+      const now = statSync(new URL(path, root));
+      return now.size === size && now.mtimeMs === mtimeMs;
+    };
+    return inputs.every(isSame) && existsSync(join(cache, directory, "main.js")) ? join(cache, directory) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Keeps compiled code in a directory that nobody else can write to: code in that directory is run. Node's default is in
  * the shared temporary directory, where another account may have created it. Without a private directory nothing is
  * kept. If `NODE_COMPILE_CACHE` names a directory, the user chose it.
  */
-function keepCompiled() {
-  if (process.env.NODE_COMPILE_CACHE) return;
-  const path = findPrivateCache();
-  if (!path) return;
+function keepCompiled(path) {
+  if (process.env.NODE_COMPILE_CACHE || !path) return;
   // Set in the environment, where threads find it.
   if (module.enableCompileCache(path).directory) process.env.NODE_COMPILE_CACHE = path;
 }
 
-/** The cache beside the code, else in the home directory, created if needed; undefined if neither is private. */
-function findPrivateCache() {
-  if (!process.getuid) return undefined;
-  const candidates = [
-    [fileURLToPath(new URL("node_modules/", root)), ".cache", "tightbeam"],
-    [homedir(), ".cache", "tightbeam"],
-  ];
-  return candidates.map(makePrivate).find(Boolean);
-}
-
 /** The path of the nested directories `names` in `base`, if only this user can write there. */
 function makePrivate([base, ...names]) {
+  if (!process.getuid) return undefined;
   try {
     const path = join(realpathSync(base), ...names);
     mkdirSync(path, { recursive: true, mode: 0o700 });

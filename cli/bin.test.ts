@@ -179,6 +179,49 @@ for (const [what, plant] of PLANTED) {
   });
 }
 
+/** A stand-in for `cli/build.ts`, whose build prints its own directory. It counts its runs in `runs`. */
+const BUILD = `import { appendFileSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+  const [root, cache] = process.argv.slice(2);
+  appendFileSync(root + "runs", "x");
+  mkdirSync(cache + "/build-x", { recursive: true });
+  writeFileSync(cache + "/build-x/main.js", 'export async function run() { console.log("build"); return 0; }');
+  const { size, mtimeMs } = statSync(root + "cli/main.ts");
+  const inputs = [["cli/main.ts", size, mtimeMs]];
+  writeFileSync(cache + "/build.json", JSON.stringify({ directory: "build-x", inputs }));`;
+const FROM_SOURCES = 'export async function run() { console.log("sources"); return 0; }';
+
+function packageWithBuild(t: TestContext, build = BUILD): string {
+  return packageWith(t, ">=20.1", { "cli/main.ts": FROM_SOURCES, "cli/build.ts": build, "node_modules/x": "" });
+}
+
+async function outputOf(root: string, args: string[], env: Record<string, string> = {}): Promise<string> {
+  const { output, end } = start(root, args, env);
+  assert.deepEqual(await end, { code: 0, signal: null }, output().stderr);
+  return output().stdout.trim();
+}
+
+test("serve makes a build of its sources once, and every command runs it until a source changes", async (t) => {
+  const root = packageWithBuild(t);
+  assert.equal(await outputOf(root, ["usage"]), "sources", "no other command makes it");
+  assert.equal(await outputOf(root, ["serve"]), "build");
+  assert.equal(await outputOf(root, ["serve"]), "build");
+  assert.equal(await outputOf(root, ["usage"]), "build");
+  assert.equal(readFileSync(join(root, "runs"), "utf8"), "x");
+  writeFileSync(join(root, "cli/main.ts"), `${FROM_SOURCES}\n`);
+  assert.equal(await outputOf(root, ["usage"]), "sources");
+  assert.equal(await outputOf(root, ["serve"]), "build");
+  assert.equal(readFileSync(join(root, "runs"), "utf8"), "xx");
+});
+
+test("serve runs its sources where no build can be made or kept, and under node --watch", async (t) => {
+  assert.equal(await outputOf(packageWithBuild(t, "throw new Error('no bundler');"), ["serve"]), "sources");
+  const shared = packageWithBuild(t);
+  mkdirSync(join(shared, "node_modules/.cache/tightbeam"), { recursive: true });
+  chmodSync(join(shared, "node_modules/.cache/tightbeam"), 0o777);
+  assert.equal(await outputOf(shared, ["serve"]), "sources");
+  assert.equal(await outputOf(packageWithBuild(t), ["serve"], { WATCH_REPORT_DEPENDENCIES: "1" }), "sources");
+});
+
 test("in the published package the command line is loaded from dist, with arguments and version", async (t) => {
   const main = "export async function run(args, version) { console.log(version, args.join()); return 0; }";
   const { output, end } = start(packageWith(t, ">=20.1", { "dist/cli/main.js": main }), ["usage", "--json"]);
