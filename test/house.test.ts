@@ -78,7 +78,7 @@ const LAYERS: readonly Layer[] = [
     "cli",
     "cli/",
     "cli/|sdk/|server/(app/(serve|reseal|repair-rows)|config|core/duration)\\.ts",
-    `${NODE}|commander|leven|string-width`,
+    `${NODE}|commander|leven|rolldown|string-width`,
     "../server/store/store.ts",
   ),
 ];
