@@ -66,7 +66,7 @@ export interface MessageRow {
   threadOriginatorGuid: string | null;
   partCount: number | null;
   retractedParts: number[];
-  /** The server breaks where it is asked for this row, whatever else it is asked for with it. */
+  /** BlueBubbles fails every query whose result has this row. */
   isBroken: boolean;
 }
 
@@ -79,7 +79,7 @@ export class ChatDb {
   readonly messages: MessageRow[] = [];
   readonly attachments: AttachmentRow[] = [];
   readonly #seed: string;
-  /** macOS 26: conversations of two are `any;-;…`, whatever their service. */
+  /** Whether conversations of two are named `any;-;…` for every service, as on macOS 26. */
   readonly #sharesGuids: boolean;
   readonly #ownAddress: () => string;
   #guids = 0;
@@ -118,20 +118,20 @@ export class ChatDb {
     return this.messages.find((message) => message.guid === guid);
   }
 
-  /** The conversation with one address, as it is or made now. */
+  /** Finds or creates the conversation with one address. */
   direct(address: string, service: Service): ChatRow {
     const guid = `${this.#sharesGuids ? "any" : service};-;${address}`;
     return this.chat(guid) ?? this.#addChat(guid, 45, address, "", [this.handle(address, service)]);
   }
 
-  /** The group of exactly these people, if there is one. */
+  /** Finds the group with exactly these members. */
   groupOf(addresses: readonly string[]): ChatRow | undefined {
     const wanted = [...addresses].sort().join(" ");
     const peopleOf = ({ participants }: ChatRow) => participants.map(({ address }) => address).toSorted();
     return this.chats.find((chat) => chat.style === 43 && peopleOf(chat).join(" ") === wanted);
   }
 
-  /** A new group, without a message in it. */
+  /** Creates a group without a message. */
   group(addresses: readonly string[], name: string, service: Service = "iMessage"): ChatRow {
     const identifier = `chat${String(100_000_000_000 + this.chats.length + 1)}`;
     const members = addresses.map((address) => this.handle(address, service));

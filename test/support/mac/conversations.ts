@@ -1,4 +1,4 @@
-/** The fake Mac's chats and handles: read, marked, typed in, renamed, joined and left; who is on iMessage and FaceTime. */
+/** Routes of the fake Mac for chats and handles: queries, read marks, typing, changes of groups, and iMessage and FaceTime availability. */
 
 import type { ChatRow } from "./chat-db.ts";
 import { type Answer, badRequest, iMessageError, notFound, success, unhandled } from "./envelope.ts";
@@ -55,7 +55,7 @@ async function startTyping(mac: Inside, { params: [guid = ""] }: ApiRequest): Pr
   return success(undefined, "Successfully started typing!");
 }
 
-/** Until this was fixed in development, the route starts typing. */
+/** In released versions this route starts typing instead of stopping it. */
 async function stopTyping(mac: Inside, { params: [guid = ""] }: ApiRequest): Promise<Answer> {
   const isMended = mac.release.version === "development";
   await mac.privateApi.command(isMended ? "stop-typing" : "start-typing");
@@ -158,7 +158,7 @@ function groupOf(mac: Inside, guid: string): ChatRow {
   return chat;
 }
 
-/** An action of the Mac's owner in a group is a row of its own, and pushed like any other. */
+/** An action of the Mac's owner in a group inserts a row, which is pushed like a message. */
 function own(
   { db, events, clock }: Inside,
   type: string,

@@ -1,6 +1,6 @@
-/** The fake Mac's answers: BlueBubbles' envelopes, its four kinds of error, and bodies that are none of them. */
+/** Responses of the fake Mac: BlueBubbles' envelopes, its four kinds of error, and other bodies. */
 
-/** An answer that is thrown: an error of the server, or a file. */
+/** A response that is thrown: a server error or a file. */
 export class Refusal extends Error {
   readonly status: number;
   readonly body: unknown;
@@ -17,7 +17,7 @@ export interface Answer {
   body: unknown;
 }
 
-/** Bytes as they are, with their type. */
+/** Raw bytes with their content type. */
 export interface FileBody {
   contentType: string;
   bytes: Uint8Array;
@@ -28,7 +28,7 @@ export function success(data?: unknown, message = "Success", metadata?: unknown)
   return { status: 200, body: metadata === undefined ? body : { ...body, metadata } };
 }
 
-/** FaceTime's leave answers 201 with no data. */
+/** The response of FaceTime's leave: 201 without data. */
 export const NO_DATA: Answer = { status: 201, body: { status: 201, message: "No Data" } };
 
 export function badRequest(message: string): Refusal {
@@ -44,12 +44,12 @@ export function notFound(message: string): Refusal {
   return refusal(404, "The requested resource was not found", "Database Error", message);
 }
 
-/** The 500 of a failed command: `headline` is what was tried, `message` what went wrong. */
+/** The 500 of a failed action: `headline` names the action, `message` the error. */
 export function iMessageError(headline: string, message: string, data?: unknown): Refusal {
   return refusal(500, headline, "iMessage Error", message, data);
 }
 
-/** The 500 of everything that the server did not foresee. */
+/** The 500 of every error that the server does not handle. */
 export function unhandled(message: string): Refusal {
   return refusal(500, "An unhandled error has occurred!", "Server Error", message);
 }

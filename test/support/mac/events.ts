@@ -1,14 +1,14 @@
-/** Events of the fake Mac: webhooks as BlueBubbles posts them, once and unsigned, and the same to every socket. */
+/** Events of the fake Mac: posts each webhook once and unsigned, as BlueBubbles does, and sends the same event to every socket. */
 
 import type { MessageRow } from "./chat-db.ts";
 import { badRequest, notFound } from "./envelope.ts";
 import type { Faults } from "./faults.ts";
 import { messageRecord, notificationRecord } from "./records.ts";
 
-/** After this a message that was seen before counts as new. */
+/** After this time a message that was pushed before counts as new. */
 const CACHE_MS = 3_600_000;
 
-/** The names that a webhook may be registered for. */
+/** Event types that a webhook may be registered for. */
 const NAMES: readonly string[] = [
   "*,new-message,updated-message,message-send-error,group-name-change,group-icon-changed,group-icon-removed",
   "participant-removed,participant-added,participant-left,chat-read-status-changed,typing-indicator",
@@ -62,7 +62,7 @@ export class Events {
     return this.#open;
   }
 
-  /** A known address keeps its old events, whatever is requested. */
+  /** Registering a known URL again keeps its old event types. */
   register(url: unknown, events: unknown): Webhook {
     if (typeof url !== "string" || !url.startsWith("http")) throw badRequest("Webhook URL is required!");
     if (!Array.isArray(events) || events.length === 0) throw badRequest("The events field is required.");
@@ -85,7 +85,7 @@ export class Events {
     this.webhooks.splice(at, 1);
   }
 
-  /** A message was created or changed: `new-message` if it was not seen within the hour, else `updated-message`. */
+  /** Pushes a created or changed message: `new-message` if it was not pushed within the hour, otherwise `updated-message`. */
   message(row: MessageRow, tempGuid?: string): void {
     const isNew = tempGuid !== undefined || !this.#isSeen(row);
     this.#seenAt.set(row.guid, this.#now());
@@ -97,14 +97,14 @@ export class Events {
     );
   }
 
-  /** A row sent with a `tempGuid` is pushed twice: with it, and without. */
+  /** Pushes a row sent with a `tempGuid` twice: with the `tempGuid` and without it. */
   sent(row: MessageRow, tempGuid: string | undefined): void {
     if (tempGuid !== undefined) this.message(row, tempGuid);
     this.#seenAt.delete(row.guid);
     this.message(row);
   }
 
-  /** Marks rows as pushed: those that exist when the server starts, and those that arrived while nobody watched. */
+  /** Marks rows as pushed: rows that exist when the server starts, and rows that arrived while the file watcher was off. */
   seed(rows: readonly MessageRow[]): void {
     for (const row of rows) this.#seenAt.set(row.guid, this.#now());
   }
@@ -118,12 +118,12 @@ export class Events {
     else this.#send(event);
   }
 
-  /** Pushes the last event once more. */
+  /** Repeats the last event. */
   again(): void {
     if (this.#last !== null) this.#send(this.#last);
   }
 
-  /** Pushes the events kept back, the last first. */
+  /** Pushes the held events, newest first. */
   release(): void {
     const kept = this.#kept.reverse();
     this.#kept = [];
@@ -159,7 +159,7 @@ export class Events {
       const response = await fetch(url, { method: "POST", headers, body });
       await response.arrayBuffer();
     } catch {
-      // Nobody listens: BlueBubbles only logs that.
+      // BlueBubbles only logs that nobody listens.
     } finally {
       this.#open -= 1;
     }

@@ -1,78 +1,78 @@
-/** The switches of the fake Mac: one for each way in which a Mac and its BlueBubbles are known to misbehave. */
+/** Faults of the fake Mac: one for each known misbehaviour of a Mac and its BlueBubbles. */
 
-/** Every fault there is. Those that end by themselves hit the next so many requests that they concern. */
+/** All faults. A fault with a count ends after it has hit that many requests. */
 export const FAULTS = {
-  /** Takes connections, reads requests, and answers nothing until it is lifted; tells nothing either. */
+  /** Accepts connections and reads requests, but sends no response and no event until the fault is lifted. */
   asleep: "lasts",
-  /** Refuses connections, and cuts those there are. */
+  /** Refuses new connections and cuts open ones. */
   unreachable: "lasts",
-  /** The private API's helper is not in Messages: every command of it is refused, the rest works. */
+  /** The private API's helper is not in Messages: its commands are refused, everything else works. */
   helperGone: "lasts",
   /** The private API is switched off in BlueBubbles. */
   privateApiOff: "lasts",
-  /** Signed out of iMessage: everything is green but `icloud/account`, and what is sent stays unsent. */
+  /** Signed out of iMessage: only `icloud/account` shows it, and messages stay unsent. */
   signedOut: "lasts",
-  /** Apple removed our address from the account, which is signed in with others. */
+  /** Apple removed our address from the account, which is still signed in with other addresses. */
   addressTaken: "lasts",
   /** No iPhone forwards SMS to this Mac. */
   smsNotForwarded: "lasts",
-  /** Every light is green, every send a 200, and nothing leaves the Mac (`is_sent` stays 0). */
+  /** Every health check passes and every send is a 200, but no message leaves the Mac (`is_sent` stays 0). */
   greenButDead: "lasts",
-  /** Nothing is pushed, neither by webhook nor by socket: the file watcher sleeps. */
+  /** No event is pushed by webhook or socket: the file watcher sleeps. */
   eventsLost: "lasts",
   /** Webhooks get lost; the socket works. */
   webhooksLost: "lasts",
-  /** Every webhook and every socket event comes twice. */
+  /** Every webhook and every socket event is sent twice. */
   eventsTwice: "lasts",
-  /** Events are kept back and told, the last first, when it is lifted. */
+  /** Events are held until the fault is lifted, then pushed newest first. */
   eventsReversed: "lasts",
-  /** Requests are executed at once, and their responses kept back until the fault is lifted. */
+  /** Requests are executed at once, and their responses held until the fault is lifted. */
   answersHeld: "lasts",
-  /** Messages has the row unsent and without an error for good; the answer is a 200. */
+  /** The row stays unsent without an error forever; the response is a 200. */
   staysUnsent: "times",
-  /** The row has its error at first sight: a 500 without the guid. */
+  /** The row has its error at once; the response is a 500 without the guid. */
   errorAtOnce: "times",
-  /** A 200, and a second later the row has its error; nothing tells of it. */
+  /** The response is a 200; a second later the row has its error, without an event. */
   errorLater: "times",
-  /** As `errorAtOnce`, of rows with files alone: the text that began the conversation is sent. */
+  /** Like `errorAtOnce`, only for rows with files: the text that began the conversation is sent. */
   fileErrorAtOnce: "times",
-  /** As `errorLater`, of rows with files alone. */
+  /** Like `errorLater`, only for rows with files. */
   fileErrorLater: "times",
-  /** As `answerLost`, of rows with files alone. */
+  /** Like `answerLost`, only for rows with files. */
   fileAnswerLost: "times",
-  /** As `hangs`, of rows with files alone. */
+  /** Like `hangs`, only for rows with files. */
   fileHangs: "times",
-  /** Sent, and the connection is cut instead of an answer. */
+  /** The message is sent, and the connection is cut instead of a response. */
   answerLost: "times",
-  /** Sent, and answered a second later. */
+  /** The message is sent; the response comes a second later. */
   answerLate: "times",
-  /** Sent, and answered after 120 s with 500 `Transaction timeout`. */
+  /** The message is sent; after 120 s the response is 500 `Transaction timeout`. */
   answerTimesOut: "times",
-  /** Not sent, and answered after 120 s with 500 `Transaction timeout`. */
+  /** The message is not sent; after 120 s the response is 500 `Transaction timeout`. */
   commandTimesOut: "times",
-  /** Sent, and answered after 60 s with 500 `Message not found in database`. */
+  /** The message is sent; after 60 s the response is 500 `Message not found in database`. */
   rowNotFound: "times",
-  /** Sent, and never answered. */
+  /** The message is sent; there is no response. */
   sentAndHangs: "times",
-  /** Not sent, and never answered. */
+  /** The message is not sent; there is no response. */
   hangs: "times",
-  /** Sent, and answered with 504. */
+  /** The message is sent; the response is a 504. */
   gatewayTimeout: "times",
-  /** `Chat does not exist in IMChatRegistry!` of a chat that chat.db has. */
+  /** The response is `Chat does not exist in IMChatRegistry!` although chat.db has the chat. */
   chatNotInRegistry: "times",
-  /** An address that is on iMessage is said not to be. */
+  /** Availability is false for an address that has iMessage. */
   availabilityFalse: "times",
-  /** An edit or unsend is answered as done, and the message stays as it is. */
+  /** An edit or unsend returns success, but does not change the message. */
   revisionIgnored: "times",
-  /** Two sends of the same text: their webhooks carry each other's `tempGuid`. Keeps the events of the first for it. */
+  /** Two sends of the same text: their webhooks carry each other's `tempGuid`. The events of the first send are held for it. */
   tempGuidsSwapped: "times",
-  /** The request, whatever it is, is a 500 `An unhandled error has occurred!`, and nothing is done. */
+  /** Any request gets a 500 `An unhandled error has occurred!` and has no effect. */
   serverError: "times",
 } as const;
 
 export type Fault = keyof typeof FAULTS;
 
-/** Which faults are on, and how often they still hit. */
+/** Active faults, and how many requests they still hit. */
 export class Faults {
   readonly #on = new Map<Fault, number>();
 
@@ -88,7 +88,7 @@ export class Faults {
     return this.#on.has(fault);
   }
 
-  /** Whether it is on; one that ends by itself has then hit once more. */
+  /** Whether a fault is active; counts one hit of a fault with a count. */
   hits(fault: Fault): boolean {
     const left = this.#on.get(fault);
     if (left === undefined) return false;

@@ -1,4 +1,4 @@
-/** The fake Mac against what is known of BlueBubbles 1.9.9: each fact that an adapter must survive is there to survive. */
+/** Tests the fake Mac against known facts of BlueBubbles 1.9.9, so that the provider meets each of them in its tests. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ const ANNA_GUID = `iMessage;-;${ANNA}`;
 
 interface Reply {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses field by field.
   body: any;
 }
 
@@ -44,7 +44,7 @@ function text(message: string, more: object = {}) {
   return { chatGuid: ANNA_GUID, message, method: "private-api", ...more };
 }
 
-/** A receiver of webhooks: what came, in order. */
+/** A receiver that keeps webhooks in order of arrival. */
 async function hookOf(t: TestContext, mac: Mac, events: string[] = ["*"]) {
   const came: { type: string; data: { guid?: string; tempGuid?: string; chats?: unknown[] } }[] = [];
   const server = createServer(async (request, response) => {

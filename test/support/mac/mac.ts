@@ -1,4 +1,4 @@
-/** A fake Mac with BlueBubbles on it, on a loopback port: its HTTP and sockets, its faults, and the phones around it. */
+/** A fake Mac with BlueBubbles on a loopback port: HTTP, sockets, faults, and the phones that it writes with. */
 
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -21,28 +21,28 @@ import { SERVICE_ROUTES } from "./services.ts";
 
 const ROUTES: readonly Route[] = [...SEND_ROUTES, ...MESSAGE_ROUTES, ...CONVERSATION_ROUTES, ...SERVICE_ROUTES];
 
-/** Turns of the event loop without a request after which none is assumed to be on its way. */
+/** Turns of the event loop without a request, after which the Mac counts as idle. */
 const QUIET_TURNS = 40;
 
 export interface MacOptions {
-  /** Clock of the Mac; by default one of its own that stands still. */
+  /** The Mac's clock; by default its own clock, which stands still. */
   clock?: Clock;
   /** Version: BlueBubbles 1.9.9 on macOS 15 by default. */
   release?: Partial<Release>;
   password?: string;
-  /** The address that the Mac is signed in with. */
+  /** The address of the Mac's iMessage account. */
   ownAddress?: string;
-  /** Tells two Macs' guids apart. */
+  /** Makes the guids of two Macs different. */
   seed?: string;
   /** Whether `ft-call-status-changed` is pushed, or only `incoming-facetime`. */
   facetimeCalling?: boolean;
   /** Default habits of the phones. */
   habit?: Habit;
-  /** Whether a command to the helper waits for the 200 ms of the one before; else they are only counted. */
+  /** Whether helper commands keep 200 ms between them; otherwise they are only counted. */
   helperWaits?: boolean;
 }
 
-/** Starts a Mac. Nothing happens on it but what a test, a request or the clock makes happen. */
+/** Starts a Mac. It acts only on a test, a request or the clock. */
 export async function startMac(options: MacOptions = {}): Promise<Mac> {
   const mac = new Mac(options);
   await mac.listen();
@@ -50,7 +50,7 @@ export async function startMac(options: MacOptions = {}): Promise<Mac> {
 }
 
 export class Mac {
-  /** Requests so far, as method and path without query, including those that hang. */
+  /** Requests so far as method and path without query, including requests that hang. */
   readonly requests: string[] = [];
   password: string;
   readonly clock: Clock;
@@ -63,7 +63,7 @@ export class Mac {
   readonly #connections = new Set<Socket>();
   readonly #phones = new Map<string, Phone>();
   readonly #world: World;
-  /** Requests that a sleeping Mac has in its buffers. */
+  /** Requests that a sleeping Mac has not executed. */
   #asleep: (() => void)[] = [];
   #answers: (() => void)[] = [];
   #listening = Promise.resolve();
@@ -123,7 +123,7 @@ export class Mac {
     });
   }
 
-  /** `http://127.0.0.1:<port>`: the same for all of its life. */
+  /** `http://127.0.0.1:<port>`, which never changes. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
   }
@@ -155,7 +155,7 @@ export class Mac {
     return this.#privateApi.calls;
   }
 
-  /** The most helper commands within one second: a real Mac does five. */
+  /** The most helper commands within one second; a real Mac executes five. */
   get busiestSecond(): number {
     return this.#privateApi.busiestSecond;
   }
@@ -169,7 +169,7 @@ export class Mac {
     return this.#inside.typing;
   }
 
-  /** Chats that were marked: whether they are read. */
+  /** Chats with a read mark: true if read, false if unread. */
   get read(): ReadonlyMap<string, boolean> {
     return this.#inside.read;
   }
@@ -178,7 +178,7 @@ export class Mac {
     return this.#sockets.sockets.sockets.size;
   }
 
-  /** The phone of an address: the same each time. */
+  /** Returns the phone of an address, always the same object. */
   phone(address: string): Phone {
     const known = this.#phones.get(address);
     if (known !== undefined) return known;
@@ -187,12 +187,12 @@ export class Mac {
     return phone;
   }
 
-  /** A conversation with an address that there already is, as after an earlier talk; answers its guid. */
+  /** Creates a conversation as left by earlier messages with an address; returns its guid. */
   knows(address: string, service: "iMessage" | "SMS" = "iMessage"): string {
     return this.#inside.db.direct(address, service).guid;
   }
 
-  /** Lets a fault begin; the answer lifts it. `times`: how many requests it hits, where it ends by itself (once). */
+  /** Starts a fault and returns the function that lifts it. `times`: the count of a fault that ends by itself (default 1). */
   fault(fault: Fault, { times = 1 }: { times?: number } = {}): () => void {
     this.#inside.faults.set(fault, FAULTS[fault] === "lasts" ? Number.POSITIVE_INFINITY : times);
     if (fault === "unreachable") this.#shut();
@@ -200,8 +200,8 @@ export class Mac {
   }
 
   /**
-   * Ends a fault. A Mac that wakes does what it had read before it slept, whether or not anybody still waits for it, and
-   * tells nothing of what came meanwhile. One that can be reached again has its server just started: `hello-world`.
+   * Ends a fault. A Mac that wakes executes the requests that it had read, even if their clients have gone, and emits no event
+   * for messages that arrived in the meantime. A Mac that is reachable again has just started its server: `hello-world`.
    */
   lift(fault: Fault): void {
     const { faults, events, db } = this.#inside;
@@ -216,20 +216,20 @@ export class Mac {
     }
   }
 
-  /** Drops the requests that a sleeping Mac has not executed: their connections are cut. */
+  /** Drops the requests that a sleeping Mac has not executed, and cuts their connections. */
   forgetHeld(): void {
     this.#asleep = [];
     for (const socket of this.#connections) socket.destroy();
   }
 
-  /** Lets time pass on the Mac's own clock; on one that was given it is for whoever gave it. */
+  /** Advances the Mac's own clock. A given clock is advanced by its owner. */
   async advance(ms: number): Promise<void> {
     if (this.#own === null) throw new Error("this Mac goes by the clock it was given");
     await this.#own.advance(ms);
   }
 
   /**
-   * Resolves when nothing has been under way for a while of the event loop: no request, no webhook, no byte of a socket.
+   * Resolves when no request, webhook or socket byte has been in flight for some turns of the event loop.
    * Requests that hang, forever or until the clock advances, do not count.
    */
   async idle(): Promise<void> {
@@ -242,22 +242,22 @@ export class Mac {
     }
   }
 
-  /** The Mac's owner writes to somebody with Messages itself; returns the guid. */
+  /** Sends a message that the Mac's owner writes in Messages; returns the guid. */
   writesByHand(to: string, text: string): string {
     return this.#outbox.byHand(this.#inside.db.direct(to, "iMessage"), text).guid;
   }
 
-  /** BlueBubbles fails at a message whenever it is queried, or no longer does. */
+  /** Makes BlueBubbles fail every query of a message, or ends that. */
   breaksAt(guid: string, isBroken = true): void {
     for (const row of this.messages) if (row.guid === guid) row.isBroken = isBroken;
   }
 
-  /** Pushes the last event once more. */
+  /** Repeats the last event. */
   repeats(): void {
     this.#inside.events.again();
   }
 
-  /** Resolves when the Mac that can be reached again listens. */
+  /** Resolves when a Mac that is reachable again listens. */
   async ready(): Promise<void> {
     await this.#listening;
   }
@@ -340,7 +340,7 @@ export class Mac {
   }
 }
 
-/** The decoded parameters of a path that fits, null of one that does not. A fixed word goes before a parameter. */
+/** The decoded parameters of a matching path, otherwise null. A fixed word takes precedence over a parameter. */
 function match(pattern: string, pathname: string): string[] | null {
   const wanted = ["api", "v1", ...pattern.split("/")];
   const given = pathname.split("/").slice(1);
@@ -354,7 +354,7 @@ function match(pattern: string, pathname: string): string[] | null {
   return params;
 }
 
-/** The body of a request; null when it was cut before its end. */
+/** The body of a request; null if the connection was cut before its end. */
 async function read(request: IncomingMessage): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   try {
@@ -391,7 +391,7 @@ function write(response: ServerResponse, answer: Answer | FileBody): void {
   }
 }
 
-/** Time enough for what does not hang. */
+/** Long enough for every request that does not hang. */
 async function patience(): Promise<void> {
   for (let turns = 0; turns < 2 * QUIET_TURNS; turns += 1) await turn();
 }

@@ -1,4 +1,4 @@
-/** The fake Mac's messages: read by guid, queried, edited and unsent. */
+/** Routes of the fake Mac for messages: get, query, edit and unsend. */
 
 import type { MessageRow } from "./chat-db.ts";
 import { type Answer, badRequest, notFound, success, unhandled } from "./envelope.ts";

@@ -1,4 +1,4 @@
-/** Sending on the fake Mac: the row of a message, its way to phones, and the response. */
+/** Sends on the fake Mac: creates the row of a message, delivers it to phones, and returns the response. */
 
 import type { Clock } from "../../../server/clock.ts";
 import type { AttachmentRow, ChatDb, ChatRow, MessageRow, Service } from "./chat-db.ts";
@@ -9,11 +9,11 @@ import type { Phone, Sent } from "./phone.ts";
 
 const TRANSACTION_TIMEOUT_MS = 120_000;
 const ROW_TIMEOUT_MS = 60_000;
-/** Delay after the response until a late error is in the row. */
+/** Delay between the response and a late error in the row. */
 const LATE_ERROR_MS = 1_000;
 const LATE_ANSWER_MS = 1_000;
 
-/** The connection is cut instead of a response. */
+/** Cuts the connection instead of responding. */
 export class Hangup extends Error {}
 
 /** A message to send, as in the request. */
@@ -29,21 +29,21 @@ export interface Draft {
   isAudioMessage?: boolean;
   reaction?: { type: string; target: string };
   tempGuid?: string;
-  /** `chat/new` and attachments: the row's error is not looked at, and no event carries the `tempGuid`. */
+  /** For `chat/new` and attachments: the response ignores the row's error, and no event carries the `tempGuid`. */
   isUnchecked?: boolean;
   /** Type of a failure: `Message Send Error`, `Attachment Send Error`. */
   headline: string;
 }
 
 export class Outbox {
-  /** Everything sent to phones, in order: duplicates were sent twice. */
+  /** Everything sent to phones, in order. A message sent twice is in it twice. */
   readonly sent: Sent[] = [];
   readonly #db: ChatDb;
   readonly #events: Events;
   readonly #faults: Faults;
   readonly #clock: Clock;
   readonly #phone: (address: string) => Phone;
-  /** The Mac's owner writes with Messages itself: pushed once, without a request. */
+  /** Sends a message that the Mac's owner writes in Messages: it is pushed once, without a request. */
   byHand(chat: ChatRow, text: string): MessageRow {
     const draft = { chat, service: "iMessage", text, headline: "", isUnchecked: true } as const;
     const row = this.#write(draft);
@@ -68,7 +68,7 @@ export class Outbox {
     this.#phone = parts.phone;
   }
 
-  /** Resolves with the row where the answer is a 200; throws the refusal, or never ends, where that is what happens. */
+  /** Resolves with the row if the response is a 200. Throws the error response, or never resolves if the request hangs. */
   async send(draft: Draft): Promise<MessageRow> {
     const phone = draft.chat.style === 45 ? this.#phone(draft.chat.identifier) : null;
     if (phone !== null && phone.takesAfterMs > 0) await this.#pass(phone.takesAfterMs);
@@ -170,7 +170,7 @@ export class Outbox {
     for (const address of to) this.#phone(address).takes(sent);
   }
 
-  /** Ends as an answer does that something happened to on its way; what was sent stays sent. */
+  /** Replaces the response according to the active fault. A sent message stays sent. */
   async #answer(draft: Draft): Promise<void> {
     if (this.#hits("answerLate", draft)) await this.#pass(LATE_ANSWER_MS);
     if (this.#hits("answerLost", draft) || this.#hitsFile("fileAnswerLost", draft)) throw new Hangup();
@@ -186,13 +186,13 @@ export class Outbox {
     }
   }
 
-  /** Whether a fault is on, for everybody or for whom it is sent to. */
+  /** Whether a fault is active for the whole Mac or for the recipient. */
   #hits(fault: Fault, { chat }: Draft): boolean {
     const isTheirs = chat.style === 45 && this.#phone(chat.identifier).faults.has(fault);
     return isTheirs || this.#faults.hits(fault);
   }
 
-  /** Whether a fault of rows with files is on, and this is one. */
+  /** Whether a fault for rows with files is active and this row has files. */
   #hitsFile(fault: Fault, draft: Draft): boolean {
     return (draft.attachments ?? []).length > 0 && this.#hits(fault, draft);
   }

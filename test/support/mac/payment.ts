@@ -1,6 +1,6 @@
-/** The balloon of an Apple Cash message as the fake Mac has it: a keyed archive around Apple's protobuf, made up here. */
+/** Makes the balloon of an Apple Cash message: a keyed archive around Apple's protobuf. */
 
-/** As the column names it. */
+/** The name in the column. */
 export const PAYMENT_BUNDLE =
   "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.PassbookUIService.PeerPaymentMessagesExtension";
 
@@ -9,9 +9,9 @@ export interface Balloon {
   kind: "payment" | "request" | "recurring";
   from: string;
   to: string;
-  /** Names the transaction: two balloons of one transaction have the same. */
+  /** Identifies the transaction: two balloons of one transaction have the same id. */
   transaction: string;
-  /** `none`: the blob is not there, as on a Mac that shows only the text; `garbled`: it cannot be read. */
+  /** `none`: there is no blob, as on a Mac that shows only the text. `garbled`: the blob cannot be decoded. */
   blob?: "whole" | "none" | "garbled";
   currency?: string;
 }
@@ -46,7 +46,7 @@ function dollars(cents: number): string {
 
 type Node = string | number | null | { [key: string]: Node };
 
-/** NSKeyedArchiver's layout: every value in a table, referred to by its place; place 0 is null. */
+/** NSKeyedArchiver's layout: every value is in a table and referred to by its index; index 0 is null. */
 function archive(root: { [key: string]: Node }): unknown {
   const objects: unknown[] = ["$null"];
   const put = (value: Node): { UID: number } => {
@@ -69,7 +69,7 @@ function archive(root: { [key: string]: Node }): unknown {
 
 const KINDS: Readonly<Record<Balloon["kind"], number>> = { payment: 1, request: 2, recurring: 3 };
 
-/** PKProtobufPeerPaymentMessage, the fields that matter. The amount is field 19: mantissa · 10^exponent. */
+/** The fields of PKProtobufPeerPaymentMessage that are used. Field 19 is the amount: mantissa · 10^exponent. */
 function peerPayment(balloon: Balloon): number[] {
   const decimal = [
     ...varintField(2, -2n),

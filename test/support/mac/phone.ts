@@ -1,4 +1,4 @@
-/** A contact's iPhone, as seen by the fake Mac: its owner receives, writes, reads, pays and calls. */
+/** A contact's iPhone, as the fake Mac sees it: it receives, writes, reads, pays and calls. */
 
 import type { Clock } from "../../../server/clock.ts";
 import type { AttachmentRow, ChatDb, ChatRow, MessageRow, NewMessage, Service } from "./chat-db.ts";
@@ -7,7 +7,7 @@ import type { Fault, Faults } from "./faults.ts";
 import { type Balloon, PAYMENT_BUNDLE, paymentPayload } from "./payment.ts";
 import { EVERYTHING, handleRecord, messageRecord } from "./records.ts";
 
-/** Something that left the Mac: to one address, or to everybody in a group. */
+/** A message that left the Mac, to one address or to every member of a group. */
 export interface Sent {
   guid: string;
   to: readonly string[];
@@ -20,7 +20,7 @@ export interface Sent {
   replyTo: string | null;
   mentions: readonly string[];
   isAudioMessage: boolean;
-  /** For a tapback: what, and on which message. */
+  /** For a tapback: its type and its message. */
   reaction: { type: string; target: string } | null;
   tempGuid: string | null;
   at: number;
@@ -36,12 +36,12 @@ export interface World {
   faults: Faults;
   clock: Clock;
   ownAddress: () => string;
-  /** Whether BlueBubbles tells of every change of a call, or only that one comes in. */
+  /** Whether BlueBubbles pushes every change of a call, or only incoming calls. */
   facetimeCalling: boolean;
   habit: Habit;
 }
 
-/** A file that somebody sends; `isOnDisk` false: Messages has not fetched it yet. */
+/** A file that a contact sends. `isOnDisk` false: Messages has not fetched it yet. */
 export interface File {
   name: string;
   mimeType: string | null;
@@ -56,9 +56,9 @@ export interface Writing {
   effectId?: string;
   subject?: string;
   service?: Service;
-  /** When it was written, in epoch milliseconds: iCloud brings old messages late. */
+  /** Time of writing in epoch milliseconds; iCloud delivers old messages late. */
   at?: number;
-  /** Nothing tells of it: it came while nobody watched. */
+  /** No event is pushed: the message arrived while the file watcher was off. */
   isSilent?: boolean;
 }
 
@@ -71,7 +71,7 @@ const TAPBACKS: Readonly<Record<string, string>> = {
   question: "Questioned",
 };
 
-/** Repeats of the same typing state are left out for so long. */
+/** Repeats of the same typing state are suppressed for this time. */
 const TYPING_REPEAT_MS = 5_000;
 
 export class Phone {
@@ -81,18 +81,18 @@ export class Phone {
   hasFaceTime = true;
   /** Focus that the owner shares. */
   focus: "silenced" | "none" | "unknown" = "none";
-  /** Where it cannot be reached: whether the row has its error at first sight, or a second after the answer. */
+  /** For an unreachable phone: whether the row has its error at once, or a second after the response. */
   refusesAtOnce = false;
-  /** The row's error where it cannot be reached: 22 is what Messages says of somebody without iMessage. */
+  /** For an unreachable phone: the row's error. Messages uses 22 for a recipient without iMessage. */
   error = 22;
   habit: Habit;
-  /** How long its habits take, by the Mac's clock; 0 is before the answer of the send. */
+  /** Delay of its habits by the Mac's clock; 0 means before the response to the send. */
   habitMs = 10;
   /** Habit of the owner for each further message. */
   afterwards: (sent: Sent) => void = () => {};
-  /** How long the Mac thinks, by its clock, before it sends something here. */
+  /** Delay before the Mac sends a message to this phone, by the Mac's clock. */
   takesAfterMs = 0;
-  /** Faults that hit every send to it, and no other. */
+  /** Faults that hit only sends to this phone. */
   readonly faults = new Set<Fault>();
   /** Messages received, in order. */
   readonly received: Sent[] = [];
@@ -107,7 +107,7 @@ export class Phone {
     this.habit = world.habit;
   }
 
-  /** Something that the Mac sent comes in. */
+  /** Receives a message from the Mac. */
   takes(sent: Sent): void {
     this.received.push(sent);
     if (sent.reaction !== null) return;
@@ -120,7 +120,7 @@ export class Phone {
     else this.#world.clock.after(this.habitMs, act);
   }
 
-  /** Says that it has a message: the last one, unless told which. */
+  /** Sends a delivery receipt; by default for the last message. */
   delivers(guid = this.#lastGot().guid): void {
     const row = this.#row(guid);
     row.isDelivered = true;
@@ -128,14 +128,14 @@ export class Phone {
     this.#world.events.message(row);
   }
 
-  /** Says that it read a message, and nothing of its delivery. */
+  /** Sends a read receipt without a delivery receipt. */
   reads(guid = this.#lastGot().guid): void {
     const row = this.#row(guid);
     row.dateRead = this.#world.clock.now();
     this.#world.events.message(row);
   }
 
-  /** Writes, and returns the guid. The first message creates the conversation. */
+  /** Writes a message and returns its guid. The first message creates the conversation. */
   writes(text: string | null, writing: Writing = {}): string {
     const attachments = (writing.attachments ?? []).map(({ name, mimeType, bytes, isOnDisk = true }) =>
       this.#world.db.attach({ transferName: name, mimeType, bytes, isOnDisk }),
@@ -152,7 +152,7 @@ export class Phone {
     ).guid;
   }
 
-  /** A tapback on a message, or with `-` before its name the end of one. */
+  /** Sends a tapback on a message, or removes it if its name begins with `-`. */
   reacts(target: string, type: string, writing: Writing = {}): string {
     const text = this.#world.db.message(target)?.text ?? "";
     const word = TAPBACKS[type] ?? `Removed a ${type.slice(1)} from`;
@@ -167,14 +167,14 @@ export class Phone {
     this.#world.events.message(row);
   }
 
-  /** Unsends a message of its own. */
+  /** Unsends its own message. */
   unsends(guid: string): void {
     const row = this.#row(guid);
     Object.assign(row, { text: null, dateEdited: this.#world.clock.now(), partCount: 0, retractedParts: [0] });
     this.#world.events.message(row);
   }
 
-  /** Begins or ends typing, in the conversation of two. */
+  /** Starts or stops typing in the conversation of two. */
   types(is: boolean): void {
     const { clock, events, db } = this.#world;
     const last = this.#typing;
@@ -183,7 +183,7 @@ export class Phone {
     events.emit("typing-indicator", { display: is, guid: db.direct(this.address, "iMessage").guid });
   }
 
-  /** Sends Apple Cash, or asks for it; answers the guid. */
+  /** Sends or requests Apple Cash; returns the guid. */
   pays(amountCents: number, more: Partial<Pick<Balloon, "kind" | "blob" | "currency" | "transaction">> = {}): string {
     this.#payments += 1;
     const payloadData = paymentPayload({
@@ -197,7 +197,7 @@ export class Phone {
     return this.#comes({ text: null, balloonBundleId: PAYMENT_BUNDLE, payloadData }, {}).guid;
   }
 
-  /** Rings by FaceTime; answers the uuid of the call, which only one of the two forms tells. */
+  /** Starts a FaceTime call; returns its uuid, which only one of the two kinds of events has. */
   rings({ isVideo = true }: { isVideo?: boolean } = {}): string {
     this.#calls += 1;
     const uuid = `CALL-${this.address}-${this.#calls}`;
@@ -205,19 +205,19 @@ export class Phone {
       this.#callChanged(uuid, "incoming", 4, isVideo, null);
     } else {
       const data = JSON.stringify({ caller: this.address, timestamp: this.#world.clock.now() });
-      // Every notification of the ringing call is told: there are two.
+      // macOS shows two notifications for a ringing call, and both are pushed.
       this.#world.events.emit("incoming-facetime", data);
       this.#world.events.emit("incoming-facetime", data);
     }
     return uuid;
   }
 
-  /** Ends a call; without `facetimeCalling` nothing tells of it. */
+  /** Ends a call. Without `facetimeCalling` no event is pushed. */
   hangsUp(uuid: string, { isVideo = true }: { isVideo?: boolean } = {}): void {
     if (this.#world.facetimeCalling) this.#callChanged(uuid, "disconnected", 6, isVideo, "remoteHangup");
   }
 
-  /** Makes a group with our address and `others` in it. */
+  /** Creates a group with our address and `others`. */
   makesGroup(name: string, others: readonly string[]): ChatRow {
     return this.#world.db.group([this.address, ...others], name);
   }

@@ -1,13 +1,13 @@
-/** The fake Mac's private API: the commands that go to the helper in Messages, one after another, and counted. */
+/** The fake Mac's private API: commands go to the helper in Messages one after the other, and are counted. */
 
 import type { Clock } from "../../../server/clock.ts";
 import { iMessageError, type Refusal, unhandled } from "./envelope.ts";
 import type { Faults } from "./faults.ts";
 
-/** Error of the routes that check for the helper first. */
+/** The error of routes that check for the helper first. */
 const SETUP = "Please make sure you have completed the setup for the Private API, and your helper is connected!";
 
-/** How long the helper takes no other command after one, on a real Mac. */
+/** Time between two commands that the helper of a real Mac needs. */
 const LOCK_MS = 200;
 
 /** A command that reached the helper. */
@@ -20,7 +20,7 @@ export class PrivateApi {
   readonly calls: HelperCall[] = [];
   readonly #clock: Clock;
   readonly #faults: Faults;
-  /** Whether a command waits, by the Mac's clock, until the 200 ms of the one before are over. */
+  /** Whether a command waits until 200 ms after the previous one, by the Mac's clock. */
   readonly #waits: boolean;
   #freeAt = 0;
 
@@ -38,7 +38,7 @@ export class PrivateApi {
     return !this.#faults.has("helperGone");
   }
 
-  /** Takes a command. `headline` null: the route has no guard of its own, and a refusal is an unforeseen error. */
+  /** Executes a command. `headline` null: the route does not check first, so that a refusal is an unhandled error. */
   async command(action: string, headline: string | null = SETUP): Promise<void> {
     const refusal = (message: string): Refusal =>
       headline === null ? unhandled(message) : iMessageError(headline, message);
@@ -48,7 +48,7 @@ export class PrivateApi {
     this.calls.push({ action, at: this.#clock.real() });
   }
 
-  /** The most commands that came within one second. */
+  /** The most commands within one second. */
   get busiestSecond(): number {
     let most = 0;
     for (const [index, first] of this.calls.entries()) {

@@ -2,7 +2,7 @@
 
 import type { AttachmentRow, ChatRow, HandleRow, MessageRow } from "./chat-db.ts";
 
-/** Relations and blobs that a reader requested. */
+/** Relations and blobs that a request asks for. */
 export interface Relations {
   chats: boolean;
   participants: boolean;
@@ -19,7 +19,7 @@ export const EVERYTHING: Relations = {
   summary: true,
 };
 
-/** The parts named in `with`, in whichever of the spellings that the server knows. */
+/** The parts named in `with`, in any spelling that the server accepts. */
 export function wantedOf(names: readonly string[]): Relations {
   const given = new Set(names.map((name) => name.trim().toLowerCase().replaceAll("-", "")));
   const has = (...spellings: string[]) => spellings.some((spelling) => given.has(spelling));
@@ -48,7 +48,7 @@ export function chatRecord(chat: ChatRow, withParticipants: boolean) {
   };
 }
 
-/** A message as REST and the socket have it. Columns that the server does not serialise are not here. */
+/** A message as in REST and on the socket, without the columns that the server does not serialise. */
 export function messageRecord(row: MessageRow, wanted: Relations = EVERYTHING) {
   return {
     ...head(row, wanted.attachments),
@@ -76,7 +76,7 @@ export function messageRecord(row: MessageRow, wanted: Relations = EVERYTHING) {
   };
 }
 
-/** A message as a webhook has it: a `new-message` names its chat, an `updated-message` does not. */
+/** A message as in a webhook: a `new-message` has its chat, an `updated-message` does not. */
 export function notificationRecord(row: MessageRow, withChat: boolean) {
   return {
     ...head(row, true),
@@ -113,7 +113,7 @@ function head(row: MessageRow, withAttachments: boolean) {
     groupActionType: row.groupActionType,
     balloonBundleId: row.balloonBundleId,
     associatedMessageGuid: row.associatedMessageGuid,
-    // Ordinary rows have been seen with both: whoever asks for null alone takes half of them for reactions.
+    // Ordinary rows can have either value: a check for null alone would take half of them for reactions.
     associatedMessageType: row.associatedMessageType ?? (row.rowId % 2 === 0 ? null : "0.0"),
     expressiveSendStyleId: row.expressiveSendStyleId,
     threadOriginatorGuid: row.threadOriginatorGuid,

@@ -9,7 +9,7 @@ import type { Outbox } from "./outbox.ts";
 import type { Phone } from "./phone.ts";
 import type { PrivateApi } from "./private-api.ts";
 
-/** Which release of BlueBubbles it is, and on which macOS it runs. */
+/** The release of BlueBubbles and of macOS. */
 export interface Release {
   version: "1.9.9" | "development";
   macOs: 14 | 15 | 26;
@@ -28,18 +28,18 @@ export interface Inside {
   phone: (address: string) => Phone;
   /** Files that were uploaded, by their path. */
   uploads: Map<string, AttachmentRow>;
-  /** Chats that show the Mac's owner typing. */
+  /** Chats in which the Mac's owner is shown typing. */
   typing: Set<string>;
-  /** Chats that were marked, by guid: whether they are read now. */
+  /** Read marks by the guid of the chat: true if read, false if unread. */
   read: Map<string, boolean>;
   /** Sends under way, by `tempGuid`. */
   queued: Set<string>;
-  /** How many sends went by AppleScript. */
+  /** Number of sends by AppleScript. */
   appleScripts: { count: number };
 }
 
 export interface ApiRequest {
-  /** The parameters of the path, decoded, in their order. */
+  /** The decoded parameters of the path, in order. */
   params: readonly string[];
   query: URLSearchParams;
   body: Readonly<Record<string, unknown>>;
@@ -76,7 +76,7 @@ export function oneOf(body: ApiRequest["body"], field: string, allowed: readonly
   return value;
 }
 
-/** A whole number within bounds, or what it is when it is not there. */
+/** A whole number within bounds, or the default if it is missing. */
 export function count(
   body: ApiRequest["body"],
   field: string,
@@ -91,13 +91,13 @@ export function count(
   return number;
 }
 
-/** The names in a `with`, whether it came as a list or as one string. */
+/** The names in `with`, from a list or from one string. */
 export function names(value: unknown): string[] {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === "string" ? value.split(",") : [];
 }
 
-/** The password of a socket as the real server reads it; null where that throws. */
+/** The password of a socket, decoded like the real server does; null if decoding throws. */
 export function decodedOnceMore(given: string): string | null {
   try {
     return decodeURI(given).trim();

@@ -1,4 +1,4 @@
-/** The fake Mac's sends: text, attachment, several parts in one, tapback, and the first message to somebody. */
+/** Routes of the fake Mac that send: text, attachment, multipart, tapback, and the first message of a chat. */
 
 import { randomUUID } from "node:crypto";
 import type { AttachmentRow, ChatRow, Service } from "./chat-db.ts";
@@ -9,7 +9,7 @@ import { type ApiRequest, count, type Inside, oneOf, optional, type Route, requi
 const HEADLINE = "Message Send Error";
 const METHODS = ["apple-script", "private-api"];
 const REACTIONS = ["love", "like", "dislike", "laugh", "emphasize", "question"].flatMap((name) => [name, `-${name}`]);
-/** Any of these makes a send one of the private API, whatever its method says. */
+/** A send with any of these fields uses the private API, whatever its `method`. */
 const PRIVATE_FIELDS = ["subject", "effectId", "selectedMessageGuid", "ddScan", "attributedBody"];
 
 export const SEND_ROUTES: readonly Route[] = [
@@ -155,7 +155,7 @@ async function newChat(mac: Inside, { body }: ApiRequest): Promise<Answer> {
   await mac.privateApi.command("create-chat", null);
   const tempGuid = optional(body, "tempGuid") ?? undefined;
   const [first = "", ...others] = addresses.map((address) => address.replaceAll(/[\s()-]/g, ""));
-  // Messages has one group of the same people, whoever begins it again.
+  // Messages has only one group with the same members.
   const chat =
     others.length === 0
       ? mac.db.direct(first, service)
@@ -178,7 +178,7 @@ function methodOf(body: ApiRequest["body"]): string {
   return PRIVATE_FIELDS.some((field) => body[field] !== undefined && body[field] !== null) ? "private-api" : method;
 }
 
-/** The chat that is sent to: the private API knows only those that are there, by their exact guid. */
+/** The chat to send to. The private API knows only existing chats, by their exact guid. */
 async function chatOf(mac: Inside, guid: string, method: string, headline: string, action: string): Promise<ChatRow> {
   if (method === "apple-script") {
     mac.appleScripts.count += 1;
@@ -189,7 +189,7 @@ async function chatOf(mac: Inside, guid: string, method: string, headline: strin
     throw iMessageError(headline, "execution error: Messages got an error: Can’t get chat id. (-1728)");
   }
   await mac.privateApi.command(action, headline);
-  // A following send ends typing by itself.
+  // A send also ends typing.
   mac.typing.delete(guid);
   const chat = mac.db.chat(guid);
   if (chat === undefined || mac.faults.hits("chatNotInRegistry")) {
@@ -214,7 +214,7 @@ function common(body: ApiRequest["body"]) {
   };
 }
 
-/** Those whom an attributed body names, as Messages marks a mention. */
+/** Addresses mentioned in an attributed body. */
 function mentionsOf(attributedBody: unknown): string[] {
   const runs = (attributedBody as { runs?: { attributes?: Record<string, unknown> }[] } | undefined)?.runs ?? [];
   return runs.flatMap(({ attributes }) => {
@@ -223,7 +223,7 @@ function mentionsOf(attributedBody: unknown): string[] {
   });
 }
 
-/** Runs a send; a second one under the same `tempGuid` is refused until the first has been answered. */
+/** Runs a send. A second send with the same `tempGuid` is refused until the first has its response. */
 async function queued(mac: Inside, tempGuid: string | undefined, send: () => Promise<Answer>): Promise<Answer> {
   if (tempGuid === undefined) return await send();
   if (mac.queued.has(tempGuid)) throw badRequest(`Message is already queued to be sent! (Temp GUID: ${tempGuid})`);

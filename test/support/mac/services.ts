@@ -75,7 +75,7 @@ function download({ db }: Inside, { params: [guid = ""], query }: ApiRequest): F
     throw unhandled("Cannot read properties of null (reading 'guid')");
   }
   if (!row.isOnDisk) throw unhandled("Attachment does not exist in disk!");
-  // Without `original` pictures and sounds are converted: what comes then is not what was sent.
+  // Without `original` the server converts pictures and sounds: the bytes differ from the sent ones.
   const isOriginal = ["true", "1"].includes(query.get("original") ?? "");
   const contentType = row.mimeType ?? "application/octet-stream";
   const isConverted = !isOriginal && ["image/heic", "audio/x-caf"].includes(contentType);

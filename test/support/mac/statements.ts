@@ -1,4 +1,4 @@
-/** The `where` of a message query on the fake Mac: the SQL conditions that are proved to work, and SQLite's refusals. */
+/** The `where` of a message query: the SQL conditions that are proven to work, and SQLite's errors. */
 
 import type { MessageRow } from "./chat-db.ts";
 import { unhandled } from "./envelope.ts";
@@ -6,7 +6,7 @@ import { unhandled } from "./envelope.ts";
 type Value = string | number | null;
 type Args = Readonly<Record<string, unknown>>;
 
-/** Apple's nanoseconds since 2001 of an epoch instant in milliseconds; 0 for none. */
+/** Converts epoch milliseconds to Apple's nanoseconds since 2001; null becomes 0. */
 function appleNs(at: number | null): number {
   return at === null ? 0 : (at - 978_307_200_000) * 1_000_000;
 }
@@ -42,7 +42,7 @@ const COMPARISONS: Readonly<Record<string, (left: Value, right: Value) => boolea
   "<=": (left, right) => left !== null && right !== null && left <= right,
 };
 
-/** Whether a row satisfies every statement; a statement that SQLite would refuse is the server's 500. */
+/** Whether a row satisfies every statement. A statement that SQLite refuses throws the server's 500. */
 export function conditionOf(where: unknown, withChats: boolean): (row: MessageRow) => boolean {
   if (where === undefined || where === null) return () => true;
   if (!Array.isArray(where)) throw unhandled("where is not iterable");
