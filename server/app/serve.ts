@@ -1,7 +1,5 @@
 /** Runs the service as a process: starts it, prints its address, and stops it on a signal. */
 
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { type Config, ConfigError } from "../config.ts";
 import { type Service, startService } from "./service.ts";
 
@@ -21,7 +19,6 @@ export async function serve(config: Config, version: string): Promise<void> {
   const starting = startService(config, { version, lost: die });
   stopOnSignal(starting);
   const service = await starting;
-  collectLoading();
   greet(service, config);
 }
 
@@ -40,14 +37,6 @@ function stopOnSignal(starting: Promise<Service>): void {
   const stopOrDie = () => void stop().catch((error) => (error instanceof ConfigError ? null : die(String(error))));
   process.on("SIGTERM", stopOrDie);
   process.on("SIGINT", stopOrDie);
-}
-
-/** Collects garbage once, after loading: V8 would keep those 10 MB until the first load comes. */
-function collectLoading(): void {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as (options: object) => void;
-  setFlagsFromString("--no-expose-gc");
-  collect({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
 /** Prints a greeting to a terminal; otherwise the address, unless the log contains it. */

@@ -118,18 +118,28 @@ function refuseUnknown(names: string[]): SchemaValidateFunction {
  */
 export type Validate = (value: unknown) => readonly ErrorObject[];
 
-/** Compiles a schema for a part. Throws for an open schema, and for a schema whose cost a caller could raise at will. */
+/**
+ * Validates with a schema, which the first value compiles: a start would compile two hundred that nobody may ask for.
+ * Throws at once for an open schema, and for a schema whose cost a caller could raise at will.
+ */
 export function compileSchema(part: RequestPart, schema: JsonSchema): Validate {
   refuseOpen(schema);
-  const text = JSON.stringify(schema);
-  const validate = COMPILED[part].get(text) ?? AJV[part].compile(bounded(schema));
-  COMPILED[part].set(text, validate);
+  let validate: ValidateFunction | null = null;
   return (value) => {
+    validate ??= compiledOf(part, schema);
     unknownLeft = DETAILS_MAX;
     if (validate(value)) return NONE;
     // `if` comes from `bounded`; only the errors behind the condition count.
     return (validate.errors ?? NONE).filter(({ keyword }) => keyword !== "if");
   };
+}
+
+/** The compiled schema. Equal schemas are compiled once. */
+function compiledOf(part: RequestPart, schema: JsonSchema): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const validate = COMPILED[part].get(text) ?? AJV[part].compile(bounded(schema));
+  COMPILED[part].set(text, validate);
+  return validate;
 }
 
 const NONE: readonly ErrorObject[] = [];
