@@ -56,7 +56,7 @@ const nullable = <Schema extends TSchema>(schema: Schema, sentence: string) => o
 const fields = {
   firstName: nullable(text(0, NAME_LENGTH_MAX), "Given name."),
   lastName: nullable(text(0, NAME_LENGTH_MAX), "Family name."),
-  phoneNumber: nullable(Phone, "Phone number in E.164 form."),
+  phoneNumber: nullable(Phone, "Phone number in E.164 form, such as `+15005550100`."),
   email: nullable(Email, "E-mail address that iMessage knows."),
   company: nullable(text(0, NAME_LENGTH_MAX), "Company."),
   tags: optional(list(Tag, "Your own words to find the contact by.", { maxItems: TAGS_MAX })),

@@ -37,10 +37,10 @@ export const AddNumber = request(
   "AddNumber",
   "Body of `POST /v1/admin/customers/:id/numbers`: exactly one of `phoneNumber` and `email`.",
   {
-    phoneNumber: optional(says(Phone, "Phone number in E.164 form.")),
+    phoneNumber: optional(says(Phone, "Phone number in E.164 form, such as `+15005550100`.")),
     email: optional(says(Email, "E-mail address that iMessage knows.")),
     provider: says(ProviderName, "Provider that carries the number."),
-    instanceId: optional(text(1, 128, "The provider instance. Default: the only instance of the provider.")),
+    instanceId: optional(text(1, 128, "The provider instance. Default: the oldest one of the provider.")),
     idempotencyKey: optional(IdempotencyKey),
   },
   { allOf: [exactlyOne("phoneNumber", "email")] },

@@ -146,7 +146,7 @@ const shownConfig = { instead: Type.Union([Sandbox, Bluebubbles, Smpp, Twilio]) 
 
 export const CreateInstance = request("CreateInstance", "Body of `POST /v1/admin/instances`.", {
   name: Name,
-  provider: says(ProviderName, "The provider."),
+  provider: says(ProviderName, "Provider of the instance."),
   config: Type.Unsafe<Record<string, unknown>>({ ...Config, [SHOWN]: shownConfig }),
   idempotencyKey: optional(IdempotencyKey),
 });
@@ -160,7 +160,7 @@ export const UpdateInstance = request(
 export const Instance = record("Instance", "A provider instance. `config` is without its secrets.", {
   id: id("inst"),
   name: string("Display name."),
-  provider: says(ProviderName, "The provider."),
+  provider: says(ProviderName, "Provider of the instance."),
   config: says(AnyObject, "Settings of the provider, without its secrets."),
   health: says(HealthStatus, "Health of the instance."),
   warnings: list(Type.String(), "Problems for the operator to fix, in words."),

@@ -20,6 +20,7 @@ import {
   stringOrNull,
   text,
 } from "./schema.ts";
+import { Sender } from "./sending.ts";
 import {
   addressShown,
   anyMetadata,
@@ -60,7 +61,7 @@ export const AmountText = Type.String({
 
 export const RequestPayment = request("RequestPayment", "Body of `POST /v1/payments/request`.", {
   to: text(0, 512, "The contact who is to pay: a phone number or iMessage e-mail.", addressShown),
-  from: optional(text(1, 512, "One of your numbers. Default: your default number.", addressShown)),
+  from: optional(Sender),
   amount: Type.Union([Type.Number({ minimum: AMOUNT_MIN, maximum: AMOUNT_MAX, "x-amount": true }), AmountText], {
     description: "Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string.",
   }),

@@ -115,16 +115,17 @@ const recipients = {
   conversationId: optional(alias("chatId", text(0, 512, undefined, recipientShown))),
 };
 
+/** The number to send from. */
+export const Sender = text(
+  1,
+  512,
+  "One of your numbers. Default: the number of the newest conversation with the recipient, else your default number.",
+  addressShown,
+);
+
 /** Options of both requests that send. */
 export const SendOptions = request("SendOptions", "Options of every request that sends a message.", {
-  from: optional(
-    text(
-      1,
-      512,
-      "One of your numbers. Default: the number of the newest conversation with the recipient, else your default number.",
-      addressShown,
-    ),
-  ),
+  from: optional(Sender),
   attachments: optional(list(AttachmentInput, "Files to send (iMessage).", { maxItems: ATTACHMENTS_MAX })),
   replyTo: optional(text(1, 512, "Id of the message that this one replies to.")),
   effect: optional(says(Effect, "Effect on the recipient's iPhone; ignored on SMS.")),

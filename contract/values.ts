@@ -58,11 +58,7 @@ export const HttpsUrl = Type.String({
 /** An instant with an offset or `Z`. */
 export const Instant = Type.String({ format: "instant", maxLength: 40, [SHOWN]: instantShown });
 
-export const IdempotencyKey = text(
-  1,
-  255,
-  "Makes a repeat of the request safe; the header `Idempotency-Key` does the same.",
-);
+export const IdempotencyKey = text(1, 255, "A repeat of the request with the same key does nothing twice.");
 
 /** Body of an action that has no parameters. */
 export const IdempotentRequest = request("IdempotentRequest", "Body of an action that has no parameters.", {

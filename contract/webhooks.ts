@@ -33,7 +33,10 @@ const IN_FLIGHT = { minimum: 1, maximum: 256 };
 /** Longest grace period of a rotation: 7 days. */
 const GRACE_SECONDS_MAX = 604_800;
 
-const events = list(EventFilter, "Event types to deliver; `*` is every type.", { minItems: 1, maxItems: EVENTS_MAX });
+const events = list(EventFilter, "Event types to deliver, or `*` for every type.", {
+  minItems: 1,
+  maxItems: EVENTS_MAX,
+});
 const url = says(HttpsUrl, "URL that receives the events: HTTPS, and a public address.");
 const name = text(1, NAME_LENGTH_MAX, "Display name.");
 
@@ -102,7 +105,7 @@ export const Webhook = record("Webhook", "An endpoint that receives events.", {
   id: id("wh"),
   name: stringOrNull("Display name."),
   url: string("URL that receives the events."),
-  events: list(EventFilter, "Event types that are delivered; `*` is every type.", { minItems: 1 }),
+  events: list(EventFilter, "Event types that are delivered, or `*` for every type.", { minItems: 1 }),
   active: flag("Whether events are delivered."),
   primary: flag("Whether this is the primary endpoint, the one of `PUT /v1/webhooks`."),
   maxInFlight: count(

@@ -164,7 +164,7 @@ export interface Deleted {
 
 /** Body of an action that has no parameters. */
 export interface IdempotentRequest {
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -385,7 +385,7 @@ export interface SendCarousel {
   routing?: Routing;
   /** When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead. */
   scheduledAt?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
   /** Your own identifier of the message: in events, and a filter. Need not be unique. */
   externalMessageId?: string;
@@ -423,7 +423,7 @@ export interface SendMessage {
   routing?: Routing;
   /** When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead. */
   scheduledAt?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
   /** Your own identifier of the message: in events, and a filter. Need not be unique. */
   externalMessageId?: string;
@@ -460,7 +460,7 @@ export interface SendOptions {
   routing?: Routing;
   /** When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead. */
   scheduledAt?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
   /** Your own identifier of the message: in events, and a filter. Need not be unique. */
   externalMessageId?: string;
@@ -623,7 +623,7 @@ export interface React {
   type?: ReactionCommand;
   /** Alias of `type`, accepted in requests only. */
   reaction?: ReactionCommand;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -645,7 +645,7 @@ export type ReactionCommand = (typeof REACTION_COMMANDS)[number] | (string & Rec
 export interface RetryMessage {
   /** Accepts that the message may be sent twice; required after `OUTCOME_UNKNOWN`. */
   mayDuplicate?: boolean;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -877,7 +877,7 @@ export interface AddParticipant {
   participant?: string;
   /** Alias of `participant`, accepted in requests only. */
   phoneNumber?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -941,7 +941,7 @@ export interface CreateGroup {
   participants: string[];
   /** One of your numbers. Default: your default number. */
   from?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -964,7 +964,7 @@ export interface RenameChat {
 export interface SetTyping {
   /** Whether you start or stop typing. Default: `start`. */
   status?: TypingStatus;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1046,7 +1046,7 @@ export interface CreateContact {
   firstName?: string | null;
   /** Family name. */
   lastName?: string | null;
-  /** Phone number in E.164 form. */
+  /** Phone number in E.164 form, such as `+15005550100`. */
   phoneNumber?: string | null;
   /** E-mail address that iMessage knows. */
   email?: string | null;
@@ -1056,7 +1056,7 @@ export interface CreateContact {
   tags?: string[];
   /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
   metadata?: Metadata | null;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1064,7 +1064,7 @@ export interface CreateContact {
 export interface CreateContacts {
   /** 1 to 100 contacts, without an `idempotencyKey` of their own. */
   contacts: UpdateContact[];
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1162,7 +1162,7 @@ export interface UpdateContact {
   firstName?: string | null;
   /** Family name. */
   lastName?: string | null;
-  /** Phone number in E.164 form. */
+  /** Phone number in E.164 form, such as `+15005550100`. */
   phoneNumber?: string | null;
   /** E-mail address that iMessage knows. */
   email?: string | null;
@@ -1267,7 +1267,7 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 export interface RequestPayment {
   /** The contact who is to pay: a phone number or iMessage e-mail. */
   to: string;
-  /** One of your numbers. Default: your default number. */
+  /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
   from?: string;
   /** Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string. */
   amount: number | string;
@@ -1279,7 +1279,7 @@ export interface RequestPayment {
   callbackUrl?: string;
   /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
   metadata?: Metadata;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
   /** How long the request stays open. Default: 30 days. */
   expiresInSeconds?: number;
@@ -1375,7 +1375,7 @@ export interface Attempt {
 export interface CreateWebhook {
   /** URL that receives the events: HTTPS, and a public address. */
   url: string;
-  /** Event types to deliver; `*` is every type. */
+  /** Event types to deliver, or `*` for every type. */
   events: EventFilter[];
   /** Signing secret, 1 to 256 characters of printable ASCII. Default: a generated one. */
   secret?: string;
@@ -1383,7 +1383,7 @@ export interface CreateWebhook {
   name?: string;
   /** Most attempts in flight at once, 1 to 256. Default: `TB_WEBHOOK_CONCURRENCY` (64). */
   maxInFlight?: number;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1432,7 +1432,7 @@ export interface Replay {
   until?: string;
   /** Only events of these types. Default: every type. */
   types?: EventType[];
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1446,7 +1446,7 @@ export interface Replayed {
 export interface RotateSecret {
   /** How long the old secret keeps signing. Default: 0; at most 7 days. */
   gracePeriodSeconds?: number;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1454,7 +1454,7 @@ export interface RotateSecret {
 export interface SetWebhook {
   /** URL that receives the events: HTTPS, and a public address. */
   url: string;
-  /** Event types to deliver; `*` is every type. */
+  /** Event types to deliver, or `*` for every type. */
   events: EventFilter[];
   /** Signing secret, 1 to 256 characters of printable ASCII. Default: the present one, or a generated one. */
   secret?: string;
@@ -1494,7 +1494,7 @@ export interface TestedDelivery {
 export interface UpdateWebhook {
   /** URL that receives the events: HTTPS, and a public address. */
   url?: string;
-  /** Event types to deliver; `*` is every type. */
+  /** Event types to deliver, or `*` for every type. */
   events?: EventFilter[];
   /** Display name; null removes it. */
   name?: string | null;
@@ -1514,7 +1514,7 @@ export interface Webhook {
   name: string | null;
   /** URL that receives the events. */
   url: string;
-  /** Event types that are delivered; `*` is every type. */
+  /** Event types that are delivered, or `*` for every type. */
   events: EventFilter[];
   /** Whether events are delivered. */
   active: boolean;
@@ -1542,15 +1542,15 @@ export type WebhookTestData = {
 
 /** Body of `POST /v1/admin/customers/:id/numbers`: exactly one of `phoneNumber` and `email`. */
 export interface AddNumber {
-  /** Phone number in E.164 form. */
+  /** Phone number in E.164 form, such as `+15005550100`. */
   phoneNumber?: string;
   /** E-mail address that iMessage knows. */
   email?: string;
   /** Provider that carries the number. */
   provider: ProviderName;
-  /** The provider instance. Default: the only instance of the provider. */
+  /** The provider instance. Default: the oldest one of the provider. */
   instanceId?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1562,7 +1562,7 @@ export interface CreateCustomer {
   email?: string;
   /** Company. */
   company?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1681,7 +1681,7 @@ export interface CreateKey {
   customerId?: string;
   /** The customer, by e-mail address. */
   customerEmail?: string;
-  /** `messages` for a customer, or `admin`. Default: `messages`. */
+  /** What the key opens: `messages` for one customer, or `admin`. Default: `messages`. */
   scope?: KeyScope;
   /** Permissions of a `messages` key. Default: all of them. */
   permissions?: KeyPermission[];
@@ -1689,7 +1689,7 @@ export interface CreateKey {
   rateLimit?: RateLimit;
   /** When the key expires. Default: never. */
   expiresAt?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1753,7 +1753,7 @@ export interface RateLimit {
 export interface RotateKey {
   /** How long the old key keeps working. Default: one day. */
   gracePeriodSeconds?: number;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1761,11 +1761,11 @@ export interface RotateKey {
 export interface CreateInstance {
   /** Display name. */
   name: string;
-  /** The provider. */
+  /** Provider of the instance. */
   provider: ProviderName;
   /** Settings of the provider. */
   config: Record<string, unknown>;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1780,7 +1780,7 @@ export interface Instance {
   id: string;
   /** Display name. */
   name: string;
-  /** The provider. */
+  /** Provider of the instance. */
   provider: ProviderName;
   /** Settings of the provider, without its secrets. */
   config: Record<string, unknown>;
@@ -1931,7 +1931,7 @@ export interface PhoneCall {
   video?: boolean;
   /** One of your numbers. Default: your default number. */
   to?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1939,7 +1939,7 @@ export interface PhoneCall {
 export interface PhoneGroupPhoto {
   /** Id of a group that the contact is in. */
   chatId: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1947,7 +1947,7 @@ export interface PhoneGroupPhoto {
 export interface PhoneKeptAudio {
   /** Id of an audio message on this phone. */
   messageId: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1963,7 +1963,7 @@ export interface PhoneMessage {
   to?: string;
   /** Channel of the message. Default: iMessage if the phone has it. */
   channel?: Channel;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1975,7 +1975,7 @@ export interface PhonePayment {
   requestId?: string;
   /** One of your numbers. Default: your default number. */
   to?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -1985,7 +1985,7 @@ export interface PhoneReaction {
   messageId: string;
   /** One of the six reactions or one emoji; with a minus it removes the reaction. */
   type: ReactionCommand;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -2011,7 +2011,7 @@ export interface PhoneTyping {
   typing: boolean;
   /** One of your numbers. Default: your default number. */
   to?: string;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
@@ -2035,7 +2035,7 @@ export interface SetClock {
   advance?: string;
   /** Returns to real time; must be true. */
   reset?: boolean;
-  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
