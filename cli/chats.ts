@@ -5,6 +5,7 @@ import { type Chat, TYPING_STATUSES, type TypingStatus } from "../sdk/wire.ts";
 import { type CommandRow, list, request } from "./command.ts";
 import { MESSAGE_COLUMNS } from "./messages.ts";
 import { listing, type Paint } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 
 const CHAT = { "<chat>": "chat id (chat_…), or the other address of a one-to-one conversation" };
 const GROUP = { "<chat>": "id of the group (chat_…)" };
@@ -64,9 +65,9 @@ export const chats: CommandRow = {
       help: "Create a group with two to thirty-two others (iMessage only).",
       arguments: { "<address...>": "the other members" },
       options: {
-        "--name <name>": "name of the group",
-        "--from <address>": "one of your numbers (default: your default number)",
-        "--idempotency-key <key>": "the same key again creates no second group",
+        "--name <name>": REQUEST_FIELDS.CreateGroup.name,
+        "--from <address>": REQUEST_FIELDS.CreateGroup.from,
+        "--idempotency-key <key>": REQUEST_FIELDS.CreateGroup.idempotencyKey,
       },
       examples: {
         'tightbeam chats create-group +15005550100 +15005550101 --name "Lunch"': "",

@@ -6,6 +6,7 @@ import { type CommandRow, list, request, type Value } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { importContacts } from "./import-contacts.ts";
 import { listing, type Paint } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 import type { Column } from "./table.ts";
 import { pair, wholeNumber, words } from "./values.ts";
 
@@ -50,14 +51,16 @@ interface Fields extends Omit<CreateContact, "phoneNumber"> {
   phone?: string;
 }
 
+const NEW = REQUEST_FIELDS.CreateContact;
+
 const FIELDS: Readonly<Record<string, Value>> = {
-  "--phone <number>": "phone number (+15005550100)",
-  "--email <address>": "e-mail address",
-  "--first-name <name>": "first name",
-  "--last-name <name>": "last name",
-  "--company <name>": "company",
-  "--tags <list>": { help: "tags, with commas between", parse: words },
-  "--metadata <key=value>": { help: "your own data, kept with the contact; may be repeated", parse: pair },
+  "--phone <number>": NEW.phoneNumber,
+  "--email <address>": NEW.email,
+  "--first-name <name>": NEW.firstName,
+  "--last-name <name>": NEW.lastName,
+  "--company <name>": NEW.company,
+  "--tags <list>": { help: `${NEW.tags}, with commas between`, parse: words },
+  "--metadata <key=value>": { help: `${NEW.metadata}; may be repeated`, parse: pair },
 };
 
 function contactOf({ phone, ...fields }: Fields): CreateContact {
@@ -98,7 +101,7 @@ export const contacts: CommandRow = {
     request({
       name: "create",
       help: "Create a contact with a phone number, an e-mail address, or both.",
-      options: { ...FIELDS, "--idempotency-key <key>": "the same key again creates no second contact" },
+      options: { ...FIELDS, "--idempotency-key <key>": NEW.idempotencyKey },
       examples: {
         'tightbeam contacts create --phone +15005550100 --first-name "Ada" --tags vip,london': "",
         "tightbeam contacts create --email ada@example.com | jq -r .id": "just the id",

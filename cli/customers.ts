@@ -13,6 +13,7 @@ import {
 import { type CommandRow, customerRequest, list, present, request } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { listing, type Paint } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 import { table } from "./table.ts";
 
 /** Commands about customers and their numbers. */
@@ -52,7 +53,10 @@ export const customers: CommandRow = {
       name: "create",
       help: "Create a customer. Its keys see its own messages and nobody else's.",
       arguments: { "<name>": "display name" },
-      options: { "--email <email>": "an e-mail address to find it by", "--company <company>": "its company" },
+      options: {
+        "--email <email>": REQUEST_FIELDS.CreateCustomer.email,
+        "--company <company>": REQUEST_FIELDS.CreateCustomer.company,
+      },
       examples: { 'tightbeam customers create "Bistro" --email jo@example.com': "" },
       call: (client, name: string, more: { email?: string; company?: string }) =>
         client.admin.customers.create({ name, ...more }),
@@ -63,8 +67,8 @@ export const customers: CommandRow = {
       help: "Give a customer a phone number, or an iMessage e-mail address, to send from.",
       arguments: { "<address>": "phone number in E.164 form, or e-mail address" },
       options: {
-        "--provider <provider>": { help: "the provider that carries it", choices: PROVIDERS, required: true },
-        "--instance <id>": "an instance of that provider (inst_…); default: its oldest one",
+        "--provider <provider>": { help: REQUEST_FIELDS.AddNumber.provider, choices: PROVIDERS, required: true },
+        "--instance <id>": REQUEST_FIELDS.AddNumber.instanceId,
       },
       examples: { "tightbeam customers add-number +15005550007 --provider bluebubbles": "" },
       call: (

@@ -6,6 +6,7 @@ import { type CommandRow, list, present, request, type Value } from "./command.t
 import { UsageError } from "./failure.ts";
 import { parseJson, readJson } from "./files.ts";
 import { listing, type Paint, printable, statusStyle } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 
 const INSTANCE = { "<id>": "instance id (inst_…)" };
 
@@ -15,7 +16,7 @@ interface ConfigOptions {
 }
 
 const CONFIG_OPTIONS: Readonly<Record<string, Value>> = {
-  "--config <json>": "its settings, as JSON",
+  "--config <json>": `${REQUEST_FIELDS.CreateInstance.config}, as JSON`,
   "--config-file <path>": { help: "a file with its settings, or - for standard input", conflicts: "config" },
 };
 
@@ -67,9 +68,9 @@ export const instances: CommandRow = {
       help: "Connect an instance.",
       arguments: { "<name>": "display name" },
       options: {
-        "--provider <provider>": { help: "its provider", choices: PROVIDERS, required: true },
+        "--provider <provider>": { help: REQUEST_FIELDS.CreateInstance.provider, choices: PROVIDERS, required: true },
         ...CONFIG_OPTIONS,
-        "--idempotency-key <key>": "the same key again creates no second instance",
+        "--idempotency-key <key>": REQUEST_FIELDS.CreateInstance.idempotencyKey,
       },
       examples: {
         "tightbeam instances create Mac --provider bluebubbles --config-file mac.json": "",

@@ -11,6 +11,7 @@ import {
 } from "../sdk/wire.ts";
 import { type CommandRow, list, onlyCustomer, present, request } from "./command.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 import { rateLimit, seconds } from "./values.ts";
 
 const KEY = { "<id>": "key id (key_…)" };
@@ -18,11 +19,13 @@ const KEY = { "<id>": "key id (key_…)" };
 interface CreateOptions {
   customer?: string;
   customerEmail?: string;
-  scope: KeyScope;
+  scope?: KeyScope;
   permissions?: KeyPermission[];
   limit?: RateLimit;
   expiresAt?: string;
 }
+
+const FIELDS = REQUEST_FIELDS.CreateKey;
 
 /** Commands about the keys of the API. */
 export const keys: CommandRow = {
@@ -40,12 +43,12 @@ export const keys: CommandRow = {
       help: "Create a key. It is shown only once: store it.",
       arguments: { "<name>": "what it is for" },
       options: {
-        "--scope <scope>": { help: "what it opens", choices: KEY_SCOPES, default: "messages" },
-        "--permissions <names...>": { help: "restrict it to these permissions", choices: KEY_PERMISSIONS },
+        "--scope <scope>": { help: FIELDS.scope, choices: KEY_SCOPES },
+        "--permissions <names...>": { help: FIELDS.permissions, choices: KEY_PERMISSIONS },
         "--customer <id>": "its customer (cust_…); not needed while there is only one customer",
-        "--customer-email <email>": "the same, by the customer's e-mail address",
-        "--limit <requests/time>": { help: "its own rate limit, such as 1000/60s", parse: rateLimit },
-        "--expires-at <time>": "when it stops working (ISO 8601)",
+        "--customer-email <email>": FIELDS.customerEmail,
+        "--limit <requests/time>": { help: `${FIELDS.rateLimit}, such as 1000/60s`, parse: rateLimit },
+        "--expires-at <time>": `${FIELDS.expiresAt}; ISO 8601`,
       },
       examples: {
         "tightbeam keys create billing": "",
@@ -55,7 +58,7 @@ export const keys: CommandRow = {
         "tightbeam keys create ci | jq -r .key": "just the key",
       },
       call: async (client, name: string, options: CreateOptions) => {
-        const { scope, permissions, limit, expiresAt } = options;
+        const { scope = "messages", permissions, limit, expiresAt } = options;
         const owner = scope === "admin" ? {} : await ownerOf(client, options);
         const more = present({ permissions, rateLimit: limit, expiresAt });
         return await client.admin.keys.create({ name, scope, ...owner, ...more });
@@ -87,7 +90,7 @@ export const keys: CommandRow = {
       arguments: KEY,
       options: {
         "--grace <time>": {
-          help: "how long the old key still works, such as 0, 15m or 7d (default: 1d)",
+          help: `${REQUEST_FIELDS.RotateKey.gracePeriodSeconds}, such as 0, 15m or 7d`,
           parse: seconds,
         },
       },

@@ -3,6 +3,7 @@
 import { CALL_STATUSES, type Call, PAYMENT_STATUSES, type PaymentRequest } from "../sdk/wire.ts";
 import { type CommandRow, list, present, request } from "./command.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 import { table } from "./table.ts";
 import { pair, seconds } from "./values.ts";
 
@@ -16,6 +17,8 @@ interface RequestOptions {
   metadata?: Record<string, string>;
   idempotencyKey?: string;
 }
+
+const FIELDS = REQUEST_FIELDS.RequestPayment;
 
 /** Commands about payment requests. */
 export const payments: CommandRow = {
@@ -31,19 +34,19 @@ export const payments: CommandRow = {
       name: "request",
       help: "Ask a contact for money, by a message.",
       arguments: {
-        "<to>": "phone number or iMessage e-mail address",
+        "<to>": FIELDS.to,
         "<amount>": "US dollars, with at most two decimals: 25 or 25.00",
       },
       options: {
-        "--note <text>": "what it is for",
-        "--from <address>": "one of your numbers (default: the last one that wrote to this contact)",
+        "--note <text>": FIELDS.note,
+        "--from <address>": FIELDS.from,
         "--expires-in <time>": {
-          help: "how long it can be paid, such as 90s, 2h or 30d (default: 30d)",
+          help: `${FIELDS.expiresInSeconds}, such as 90s, 2h or 30d`,
           parse: seconds,
         },
-        "--callback-url <url>": "also send every event of this request there",
-        "--metadata <key=value>": { help: "your own data, returned in its events; may be repeated", parse: pair },
-        "--idempotency-key <key>": "the same key again makes no second request",
+        "--callback-url <url>": FIELDS.callbackUrl,
+        "--metadata <key=value>": { help: `${FIELDS.metadata}; may be repeated`, parse: pair },
+        "--idempotency-key <key>": FIELDS.idempotencyKey,
       },
       examples: {
         "tightbeam payments request +15005550112 25.00 --note Lunch": "",

@@ -17,6 +17,7 @@ import type { Cli } from "./cli.ts";
 import { type CommandRow, present } from "./command.ts";
 import { Failure, wasNeverReached } from "./failure.ts";
 import { listing, type Paint, printable, statusStyle, type Terminal } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 import { type Column, table, wrapped } from "./table.ts";
 import { oneOrMore, pair, seconds } from "./values.ts";
 
@@ -37,23 +38,28 @@ interface SendOptions {
   timeout: number;
 }
 
+const FIELDS = REQUEST_FIELDS.SendMessage;
+
 /** Sends a message. */
 export const send: CommandRow = {
   name: "send",
   help: "Send a message and follow it until it is delivered or has failed.",
   arguments: {
-    "<to>": "phone number (+15005550100) or iMessage e-mail address",
+    "<to>": FIELDS.to,
     "<text>": "the text; a text that starts with - goes after --",
   },
   options: {
-    "--from <address>": "one of your numbers (default: the last one that wrote to this recipient)",
-    "--channel <list>": { help: "channels to try, in this order: imessage, sms", parse: oneOrMore(CHANNELS) },
+    "--from <address>": FIELDS.from,
+    "--channel <list>": {
+      help: `${REQUEST_FIELDS.Routing.preference}: ${CHANNELS.join(", ")}`,
+      parse: oneOrMore(CHANNELS),
+    },
     "--no-fallback": "never try a second channel",
-    "--at <time>": "send it later: ISO 8601 with Z or an offset, at most 30 days ahead; not followed",
-    "--callback-url <url>": "also send every event of this message there",
-    "--external-id <id>": "your own identifier of it, in its events and as a filter",
-    "--metadata <key=value>": { help: "your own data, returned in its events; may be repeated", parse: pair },
-    "--idempotency-key <key>": "the same key again sends nothing twice",
+    "--at <time>": `${FIELDS.scheduledAt}; not followed`,
+    "--callback-url <url>": FIELDS.callbackUrl,
+    "--external-id <id>": FIELDS.externalMessageId,
+    "--metadata <key=value>": { help: `${FIELDS.metadata}; may be repeated`, parse: pair },
+    "--idempotency-key <key>": FIELDS.idempotencyKey,
     "--dry-run": "show what would happen, and send nothing",
     "--no-follow": "print what was accepted, and end",
     "--until <status>": {

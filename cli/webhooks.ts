@@ -5,6 +5,7 @@ import { type CommandRow, present, request } from "./command.ts";
 import { deliveryCommands, showAttempt, untilAttempted } from "./deliveries.ts";
 import { UsageError } from "./failure.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
+import { REQUEST_FIELDS } from "./request-fields.ts";
 import { table } from "./table.ts";
 import { oneOrMore, seconds, wholeNumber } from "./values.ts";
 
@@ -23,6 +24,8 @@ interface ReplayOptions {
   until?: string;
   types?: EventType[];
 }
+
+const FIELDS = REQUEST_FIELDS.SetWebhook;
 
 /** Commands about endpoints and their deliveries. */
 export const webhooks: CommandRow = {
@@ -80,12 +83,12 @@ export const webhooks: CommandRow = {
       },
       options: {
         "--events <list>": {
-          help: "event types with commas between; may be repeated (default: all)",
+          help: `${FIELDS.events}; with commas between, may be repeated (default: all)`,
           parse: oneOrMore(EVENT_CHOICES),
         },
-        "--secret <secret>": "signing secret (default: the present one, or a new one that is shown)",
+        "--secret <secret>": FIELDS.secret,
         "--max-in-flight <n>": {
-          help: "deliveries at a time, 1 to 256 (default: unchanged)",
+          help: FIELDS.maxInFlight,
           parse: wholeNumber(1),
         },
       },
@@ -115,9 +118,12 @@ export const webhooks: CommandRow = {
       help: "Send the events of a period again, including those missed while the endpoint was away.",
       arguments: ENDPOINT,
       options: {
-        "--since <time>": { help: "start of the period (ISO 8601)", required: true },
-        "--until <time>": "end of the period (ISO 8601)",
-        "--types <list>": { help: "only these event types, with commas between", parse: oneOrMore(EVENT_TYPES) },
+        "--since <time>": { help: `${REQUEST_FIELDS.Replay.since}; ISO 8601`, required: true },
+        "--until <time>": `${REQUEST_FIELDS.Replay.until}; ISO 8601`,
+        "--types <list>": {
+          help: `${REQUEST_FIELDS.Replay.types}, with commas between`,
+          parse: oneOrMore(EVENT_TYPES),
+        },
       },
       examples: {
         "tightbeam webhooks replay --since 2031-05-01T09:00:00Z": "to the primary endpoint",
@@ -136,7 +142,7 @@ export const webhooks: CommandRow = {
       help: "Create a new signing secret and show it once.",
       arguments: ENDPOINT,
       options: {
-        "--grace <time>": { help: "how long the old secret signs too, up to 7d (default: 0)", parse: seconds },
+        "--grace <time>": { help: REQUEST_FIELDS.RotateSecret.gracePeriodSeconds, parse: seconds },
       },
       examples: { "tightbeam webhooks rotate-secret --grace 1d": "time to change the receiver" },
       call: (client, id: string | undefined, { grace }: { grace?: number }) =>

@@ -1,4 +1,4 @@
-/** `sdk/wire.ts` is what `contract/` says. */
+/** `sdk/wire.ts` and the help in `cli/request-fields.ts` are what `contract/` says. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import { EventType, event } from "../contract/event-type.ts";
 import { Message } from "../contract/messages.ts";
 import { choice, id, optional, orNull, record, request, says, string } from "../contract/schema.ts";
 import { SendMessage } from "../contract/sending.ts";
+import { asHelp } from "../contract/terminal.ts";
 import { renderTypes } from "../contract/typescript.ts";
 import type {
   Event,
@@ -15,10 +16,20 @@ import type {
   Message as WireMessage,
   SendMessage as WireSendMessage,
 } from "../sdk/wire.ts";
-import { renderWire, WIRE } from "./support/generate-wire.ts";
+import { REQUEST_FIELDS, renderOptionHelp, renderWire, WIRE } from "./support/generate-wire.ts";
 
 test("sdk/wire.ts is the one that `npm run wire` writes", () => {
   assert.equal(readFileSync(WIRE, "utf8"), renderWire(), "run `npm run wire`");
+});
+
+test("cli/request-fields.ts is the one that `npm run wire` writes", () => {
+  assert.equal(readFileSync(REQUEST_FIELDS, "utf8"), renderOptionHelp(), "run `npm run wire`");
+});
+
+test("a sentence of the contract becomes help in the style of the command line", () => {
+  assert.equal(asHelp("Purpose of the payment."), "purpose of the payment");
+  assert.equal(asHelp("A `messages` key. Default: all of them."), "a messages key (default: all of them)");
+  assert.equal(asHelp("URL of it. Need not be unique."), "URL of it; need not be unique");
 });
 
 /** True when the two types are one and the same. Unlike assignability it sees a field that is missing or optional. */
