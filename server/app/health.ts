@@ -19,15 +19,18 @@ interface HealthParts extends Pick<HealthOptions, "authenticate"> {
   state: () => ServiceState;
 }
 
+/** The check of a service that `/readyz` refuses: its other parts may be well long before it takes requests. */
+const NOT_READY = { status: "degraded", message: "The service is starting or shutting down." } as const;
+
 /** Functions that the health routes call. */
 export function createHealth({ deps, metrics, authenticate, state }: HealthParts): HealthOptions {
   return {
     authenticate,
     clock: deps.clock,
-    checks: () => check(deps),
+    checks: async () => ({ ...(state() === "ready" ? {} : { service: NOT_READY }), ...(await check(deps)) }),
     publicUrl: () => deps.publicUrl(),
     notReady() {
-      if (state() !== "ready") return "The service is starting or shutting down.";
+      if (state() !== "ready") return NOT_READY.message;
       return deps.store.isFull ? "The disk is full: nothing new is accepted." : null;
     },
     metrics: {
