@@ -1,13 +1,13 @@
-/** Bundles the command line and the service into a few files, so that a start loads those instead of 1,500 modules. */
+/** Bundles the command line and the service into a few files, so that a start loads them instead of 1,500 modules. */
 
 import { mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 
-/** Modules that something starts by their path: the command line, and each thread. Their names are those of the bundle. */
+/** Modules that are started by their path: the command line and each thread. The bundle's files have these names. */
 const ENTRIES = { main: "cli/main.ts", worker: "server/store/sqlite/worker.ts" };
-/** A program has loaded its code by then, and its build may be deleted. */
+/** After this time every program has loaded its code, and an old build may be deleted. */
 const KEPT_MS = 3_600_000;
 const PREFIX = "build-";
 
@@ -25,7 +25,7 @@ async function build(root: string, cache: string): Promise<void> {
     const { size, mtimeMs } = statSync(path);
     return [relative(root, path), size, mtimeMs] as const;
   });
-  // A file that changed meanwhile may be in the bundle as it was before.
+  // The bundle may contain an older version of a file that changed during the build.
   if (inputs.every(([, , mtimeMs]) => mtimeMs < startedAt)) {
     const manifest = join(directory, "build.json");
     writeFileSync(manifest, JSON.stringify({ directory: basename(directory), inputs }));
@@ -71,7 +71,7 @@ const requireBuiltins: Plugin = {
     id.startsWith(BUILTIN) ? `module.exports = require(${JSON.stringify(id.slice(BUILTIN.length))});` : null,
 };
 
-/** Puts the path of each source file above its code, for those who read the stack of an error. */
+/** Puts the path of each source file above its code, so that the stack of an error can be read. */
 const nameSources = (root: string): Plugin => ({
   name: "name-sources",
   transform: (code, id) =>
@@ -86,7 +86,7 @@ const escapeUnicode: Plugin = {
     code.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
 };
 
-/** Deletes the builds of before that no program loads any more. */
+/** Deletes old builds that no program loads any more. */
 function removeFormer(cache: string, current: string, now: number): void {
   for (const name of readdirSync(cache)) {
     const path = join(cache, name);

@@ -9,7 +9,7 @@ import type { Paint } from "./output.ts";
 import { type Column, table } from "./table.ts";
 import { wholeNumber } from "./values.ts";
 
-/** An argument or an option: its help sentence alone, or with how its text is read. */
+/** An argument or an option: its help sentence, or the sentence with a parser. */
 export type Value = string | DetailedValue;
 
 interface DetailedValue {
@@ -26,7 +26,7 @@ interface DetailedValue {
   as?: string;
 }
 
-/** Help of a command: its values by how they are written (`<id>`, `--to <address>`), and example lines by what they do. */
+/** Help of a command: its arguments and options by their syntax (`<id>`, `--to <address>`), and example lines by their effect. */
 export interface Help {
   name: string;
   help: string;
@@ -39,14 +39,14 @@ export interface Help {
 
 /** One command, and the commands under it. */
 export interface CommandRow extends Help {
-  /** The key that its client has and that of the commands under it; default: that of the row above, else a customer's. */
+  /** The kind of key for this command and its subcommands. Default: the parent's kind, otherwise a customer's key. */
   key?: KeyKind;
-  /** Runs with the arguments and then the options, those of the row above included. A row without it is a heading. */
+  /** Runs with the arguments, then the options, including options of the parent row. A row without it only has subcommands. */
   run?: (cli: Cli, ...given: never[]) => Promise<void> | void;
   commands?: readonly CommandRow[];
 }
 
-/** The text for people of a result; `width` is that of the terminal, and the command's arguments follow. */
+/** Renders a result for people. `width` is the terminal's; the command's arguments follow. */
 type Show<Data> = (data: Data, paint: Paint, width: number, ...given: never[]) => string;
 
 /** A row that makes one request and shows its result. */
@@ -201,7 +201,7 @@ function detailed(value: Value): DetailedValue {
   return typeof value === "string" ? { help: value } : value;
 }
 
-/** One line for each example, with what it does beside it. */
+/** One line for each example, with its effect beside it. */
 function examples(lines: Readonly<Record<string, string>>): string {
   const width = Math.max(...Object.keys(lines).map((line) => line.length));
   const shown = Object.entries(lines).map(([line, meaning]) => `  ${line.padEnd(width)}  ${meaning}`.trimEnd());

@@ -112,7 +112,7 @@ export const contacts: CommandRow = {
     }),
     request({
       name: "update",
-      help: 'Change the fields that are given, and no others; "" clears a field.',
+      help: 'Change only the given fields; "" clears a field.',
       arguments: CONTACT,
       options: FIELDS,
       examples: {

@@ -81,7 +81,7 @@ export const instances: CommandRow = {
     },
     request({
       name: "update",
-      help: "Change an instance's name, or the settings that are given, and no others. It reconnects.",
+      help: "Change an instance's name or the given settings. It reconnects.",
       arguments: INSTANCE,
       options: { "--name <name>": "the new display name", ...CONFIG_OPTIONS },
       examples: {

@@ -51,7 +51,7 @@ export const quarantine: CommandRow = {
     {
       name: "delete",
       arguments: ROW,
-      help: "Delete a row, and nothing that refers to it. Stop the service first.",
+      help: "Delete a row, but no row that refers to it. Stop the service first.",
       examples: { "tightbeam quarantine delete settings link-key": "the service makes another key" },
       run: (cli, table: string, id: string, options: Options) => remove(cli, options, { table, id }),
     },

@@ -40,7 +40,7 @@ const TAG_LENGTH_MAX = 64;
 const TAGS_MAX = 50;
 /** Contacts in one bulk request. */
 const BULK_MAX = 100;
-/** Farthest that the list can be entered: it has no cursor, so every contact has to be within reach. */
+/** Largest `offset`: the list has no cursor, so every contact must be reachable by offset. */
 const OFFSET_MAX = 1_000_000;
 
 const Tag = Type.String({

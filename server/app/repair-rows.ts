@@ -17,11 +17,11 @@ export interface ListedRow {
   id: string;
   customerId: string | null;
   reason: string;
-  /** When it was met first, RFC 3339. */
+  /** Time of the first failed read, RFC 3339. */
   since: string;
 }
 
-/** A row as it is stored: what its columns hold, and why it cannot be decoded; null when it can. */
+/** A stored row: the values of its columns, and the reason why it cannot be decoded, or null. */
 export interface StoredRow {
   columns: Record<string, string | number | null>;
   reason: string | null;
@@ -33,7 +33,7 @@ export interface RowName {
   id: string;
 }
 
-/** The rows in quarantine. The service may run. */
+/** Lists the rows in quarantine. The service may run. */
 export function listRows({ dataDir }: Config): ListedRow[] {
   return withDatabase(openExisting(dataDir, openReader), (database) => {
     const known = database.prepare("select 1 from sqlite_schema where name = 'quarantined'").get();
@@ -49,7 +49,7 @@ export function listRows({ dataDir }: Config): ListedRow[] {
   });
 }
 
-/** A row as it is stored. The service may run. Throws `ConfigError` when there is none. */
+/** Returns a stored row. The service may run. Throws `ConfigError` if the row does not exist. */
 export function showRow({ dataDir }: Config, name: RowName): StoredRow {
   return withDatabase(openExisting(dataDir, openReader), (database) => readRow(database, name));
 }
@@ -73,7 +73,7 @@ export async function setColumn(config: Config, name: RowName, column: string, v
   });
 }
 
-/** Deletes a row, and nothing that refers to it. Returns the deleted row. The service must not run. */
+/** Deletes a row, but no row that refers to it. Returns the deleted row. The service must not run. */
 export async function deleteRow(config: Config, name: RowName): Promise<StoredRow> {
   return change(config, (database) => {
     const { table, where, key } = locate(name);

@@ -13,7 +13,7 @@ import { findKeyByHash } from "../store/keys.ts";
 import { findNumberByAddress, findNumbers, findNumbersOn } from "../store/numbers.ts";
 import type { Store } from "../store/store.ts";
 
-/** Cached entries of each kind; beyond this the oldest one is dropped. */
+/** Most cached entries of each kind; the oldest is dropped. */
 const KEPT_MAX = 10_000;
 
 export class ConfigCache {
@@ -26,19 +26,19 @@ export class ConfigCache {
   readonly #senders = new Map<InstanceId, readonly CustomerNumber[]>();
   #instances: readonly Instance[] | null = null;
   #severalCustomers: boolean | null = null;
-  /** Grows with `clear`. A record that was read before must not be cached after it. */
+  /** Incremented by `clear`. A record read before it must not be cached afterwards. */
   #age = 0;
 
   constructor(db: Store["db"]) {
     this.#db = db;
   }
 
-  /** The cached key with this hash; undefined if it has to be read (`findKey`). */
+  /** The cached key with this hash. Undefined if it is not cached; call `findKey` then. */
   key(hash: string): ApiKey | undefined {
     return this.#keys.get(hash);
   }
 
-  /** The key with this hash, or null. An unknown hash is not cached, since anybody could fill the memory. */
+  /** The key with this hash, or null. An unknown hash is not cached, because anybody could fill the memory. */
   async findKey(hash: string): Promise<ApiKey | null> {
     const known = this.#keys.get(hash);
     if (known !== undefined) return known;
@@ -69,7 +69,7 @@ export class ConfigCache {
     return numbers;
   }
 
-  /** The number with this address in any spelling, of any customer; null, which is not cached, if there is none. */
+  /** The number with this address in any spelling, of any customer. Null if there is none; null is not cached. */
   async numberAt(text: string): Promise<CustomerNumber | null> {
     const address = parseAddress(text)?.address ?? text;
     const known = this.#addresses.get(address);

@@ -8,7 +8,7 @@ import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
-/** The request, whoever's it is. */
+/** The request of any customer. */
 export async function findPayment(db: Kysely<Database>, id: PaymentId): Promise<Payment | null> {
   const row = await db.selectFrom("payments").selectAll().where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : decode("payments", row);
@@ -53,17 +53,17 @@ export function listPayments(
   return readPage(list, start, limit);
 }
 
-/** A payment that may pay a request of exactly its amount. */
+/** A payment, matched against requests of exactly its amount. */
 export interface Paid {
   customerId: CustomerId;
-  /** The number that asked. */
+  /** The number that sent the request. */
   from: string;
-  /** The contact that was asked. */
+  /** The contact that received the request. */
   to: string;
   amountCents: number;
 }
 
-/** The oldest pending request that a payment fits. */
+/** The oldest pending request that matches a payment. */
 export async function findOldestPending(db: Kysely<Database>, paid: Paid): Promise<Payment | null> {
   const row = await db
     .selectFrom("payments")
@@ -79,7 +79,7 @@ export async function findOldestPending(db: Kysely<Database>, paid: Paid): Promi
   return row === undefined ? null : decode("payments", row);
 }
 
-/** Requests whose time was up at `now`, the earliest first. */
+/** Requests that expired by `now`, earliest first. */
 export async function listDuePayments(db: Kysely<Database>, now: number, limit: number): Promise<Payment[]> {
   const rows = await db
     .selectFrom("payments")

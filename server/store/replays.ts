@@ -1,10 +1,10 @@
-/** Reads that find where in the events a replay begins and ends, without reading through them. */
+/** Finds the positions at which a replay begins and ends, without scanning the events. */
 
 import type { Kysely } from "kysely";
 import { type CustomerId, type EventId, firstIdAt } from "../core/id.ts";
 import type { Database } from "./rows.ts";
 
-/** Position of the oldest event, whoever's, whose id was made at `at` (real time) or later; null when there is none. */
+/** Position of the oldest event of any customer whose id was made at or after `at` (real time); null if there is none. */
 export async function findPositionAt(db: Kysely<Database>, at: number): Promise<number | null> {
   const query = db
     .selectFrom("events")
@@ -14,7 +14,7 @@ export async function findPositionAt(db: Kysely<Database>, at: number): Promise<
   return row?.position ?? null;
 }
 
-/** Position of a customer's newest event, or of anybody's (null); 0 when there is none. */
+/** Position of a customer's newest event, or of any customer's (null); 0 if there is none. */
 export async function findLastPosition(db: Kysely<Database>, customerId: CustomerId | null): Promise<number> {
   const all = db.selectFrom("events").select("position");
   const query = customerId === null ? all : all.where("customer_id", "=", customerId);

@@ -165,7 +165,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     };
     const taken = {
       code: "CONTACT_DUPLICATE",
-      says: /belongs to the contact con_\S+ already; change that one/,
+      says: /already belongs to the contact con_\S+; change that contact/,
     } as const;
     return [
       make({ firstName: "x" }, ["phoneNumber", "email"], /needs a phoneNumber or an email/),

@@ -79,7 +79,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       key: stage.api.adminKey,
       body: { phoneNumber: "+15005550001", provider: "sandbox" },
       code: "NUMBER_TAKEN",
-      says: /^\+15005550001 belongs to a customer already; remove it there first\.$/,
+      says: /^\+15005550001 already belongs to a customer; remove it from that customer first\.$/,
     },
   ],
   "no recipient, two, or one that is none": () => [

@@ -20,18 +20,18 @@ import { change, decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { idempotent } from "../idempotency.ts";
 
-/** Decisions on a bulk whose addresses other requests take meanwhile. */
+/** Most decisions on a bulk request while other requests take its addresses. */
 const ROUNDS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
-/** A contact that was asked for; `repeated` when an earlier request with the same idempotency key had made it. */
+/** The created contact; `repeated` if an earlier request with the same idempotency key created it. */
 export interface ContactResult {
   repeated: boolean;
   contact: Contact;
 }
 
 /**
- * Makes a contact. Throws a 400 without any address, and 409 `CONTACT_DUPLICATE` when another contact of the customer
+ * Creates a contact. Throws a 400 without any address, and 409 `CONTACT_DUPLICATE` if another contact of the customer
  * has one of them. A repeat of an idempotency key returns the contact's current state: 404 once it is deleted.
  */
 export async function createContact(
@@ -56,7 +56,7 @@ export async function createContact(
   return { repeated: true, contact: await requireContact(deps, customerId, result.firstResult) };
 }
 
-/** A contact with this phone number or e-mail address, unless there is one already. Calls at once make one. */
+/** Creates a contact with this phone number or e-mail address unless one exists. Concurrent calls create one. */
 export async function ensureContact(deps: Deps, customerId: CustomerId, address: string): Promise<void> {
   const given = parseAddress(address)?.kind === "email" ? { email: address } : { phoneNumber: address };
   const fields = changeFields(NO_FIELDS, given);
@@ -65,10 +65,10 @@ export async function ensureContact(deps: Deps, customerId: CustomerId, address:
   await decide(deps, () => ({ transaction: makingOf(newContact(deps, customerId, fields)), value: undefined }));
 }
 
-/** One entry of a bulk: what it says of a contact, or why it cannot be one. */
+/** One entry of a bulk request: the fields of a contact, or the error. */
 export type BulkEntry = { fields: UpdateContact } | { error: string };
 
-/** Result of a bulk; `repeated` if an earlier request with the same idempotency key did it. */
+/** The result of a bulk request; `repeated` if an earlier request with the same idempotency key did it. */
 export interface BulkResult {
   repeated: boolean;
   made: CreatedContacts;
@@ -131,8 +131,8 @@ async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly 
 }
 
 /**
- * Changes what `given` names. Throws 404 for a contact that the customer does not have, a 400 when no address would
- * be left, and 409 `CONTACT_DUPLICATE` when another contact has the new one.
+ * Changes the given fields. Throws 404 for a contact that the customer does not have, a 400 if no address would
+ * remain, and 409 `CONTACT_DUPLICATE` if another contact has the new address.
  */
 export async function updateContact(
   deps: Deps,
@@ -151,7 +151,7 @@ export async function updateContact(
     if (isSame(before, fields)) return { transaction: null, value: before };
     const after: Contact = { ...before, ...fields, searchText: searchTextOf(fields), updatedAt: deps.clock.now() };
     const gone = removed.filter((address) => !kept.includes(address));
-    // The update comes first: of a contact that has changed meanwhile, the addresses are not looked at.
+    // The update comes first: if the contact has changed, the transaction conflicts before its addresses are checked.
     const transaction: Operation[] = [
       { op: "update", table: "contacts", id: before.id, version: before.version, set: difference(before, after) },
       ...gone.map((address): Operation => forgetting({ customerId, address })),
@@ -168,7 +168,7 @@ function isSame(before: Contact, fields: ContactFields): boolean {
   return kept.every((field) => JSON.stringify(before[field]) === JSON.stringify(fields[field]));
 }
 
-/** Deletes those of `ids` that are contacts of the customer, all of them or none; returns how many there were. */
+/** Deletes the contacts of the customer among `ids`, all or none; returns their number. */
 export async function deleteContacts(deps: Deps, customerId: CustomerId, ids: readonly string[]): Promise<number> {
   return await change(deps, async () => {
     const contacts = await findContacts(deps.store.db, customerId, [...new Set(ids)]);
@@ -181,7 +181,7 @@ export async function deleteContacts(deps: Deps, customerId: CustomerId, ids: re
 export function deletionOf(contact: Contact): Operation[] {
   const { id, version, customerId } = contact;
   return [
-    // An address that it got meanwhile would stay behind: deleted as it was read, or read again.
+    // An address added after the read would be left behind, so the deletion requires the version that was read.
     { op: "update", table: "contacts", id, version, set: {} },
     { op: "delete", table: "contacts", where: { id } },
     ...addressesOf(contact).map((address): Operation => forgetting({ customerId, address })),
@@ -232,5 +232,5 @@ function requireAddress(fields: ContactFields): ContactFields {
 
 function duplicate(address: string, contactId: string | null): ApiError {
   const who = contactId === null ? "another contact" : `the contact ${contactId}`;
-  return new ApiError("CONTACT_DUPLICATE", `${address} belongs to ${who} already; change that one with PUT.`);
+  return new ApiError("CONTACT_DUPLICATE", `${address} already belongs to ${who}; change that contact with PUT.`);
 }

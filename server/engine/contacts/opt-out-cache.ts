@@ -4,9 +4,9 @@ import { setBounded } from "../../core/bounded-map.ts";
 import { findOptOut, listContactsOptedOut } from "../../store/opt-outs.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Cached lists; beyond this the one that was read first is dropped. */
+/** Most cached lists; the oldest is dropped. */
 const NUMBERS_MAX = 10_000;
-/** Cached contacts of all lists together. A longer list is not cached: each contact is then looked up. */
+/** Most cached contacts of all lists together. A longer list is not cached; each contact is then looked up. */
 const CONTACTS_MAX = 100_000;
 
 /** The opt-out lists of numbers. Every change of a list calls `invalidate`, so a cached list is current. */
@@ -17,7 +17,7 @@ export class OptOutCache {
   #contacts = 0;
   /** Numbers whose list is too long to keep. */
   readonly #long = new Map<string, true>();
-  /** Grows with `invalidate`. A list that was read before must not be cached after it. */
+  /** Incremented by `invalidate`. A list read before it must not be cached afterwards. */
   #generation = 0;
 
   constructor(db: Store["db"], contactsMax = CONTACTS_MAX) {
@@ -25,12 +25,12 @@ export class OptOutCache {
     this.#contactsMax = contactsMax;
   }
 
-  /** Whether `contact` is on the list of `number`: at once where that is known. */
+  /** Whether `contact` is on the list of `number`. Synchronous if the list is cached. */
   has(number: string, contact: string): boolean | Promise<boolean> {
     return this.#lists.get(number)?.has(contact) ?? this.#find(number, contact);
   }
 
-  /** The list of a number has changed, on disk. */
+  /** Drops the list of a number after a change was committed. */
   invalidate(number: string): void {
     this.#generation += 1;
     this.#long.delete(number);

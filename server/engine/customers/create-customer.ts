@@ -11,7 +11,7 @@ import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
-/** Path of an inbox on this server, before its token. Stored without a host, so that it follows address and port. */
+/** Path of an inbox on this server, before its token. Stored without a host, because host and port may change. */
 export const INBOX_PATH = "/sandbox/inbox/";
 
 const TOKEN_BYTES = 16;
@@ -71,7 +71,7 @@ export function newCustomer(
   return { customer, transaction };
 }
 
-/** The endpoint of a customer's inbox: every event, a secret of its own, active where inboxes are on. */
+/** The endpoint of a customer's inbox: all events, its own secret, active if inboxes are on. */
 function newInbox(deps: With<"sealer">, customerId: CustomerId): Endpoint {
   const id = deps.newId("wh");
   const now = deps.clock.now();

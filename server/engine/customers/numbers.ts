@@ -1,4 +1,4 @@
-/** Gives numbers to customers and takes them away. Each change moves the customer's version: one at a time. */
+/** Adds and removes numbers of customers. Each change increments the customer's version, so that concurrent changes conflict. */
 
 import type { AddNumber, ErrorDetail, CustomerNumber as WireNumber } from "../../../sdk/wire.ts";
 import type { Customer } from "../../core/customer.ts";
@@ -18,15 +18,15 @@ import { INSTANCES_QUEUE } from "../instances/instances.ts";
 import { reachOf } from "../routing/route.ts";
 import { requireCustomer } from "./require-customer.ts";
 
-/** A number that was asked for; `repeated` when an earlier request with the same idempotency key had added it. */
+/** The added number; `repeated` if an earlier request with the same idempotency key added it. */
 export interface AddedNumber {
   repeated: boolean;
   number: CustomerNumber;
 }
 
 /**
- * Adds a number to a customer; the first one becomes its default. Throws 409 `NUMBER_TAKEN` for a number that any
- * customer has, this one included, 404 for an unknown customer, and 400 for an instance that is not there.
+ * Adds a number to a customer. The first number becomes the default. Throws 409 `NUMBER_TAKEN` if any customer has the number,
+ * this one included, 404 for an unknown customer, and 400 for an unknown instance.
  */
 export async function addNumber(
   deps: With<"configCache">,
@@ -52,7 +52,7 @@ export async function addNumber(
     const claim: Operation = { op: "insertUnique", table: "numbers", record: number };
     return { transaction: [claim, touch(deps, customer)], value: number, result: number.id };
   };
-  // An instance that is chosen here must not be removed before its number is on it.
+  // The chosen instance must not be deleted before the number is on it.
   const result = await deps.serial.run(INSTANCES_QUEUE, () =>
     idempotent(deps, idempotentRequest, decision, () => numberTaken(address)),
   );
@@ -65,8 +65,8 @@ export async function addNumber(
 }
 
 /**
- * Takes a number from its customer; what is queued from it goes on. The oldest other number becomes the default in the
- * place of one that was. Throws 404 when the customer does not have it.
+ * Removes a number from its customer. Queued messages from the number are still sent. If the number was the default, the
+ * oldest other number becomes the default. Throws 404 if the customer does not have the number.
  */
 export async function removeNumber(deps: With<"configCache">, customerId: CustomerId, numberId: string): Promise<void> {
   await change(deps, async () => {
@@ -79,7 +79,7 @@ export async function removeNumber(deps: With<"configCache">, customerId: Custom
   deps.configCache.clear();
 }
 
-/** Makes a number its customer's default. Throws 404 when the customer does not have it. */
+/** Makes a number the default of its customer. Throws 404 if the customer does not have the number. */
 export async function makeDefault(
   deps: With<"configCache">,
   customerId: CustomerId,
@@ -96,7 +96,7 @@ export async function makeDefault(
   return chosen;
 }
 
-/** The record as the API answers it, with the channels that the number has on its instance, and by its customer's routes. */
+/** The API's record, with the channels that the number has through its instance and its customer's routes. */
 export async function recordOf(deps: With<"configCache" | "providers">, number: CustomerNumber): Promise<WireNumber> {
   return numberRecord(number, await reachOf(deps, number));
 }
@@ -106,7 +106,7 @@ async function findOwner(
   customerId: CustomerId,
 ): Promise<{ customer: Customer; numbers: CustomerNumber[] }> {
   const { db } = deps.store;
-  // The customer first: numbers read after it are as old or newer, and a newer one moved the version.
+  // Read the customer first: a number that changes afterwards increments the version, and the decision conflicts.
   const customer = await requireCustomer(deps, customerId);
   return { customer, numbers: await findNumbers(db, customerId) };
 }
@@ -130,10 +130,10 @@ function touch(deps: Deps, customer: Customer): Operation {
 }
 
 function numberTaken(address: string): ApiError {
-  return new ApiError("NUMBER_TAKEN", `${address} belongs to a customer already; remove it there first.`);
+  return new ApiError("NUMBER_TAKEN", `${address} already belongs to a customer; remove it from that customer first.`);
 }
 
-/** The address in the form it is stored in. Throws a 400 that names both fields unless exactly one is given. */
+/** The address in its stored form. Throws a 400 that names both fields unless exactly one is given. */
 function addressOf({ phoneNumber, email }: AddNumber): string {
   const given = [phoneNumber, email].filter((one) => one !== undefined);
   const parsed = given.length === 1 ? parseAddress(given[0] ?? "") : null;
@@ -143,13 +143,13 @@ function addressOf({ phoneNumber, email }: AddNumber): string {
   throw new ApiError("VALIDATION_ERROR", `phoneNumber, email: ${message}`, { details });
 }
 
-/** Throws a 400 for an address that no message of its provider could be from: an e-mail address has no SMS. */
+/** Throws a 400 for an address from which the provider cannot send: an e-mail address has no SMS. */
 function requireCarried({ provider }: AddNumber, address: string): void {
   if (channelsOf(address, capabilitiesOf(provider).channels).length > 0) return;
   throw invalidField("email", `${provider} carries SMS alone, which no e-mail address has; give a phone number`);
 }
 
-/** The instance that is named, else the oldest one of the provider. */
+/** The given instance, otherwise the oldest instance of the provider. */
 async function instanceFor(deps: Deps, { provider, instanceId }: AddNumber): Promise<InstanceId> {
   const instances = (await findInstances(deps.store.db)).filter((instance) => instance.provider === provider);
   const [oldest] = instances;

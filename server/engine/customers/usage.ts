@@ -1,4 +1,4 @@
-/** Counts usage in memory, by subject and hour, and adds it to the store each second; says when keys were used last. */
+/** Counts usage in memory by subject and hour, and writes it to the store each second with the last use of keys. */
 
 import type { UsageCounts } from "../../../sdk/wire.ts";
 import type { Clock } from "../../clock.ts";
@@ -9,21 +9,21 @@ import { findKey } from "../../store/keys.ts";
 import type { Store } from "../../store/store.ts";
 import type { Observer } from "../observer.ts";
 
-/** How often counts go to the store. */
+/** Interval between two writes of the counts. */
 const FLUSH_EVERY_MS = 1_000;
-/** How often the last use of one key is written, at the most. */
+/** Shortest interval between two writes of one key's last use. */
 const USE_EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Subjects and hours counted at once while the store takes nothing; what is new beyond it is not counted. */
+/** Most pairs of subject and hour in memory while the store is unavailable; further pairs are not counted. */
 const HOURS_MAX = 100_000;
-/** Hours handed to the store in one go. */
+/** Hours in one transaction. */
 const HOURS_PER_WRITE = 1_000;
-/** Keys whose last use is remembered; beyond it the one that was first used longest ago goes. */
+/** Most keys whose last use is in memory; the oldest is dropped. */
 const KEYS_MAX = 10_000;
-/** Keys whose last use is written in one flush. */
+/** Most keys whose last use is written in one flush. */
 const KEYS_PER_WRITE = 200;
 
-/** When a key was used last, and which of its uses was written last. Shifted and real time. */
+/** The last use of a key, in shifted and real time, and the last use that was written. */
 interface KeyUse {
   usedAt: number;
   writtenAt: number;
@@ -56,7 +56,7 @@ export class UsageCounters {
 
   /**
    * Adds `n` to a counter of each subject, in the present hour. `requests`, `rateLimited`, `messagesSent` and `segments`
-   * are counted for the key, the others for the customer: reads add keys up to customers themselves.
+   * are counted for the key, the others for the customer. Reads add up the keys of a customer.
    */
   count(subjects: Iterable<KeyId | CustomerId>, field: keyof UsageCounts, n = 1): void {
     const now = this.#clock.now();
@@ -68,7 +68,7 @@ export class UsageCounters {
     }
   }
 
-  /** Notes that a key was used now. Written at most once a minute, so that `lastUsedAt` is that exact. */
+  /** Records that a key was used now. Written at most once a minute, so `lastUsedAt` is exact to a minute. */
   used(keyId: KeyId): void {
     const usedAt = this.#clock.now();
     const use = this.#uses.get(keyId);
@@ -80,7 +80,7 @@ export class UsageCounters {
     setBounded(this.#uses, keyId, { usedAt, writtenAt: Number.NEGATIVE_INFINITY, isWritten: false }, KEYS_MAX);
   }
 
-  /** Begins to write each second. */
+  /** Starts writing each second. */
   start(): void {
     this.#cancel = this.#clock.after(FLUSH_EVERY_MS, () => {
       void this.flush().then(() => {
@@ -89,7 +89,7 @@ export class UsageCounters {
     });
   }
 
-  /** Writes what was counted so far. Never throws: what could not be written is kept for the next time. */
+  /** Writes the counts so far. Never throws: counts that cannot be written are kept for the next flush. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       await this.#writeHours();
@@ -98,7 +98,7 @@ export class UsageCounters {
     return this.#flushing;
   }
 
-  /** Ends the writing, and writes the rest. */
+  /** Stops writing each second, and writes the remaining counts. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
@@ -143,8 +143,8 @@ export class UsageCounters {
   }
 
   /**
-   * Only from the version that was just read: a change of the key that comes in between makes this stale, and it is
-   * tried again a second later. A decision on the key that this makes stale is made again on the fresh record.
+   * Updates the version that was just read: if the key changes in between, this conflicts and is
+   * retried a second later. A decision on the key that conflicts with this is made again on the fresh record.
    */
   async #writeUse(keyId: KeyId, use: KeyUse, now: number): Promise<void> {
     const { usedAt } = use;
@@ -164,7 +164,7 @@ export class UsageCounters {
     use.isWritten = use.usedAt === usedAt;
   }
 
-  /** Once for a row of failures, not each second of it. */
+  /** Reported once for consecutive failures, not each second. */
   #report(error: unknown): void {
     if (!this.#isFailing) this.#fault("usage", error);
     this.#isFailing = true;

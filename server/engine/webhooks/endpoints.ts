@@ -6,7 +6,7 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { findConfiguration, findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
 
-/** An endpoint by its id, as the caller wrote it; null is the configuration. */
+/** The id of an endpoint as the caller wrote it. Null: the primary endpoint. */
 export type EndpointRef = string | null;
 
 /** The endpoint of a customer. Throws 404 `WEBHOOK_NOT_CONFIGURED` or, for an id, `WEBHOOK_NOT_FOUND`. */
@@ -36,5 +36,5 @@ export async function requireActive(
 /** The error for an endpoint that does not exist. */
 export function missing(target: EndpointRef): ApiError {
   if (target !== null) return new ApiError("WEBHOOK_NOT_FOUND", `There is no endpoint ${target.slice(0, 100)}.`);
-  return new ApiError("WEBHOOK_NOT_CONFIGURED", "There is no webhook configuration; make one by PUT /v1/webhooks.");
+  return new ApiError("WEBHOOK_NOT_CONFIGURED", "There is no webhook configuration; create one with PUT /v1/webhooks.");
 }
