@@ -46,9 +46,7 @@ export const CreateKey = request(
     name: Name,
     customerId: optional(text(1, 128, "The customer; or give `customerEmail`.")),
     customerEmail: optional(says(Email, "The customer, by e-mail address.")),
-    scope: optional(
-      says(KeyScope, "What the key opens: `messages` for one customer, or `admin`. Default: `messages`."),
-    ),
+    scope: optional(says(KeyScope, "Scope of the key: `messages` for one customer, or `admin`. Default: `messages`.")),
     permissions: optional(
       list(KeyPermission, "Permissions of a `messages` key. Default: all of them.", {
         minItems: 1,

@@ -1,6 +1,6 @@
-/** Kinds of files: which ones a message can carry, and what a file is by its bytes, whatever it is called. Pure. */
+/** File types: the types that a message can carry, and the type of a file by its bytes, whatever its name. Pure. */
 
-/** How files of a kind are told: by magic bytes of their own, as an archive or container of a family, or as text. */
+/** How a type is recognised: by its own magic bytes, as an archive or container of a family, or as text. */
 type Family = "own" | "zip" | "ole" | "text";
 
 interface MediaKind {
@@ -10,8 +10,8 @@ interface MediaKind {
 }
 
 /**
- * Types that can be sent as an attachment: what Messages shows, plays or previews. By content they are exactly these, or
- * for the families what a container may be declared as. No programs, no pages with scripts (HTML, SVG).
+ * Types that can be sent as an attachment: those that Messages shows, plays or previews. The content must be one of these, or
+ * for a family any type that its container may be declared as. No programs, no pages with scripts (HTML, SVG).
  */
 const SENDABLE: Readonly<Record<string, MediaKind>> = {
   "image/jpeg": { extension: "jpg", family: "own" },
@@ -65,7 +65,7 @@ const SENDABLE: Readonly<Record<string, MediaKind>> = {
   "application/vnd.ms-powerpoint": { extension: "ppt", family: "ole" },
 };
 
-/** Other names of the same types. */
+/** Aliases of types. */
 const ALIASES: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
@@ -96,7 +96,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   "application/xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 };
 
-/** Types whose bytes are the same but for what is in them: sound and film of one container. */
+/** Types with the same container format: audio and video. */
 const ALIKE: readonly (readonly string[])[] = [
   ["video/mp4", "audio/mp4", "video/quicktime", "video/3gpp"],
   ["image/heic", "image/heif"],
@@ -117,12 +117,12 @@ export function mimeTypeOf(text: string): string | null {
   return ALIASES[type] ?? type;
 }
 
-/** Whether the type is one of an image. */
+/** Whether the type is an image type. */
 export function isImage(mimeType: string): boolean {
   return mimeType.startsWith("image/");
 }
 
-/** Whether the type is one that a voice message can have. */
+/** Whether a voice message can have the type. */
 export function isAudio(mimeType: string): boolean {
   return mimeType.startsWith("audio/");
 }
@@ -136,8 +136,8 @@ export function defaultFilename(mimeType: string, number: number): string {
 export type MediaVerdict = { mimeType: string } | { refused: string; field: "data" | "mimeType" };
 
 /**
- * The type of a file to send, by its bytes. What was declared decides only among types that have the same bytes (a
- * document and its archive, sound and film); a declaration that the bytes contradict is refused.
+ * The type of a file to send, by its bytes. The declared type decides only between types with the same bytes (a
+ * document and its archive, audio and video). A declared type that the bytes contradict is refused.
  */
 export function checkMedia(bytes: Uint8Array, declared: string | null): MediaVerdict {
   if (bytes.length === 0) return { refused: "is empty", field: "data" };
@@ -156,7 +156,7 @@ export function checkMedia(bytes: Uint8Array, declared: string | null): MediaVer
 const WHAT_CAN =
   "images, video, audio, PDF, vCard, calendar, text, office documents and zip archives can (no programs, HTML or SVG)";
 
-/** Why a declared type cannot be sent whatever the bytes are; null where it can. */
+/** Why a declared type cannot be sent, whatever the bytes; null if it can. */
 export function refuseType(declared: string): string | null {
   const named = mimeTypeOf(declared);
   if (named === null) return `is ${quoted(declared)}, which is no media type; write one such as image/jpeg`;
@@ -174,8 +174,8 @@ function quoted(text: string): string {
 }
 
 /**
- * The type of a file that somebody else sent: by its bytes where they are known and say something, else as declared.
- * Never fails: what nobody knows is `application/octet-stream`.
+ * The type of a received file: by its bytes if they are known and recognised, otherwise as declared.
+ * An unknown type is `application/octet-stream`.
  */
 export function typeOfReceived(bytes: Uint8Array | null, declared: string | null): string {
   const named = declared === null ? null : mimeTypeOf(declared);
@@ -184,15 +184,15 @@ export function typeOfReceived(bytes: Uint8Array | null, declared: string | null
   return named !== null && isOf(named, found) ? named : found;
 }
 
-/** Whether a file that is `found` by its bytes may be called `named`. */
+/** Whether a file with the type `found` by its bytes may be declared as `named`. */
 function isOf(named: string, found: string): boolean {
   if (named === found) return true;
   if (ALIKE.some((types) => types.includes(named) && types.includes(found))) return true;
-  // Whatever is readable as text may be called just that.
+  // Any readable text may be declared as plain text.
   if (named === "text/plain") return found.startsWith("text/") && SENDABLE[found] !== undefined;
   const family = SENDABLE[found]?.family ?? "own";
   if (family === "own" || SENDABLE[named]?.family !== family) return false;
-  // A container that shows what is in it is nothing else of its family, but for the container that it is.
+  // A container with recognised content may be declared only as this content or as the container itself.
   return BARE.has(found) || BARE.has(named);
 }
 
@@ -203,11 +203,11 @@ interface Magic {
   mimeType: string;
   /** Bytes as Latin-1 text. */
   bytes: string;
-  /** Letters that a text may begin with as well: they count only where a NUL follows somewhere. */
+  /** Whether a text may also begin with these bytes: then they count only if a NUL follows. */
   binary?: true;
 }
 
-/** Bytes at fixed places. The first that fits counts. */
+/** Magic bytes at fixed offsets. The first match counts. */
 const MAGIC: readonly Magic[] = [
   { mimeType: "image/jpeg", bytes: "\xff\xd8\xff" },
   { mimeType: "image/png", bytes: "\x89PNG\r\n\x1a\n" },
@@ -279,7 +279,7 @@ const ZIPPED: readonly [mimeType: string, ...names: string[]][] = [
   ["application/vnd.android.package-archive", "AndroidManifest.xml"],
 ];
 
-/** How much of a file is looked at for marks that have no fixed place, in bytes. */
+/** Bytes of a file that are searched for marks without a fixed offset. */
 const LOOKED_AT_BYTES = 8_192;
 
 /** The type of a file by its bytes alone; null if they are not recognised. */
@@ -302,7 +302,7 @@ function zippedOf(head: string): string | null {
   return ZIPPED.find(([, ...names]) => names.every((name) => head.includes(name)))?.[0] ?? null;
 }
 
-/** Containers that say inside what they hold. */
+/** Containers whose content is recognised. */
 function containerOf(head: string): string | null {
   const kind = head.slice(8, 12);
   if (head.startsWith("RIFF")) {
@@ -316,7 +316,7 @@ function containerOf(head: string): string | null {
   return ATOMS.includes(atom) ? "video/quicktime" : null;
 }
 
-/** Beginnings of files that a browser would run, whatever their name. */
+/** First bytes of files that a browser would run, whatever their name. */
 const MARKUP = /^<(!doctype\s+html|!doctype\s+svg|svg|html|head|body|script|iframe|title|style|meta)\b/i;
 
 /** Constructs allowed before the first tag, and how they end. */
@@ -325,7 +325,7 @@ const ASIDES: readonly [start: string, end: string][] = [
   ["<?", "?>"],
 ];
 
-/** The first tag's name where it is one of markup, after space, comments and declarations. */
+/** The name of the first markup tag after space, comments and declarations; null if there is none. */
 function firstTag(text: string): string | null {
   let rest = text.trimStart();
   for (;;) {
@@ -337,7 +337,7 @@ function firstTag(text: string): string | null {
   }
 }
 
-/** How much of a text is looked at, in bytes: a file of 100 MiB must not hold up everything else. */
+/** Bytes of a text that are checked: a file of 100 MiB must not block the process. */
 const TEXT_BYTES = 65_536;
 
 function textOf(all: Buffer): string | null {
@@ -357,7 +357,7 @@ function textOf(all: Buffer): string | null {
   return /^\s*BEGIN:VCALENDAR\b/i.test(start) ? "text/calendar" : "text/plain";
 }
 
-/** Control characters that no text has: all but tab, line feed, form feed, carriage return and escape. */
+/** Control characters that do not occur in text: all except tab, line feed, form feed, carriage return and escape. */
 function hasControls(bytes: Buffer): boolean {
   for (const byte of bytes) {
     if (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0c && byte !== 0x0d && byte !== 0x1b) return true;
@@ -365,20 +365,20 @@ function hasControls(bytes: Buffer): boolean {
   return false;
 }
 
-/** Longest name of a file that is kept, in characters: what file systems take. */
+/** Longest stored file name in characters: the limit of file systems. */
 const FILENAME_LENGTH_MAX = 255;
 
-/** Characters that a name must not have: controls, and those that turn the direction of what follows. */
+/** Characters that a file name must not have: control characters and changes of text direction. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** The name of a file as it is kept and told: without a path and without what nobody sees. Null when nothing is left. */
+/** The file name to store: without its path and invisible characters. Null if nothing is left. */
 export function filenameOf(text: string | null): string | null {
   const last = (text ?? "").split(/[/\\]/).at(-1) ?? "";
   const name = last.replace(UNSEEN, "").trim().slice(0, FILENAME_LENGTH_MAX);
   return name === "" || /^\.+$/.test(name) ? null : name;
 }
 
-/** The name of a file that was fetched from `url`: the last part of its path, where that looks like one. */
+/** The name of a file that was fetched from `url`: the last part of its path, if it looks like a file name. */
 export function filenameOfUrl(url: string): string | null {
   const last = URL.parse(url)?.pathname.split("/").at(-1) ?? "";
   try {

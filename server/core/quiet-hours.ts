@@ -1,4 +1,4 @@
-/** Quiet hours: when nothing is sent, by the clocks of recipients, and when they end. Pure. */
+/** Quiet hours by the recipients' local time: whether a message has to wait, and until when. Pure. */
 
 import type { QuietHours, SetQuietHours } from "../../sdk/wire.ts";
 import { invalidField } from "./error.ts";
@@ -7,26 +7,26 @@ import { minuteOfDay } from "./time-zone.ts";
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 /**
- * No quiet lasts longer, in milliseconds: clocks of one zone show every time of a day but those that summer time skips, so
- * that what has not ended then has no end.
+ * Longest quiet period, in milliseconds. Every local time occurs each day unless summer time skips it, so
+ * a period that has not ended by then never ends.
  */
 export const QUIET_MS_MAX = 3 * DAY_MINUTES * MINUTE_MS;
 
-/** Whether `text` is a time of a day of 24 hours, as `HH:MM`. */
+/** Whether `text` is a time of day, `HH:MM`, from 00:00 to 23:59. */
 export function isClockTime(text: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d$/.test(text);
 }
 
-/** The quiet hours that a body asks for, whose times and zone are such. Throws a 400 where there would be no end, or no start. */
+/** The quiet hours of a body with valid times and zone. Throws a 400 if they would never end or never start. */
 export function quietHoursOf({ start, end, timeZone }: SetQuietHours): QuietHours {
   if (start === end) throw invalidField("end", `must differ from start, ${start}; DELETE takes the quiet hours away`);
   return { start, end, timeZone: timeZone ?? null };
 }
 
 /**
- * Until when nothing may be sent to clocks in `zones`: the first instant from `now` on at which it is quiet in none of
- * them; null where that is now. Where it is quiet in one or another of them all day, the customer's own zone counts, or
- * UTC. Clocks that are put forward into the hours, or back into them, are in them.
+ * The end of the quiet hours for `zones`: the first instant from `now` on at which they apply in none of
+ * the zones; null if that is now. If they apply in some zone all day, only the customer's own zone counts, or
+ * UTC. A zone whose clock is set forward or back into the quiet hours is in them.
  */
 export function quietUntil(hours: QuietHours, zones: readonly string[], now: number): number | null {
   const quiet = { start: minutesOf(hours.start), end: minutesOf(hours.end) };
@@ -47,7 +47,7 @@ function isQuiet({ start, end }: Quiet, minute: number): boolean {
   return start < end ? start <= minute && minute < end : start <= minute || minute < end;
 }
 
-/** The first instant from `now` on that is quiet in none of the zones; null where there is none within three days. */
+/** The first instant from `now` on at which no zone is quiet; null if there is none within three days. */
 function firstLoud(quiet: Quiet, zones: readonly string[], now: number): number | null {
   let at = now;
   for (;;) {
@@ -59,7 +59,7 @@ function firstLoud(quiet: Quiet, zones: readonly string[], now: number): number 
   }
 }
 
-/** When the quiet that there is in a zone at an instant ends; that instant where there is none. */
+/** The end of the quiet period of a zone at an instant; the instant itself if the zone is not quiet. */
 function endIn(quiet: Quiet, zone: string, at: number): number {
   const minute = minuteOfDay(zone, at);
   if (!isQuiet(quiet, minute)) return at;
@@ -82,7 +82,7 @@ function changeOfClocks(zone: string, from: number, to: number, shift: number): 
   return after;
 }
 
-/** How far clocks in a zone are ahead of UTC, in minutes, whole days left out. */
+/** Offset of a zone from UTC in minutes, without whole days. */
 function shiftOf(zone: string, at: number): number {
   const utcMinute = Math.floor(at / MINUTE_MS) % DAY_MINUTES;
   return (minuteOfDay(zone, at) - utcMinute + DAY_MINUTES) % DAY_MINUTES;

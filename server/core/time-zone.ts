@@ -1,21 +1,21 @@
-/** Time zones: those that the phone of an address may be in, and their time of day. Pure except for cached formatters. */
+/** Time zones that the phone of an address may be in, and their time of day. Pure except for cached formatters. */
 
 import { getTimezone, getTimezonesForCountry } from "countries-and-timezones";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { zonesOfAreaCode } from "./area-codes.ts";
 
-/** Where nothing is known. */
+/** The zone if nothing is known. */
 const UTC = "UTC";
 
-/** Countries that the table of zones does not have. */
+/** Zones of countries that the table lacks. */
 const OTHER_COUNTRIES: Readonly<Record<string, readonly string[]>> = { XK: ["Europe/Belgrade"] };
 
-/** Numbers of the North American plan that are of no region are taken for the country most of them are used in. */
+/** North American numbers without a region count as numbers of the country that uses most of them. */
 const NORTH_AMERICA = { callingCode: "1", country: "US" };
 
 /**
  * Time zones (IANA) that the phone of an address may be in, by its country and, in North America, its area code. Several
- * where the country has several and the number does not tell; none where nothing is known, as of an e-mail address.
+ * if the country has several and the number does not decide; none if nothing is known, as for an e-mail address.
  */
 export function zonesOf(address: string): readonly string[] {
   const parsed = address.startsWith("+") ? parsePhoneNumberFromString(address) : undefined;
@@ -29,8 +29,8 @@ export function zonesOf(address: string): readonly string[] {
 }
 
 /**
- * The zones whose clocks count for an address: those that it may be in; `own` alone where that is one of them, or where
- * nothing is known; UTC where there is no `own` either. Never none.
+ * The zones that count for an address: those that it may be in; only `own` if it is one of them or if
+ * nothing is known; UTC if there is no `own` either. Never empty.
  */
 export function zonesThatCount(address: string, own: string | null): readonly string[] {
   const zones = zonesOf(address);
@@ -60,7 +60,7 @@ function zonesOfCountry(country: string): readonly string[] {
   return listed;
 }
 
-/** The name that a zone is listed under: `US/Eastern` is another one of `America/New_York`. */
+/** The canonical name of a zone: `US/Eastern` is an alias of `America/New_York`. */
 function canonicalZone(name: string): string {
   return getTimezone(name)?.aliasOf ?? name;
 }

@@ -1,4 +1,4 @@
-/** Commands of chats: one of a chat at a time, the provider is asked first, then what came of it is committed. */
+/** Runs actions on chats, one at a time for each chat: calls the provider first, then commits the change. */
 
 import type { Chat } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
@@ -17,9 +17,9 @@ export interface ChatActionRequest extends ChatName {
   correlationId: string;
 }
 
-/** An action: `ask` asks the provider, needs no request, or refuses; `change` returns the chat after it. */
+/** An action: `ask` calls the provider, skips the call, or throws; `change` returns the changed chat. */
 export interface ChatAction {
-  /** Method, and the path behind the chat's. */
+  /** The method, and the path after the chat's path. */
   route: [method: "POST" | "PUT" | "DELETE", path: string];
   body: unknown;
   ask(ready: ReadyChat): Promise<unknown>;
@@ -33,8 +33,8 @@ export interface ChatActionResult {
 }
 
 /**
- * Runs an action. The provider is asked once, however often the record changes meanwhile. If the provider's own signal
- * of the change is applied first, that one emits the event. Throws what `requireChat`, `readyChat` and `ask` throw.
+ * Runs an action. The provider is called once, even if the record changes in the meantime. If the provider's own signal
+ * of the change is applied first, the signal emits the event. Throws what `requireChat`, `readyChat` and `ask` throw.
  */
 export async function runChatAction(
   deps: With<"configCache" | "threadCache">,
@@ -64,7 +64,7 @@ export async function runChatAction(
   });
 }
 
-/** Commands that say whether they were done, by name. */
+/** Names of the actions whose result says whether they were done. */
 type ActionName = {
   [Name in keyof Actions]: ReturnType<Actions[Name]> extends Promise<ActionResult> ? Name : never;
 }[keyof Actions];
@@ -83,7 +83,7 @@ export async function completeAction<Name extends ActionName>(
   if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused: ${ordered.reason}.`);
 }
 
-/** Throws 400 `CHANNEL_NOT_SUPPORTED` for a chat over SMS, which has no such thing as `what`. */
+/** Throws 400 `CHANNEL_NOT_SUPPORTED` for an SMS chat. `what` names the feature that SMS lacks. */
 export function requireImessage({ chat, conversation }: ReadyChat, what: string): void {
   if (conversation.channel === "imessage") return;
   throw new ApiError("CHANNEL_NOT_SUPPORTED", `${chat.id} goes over SMS, which has no ${what}.`);

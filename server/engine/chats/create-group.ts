@@ -19,14 +19,14 @@ import type { ChatActionResult } from "./chat-action.ts";
 import { changedChat, newGroup } from "./groups.ts";
 import { duplicateThread, retryDuplicateThread } from "./threads.ts";
 
-/** A request to make a group, and on whose behalf. */
+/** A request to create a group, with its customer. */
 export interface GroupRequest {
   customerId: CustomerId;
   idempotencyKey: string | null;
   body: CreateGroup;
 }
 
-/** A group as it is to be. */
+/** The group to create. */
 interface NewGroup {
   customerId: CustomerId;
   number: CustomerNumber;
@@ -35,8 +35,8 @@ interface NewGroup {
 }
 
 /**
- * Creates a group and returns its chat; `repeated` if its idempotency key was used before, or if the phone allows one
- * group of these people and it exists already, which then stays as it is. Throws 400
+ * Creates a group and returns its chat; `repeated` if its idempotency key was used before, or if the phone allows only one
+ * group with these members and it exists, which is then unchanged. Throws 400
  * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals about addresses.
  */
 export async function createGroup(
@@ -63,7 +63,7 @@ export async function createGroup(
       },
       duplicateThread,
     );
-  // Two at once with one key, or of the same people, are to ask the provider once.
+  // Two concurrent requests with the same key or the same members call the provider once.
   const subjects = [`groups ${key ?? deps.newId("req")}`, `groups ${peopleOf(body)}`];
   const work = () =>
     recordAction(
@@ -98,7 +98,7 @@ async function check(
   return { customerId, number, name: body.name ?? null, participants };
 }
 
-/** The group of these people that there is, where the phone would take a second one for it; null where there is none. */
+/** The existing group with these members, if the phone allows only one; otherwise null. */
 async function findSame(deps: With<"providers">, { customerId, number, participants }: NewGroup): Promise<Chat | null> {
   const { address: from, instanceId } = number;
   const provider = deps.providers.get(instanceId);
@@ -114,7 +114,7 @@ function peopleOf({ participants }: CreateGroup): string {
     .join(" ");
 }
 
-/** Everybody's address; 400 that names all who are none, there twice, or the number itself. */
+/** The addresses of all members. Throws a 400 that names each invalid address, each duplicate, and the number itself. */
 function checkParticipants(number: CustomerNumber, given: readonly string[]): string[] {
   const checked = given.map(checkRecipient);
   const addresses = checked.map(({ address }) => address);
@@ -135,7 +135,7 @@ function checkParticipants(number: CustomerNumber, given: readonly string[]): st
   throw new ApiError(code, `${problem.path}: ${problem.message}.`, { details });
 }
 
-/** Makes the group there. `reference` null: the provider names it with its first message. */
+/** Creates the group at the provider. `reference` null: the provider names the group with its first message. */
 async function makeAtProvider(deps: With<"providers">, wanted: NewGroup) {
   const { customerId, number, name, participants } = wanted;
   const group = { customerId, from: number.address, name, participants };

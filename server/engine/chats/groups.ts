@@ -27,9 +27,9 @@ export interface ObservedGroup {
 }
 
 /**
- * The chat of a group as it is, or as it will be once `make` is committed: made where it is new, and brought up to date
- * where people or name are others now, with the events of that. A snapshot without people or without a name says
- * nothing about them. A transaction that is a duplicate because of it has to be made again: see `retryDuplicateThread`.
+ * The chat of a group, after `make` is committed: created if the group is new, and updated
+ * if its members or its name changed, with the events. A snapshot without members or without a name says
+ * nothing about them. If the transaction is a duplicate because the chat exists now, repeat it: see `retryDuplicateThread`.
  */
 export async function prepareGroup(deps: Deps, observed: ObservedGroup): Promise<PreparedChat> {
   const found = await findGroup(deps, observed);
@@ -75,7 +75,7 @@ async function applyGroupSignal(deps: Deps, observed: ObservedGroup, signal: Gro
   if (taken) throw duplicateThread();
 }
 
-/** A group as it is stored (null: not yet), and as it is once it bears the provider's name. */
+/** A stored group (null: not stored yet), and the group with the provider's reference. */
 interface FoundGroup {
   stored: Chat | null;
   named: Chat;
@@ -95,7 +95,7 @@ async function findGroup(deps: Deps, observed: ObservedGroup): Promise<FoundGrou
   return { stored: null, named: newGroup(deps, { ...observed, ...snapshot, participants: people(observed) }) };
 }
 
-/** A group that nothing is known of here yet. `reference` null: its provider has no name for it yet. */
+/** A new group. `reference` null: the provider has not named the group yet. */
 export function newGroup(
   deps: Deps,
   group: Omit<ObservedGroup, "snapshot"> & { reference: string | null; name: string | null; participants: string[] },
@@ -143,8 +143,8 @@ function patchOf(observed: ObservedGroup): GroupPatch {
 }
 
 /**
- * The group after a signal: first the change that it names, by its actor, then the rest of its snapshot. The snapshot may
- * be how the group was before, so it does not undo the former.
+ * The group after a signal: first the signal's change by its actor, then the rest of its snapshot. The snapshot may
+ * be older than the change, so it does not undo the change.
  */
 function afterSignal(chat: Chat, observed: ObservedGroup, signal: GroupSignal, deps: GroupContext): GroupChange {
   const actor = signal.actor === null ? null : addressOf(signal.actor);
@@ -201,7 +201,7 @@ function reportedChange(
   }
 }
 
-/** The operations from the stored group to the changed one, and the changed group. */
+/** The operations that store the changed group, and the changed group. */
 function arrange({ stored }: FoundGroup, { chat, events }: GroupChange): PreparedChat {
   const emitted = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
   if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...emitted] };
@@ -209,7 +209,7 @@ function arrange({ stored }: FoundGroup, { chat, events }: GroupChange): Prepare
   return { chat: value, make: [...transaction, ...emitted] };
 }
 
-/** The update that leads from one state of a chat to another, none where they are alike, and the chat after it. */
+/** The update from the stored chat to the changed one, none if they are equal, and the chat after the update. */
 export function changedChat(stored: Chat, chat: Chat): { transaction: Operation[]; value: Chat } {
   const set = difference(stored, chat);
   if (Object.keys(set).length === 0) return { transaction: [], value: stored };

@@ -1,4 +1,4 @@
-/** The sandbox's clock: how far the service is ahead of the real time. It outlives the process, and is the process's. */
+/** The sandbox's clock: how far the whole service is ahead of real time. The shift is stored, so it survives a restart. */
 
 import type { SandboxClock } from "../../../sdk/wire.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
@@ -10,28 +10,28 @@ import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
-/** Name of the shift in the settings table; none is there while the clock is on real time. */
+/** Name of the shift in the settings table. There is no row while the clock is on real time. */
 export const CLOCK_SHIFT = "clock-shift";
-/** Farthest ahead of the real time: ten years. */
+/** Largest shift: ten years. */
 export const SHIFT_MS_MAX = 3_650 * 86_400_000;
-/** One move of the clock at a time. */
+/** Serial queue of clock moves. */
 const TURN = "clock";
 
-/** How the clock stands. */
+/** The state of the clock. */
 export function clockRecord({ clock, shift }: Pick<EngineDeps, "clock" | "shift">): SandboxClock {
   return { now: new Date(clock.now()).toISOString(), offsetMs: shift.ms };
 }
 
-/** Sets the clock as the last process left it. Before anything is written, so that nothing is older than what is there. */
+/** Restores the shift of the last process. Call before the first write, so that no record is older than the stored ones. */
 export async function restoreClock({ store, shift }: With<"shift">): Promise<void> {
   const shiftMs = Number(await findSetting(store.db, CLOCK_SHIFT));
   if (shiftMs > 0 && shiftMs <= SHIFT_MS_MAX) shift.ms = shiftMs;
 }
 
 /**
- * Moves the clock on by `advanceMs`, or back to the real time, and wakes what became due. Throws 403 `FORBIDDEN` for a
- * customer's key while there are several customers, 409 `CLOCK_LOCKED` while there is an instance that is no sandbox, and
- * a 400 for more than ten years ahead.
+ * Advances the clock by `advanceMs`, or resets it to real time, and wakes due work. Throws 403 `FORBIDDEN` for a
+ * customer's key while there are several customers, 409 `CLOCK_LOCKED` while an instance is not a sandbox, and
+ * a 400 for a shift of more than ten years.
  */
 export async function moveClock(
   deps: With<"configCache" | "shift">,
@@ -48,14 +48,14 @@ export async function moveClock(
     });
     if (moved.repeated) return;
     deps.shift.ms = moved.value;
-    // An instance may have been created meanwhile: its creation resets the clock before the instance is stored, not after.
+    // An instance may have been created in between: its creation resets the clock before it stores the instance.
     if (await hasReal(deps)) await putBack(deps);
     deps.wake.chores();
   });
   if (advanceMs !== "reset") await requireSandboxes(deps);
 }
 
-/** Puts the clock back to the real time: before the first instance counts that is no sandbox. */
+/** Resets the clock to real time. Called before the first instance that is not a sandbox is stored. */
 export async function resetClock(deps: With<"shift">): Promise<void> {
   await deps.serial.run(TURN, () => putBack(deps));
 }
@@ -74,7 +74,7 @@ async function hasReal({ store }: Deps): Promise<boolean> {
   return hasRealInstance(store.db);
 }
 
-/** The clock moves for every customer, so one of several may not move it. `customerId` is null for an admin key. */
+/** The clock is shared, so a customer may not move it if there are several. `customerId` is null for an admin key. */
 async function requireMover({ configCache }: With<"configCache">, customerId: CustomerId | null): Promise<void> {
   if (customerId === null || !(await configCache.hasSeveralCustomers())) return;
   const message = "The clock moves for every customer of this server: with more than one, only an admin key moves it.";

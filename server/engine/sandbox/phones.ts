@@ -32,7 +32,7 @@ import { chooseNumber } from "../messages/recipient.ts";
 import { withPhoneFiles } from "./phone-files.ts";
 import { requireSandbox } from "./sandbox.ts";
 
-/** Something to be done with the phone of `number`, on behalf of a customer. */
+/** A requested action on the phone of `number`, on behalf of a customer. */
 export interface PhoneAction<Body> {
   customerId: CustomerId;
   /** The contact's address, in the form it is stored in. */
@@ -41,7 +41,7 @@ export interface PhoneAction<Body> {
   body: Body;
 }
 
-/** The contact's phone, the customer's number that it turns to, and who keeps it. */
+/** The contact's phone, the customer's number that it writes to, and the sandbox instance that holds it. */
 interface ContactLine {
   phone: Phone;
   number: CustomerNumber;
@@ -50,7 +50,7 @@ interface ContactLine {
 
 /**
  * The contact writes. Returns the received message. Throws 404 `REPLY_NOT_FOUND`, 400 `CHANNEL_NOT_SUPPORTED`
- * and a 400 for a message with nothing in it.
+ * and a 400 for an empty message.
  */
 export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<PhoneMessage>): Promise<Message> {
   const { customerId, number, body } = action;
@@ -86,7 +86,7 @@ export async function typeOnPhone(
   });
 }
 
-/** The contact reacts to a message, or takes it back. Throws 404, 400 `INVALID_STATUS` and 400 `CHANNEL_NOT_SUPPORTED`. */
+/** The contact reacts to a message, or removes the reaction. Throws 404, 400 `INVALID_STATUS` and 400 `CHANNEL_NOT_SUPPORTED`. */
 export async function reactFromPhone(deps: EngineDeps, action: PhoneAction<PhoneReaction>): Promise<Message> {
   const { customerId, number, body } = action;
   const reaction = parseReaction(body.type);
@@ -95,7 +95,7 @@ export async function reactFromPhone(deps: EngineDeps, action: PhoneAction<Phone
     const { message, reference } = await requireOnPhone(deps, action, body.messageId, "reactions");
     const { text } = message;
     const { phones, phone } = await lineTo(deps, customerId, number, ownEnd(message));
-    // Under the same key after a reset it is about another message, and another reaction: what was told of is remembered.
+    // After a reset the same key reacts to another message, so the message's reference is part of the reaction's name.
     await phones.react(phone, `${name}_${message.id}`, { reference, text }, reaction);
     return message;
   });
@@ -103,7 +103,7 @@ export async function reactFromPhone(deps: EngineDeps, action: PhoneAction<Phone
 
 /**
  * The contact keeps an audio message of the customer's, which is reported once. Returns it. Throws as `reactFromPhone`
- * does, and a 400 for what is no audio message.
+ * does, and a 400 for a message without audio.
  */
 export async function keepAudioOnPhone(deps: EngineDeps, action: PhoneAction<PhoneKeptAudio>): Promise<Message> {
   const { customerId, number, body } = action;
@@ -120,7 +120,7 @@ export async function keepAudioOnPhone(deps: EngineDeps, action: PhoneAction<Pho
 }
 
 /**
- * The contact gives a group another photo. Returns the group. Throws 404 for a group that is not there, or that the
+ * The contact changes the photo of a group. Returns the group. Throws 404 for an unknown group or one that the
  * contact is not in, and 400 `INVALID_STATUS` for a one-to-one thread and for a group that the customer has left.
  */
 export async function changePhotoFromPhone(
@@ -143,8 +143,8 @@ export async function changePhotoFromPhone(
 }
 
 /**
- * The contact pays. Returns the message that carries the payment. Throws 404 for a request that is not one to this
- * contact, 400 `INVALID_STATUS` for one that is not pending, and a 400 where there is no amount.
+ * The contact pays. Returns the message that carries the payment. Throws 404 for a request to another
+ * contact, 400 `INVALID_STATUS` for a request that is not pending, and a 400 without an amount.
  */
 export async function payFromPhone(deps: EngineDeps, action: PhoneAction<PhonePayment>): Promise<Message> {
   const { customerId, number, body } = action;
@@ -162,7 +162,7 @@ export async function payFromPhone(deps: EngineDeps, action: PhoneAction<PhonePa
   });
 }
 
-/** The contact calls, or does something with a call. Throws 400 `INVALID_STATUS` where there is no call to do it to. */
+/** The contact calls, answers, or hangs up. Throws 400 `INVALID_STATUS` if there is no such call. */
 export async function callFromPhone(
   deps: With<"configCache" | "providers">,
   action: PhoneAction<PhoneCall>,
@@ -193,8 +193,8 @@ export async function phonesOf(
 }
 
 /**
- * Does an action once for an idempotency key; `again` reads what the first one came to. The action's name is then made
- * of the key: should this process die between the action and its note, the repeat does what was done already, and that
+ * Does an action once for an idempotency key; `again` reads the first result. The action's reference is derived
+ * from the key: if this process dies between the action and its record, the repeat does the same action again, which
  * changes nothing.
  */
 async function act<
@@ -237,7 +237,7 @@ async function lineTo(
   });
 }
 
-/** The channel asked for, else the one that the phone takes first. Throws where the phone or the number has not got it. */
+/** The requested channel, otherwise the phone's preferred one. Throws if the phone or the number lacks the channel. */
 function channelFrom({ phone, number, phones }: ContactLine, wanted: Channel | undefined): Channel {
   const { imessage } = phones.settings(phone.customerId, phone.number);
   const channel = wanted ?? (imessage ? "imessage" : "sms");
@@ -254,12 +254,12 @@ function channelFrom({ phone, number, phones }: ContactLine, wanted: Channel | u
 /** Statuses of a message that a phone has. */
 const ON_PHONE: ReadonlySet<Message["status"]> = new Set(["sent", "delivered", "read", "received"]);
 
-/** Whether a message went between the customer and this contact, whichever way; one of a group is between more. */
+/** Whether a message belongs to the thread of the customer and this contact, in either direction. A group's message does not. */
 function isBetween(message: Message, contact: string): boolean {
   return (message.direction === "inbound" ? message.from : message.to) === contact;
 }
 
-/** A message that the phone has, by iMessage, and the provider's reference of it. `what`: what SMS knows none of. */
+/** An iMessage that the phone has, with its provider reference. `what`: the action, for the error of an SMS. */
 async function requireOnPhone(
   deps: Deps,
   { customerId, number }: PhoneAction<unknown>,

@@ -1,4 +1,4 @@
-/** Changes a customer's endpoints and secrets, one change at a time: each also moves the customer to its next version. */
+/** Changes a customer's endpoints and secrets. Each change increments the customer's version, so that concurrent changes conflict. */
 
 import type { CreateWebhook, SetWebhook, UpdateWebhook } from "../../../sdk/wire.ts";
 import { checkAddress } from "../../core/address.ts";
@@ -18,10 +18,10 @@ import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
 import { type EndpointRef, missing } from "./endpoints.ts";
 
-/** Most endpoints beside the configuration: every commit of an event reads them. */
+/** Most endpoints beside the primary one: every commit of an event reads them. */
 export const FURTHER_ENDPOINTS_MAX = 100;
 
-/** An endpoint after a change. `secret` is in clear where this change generated it, else null. */
+/** A changed endpoint. `secret` is the plain text if this change generated it, otherwise null. */
 export interface Configured {
   endpoint: Endpoint;
   secret: string | null;
@@ -30,15 +30,15 @@ export interface Configured {
 /** Columns that hold secrets, of a customer and of a further endpoint. */
 type Secrets = Pick<Customer, "secret" | "previousSecret" | "previousSecretUntil">;
 
-/** The records a change is decided on. The customer is read before its endpoints, so that its version covers them. */
+/** The records that a change is based on. The customer is read before its endpoints, so that its version covers them. */
 interface CustomerEndpoints {
   customer: Customer;
   endpoints: readonly Endpoint[];
 }
 
 /**
- * Makes the configuration or changes it in place, active again. `secret` sets the customer's; without it
- * that is kept or, while nobody knows it, generated and answered. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
+ * Creates the primary endpoint, or changes and activates it. `secret` sets the customer's secret. Without `secret`
+ * the secret is kept or, if it was never shown, generated and returned. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function setWebhook(
   deps: With<"receiverCache" | "sealer">,
@@ -71,8 +71,8 @@ export async function setWebhook(
 }
 
 /**
- * Makes a further endpoint with a secret of its own: the caller's, or one that is generated and answered. A repeat is
- * answered with the id of the first. Throws 400 on `url` and beyond 100 endpoints, 409 `WEBHOOK_DUPLICATE`.
+ * Creates a further endpoint with its own secret: the caller's, or a generated one that is returned. A repeat
+ * returns the first id. Throws 400 on `url` and beyond 100 endpoints, 409 `WEBHOOK_DUPLICATE`.
  */
 export function createWebhook(
   deps: With<"sealer">,
@@ -104,7 +104,7 @@ export function createWebhook(
 }
 
 /**
- * Changes what is named of an endpoint; `secret` of the configuration sets its customer's. `active: false` pauses it,
+ * Changes the given fields of an endpoint. `secret` of the primary endpoint sets its customer's. `active: false` pauses it,
  * which cancels its pending deliveries. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function updateWebhook(
@@ -144,8 +144,8 @@ export async function updateWebhook(
 }
 
 /**
- * Removes an endpoint and cancels its pending deliveries; the customer's secret stays. Answers the id. Throws 404
- * `WEBHOOK_NOT_FOUND` or, for the configuration, `WEBHOOK_NOT_CONFIGURED`.
+ * Deletes an endpoint and cancels its pending deliveries; the customer's secret stays. Returns the id. Throws 404
+ * `WEBHOOK_NOT_FOUND` or, for the primary endpoint, `WEBHOOK_NOT_CONFIGURED`.
  */
 export async function deleteWebhook(
   deps: With<"receiverCache">,
@@ -164,8 +164,8 @@ export async function deleteWebhook(
 }
 
 /**
- * Generates a new secret, the customer's for the configuration, and answers it; the old one signs along for
- * `graceSeconds` of real time. A repeat is answered with the endpoint's id. Throws 404 as `deleteWebhook` does.
+ * Generates and returns a new secret, for the primary endpoint the customer's. The old secret also signs for
+ * `graceSeconds` of real time. A repeat returns the endpoint's id. Throws 404 like `deleteWebhook`.
  */
 export function rotateSecret(
   deps: With<"sealer">,
@@ -206,7 +206,7 @@ function oneOf(endpoints: readonly Endpoint[], target: EndpointRef): Endpoint {
   return found;
 }
 
-/** Every change of an endpoint moves the customer's version, so that two changes cannot cross. */
+/** Every change of an endpoint increments the customer's version, so that two changes conflict. */
 function updateCustomer(customer: Customer, set: Partial<Customer>, now: number): Operation {
   const { id, version } = customer;
   return { op: "update", table: "customers", id, version, set: { ...set, updatedAt: now } };
@@ -238,12 +238,12 @@ function newEndpoint(deps: Deps, customerId: CustomerId, kind: Endpoint["kind"])
   };
 }
 
-/** The requested `maxInFlight`; left out, it does not change. */
+/** The requested `maxInFlight`; empty if it was not given. */
 function maxInFlightOf({ maxInFlight }: { maxInFlight?: number }): { maxInFlight?: number } {
   return maxInFlight === undefined ? {} : { maxInFlight };
 }
 
-/** A secret that signs alone from now on: a rotation's grace period ends. */
+/** A secret that replaces all others at once: it ends a rotation's grace period. */
 function sealed({ sealer }: With<"sealer">, secret: string, place: string): Secrets {
   return { secret: sealer.seal(secret, place), previousSecret: null, previousSecretUntil: null };
 }
