@@ -189,7 +189,7 @@ export const REQUEST_FIELDS = {
     name: "display name",
     customerId: "the customer; or give customerEmail",
     customerEmail: "the customer, by e-mail address",
-    scope: "what the key opens: messages for one customer, or admin (default: messages)",
+    scope: "scope of the key: messages for one customer, or admin (default: messages)",
     permissions: "permissions of a messages key (default: all of them)",
     rateLimit: "rate limit of the key (default: that of the service)",
     expiresAt: "when the key expires (default: never)",

@@ -1681,7 +1681,7 @@ export interface CreateKey {
   customerId?: string;
   /** The customer, by e-mail address. */
   customerEmail?: string;
-  /** What the key opens: `messages` for one customer, or `admin`. Default: `messages`. */
+  /** Scope of the key: `messages` for one customer, or `admin`. Default: `messages`. */
   scope?: KeyScope;
   /** Permissions of a `messages` key. Default: all of them. */
   permissions?: KeyPermission[];
