@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Queue } from "../../test/support/lane-queue.ts";
-import type { RunResult } from "./lanes.ts";
+import type { RunResult } from "./run-result.ts";
 
 /** As of webhooks: 2,048 permits, and four times those that are free. */
 const POOL = { permitsMax: 2_048, shareOfFree: 4, permitsPerLane: () => 64 };

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { SimulatedClock } from "../../test/support/clock.ts";
 import { Queue } from "../../test/support/lane-queue.ts";
 
-const RESULTS = ["good", "late", "bad", "slow", "local", "throw"] as const;
+const RESULTS = ["good", "late", "bad", "slow", "local", "noPort", "throw"] as const;
 
 test("a lane that hangs never delays another, however much waits in it", async (t) => {
   const queue = new Queue();
@@ -205,7 +205,7 @@ test("stopping claims nothing more, and waits for what is in flight", async () =
   assert.equal(queue.clock.pending, 0, "no timer is left behind");
 });
 
-test("what a claim brings after the stop began is run to its end, since it is leased", async () => {
+test("what a claim brings after the stop began is released", async () => {
   let answer: () => void = () => {};
   const queue = new Queue({
     claim: async (wanted) => {
@@ -219,11 +219,8 @@ test("what a claim brings after the stop began is run to its end, since it is le
   await queue.wake("a", 9);
   const stopped = queue.lanes.stop();
   answer();
-  await queue.turn();
-  assert.equal(queue.running.size, 4);
-  for (let count = 0; count < 4; count += 1) await queue.finish("a", "good");
   await stopped;
-  assert.equal(queue.began.length, 4);
+  assert.deepEqual([queue.began.length, queue.due.length], [0, 9]);
 });
 
 test("a loop that pauses after a fault stops at once", async () => {
@@ -245,6 +242,7 @@ test("whatever comes, fails and ends in whatever order, everything is run once a
       kind: fc.constant("finish" as const),
       result: fc.constantFrom(...RESULTS),
     }),
+    fc.record({ kind: fc.constant("push" as const), lane, count: fc.integer({ min: 1, max: 12 }), key: fc.boolean() }),
     fc.record({ kind: fc.constant("fail" as const), fails: fc.boolean() }),
     fc.record({ kind: fc.constant("pass" as const), ms: fc.constantFrom(0, 200, 600) }),
   );
@@ -252,8 +250,9 @@ test("whatever comes, fails and ends in whatever order, everything is run once a
     fc.asyncProperty(
       fc.array(action, { maxLength: 60 }),
       fc.constantFrom(1, Number.POSITIVE_INFINITY),
-      async (actions, shareOfFree) => {
-        const queue = new Queue({ permitsPerLane: () => 6, permitsMax: 15, shareOfFree });
+      fc.constantFrom(0, 10),
+      async (actions, shareOfFree, prefetch) => {
+        const queue = new Queue({ permitsPerLane: () => 6, permitsMax: 15, shareOfFree, prefetch });
         await queue.start();
         let added = 0;
         for (const one of actions) {
@@ -261,6 +260,10 @@ test("whatever comes, fails and ends in whatever order, everything is run once a
             added += one.count;
             if (one.wakes) await queue.wake(one.lane, one.count);
             else queue.add(one.lane, one.count);
+          } else if (one.kind === "push") {
+            added += one.count;
+            queue.lanes.push(queue.make(one.lane, one.count, one.key ? one.lane : undefined));
+            await queue.turn();
           } else if (one.kind === "fail") queue.failing = one.fails ? new Error("failing") : null;
           else if (one.kind === "pass") await queue.clock.advance(one.ms);
           else {
@@ -269,18 +272,113 @@ test("whatever comes, fails and ends in whatever order, everything is run once a
             if (first !== undefined) await queue.finish(first.item.lane, result);
           }
           assert.ok(queue.running.size <= 15);
+          const keys = [...queue.running.values()].flatMap(({ item }) => item.key ?? []);
+          assert.equal(new Set(keys).size, keys.length, "one item of each key runs at once");
           for (const name of ["a", "b", "c", "d"]) assert.ok(queue.runningOf(name).length <= 6);
         }
         queue.failing = null;
         queue.ending = () => "good";
         for (const { end } of queue.running.values()) end("good");
         await queue.clock.advance(2_000);
-        assert.equal(queue.began.length, added);
-        assert.equal(new Set(queue.began).size, added);
+        assert.equal(queue.ended.length, added);
+        assert.equal(new Set(queue.ended).size, added);
         assert.equal(queue.inFlight, 0);
         await queue.end();
       },
     ),
     { numRuns: 60 },
   );
+});
+
+test("pushed items begin at once within the permits, and the rest as permits become free, without a claim", async (t) => {
+  const queue = new Queue({ mayFreeOthers: () => false, prefetch: 128 });
+  await queue.start(t);
+  queue.lanes.push(queue.make("a", 10));
+  await queue.turn();
+  assert.deepEqual(queue.runningOf("a"), [1, 2, 3, 4]);
+  await queue.finish("a", "bad");
+  assert.deepEqual(queue.runningOf("a"), [2, 3, 4, 5]);
+  assert.equal(queue.claims.length, 0);
+});
+
+test("items with one ordering key run one after the other, and others overtake them", async (t) => {
+  const queue = new Queue({ mayFreeOthers: () => false, prefetch: 128 });
+  await queue.start(t);
+  queue.lanes.push([...queue.make("a", 3, "message 1"), ...queue.make("a", 1), ...queue.make("b", 1, "message 1")]);
+  await queue.turn();
+  assert.deepEqual([queue.runningOf("a"), queue.runningOf("b")], [[1, 4], [5]]);
+  await queue.finish("a", "noPort");
+  await queue.finish("a", "good");
+  await queue.clock.advance(1_000);
+  assert.deepEqual(queue.began, [1, 5, 4, 1], "the first one was not tried, so it goes again before the second");
+  await queue.finish("a", "bad");
+  assert.deepEqual(queue.runningOf("a"), [2]);
+});
+
+test("a lane claims ahead, again when half of it has begun, and only if the store may have more", async (t) => {
+  const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 4 });
+  await queue.start(t);
+  await queue.wake("a", 30);
+  assert.deepEqual(queue.claims, [[{ lane: "a", permits: 20 }]]);
+  for (let ends = 0; ends < 6; ends += 1) await queue.finish("a", "good");
+  assert.equal(queue.claims.length, 1);
+  await queue.finish("a", "good");
+  assert.equal(queue.claims.length, 2);
+  while (queue.running.size > 0) await queue.finish("a", "good");
+  assert.deepEqual([queue.claims.length, queue.ended.length], [2, 30]);
+});
+
+test("items that are pushed during a claim of their lane follow the claimed ones", async (t) => {
+  let answer: () => void = () => {};
+  const queue = new Queue({
+    mayFreeOthers: () => false,
+    prefetch: 20,
+    claim: async (wanted) => {
+      const claimed = queue.claim(wanted);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return claimed;
+    },
+  });
+  await queue.start(t);
+  queue.due.push(...queue.make("a", 1, "message 1"));
+  queue.lanes.wake(["a"]);
+  queue.lanes.push(queue.make("a", 1, "message 1"));
+  await queue.turn();
+  assert.deepEqual(queue.began, []);
+  answer();
+  await queue.turn();
+  await queue.finish("a", "good");
+  assert.deepEqual(queue.began, [1, 2]);
+});
+
+test("items whose lease is nearly over are released with those behind them, and claimed anew", async (t) => {
+  const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 1 });
+  await queue.start(t);
+  await queue.wake("a", 3);
+  queue.isStale = () => queue.claims.length === 1;
+  await queue.finish("a", "good");
+  assert.deepEqual([queue.claims.length, queue.runningOf("a")], [2, [2]]);
+});
+
+test("a stop releases what has not begun, and what is pushed later", async () => {
+  const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 1 });
+  await queue.start();
+  await queue.wake("a", 3);
+  const stopped = queue.lanes.stop();
+  queue.lanes.push(queue.make("a", 1));
+  await queue.finish("a", "stopped");
+  await stopped;
+  assert.deepEqual(queue.due.map(({ id }) => id).toSorted(), [1, 2, 3, 4]);
+  assert.equal(queue.began.length, 1);
+});
+
+test("dropped items do not run", async (t) => {
+  const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 1 });
+  await queue.start(t);
+  await queue.wake("a", 4);
+  queue.lanes.drop(({ id }) => id === 2 || id === 3);
+  await queue.finish("a", "good");
+  assert.deepEqual(queue.began, [1, 4]);
 });

@@ -1,94 +1,55 @@
-/** Drains a queue lane by lane: claims due items for free permits and runs them, so that no lane and no owner keeps another waiting. */
+/** Drains a queue lane by lane: claims due items, keeps them until they get a permit, and runs them, so that no lane and no owner keeps another waiting. */
 
-import type { Clock } from "../clock.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
+import type { Drain } from "./drain.ts";
+import { Prefetch } from "./prefetch.ts";
 import { ReadyLanes } from "./ready-lanes.ts";
+import { isUntried, PERMITS_AT_START, permitsAfter, type RunResult } from "./run-result.ts";
 
-/**
- * The result of a run, for the permits of its lane.
- *
- * | Result  | Meaning                                                     | Permits of the lane                    |
- * | ------- | ----------------------------------------------------------- | -------------------------------------- |
- * | `good`  | it succeeded, and soon                                      | one more                               |
- * | `late`  | it succeeded after a long time                              | unchanged; at least as at the start    |
- * | `bad`   | it failed                                                   | unchanged                              |
- * | `slow`  | it timed out                                                | one, until a run succeeds              |
- * | `local` | this machine lacked files or memory: nothing about the lane | unchanged; all claims pause            |
- */
-export type RunResult = "good" | "late" | "bad" | "slow" | "local";
-
-/** The queue that a loop drains. */
-export interface Drain<Item> {
-  clock: Clock;
-  /** Leases at most `permits` items of each lane. */
-  claim(lanes: { lane: string; permits: number }[]): Promise<Item[]>;
-  /** Lanes that have something due. */
-  dueLanes(): Promise<string[]>;
-  /** The owner, a customer, whose lanes share permits. Null: not loaded yet. */
-  ownerOf(lane: string): string | null;
-  /** Loads the owners and permits of lanes. If `ownerOf` is null afterwards, it is called again. */
-  loadOwners(lanes: string[]): Promise<void>;
-  laneOf(item: Item): string;
-  /**
-   * Handles an item to its end. It may `free` its permit earlier, if the rest of its work must not keep other items waiting; the
-   * first result counts. An exception goes to `fault`, and the item's lease runs out by itself.
-   */
-  run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
-  /** Whether another due item may have waited for this one, whose run has ended. */
-  mayFreeOthers(item: Item): boolean;
-  fault(error: unknown): void;
-  inFlight(count: number): void;
-  /** Items of the lane at once. */
-  permitsPerLane(lane: string): number;
-  /** Items of all lanes at once. */
-  permitsMax: number;
-  /** An owner may hold this multiple of the free permits (see `FairSemaphore`). Infinity: no limit. */
-  shareOfFree: number;
-}
-
-/** A lane starts with this many permits and earns one more with each good run. */
-const PERMITS_AT_START = 4;
 /** Lanes named in one claim. */
 const LANES_PER_CLAIM_MAX = 64;
 /** How often the store is polled for lanes with due retries and schedules, in real milliseconds. */
 const POLL_MS = 200;
 /** The pause after a failed claim or poll, such as on a full disk, in real milliseconds. */
 const PAUSE_AFTER_FAULT_MS = 500;
+/** The pause of a lane whose receiver could not be reached for want of a free port, in real milliseconds. */
+const PORTS_PAUSE_MS = 1_000;
 /** Lanes whose earned permits are kept; beyond it idle lanes are dropped. */
 const LANES_KEPT_MAX = 10_000;
 /** The next poll waits at least this multiple of the last poll's duration. */
 const POLL_COST_FACTOR = 10;
 
-interface Lane {
+interface Lane<Item> {
+  readonly name: string;
+  readonly prefetched: Prefetch<Item>;
   running: number;
   permits: number;
-  /** The lane was woken or filled its permits while no permit was free: it is claimed when one is. */
+  /** The store may have due items that are not claimed. */
   mayHaveMore: boolean;
-}
-
-/** A lane in a claim, with the permits reserved for it. */
-interface Claiming {
-  name: string;
-  owner: string;
-  permits: number;
-  release: Release;
+  isClaiming: boolean;
+  /** Items that were pushed during a claim: they follow the claimed ones. */
+  pushed: Item[];
+  /** Ends the pause of the lane. */
+  cancelPause: (() => void) | null;
 }
 
 /** Drains the lanes of one queue from `start` until `stop`. */
 export class Lanes<Item> {
   readonly #drain: Drain<Item>;
-  /** Lanes with running items or earned permits. */
-  readonly #lanes = new Map<string, Lane>();
-  /** Lanes that may have something due. */
-  readonly #ready = new ReadyLanes();
-  /** Lanes that may have something due and whose owner is not loaded yet. */
-  #unknown = new Set<string>();
+  /** Lanes with items or earned permits. */
+  readonly #lanes = new Map<string, Lane<Item>>();
+  /** Lanes with a prefetched item that may begin. */
+  readonly #toBegin = new ReadyLanes();
+  /** Lanes that may have something due and want it. */
+  readonly #toClaim = new ReadyLanes();
+  /** Lanes whose owner is not loaded yet. */
+  readonly #unknown = new Set<string>();
   readonly #permits: FairSemaphore;
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
-  #loading = false;
-  #claiming = false;
-  #stopped = true;
+  #isLoading = false;
+  #isClaiming = false;
+  #isStopped = true;
   #cancelPoll: () => void = () => {};
   #cancelPause: (() => void) | null = null;
 
@@ -98,21 +59,43 @@ export class Lanes<Item> {
   }
 
   start(): void {
-    this.#stopped = false;
+    this.#isStopped = false;
     void this.#poll();
   }
 
   /** These lanes may have something due. */
   wake(lanes: Iterable<string>): void {
-    for (const lane of lanes) this.#markReady(lane);
+    for (const name of lanes) this.#mark(name, true);
     this.#pump();
   }
 
-  /** Claims nothing more, and resolves when the running items have ended. */
+  /** Takes over items that the store leased to this loop, in the order in which they have to run. */
+  push(items: readonly Item[]): void {
+    for (const item of items) {
+      const lane = this.#lane(this.#drain.laneOf(item));
+      if (lane.isClaiming) lane.pushed.push(item);
+      else lane.prefetched.add(item);
+      this.#mark(lane.name, false);
+    }
+    if (this.#isStopped) this.#releaseAll();
+    else this.#pump();
+  }
+
+  /** Drops the items that match and have not begun: their records are gone. */
+  drop(matches: (item: Item) => boolean): void {
+    for (const lane of this.#lanes.values()) {
+      lane.prefetched.remove(matches);
+      lane.pushed = lane.pushed.filter((item) => !matches(item));
+    }
+  }
+
+  /** Claims and begins nothing more, and resolves when the running items have ended. Items that have not begun are released. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     this.#cancelPoll();
     this.#cancelPause?.();
+    for (const lane of this.#lanes.values()) lane.cancelPause?.();
+    this.#releaseAll();
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
@@ -120,29 +103,52 @@ export class Lanes<Item> {
     const startedAt = this.#drain.clock.real();
     try {
       const lanes = await this.#drain.dueLanes();
-      if (this.#stopped) return;
+      if (this.#isStopped) return;
       this.wake(lanes);
     } catch (error) {
       this.#drain.fault(error);
     }
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     const tookMs = this.#drain.clock.real() - startedAt;
     this.#cancelPoll = this.#drain.clock.after(Math.max(POLL_MS, tookMs * POLL_COST_FACTOR), () => void this.#poll());
   }
 
-  #markReady(lane: string): void {
-    const owner = this.#drain.ownerOf(lane);
-    if (owner === null) this.#unknown.add(lane);
-    else this.#ready.add(owner, lane);
+  /** Puts a lane where it is served next. `mayHaveMore`: the store may have due items of it. */
+  #mark(name: string, mayHaveMore: boolean): void {
+    const lane = this.#lane(name);
+    if (mayHaveMore) lane.mayHaveMore = true;
+    const owner = this.#drain.ownerOf(name);
+    if (owner === null) {
+      this.#unknown.add(name);
+      return;
+    }
+    if (this.#canBegin(lane)) this.#toBegin.add(owner, name);
+    if (lane.mayHaveMore && this.#demand(lane) > 0) this.#toClaim.add(owner, name);
+  }
+
+  #canBegin(lane: Lane<Item>): boolean {
+    return lane.cancelPause === null && lane.prefetched.hasReady && lane.running < this.#permitsOf(lane);
+  }
+
+  /** Items to claim for a lane now. */
+  #demand(lane: Lane<Item>): number {
+    if (lane.isClaiming || lane.cancelPause !== null) return 0;
+    const { prefetch } = this.#drain;
+    const wanted = this.#permitsOf(lane) - lane.running - lane.prefetched.size;
+    if (prefetch === 0) return Math.max(0, wanted);
+    return lane.prefetched.size < prefetch / 2 ? Math.max(prefetch, wanted) : 0;
+  }
+
+  #permitsOf({ name, permits }: Lane<Item>): number {
+    return Math.min(permits, this.#drain.permitsPerLane(name));
   }
 
   #pump(): void {
-    if (this.#stopped || this.#cancelPause !== null) return;
-    const wanted = this.#claiming ? [] : this.#take();
-    if (this.#unknown.size > 0 && !this.#loading) this.#track(this.#loadOwners());
-    if (wanted.length === 0) return;
-    this.#claiming = true;
-    this.#track(this.#claim(wanted));
+    if (this.#isStopped || this.#cancelPause !== null) return;
+    this.#beginAll();
+    if (this.#unknown.size > 0 && !this.#isLoading) this.#track(this.#loadOwners());
+    const wanted = this.#isClaiming ? [] : this.#take();
+    if (wanted.length > 0) this.#track(this.#claim(wanted));
   }
 
   /** Makes `stop` wait for the work. */
@@ -153,110 +159,152 @@ export class Lanes<Item> {
 
   async #loadOwners(): Promise<void> {
     const lanes = [...this.#unknown];
-    this.#loading = true;
+    this.#isLoading = true;
     try {
       await this.#drain.loadOwners(lanes);
       for (const lane of lanes) this.#unknown.delete(lane);
-      for (const lane of lanes) this.#markReady(lane);
+      for (const lane of lanes) this.#mark(lane, false);
     } catch (error) {
       this.#pause(error);
     } finally {
-      this.#loading = false;
+      this.#isLoading = false;
     }
     this.#pump();
   }
 
-  async #claim(wanted: readonly Claiming[]): Promise<void> {
+  /** Begins prefetched items while permits are free, an item of each owner in turn. */
+  #beginAll(): void {
+    // Consecutive owners without room for one more.
+    let refused = 0;
+    while (refused < this.#toBegin.owners && this.#permits.used < this.#drain.permitsMax) {
+      const owner = this.#toBegin.nextOwner();
+      if (owner === null) return;
+      const name = this.#permits.room(owner) > 0 ? this.#toBegin.take(owner) : null;
+      const hasPermit = name !== null && this.#beginOne(owner, name);
+      refused = hasPermit ? 0 : refused + 1;
+    }
+  }
+
+  /** Begins the first item of a lane, if it can begin. Returns false if no permit is free. */
+  #beginOne(owner: string, name: string): boolean {
+    const lane = this.#lane(name);
+    if (!this.#canBegin(lane)) return true;
+    const { first } = lane.prefetched;
+    if (first !== null && this.#drain.isStale(first)) {
+      this.#release(lane);
+      this.#mark(name, true);
+      return true;
+    }
+    const isOwned = this.#drain.ownerOf(name) !== null;
+    const release = isOwned ? this.#permits.tryAcquire(owner) : null;
+    const item = release === null ? null : lane.prefetched.take();
+    if (release !== null && item !== null) this.#begin(lane, item, release);
+    // Its endpoint may have changed meanwhile: its owner is loaded again.
+    this.#mark(name, false);
+    return !isOwned || release !== null;
+  }
+
+  /** Lanes for the next claim, owner by owner, each with the number of items that it wants. */
+  #take(): { lane: Lane<Item>; owner: string; permits: number }[] {
+    const wanted: { lane: Lane<Item>; owner: string; permits: number }[] = [];
+    let refused = 0;
+    while (wanted.length < LANES_PER_CLAIM_MAX && refused < this.#toClaim.owners) {
+      const owner = this.#toClaim.nextOwner();
+      if (owner === null) break;
+      const room = this.#permits.room(owner);
+      const name = room > 0 ? this.#toClaim.take(owner) : null;
+      if (name === null) {
+        refused += 1;
+        continue;
+      }
+      refused = 0;
+      const lane = this.#lane(name);
+      const demand = this.#demand(lane);
+      const permits = this.#drain.prefetch === 0 ? Math.min(demand, room) : demand;
+      if (!lane.mayHaveMore || permits === 0) continue;
+      lane.mayHaveMore = false;
+      lane.isClaiming = true;
+      wanted.push({ lane, owner, permits });
+    }
+    return wanted;
+  }
+
+  async #claim(wanted: readonly { lane: Lane<Item>; owner: string; permits: number }[]): Promise<void> {
+    this.#isClaiming = true;
     try {
-      const items = await this.#drain.claim(wanted.map(({ name, permits }) => ({ lane: name, permits })));
-      const byLane = Map.groupBy(items, (item) => this.#drain.laneOf(item));
-      for (const claiming of wanted) {
-        const { name, owner, permits, release } = claiming;
-        const taken = byLane.get(name) ?? [];
-        release(permits - taken.length);
-        for (const item of taken) this.#begin(name, item, release);
-        // A lane that filled its permits may have more due; any other lane is woken when an item ends or is added.
-        if (taken.length === permits) this.#ready.add(owner, name);
-      }
+      const { items, more } = await this.#drain.claim(
+        wanted.map(({ lane, permits }) => ({ lane: lane.name, permits })),
+      );
+      for (const item of items) this.#lane(this.#drain.laneOf(item)).prefetched.add(item);
+      for (const name of more) this.#lane(name).mayHaveMore = true;
     } catch (error) {
-      for (const { name, owner, release } of wanted) {
-        release();
-        this.#ready.add(owner, name);
-      }
+      for (const { lane } of wanted) lane.mayHaveMore = true;
       this.#pause(error);
     } finally {
-      this.#claiming = false;
+      this.#isClaiming = false;
+      for (const { lane } of wanted) this.#endClaim(lane);
     }
+    if (this.#isStopped) this.#releaseAll();
     this.#pump();
+  }
+
+  #endClaim(lane: Lane<Item>): void {
+    lane.isClaiming = false;
+    for (const item of lane.pushed.splice(0)) lane.prefetched.add(item);
+    this.#mark(lane.name, false);
+    this.#forgetIdle(lane);
   }
 
   #pause(error: unknown): void {
     if (this.#cancelPause !== null) return;
     this.#drain.fault(error);
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     this.#cancelPause = this.#drain.clock.after(PAUSE_AFTER_FAULT_MS, () => {
       this.#cancelPause = null;
       this.#pump();
     });
   }
 
-  /** Lanes for the next claim, owner by owner, each with its free permits within its owner's share. */
-  #take(): Claiming[] {
-    const wanted: Claiming[] = [];
-    // Consecutive owners without room for one more.
-    let refused = 0;
-    while (wanted.length < LANES_PER_CLAIM_MAX && refused < this.#ready.owners) {
-      if (this.#permits.used >= this.#drain.permitsMax) break;
-      const owner = this.#ready.nextOwner();
-      if (owner === null) break;
-      const room = this.#permits.room(owner);
-      const name = room > 0 ? this.#ready.take(owner) : null;
-      if (name === null) {
-        refused += 1;
-        continue;
-      }
-      refused = 0;
-      const claiming = this.#hold(owner, name, room);
-      if (claiming !== null) wanted.push(claiming);
-    }
-    return wanted;
+  #pauseLane(lane: Lane<Item>): void {
+    if (lane.cancelPause !== null || this.#isStopped) return;
+    lane.cancelPause = this.#drain.clock.after(PORTS_PAUSE_MS, () => {
+      lane.cancelPause = null;
+      this.#mark(lane.name, false);
+      this.#pump();
+    });
   }
 
-  #hold(owner: string, name: string, room: number): Claiming | null {
-    if (this.#drain.ownerOf(name) === null) {
-      // The endpoint was changed meanwhile: its owner is loaded again.
-      this.#unknown.add(name);
-      return null;
-    }
-    const lane = this.#lane(name);
-    const permits = Math.min(Math.min(lane.permits, this.#drain.permitsPerLane(name)) - lane.running, room);
-    // The lane is claimed when a permit is released.
-    lane.mayHaveMore = permits <= 0;
-    const release = permits <= 0 ? null : this.#permits.tryAcquire(owner, permits);
-    return release === null ? null : { name, owner, permits, release };
-  }
-
-  #lane(name: string): Lane {
-    const permits = Math.min(PERMITS_AT_START, this.#drain.permitsPerLane(name));
-    return this.#lanes.get(name) ?? { running: 0, permits, mayHaveMore: false };
-  }
-
-  #begin(name: string, item: Item, release: Release): void {
-    const lane = this.#lane(name);
-    lane.running += 1;
+  #lane(name: string): Lane<Item> {
+    const known = this.#lanes.get(name);
+    if (known !== undefined) return known;
+    const lane: Lane<Item> = {
+      name,
+      prefetched: new Prefetch((item) => this.#drain.orderingKeyOf(item)),
+      running: 0,
+      permits: Math.min(PERMITS_AT_START, this.#drain.permitsPerLane(name)),
+      mayHaveMore: false,
+      isClaiming: false,
+      pushed: [],
+      cancelPause: null,
+    };
     this.#lanes.set(name, lane);
+    return lane;
+  }
+
+  #begin(lane: Lane<Item>, item: Item, release: Release): void {
+    lane.running += 1;
     this.#inFlight += 1;
     this.#drain.inFlight(this.#inFlight);
-    this.#track(this.#run(name, lane, item, release));
+    this.#track(this.#run(lane, item, release));
   }
 
-  async #run(name: string, lane: Lane, item: Item, release: Release): Promise<void> {
+  async #run(lane: Lane<Item>, item: Item, release: Release): Promise<void> {
     let isFree = false;
     const free = (result: RunResult) => {
       if (isFree) return;
       isFree = true;
-      release(1);
-      this.#free(name, lane, result);
+      release();
+      this.#free(lane, item, result);
     };
     try {
       free(await this.#drain.run(item, free));
@@ -264,32 +312,36 @@ export class Lanes<Item> {
       this.#drain.fault(error);
       free("bad");
     }
-    if (this.#drain.mayFreeOthers(item)) this.wake([name]);
+    if (this.#drain.mayFreeOthers(item)) this.wake([lane.name]);
   }
 
-  #free(name: string, lane: Lane, result: RunResult): void {
+  #free(lane: Lane<Item>, item: Item, result: RunResult): void {
     lane.running -= 1;
     this.#inFlight -= 1;
     this.#drain.inFlight(this.#inFlight);
-    lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(name));
-    if (lane.running === 0 && this.#lanes.size > LANES_KEPT_MAX) this.#lanes.delete(name);
-    if (result === "local")
-      this.#pause(new Error("this machine is out of files or memory: what was claimed goes back"));
-    if (lane.mayHaveMore) this.wake([name]);
-    else this.#pump();
+    lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(lane.name));
+    if (isUntried(result)) lane.prefetched.putBack(item);
+    else lane.prefetched.ended(item);
+    if (result === "noPort") this.#pauseLane(lane);
+    if (result === "local") this.#pause(new Error("this machine is out of files or memory: deliveries wait"));
+    if (this.#isStopped) this.#release(lane);
+    this.#mark(lane.name, false);
+    this.#forgetIdle(lane);
+    this.#pump();
   }
-}
 
-function permitsAfter(permits: number, result: RunResult, permitsMax: number): number {
-  switch (result) {
-    case "good":
-      return Math.min(permits + 1, permitsMax);
-    case "late":
-      return Math.max(permits, Math.min(PERMITS_AT_START, permitsMax));
-    case "slow":
-      return 1;
-    case "bad":
-    case "local":
-      return permits;
+  #forgetIdle(lane: Lane<Item>): void {
+    if (this.#lanes.size <= LANES_KEPT_MAX || lane.running > 0 || lane.isClaiming || lane.cancelPause !== null) return;
+    if (lane.prefetched.size === 0 && !lane.mayHaveMore) this.#lanes.delete(lane.name);
+  }
+
+  /** Releases what a lane has not begun. */
+  #release(lane: Lane<Item>): void {
+    const items = [...lane.prefetched.remove(() => true), ...lane.pushed.splice(0)];
+    if (items.length > 0) this.#drain.release(items);
+  }
+
+  #releaseAll(): void {
+    for (const lane of this.#lanes.values()) this.#release(lane);
   }
 }

@@ -2,13 +2,16 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { type Drain, Lanes, type RunResult } from "../../server/engine/lanes.ts";
+import { type ClaimedItems, claimOf, type Drain } from "../../server/engine/drain.ts";
+import { Lanes } from "../../server/engine/lanes.ts";
+import { isUntried, type RunResult } from "../../server/engine/run-result.ts";
 import { SimulatedClock } from "./clock.ts";
 
 /** An item of the queue. */
 export interface Item {
   lane: string;
   id: number;
+  key?: string;
 }
 
 /** A queue in memory and the loop that drains it. */
@@ -21,6 +24,8 @@ export class Queue {
   readonly polls: number[] = [];
   /** Ids in the order they began. */
   readonly began: number[] = [];
+  /** Ids in the order they ended, by a result or an error. */
+  readonly ended: number[] = [];
   readonly faults: unknown[] = [];
   /** The pieces of work in flight, with the functions that end them. */
   readonly running = new Map<number, { item: Item; end: (result: RunResult | Error) => void }>();
@@ -28,6 +33,7 @@ export class Queue {
   ending: (item: Item) => RunResult | Error | null = () => null;
   /** Throws in a claim or in a poll, where it is set. */
   failing: Error | null = null;
+  isStale: (item: Item) => boolean = () => false;
   inFlight = 0;
   /** Each lane is its own owner's, unless a test says otherwise; what follows a slash is the lane's own. */
   ownerOf: (lane: string) => string | null = (lane) => lane.split("/")[0] ?? null;
@@ -47,6 +53,12 @@ export class Queue {
       loadOwners: async () => {},
       mayFreeOthers: () => true,
       laneOf: ({ lane }) => lane,
+      release: (items) => {
+        this.due.unshift(...items);
+      },
+      orderingKeyOf: ({ key = null }) => key,
+      isStale: (item) => this.isStale(item),
+      prefetch: 0,
       run: (item) => this.#run(item),
       fault: (error) => this.faults.push(error),
       inFlight: (count) => {
@@ -59,14 +71,14 @@ export class Queue {
     });
   }
 
-  claim(wanted: { lane: string; permits: number }[]): Item[] {
+  claim(wanted: { lane: string; permits: number }[]): ClaimedItems<Item> {
     this.claims.push(wanted);
     if (this.failing !== null) throw this.failing;
     const claimed: Item[] = [];
     for (const { lane, permits } of wanted)
       claimed.push(...this.due.filter((item) => item.lane === lane).slice(0, permits));
     this.due = this.due.filter((item) => !claimed.includes(item));
-    return claimed;
+    return claimOf(wanted, claimed, ({ lane }) => lane);
   }
 
   #run(item: Item): Promise<RunResult> {
@@ -74,6 +86,7 @@ export class Queue {
     return new Promise((resolve, reject) => {
       const end = (result: RunResult | Error) => {
         this.running.delete(item.id);
+        if (result instanceof Error || !isUntried(result)) this.ended.push(item.id);
         if (result instanceof Error) reject(result);
         else resolve(result);
       };
@@ -84,10 +97,12 @@ export class Queue {
   }
 
   add(lane: string, count: number): void {
-    for (let index = 0; index < count; index += 1) {
-      this.due.push({ lane, id: this.#nextId });
-      this.#nextId += 1;
-    }
+    this.due.push(...this.make(lane, count));
+  }
+
+  /** New items that are not in the queue: to be pushed. */
+  make(lane: string, count: number, key?: string): Item[] {
+    return Array.from({ length: count }, () => ({ lane, id: this.#nextId++, ...(key === undefined ? {} : { key }) }));
   }
 
   /** Adds items and says so. */

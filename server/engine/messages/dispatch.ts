@@ -8,10 +8,12 @@ import { findLanesWithDueTimers, findMessage } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
+import { type ClaimedItems, claimOf } from "../drain.ts";
 import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
-import { Lanes, type RunResult } from "../lanes.ts";
+import { Lanes } from "../lanes.ts";
 import { PausedLanes } from "../routing/paused-lanes.ts";
 import { nextChannel, planOf, type RoutePlan, wayNow } from "../routing/route.ts";
+import type { RunResult } from "../run-result.ts";
 import {
   attemptLeaseMs,
   changeMessage,
@@ -85,7 +87,13 @@ export class Dispatch {
       // Customers may share an instance: a lane has no owner but itself.
       ownerOf: (lane) => lane,
       loadOwners: async () => {},
+      // Leases run out by themselves.
+      release() {},
       laneOf: (message) => message.instanceId,
+      // Messages of a pair are sent in the order of their claim by `#inOrder`, which also holds across lanes.
+      orderingKeyOf: () => null,
+      isStale: ({ claimedUntil }) => (claimedUntil ?? 0) < clock.real(),
+      prefetch: 0,
       run: (message, release) => this.#inOrder(message, release),
       // Nothing of a pair is claimed while a message of the pair is in progress.
       mayFreeOthers: (message) => !this.#last.has(pairOf(message)),
@@ -109,12 +117,13 @@ export class Dispatch {
   }
 
   /** Claims messages. The lane of an instance that is down is paused: its queued messages keep their places. */
-  async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<Message[]> {
+  async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<Message>> {
     await this.#interrupted.load();
     const { clock, store } = this.#deps;
     const lanes = wanted.map(({ lane, permits }) => ({ lane, permits, paused: !this.#isUp(lane) }));
     const waiting = this.#interrupted.waiting();
-    return store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS, waiting });
+    const claimed = await store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS, waiting });
+    return claimOf(wanted, claimed, ({ instanceId }) => instanceId);
   }
 
   async #dueLanes(): Promise<string[]> {

@@ -10,7 +10,7 @@ import { type InterruptedMessage, listInterrupted } from "../../store/messages.t
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
 import { changeContext, type With } from "../engine-deps.ts";
-import type { RunResult } from "../lanes.ts";
+import type { RunResult } from "../run-result.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
 import { outboundForLookup } from "./prepare.ts";

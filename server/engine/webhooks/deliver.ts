@@ -9,21 +9,23 @@ import type { ClaimedDelivery } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { change, commitInTime, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import { claimOf } from "../drain.ts";
 import type { With } from "../engine-deps.ts";
-import { Lanes, type RunResult } from "../lanes.ts";
+import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
+import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
 /** Length of a lease in real milliseconds: longer than any attempt. */
 const LEASE_MS = 45_000;
+/** An attempt and its commit take less than this, in real milliseconds. */
+const ATTEMPT_MS_MAX = 35_000;
 const ATTEMPTS_AT_ONCE_MAX = 2_048;
 /** A customer may hold this multiple of the free permits: 80 % of all when alone, 44 % each of two. */
 const SHARE_OF_FREE = 4;
 /** A successful response within this time earns its lane a permit, in milliseconds. */
 const SOON_MS = 5_000;
-/** A delivery that found no free local port is tried again after this time, in milliseconds. */
-const PORTS_PAUSE_MS = 1_000;
 
 /** Posts webhooks. `inboxUrl` is the address of this process itself. */
 export interface WebhookSender {
@@ -39,11 +41,20 @@ export function createDeliver(
   const { clock, observer, receiverCache, settings, store } = deps;
   return new Lanes<ClaimedDelivery>({
     clock,
-    claim: (lanes) => store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
+    async claim(lanes) {
+      const claimed = await store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + LEASE_MS });
+      return claimOf(lanes, claimed, ({ delivery }) => delivery.lane);
+    },
+    // Leases run out by themselves.
+    release() {},
     dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane),
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
+    // The store claims no event whose predecessor has had no attempt.
+    orderingKeyOf: () => null,
+    isStale: ({ delivery }) => (delivery.claimedUntil ?? 0) - clock.real() < ATTEMPT_MS_MAX,
+    prefetch: 0,
     run: (claimed, free) => deliver(deps, sender, claimed, free),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
@@ -72,9 +83,7 @@ async function deliver(
   const posted = await post(deps, sender, claimed, url);
   const ours = UNCOUNTED[posted.error ?? ""];
   if (ours !== undefined) {
-    // The pause comes first, so that the delivery is not claimed again at once.
-    free(ours.result);
-    await giveBack(deps, claimed, ours);
+    if (ours.limit !== null) deps.observer.outOf(ours.limit);
     return ours.result;
   }
   const endedAt = deps.clock.now();
@@ -98,23 +107,12 @@ async function deliver(
   return result;
 }
 
-/** Errors of an attempt that say nothing about its receiver. */
-const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; pauseMs: number; result: RunResult }>>> = {
-  STOPPED: { limit: null, pauseMs: 0, result: "bad" },
-  OUT_OF_FILES: { limit: "OUT_OF_FILES", pauseMs: 0, result: "local" },
-  OUT_OF_PORTS: { limit: "OUT_OF_PORTS", pauseMs: PORTS_PAUSE_MS, result: "slow" },
+/** Errors of an attempt that say nothing about its receiver: the loop keeps the delivery, and runs it again. */
+const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; result: RunResult }>>> = {
+  STOPPED: { limit: null, result: "stopped" },
+  OUT_OF_FILES: { limit: "OUT_OF_FILES", result: "local" },
+  OUT_OF_PORTS: { limit: "OUT_OF_PORTS", result: "noPort" },
 };
-
-/** Returns a delivery to the queue unchanged: nothing was tried. */
-async function giveBack(
-  deps: With<"attempted">,
-  { delivery, dueAt }: ClaimedDelivery,
-  { limit, pauseMs }: { limit: OwnLimit | null; pauseMs: number },
-): Promise<void> {
-  if (limit !== null) deps.observer.outOf(limit);
-  const dueAgainAt = pauseMs === 0 ? dueAt : deps.clock.now() + pauseMs;
-  await record(deps, delivery, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: dueAgainAt }));
-}
 
 /** The response of a private address is kept only if the service has a single customer. */
 async function shownResponse(

@@ -1,0 +1,58 @@
+/** The queue that a loop over lanes drains: how it claims, runs and releases items. No code but the result of a claim. */
+
+import type { Clock } from "../clock.ts";
+import type { RunResult } from "./run-result.ts";
+
+/** Claimed items, and the lanes that may have more due items now. */
+export interface ClaimedItems<Item> {
+  items: Item[];
+  more: Iterable<string>;
+}
+
+/** The claim that returned these items: lanes that got as many as they asked for may have more. */
+export function claimOf<Item>(
+  asked: readonly { lane: string; permits: number }[],
+  items: Item[],
+  laneOf: (item: Item) => string,
+): ClaimedItems<Item> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(laneOf(item), (counts.get(laneOf(item)) ?? 0) + 1);
+  return { items, more: asked.flatMap(({ lane, permits }) => (counts.get(lane) === permits ? [lane] : [])) };
+}
+
+/** The queue that a loop drains. */
+export interface Drain<Item> {
+  clock: Clock;
+  /** Leases at most `permits` items of each lane. */
+  claim(lanes: { lane: string; permits: number }[]): Promise<ClaimedItems<Item>>;
+  /** Ends the leases of items that are not run: they stay due. Never throws. */
+  release(items: readonly Item[]): void;
+  /** Lanes that have something due. */
+  dueLanes(): Promise<string[]>;
+  /** The owner, a customer, whose lanes share permits. Null: not loaded yet. */
+  ownerOf(lane: string): string | null;
+  /** Loads the owners and permits of lanes. If `ownerOf` is null afterwards, it is called again. */
+  loadOwners(lanes: string[]): Promise<void>;
+  laneOf(item: Item): string;
+  /** Items of a lane with one ordering key run one after the other, in the order they were claimed or pushed. Null: in any order. */
+  orderingKeyOf(item: Item): string | null;
+  /** Whether the lease of an item has too little time left to begin with it. */
+  isStale(item: Item): boolean;
+  /**
+   * Handles an item to its end. It may `free` its permit earlier, if the rest of its work must not keep other items waiting; the
+   * first result counts. An exception goes to `fault`, and the item's lease runs out by itself.
+   */
+  run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
+  /** Whether another due item may have waited for this one, whose run has ended, and could not be claimed. */
+  mayFreeOthers(item: Item): boolean;
+  fault(error: unknown): void;
+  inFlight(count: number): void;
+  /** Items of the lane that run at once. */
+  permitsPerLane(lane: string): number;
+  /** Items of all lanes that run at once. */
+  permitsMax: number;
+  /** An owner may hold this multiple of the free permits (see `FairSemaphore`). Infinity: no limit. */
+  shareOfFree: number;
+  /** Items that a lane claims ahead of its permits; 0: only for free permits. */
+  prefetch: number;
+}

@@ -1,0 +1,41 @@
+/** How the run of a claimed item ended, and what the result means for the item and for the permits of its lane. */
+
+/**
+ * The result of a run.
+ *
+ * | Result    | Meaning                                                | Permits of the lane                 | The item            |
+ * | --------- | ------------------------------------------------------ | ----------------------------------- | ------------------- |
+ * | `good`    | it succeeded, and soon                                 | one more                            | has ended           |
+ * | `late`    | it succeeded after a long time                         | unchanged; at least as at the start | has ended           |
+ * | `bad`     | it failed                                              | unchanged                           | has ended           |
+ * | `slow`    | it timed out                                           | one, until a run succeeds           | has ended           |
+ * | `local`   | this machine lacked files or memory                    | unchanged; all lanes pause          | is run again first  |
+ * | `noPort`  | this machine had no free port: nothing was tried       | one; the lane pauses                | is run again first  |
+ * | `stopped` | the service stopped: nothing was tried                 | unchanged                           | is released         |
+ */
+export type RunResult = "good" | "late" | "bad" | "slow" | "local" | "noPort" | "stopped";
+
+/** A lane starts with this many permits and earns one more with each good run. */
+export const PERMITS_AT_START = 4;
+
+/** Whether nothing was tried, so that the item has to be run again. */
+export function isUntried(result: RunResult): boolean {
+  return result === "local" || result === "noPort" || result === "stopped";
+}
+
+/** The permits of a lane after a run. `permitsMax` is the lane's own limit. */
+export function permitsAfter(permits: number, result: RunResult, permitsMax: number): number {
+  switch (result) {
+    case "good":
+      return Math.min(permits + 1, permitsMax);
+    case "late":
+      return Math.max(permits, Math.min(PERMITS_AT_START, permitsMax));
+    case "slow":
+    case "noPort":
+      return 1;
+    case "bad":
+    case "local":
+    case "stopped":
+      return permits;
+  }
+}
