@@ -83,7 +83,7 @@ export function claimedDeliveries(promise: Promises): void {
     },
   );
 
-  promise("what is leased is not claimed again, and what is due later not before its time", async (stage) => {
+  promise("a leased record is not claimed again, and a record that is due later not before its time", async (stage) => {
     const customer = await stage.addCustomer();
     const wanted = [NOW, NOW + 1, NOW + 1_000, null].map((dueAt) => ({ lane: "a", dueAt }));
     const [now, soon, later] = idsOf(await addDeliveries(stage, customer, wanted));
@@ -94,7 +94,7 @@ export function claimedDeliveries(promise: Promises): void {
     assert.deepEqual(await stage.claimDeliveries("a", 9, { now: NOW + 86_400_000 }), []);
   });
 
-  promise("of claims that race, each delivery goes to one", async (stage) => {
+  promise("racing claims get each delivery once", async (stage) => {
     const customer = await stage.addCustomer();
     const wanted = Array.from({ length: 60 }, (_, index) => ({ lane: index % 2 === 0 ? "a" : "b" }));
     const deliveries = await addDeliveries(stage, customer, wanted);
@@ -103,49 +103,52 @@ export function claimedDeliveries(promise: Promises): void {
     assert.deepEqual(idsOf(claimed).sort(), idsOf(deliveries).sort());
   });
 
-  promise("within a message, an event waits at an endpoint until the one before was tried there", async (stage) => {
-    const customer = await stage.addCustomer();
-    const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
-    const [message, other] = [await stage.addMessage(customer), await stage.addMessage(customer)];
-    // The clock was set back between them: the later ones are due first.
-    for (const sequence of [1, 2, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
-    await stage.addEvent(other, { sequence: 7 });
-    const claim = async ({ id }: { id: string }) =>
-      (await stage.claimDeliveries(id, 16)).sort((a, b) => a.sequence - b.sequence);
-    const [first, unrelated, ...none] = await claim(here);
-    assert.ok(first !== undefined && unrelated !== undefined);
-    assert.deepEqual([first.sequence, unrelated.sequence, none], [1, 7, []]);
-    assert.deepEqual(await claim(here), []);
-    const retryAt = NOW + 30_000;
-    const failed = { attemptCount: 1, retryCount: 1, claimedUntil: null, dueAt: retryAt };
-    assert.equal(await stage.update("deliveries", first, failed), "ok");
-    const [second, ...later] = await claim(here);
-    assert.deepEqual([second?.sequence, later], [2, []]);
-    assert.deepEqual(
-      (await stage.claimDeliveries(here.id, 16, { now: retryAt })).map(({ sequence }) => sequence),
-      [1],
-      "a retry waits for nothing, and nothing waits for it",
-    );
-    assert.deepEqual(
-      (await claim(there)).map(({ sequence }) => sequence),
-      [1, 7],
-    );
-    const cancelled = { status: "cancelled", claimedUntil: null } as const;
-    assert.equal(await stage.update("deliveries", await stage.one("deliveries", second?.id ?? ""), cancelled), "ok");
-    assert.deepEqual(
-      (await claim(here)).map(({ sequence }) => sequence),
-      [3],
-    );
-  });
+  promise(
+    "at an endpoint, an event of a message waits until the message's previous event was attempted",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
+      const [message, other] = [await stage.addMessage(customer), await stage.addMessage(customer)];
+      // The clock was set back between them: the later ones are due first.
+      for (const sequence of [1, 2, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
+      await stage.addEvent(other, { sequence: 7 });
+      const claim = async ({ id }: { id: string }) =>
+        (await stage.claimDeliveries(id, 16)).sort((a, b) => a.sequence - b.sequence);
+      const [first, unrelated, ...none] = await claim(here);
+      assert.ok(first !== undefined && unrelated !== undefined);
+      assert.deepEqual([first.sequence, unrelated.sequence, none], [1, 7, []]);
+      assert.deepEqual(await claim(here), []);
+      const retryAt = NOW + 30_000;
+      const failed = { attemptCount: 1, retryCount: 1, claimedUntil: null, dueAt: retryAt };
+      assert.equal(await stage.update("deliveries", first, failed), "ok");
+      const [second, ...later] = await claim(here);
+      assert.deepEqual([second?.sequence, later], [2, []]);
+      assert.deepEqual(
+        (await stage.claimDeliveries(here.id, 16, { now: retryAt })).map(({ sequence }) => sequence),
+        [1],
+        "a retry waits for nothing, and nothing waits for it",
+      );
+      assert.deepEqual(
+        (await claim(there)).map(({ sequence }) => sequence),
+        [1, 7],
+      );
+      const cancelled = { status: "cancelled", claimedUntil: null } as const;
+      assert.equal(await stage.update("deliveries", await stage.one("deliveries", second?.id ?? ""), cancelled), "ok");
+      assert.deepEqual(
+        (await claim(here)).map(({ sequence }) => sequence),
+        [3],
+      );
+    },
+  );
 
-  promise("events of no message wait for nothing", async (stage) => {
+  promise("events without a message do not wait for each other", async (stage) => {
     const customer = await stage.addCustomer();
     const endpoint = await stage.addEndpoint(customer);
     for (let count = 0; count < 3; count += 1) await stage.addEvent(customer);
     assert.equal((await stage.claimDeliveries(endpoint.id, 16)).length, 3);
   });
 
-  promise("of 20,000 deliveries half wait at one lane, and every other lane is served all the same", async (stage) => {
+  promise("10,000 deliveries that wait at one lane do not delay the other lanes", async (stage) => {
     const customer = await stage.addCustomer();
     const event = stage.event(customer);
     await stage.ok([{ op: "insert", table: "events", record: event }]);
@@ -191,7 +194,7 @@ export function claimedMessages(promise: Promises): void {
     assert.equal((await stage.claimMessages(instanceId, 9)).length, 4);
   });
 
-  promise("a message of any status is claimed when it is due: to be queued, reconciled, or given up", async (stage) => {
+  promise("a due message of any status is claimed: to be queued, reconciled or given up", async (stage) => {
     const customer = await stage.addCustomer();
     const statuses = ["scheduled", "queued", "pending", "sent"] as const;
     for (const [index, status] of statuses.entries()) {
@@ -204,7 +207,7 @@ export function claimedMessages(promise: Promises): void {
     );
   });
 
-  promise("of a paused lane no queued message is claimed, and all other due work is", async (stage) => {
+  promise("no queued message of a paused lane is claimed, but all its other due work is", async (stage) => {
     const customer = await stage.addCustomer();
     const others = ["scheduled", "pending", "sent"] as const;
     for (let index = 0; index < 100; index += 1) await stage.addMessage(customer, { dueAt: NOW - 100, to: to(index) });
@@ -230,25 +233,28 @@ export function claimedMessages(promise: Promises): void {
     assert.equal((await stage.claimMessages(stage.instanceId, 9)).length, 9, "and all of it once it is not held");
   });
 
-  promise("of one number and recipient a run is taken in order, and none while one is leased", async (stage) => {
-    const customer = await stage.addCustomer();
-    const accepted: string[] = [];
-    for (let index = 0; index < 30; index += 1) accepted.push((await stage.addMessage(customer, { dueAt: NOW })).id);
-    const handedOver: string[] = [];
-    for (let round = 0; handedOver.length < accepted.length; round += 1) {
-      assert.ok(round < accepted.length);
-      const run = await stage.claimMessages(stage.instanceId, 16);
-      assert.ok(run.length > 0);
-      handedOver.push(...idsOf(run));
-      for (const message of run) {
-        assert.deepEqual(await stage.claimMessages(stage.instanceId, 16), []);
-        assert.equal(await stage.update("messages", message, { status: "pending", claimedUntil: null }), "ok");
+  promise(
+    "messages between one number and recipient are claimed in order, and none while one is leased",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const accepted: string[] = [];
+      for (let index = 0; index < 30; index += 1) accepted.push((await stage.addMessage(customer, { dueAt: NOW })).id);
+      const handedOver: string[] = [];
+      for (let round = 0; handedOver.length < accepted.length; round += 1) {
+        assert.ok(round < accepted.length);
+        const run = await stage.claimMessages(stage.instanceId, 16);
+        assert.ok(run.length > 0);
+        handedOver.push(...idsOf(run));
+        for (const message of run) {
+          assert.deepEqual(await stage.claimMessages(stage.instanceId, 16), []);
+          assert.equal(await stage.update("messages", message, { status: "pending", claimedUntil: null }), "ok");
+        }
       }
-    }
-    assert.deepEqual(handedOver, accepted);
-  });
+      assert.deepEqual(handedOver, accepted);
+    },
+  );
 
-  promise("in a run, one that had to wait comes before those accepted after it", async (stage) => {
+  promise("a message that had to wait is claimed before later ones to the same recipient", async (stage) => {
     const customer = await stage.addCustomer();
     const deferred = await stage.addMessage(customer, { dueAt: NOW - 1 });
     const elsewhere = await stage.addMessage(customer, { dueAt: NOW - 2, to: to(1) });
@@ -261,7 +267,7 @@ export function claimedMessages(promise: Promises): void {
     assert.equal(claimed.length, 3);
   });
 
-  promise("a message that waits does not hold up the next, nor one recipient another", async (stage) => {
+  promise("a waiting message holds up neither the next one nor another recipient", async (stage) => {
     const customer = await stage.addCustomer();
     await stage.addMessage(customer, { dueAt: NOW + 60_000 });
     const next = await stage.addMessage(customer, { dueAt: NOW });
@@ -273,7 +279,7 @@ export function claimedMessages(promise: Promises): void {
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 9)), idsOf(others));
   });
 
-  promise("of claims that race, each message goes to one, and a recipient's only to one of them", async (stage) => {
+  promise("racing claims get each message once, and a recipient's messages only in one of them", async (stage) => {
     const customer = await stage.addCustomer();
     const transaction = Array.from({ length: 60 }, (_, index): Operation => {
       return {
@@ -330,7 +336,7 @@ export function leases(promise: Promises): void {
     },
   );
 
-  promise("a lease that ran out is given back, due at once, and its old holder can complete nothing", async (stage) => {
+  promise("an expired lease makes its record due at once, and its old holder can complete nothing", async (stage) => {
     const customer = await stage.addCustomer();
     const status = "pending" as const;
     await stage.addMessage(customer, { status, dueAt: NOW, sendAttempts: 1 });
@@ -353,7 +359,7 @@ export function leases(promise: Promises): void {
     assert.deepEqual(idsOf(await stage.claimDeliveries("a", 1, { now: later })), [delivery.id]);
   });
 
-  promise("a queued message whose lease ran out comes before those accepted after it", async (stage) => {
+  promise("a queued message with an expired lease is claimed before later messages", async (stage) => {
     const customer = await stage.addCustomer();
     // Deferred once, or sent another way.
     const first = await stage.addMessage(customer, { dueAt: NOW - 20, createdAt: NOW - 20, updatedAt: NOW - 5 });
@@ -367,7 +373,7 @@ export function leases(promise: Promises): void {
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [next.id]);
   });
 
-  promise("only leases that ran out are given back, and all of them at a start", async (stage) => {
+  promise("only expired leases are released, and all leases at a start", async (stage) => {
     const customer = await stage.addCustomer();
     const untils = [NOW + 1, NOW + 2, NOW + 3];
     const deliveries = await addDeliveries(

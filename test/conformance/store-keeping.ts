@@ -30,7 +30,7 @@ export function keeping(promise: Promises): void {
 }
 
 function cancelling(promise: Promises): void {
-  promise("pausing cancels what waits at an endpoint, and leaves what is in flight", async (stage) => {
+  promise("pausing an endpoint cancels its waiting deliveries, not those in flight", async (stage) => {
     const customer = await stage.addCustomer();
     const [paused, other] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
     const event = stage.event(customer);
@@ -60,7 +60,7 @@ function cancelling(promise: Promises): void {
     assert.equal(await stage.store.cancelDeliveries(paused.id, 100), 0);
   });
 
-  promise("cancelling goes on by its limit, also for an endpoint that is gone", async (stage) => {
+  promise("cancelling continues in batches, also for a deleted endpoint", async (stage) => {
     const customer = await stage.addCustomer();
     const endpoint = await stage.addEndpoint(customer);
     for (let count = 0; count < 5; count += 1) await stage.addEvent(customer);
@@ -91,7 +91,7 @@ function pruning(promise: Promises): void {
     return { event, delivery };
   }
 
-  promise("events past their time go with deliveries and attempts, newer ones stay", async (stage) => {
+  promise("expired events are deleted with deliveries and attempts, newer ones stay", async (stage) => {
     await addOld(stage, 40 * DAY_MS);
     await addOld(stage, 30 * DAY_MS + 1, { status: "cancelled" });
     const kept = [await addOld(stage, 30 * DAY_MS), await addOld(stage, 0)];
@@ -105,7 +105,7 @@ function pruning(promise: Promises): void {
     assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 0);
   });
 
-  promise("an event stays as long as a delivery of it is due or in flight", async (stage) => {
+  promise("an event stays while one of its deliveries is due or in flight", async (stage) => {
     await addOld(stage, 40 * DAY_MS, { status: "pending", dueAt: NOW });
     await addOld(stage, 40 * DAY_MS, { status: "pending", claimedUntil: LEASE_END });
     const asked = await addOld(stage, 40 * DAY_MS, { status: "exhausted", byHand: true, dueAt: NOW });
@@ -117,7 +117,7 @@ function pruning(promise: Promises): void {
     assert.equal((await stage.all("deliveries")).length, 2);
   });
 
-  promise("idempotency keys past their time go, and messages and provider references stay", async (stage) => {
+  promise("expired idempotency keys are deleted; messages and provider references stay", async (stage) => {
     const customer = await stage.addCustomer();
     const message = await stage.addMessage(customer, { createdAt: NOW - 400 * DAY_MS });
     const reference = {
@@ -136,7 +136,7 @@ function pruning(promise: Promises): void {
     assert.deepEqual(await stage.all("providerReferences"), [reference]);
   });
 
-  promise("a file stays as long as an event of its message, or until the message was sent", async (stage) => {
+  promise("a file stays while an event of its message exists, or until the message was sent", async (stage) => {
     const customer = await stage.addCustomer();
     const old = { createdAt: NOW - 40 * DAY_MS };
     const contentOf = (message: Message, createdAt = old.createdAt): Content => ({
@@ -166,7 +166,7 @@ function pruning(promise: Promises): void {
     assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 0);
   });
 
-  promise("what providers told once is forgotten after its time", async (stage) => {
+  promise("records of reported signals are deleted after their time", async (stage) => {
     const arrivals = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => {
       return { instanceId: stage.instanceId, reference: `arrival ${index}`, createdAt };
     });

@@ -16,7 +16,7 @@ const TIMES = { real: NOW, shiftMs: 0, retentionMs: null };
 
 /** Lists hold what matches, and are read beside everything else. */
 export function lists(promise: Promises): void {
-  promise("a list has what matches all of its filters, newest first, each once, page by page", async (stage) => {
+  promise("a list returns each record that matches all filters once, newest first, page by page", async (stage) => {
     const customer = await stage.addCustomer();
     await addVaried(stage, await stage.addCustomer());
     const messages = await addVaried(stage, customer);
@@ -26,7 +26,7 @@ export function lists(promise: Promises): void {
     }
   });
 
-  promise("a list sees what was committed before it began", async (stage) => {
+  promise("a list includes every transaction committed before it began", async (stage) => {
     const customer = await stage.addCustomer();
     for (let round = 1; round <= 20; round += 1) {
       await stage.addMessage(customer);
@@ -34,13 +34,13 @@ export function lists(promise: Promises): void {
     }
   });
 
-  promise("a list whose asker has gone rejects with the reason", async (stage) => {
+  promise("an aborted list rejects with the reason", async (stage) => {
     const reason = new Error("gone");
     const db = stage.store.lists("cust_1", AbortSignal.abort(reason));
     await assert.rejects(db.selectFrom("settings").selectAll().execute(), reason);
   });
 
-  promise("lists of many customers at once are all answered", async (stage) => {
+  promise("concurrent lists of many customers all complete", async (stage) => {
     const customers = await Promise.all([1, 2, 3, 4, 5].map(() => stage.addCustomer()));
     for (const customer of customers) await stage.addMessage(customer);
     const asked = customers.flatMap((customer) => [1, 2, 3, 4].map(() => listed(stage, customer, {})));

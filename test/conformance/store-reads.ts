@@ -10,7 +10,7 @@ import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Sta
 
 /** Reads return records as they were committed. */
 export function reads(promise: Promises): void {
-  promise("a read sees what was committed before it began", async (stage) => {
+  promise("a read includes every transaction committed before it began", async (stage) => {
     const customer = await stage.addCustomer();
     for (let round = 0; round < 50; round += 1) {
       const message = await stage.addMessage(customer);
@@ -20,7 +20,7 @@ export function reads(promise: Promises): void {
     }
   });
 
-  promise("text of any characters but NUL and lone surrogates comes back as it was put in", async (stage) => {
+  promise("text of any characters except NUL and lone surrogates is returned unchanged", async (stage) => {
     const customer = await stage.addCustomer();
     const legal = fc.string({ unit: "binary", maxLength: 200 }).map((text) => text.replaceAll("\0", "0"));
     const property = fc.asyncProperty(legal, legal, async (text, externalMessageId) => {
@@ -53,14 +53,14 @@ export function reads(promise: Promises): void {
     },
   );
 
-  promise("every column of every table keeps what is put into it, and null where it may be empty", async (stage) => {
+  promise("every column of every table stores its value, and null if it is nullable", async (stage) => {
     for (const [table, list] of Object.entries(wholeRecords(stage)) as [TableName, object[]][]) {
       await stage.ok(list.map((record) => ({ op: "insert", table, record }) as Operation));
       assert.deepEqual(await stage.all(table), list, table);
     }
   });
 
-  promise("the backlog is what waits to be committed, and nothing waits in the end", async (stage) => {
+  promise("the backlog is the number of uncommitted transactions, and ends at zero", async (stage) => {
     const customer = await stage.addCustomer();
     const commits = Array.from({ length: 500 }, () => stage.addMessage(customer));
     assert.ok(stage.store.backlog > 0);

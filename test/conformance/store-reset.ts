@@ -29,7 +29,7 @@ export function resetting(promise: Promises): void {
     },
   );
 
-  promise("a reset takes what comes while it goes on, and is what it was for the next one", async (stage) => {
+  promise("a reset also deletes records committed while it runs, and can be repeated", async (stage) => {
     const customer = await stage.addCustomer();
     for (let round = 0; round < 3; round += 1) {
       await fill(stage, customer, `+1555000001${round}`);

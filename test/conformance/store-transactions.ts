@@ -71,7 +71,7 @@ export function transactions(promise: Promises): void {
     });
   }
 
-  promise("an update changes what it names, and the version grows by one", async (stage) => {
+  promise("an update changes the given properties and increments the version", async (stage) => {
     const customer = await stage.addCustomer();
     const message = await stage.addMessage(customer, { timeline: [{ status: "queued", at: NOW, channel: "sms" }] });
     const set = { status: "pending", metadata: { a: [1, null] }, fallback: false, dueAt: NOW } as const;
@@ -85,12 +85,12 @@ export function transactions(promise: Promises): void {
     assert.deepEqual(await stage.one("messages", message.id), cleared);
   });
 
-  promise("an update of a record that is not there is stale, and makes none", async (stage) => {
+  promise("an update of a missing record is a conflict, and creates none", async (stage) => {
     assert.equal(await stage.update("keys", { id: "key_none", version: 1 }, { name: "x" }), "conflict");
     assert.deepEqual(await stage.all("keys"), []);
   });
 
-  promise("of 200 updates of one version that race, exactly one is taken in", async (stage) => {
+  promise("of 200 racing updates of one version, exactly one commits", async (stage) => {
     const customer = await stage.addCustomer();
     const message = await stage.addMessage(customer);
     const texts = Array.from({ length: 200 }, (_, index) => `text ${index}`);
@@ -194,7 +194,7 @@ export function transactions(promise: Promises): void {
     assert.deepEqual(await stage.all("keys"), [key]);
   });
 
-  promise("a put record takes the place of the one with its key, and of no other", async (stage) => {
+  promise("a put replaces the record with its key, and no other", async (stage) => {
     const customer = await stage.addCustomer();
     const entry = (key: string, value: string): Operation => {
       return { op: "put", table: "memory", record: { instanceId: "inst_1", key, value } };
@@ -211,7 +211,7 @@ export function transactions(promise: Promises): void {
     assert.deepEqual(await stage.all("numbers"), [{ ...mine, isDefault: false }, other]);
   });
 
-  promise("a delete takes what matches, which may be nothing", async (stage) => {
+  promise("a delete removes the matching records, if any", async (stage) => {
     const entries = ["a", "b", "c"].map((key) => ({ instanceId: key === "c" ? "inst_2" : "inst_1", key, value: "v" }));
     await stage.ok(entries.map((record) => ({ op: "insert", table: "memory", record })));
     await stage.ok([{ op: "delete", table: "memory", where: { instanceId: "inst_1", key: "a" } }]);
@@ -224,7 +224,7 @@ export function transactions(promise: Promises): void {
 
 /** Events are ordered, keep their bytes, and make their deliveries in the commit. */
 export function eventsAndDeliveries(promise: Promises): void {
-  promise("an event makes a delivery for each active endpoint that subscribes, and for its callback", async (stage) => {
+  promise("an event creates a delivery for each subscribed active endpoint and for its callback", async (stage) => {
     const customer = await stage.addCustomer();
     const other = await stage.addCustomer();
     const all = await stage.addEndpoint(customer, { kind: "primary", secret: null });
@@ -270,44 +270,52 @@ export function eventsAndDeliveries(promise: Promises): void {
     assert.equal(new Set(deliveries.map(({ id }) => id)).size, deliveries.length);
   });
 
-  promise("a callback with the address of an endpoint that gets the event makes no second delivery", async (stage) => {
-    const customer = await stage.addCustomer();
-    const subscribed = await stage.addEndpoint(customer, { events: ["message.queued"] });
-    const otherwise = await stage.addEndpoint(customer, { events: ["message.read"] });
-    const paused = await stage.addEndpoint(customer, { active: false });
-    const message = await stage.addMessage(customer);
-    const same = await stage.addEvent(message, {}, subscribed.url);
-    assert.deepEqual(
-      same.deliveries.map(({ endpointId }) => endpointId),
-      [subscribed.id],
-    );
-    for (const { url } of [otherwise, paused]) {
-      const { deliveries } = await stage.addEvent(message, {}, url);
-      assert.deepEqual(deliveries.map(({ endpointId }) => endpointId).sort(), [null, subscribed.id].sort());
-    }
-  });
+  promise(
+    "a callback with the URL of an endpoint that receives the event creates no second delivery",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const subscribed = await stage.addEndpoint(customer, { events: ["message.queued"] });
+      const otherwise = await stage.addEndpoint(customer, { events: ["message.read"] });
+      const paused = await stage.addEndpoint(customer, { active: false });
+      const message = await stage.addMessage(customer);
+      const same = await stage.addEvent(message, {}, subscribed.url);
+      assert.deepEqual(
+        same.deliveries.map(({ endpointId }) => endpointId),
+        [subscribed.id],
+      );
+      for (const { url } of [otherwise, paused]) {
+        const { deliveries } = await stage.addEvent(message, {}, url);
+        assert.deepEqual(deliveries.map(({ endpointId }) => endpointId).sort(), [null, subscribed.id].sort());
+      }
+    },
+  );
 
-  promise("the endpoints that count are those at the commit: added, paused, changed, resumed, gone", async (stage) => {
-    const customer = await stage.addCustomer();
-    const message = await stage.addMessage(customer);
-    const made = async () => (await stage.addEvent(message)).deliveries.map(({ url }) => url);
-    assert.deepEqual(await made(), []);
-    const endpoint = await stage.addEndpoint(customer);
-    assert.deepEqual(await made(), [endpoint.url]);
-    assert.equal(await stage.update("endpoints", endpoint, { active: false }), "ok");
-    assert.deepEqual(await made(), []);
-    const url = "https://moved.example/";
-    assert.equal(await stage.update("endpoints", { id: endpoint.id, version: 2 }, { active: true, url }), "ok");
-    assert.deepEqual(await made(), [url]);
-    await stage.ok([{ op: "put", table: "endpoints", record: { ...endpoint, version: 3, events: ["message.read"] } }]);
-    assert.deepEqual(await made(), []);
-    await stage.ok([{ op: "put", table: "endpoints", record: { ...endpoint, version: 3 } }]);
-    assert.deepEqual(await made(), [endpoint.url]);
-    await stage.ok([{ op: "delete", table: "endpoints", where: { id: endpoint.id } }]);
-    assert.deepEqual(await made(), []);
-  });
+  promise(
+    "deliveries follow the endpoints at the time of the commit: added, paused, changed, resumed, deleted",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const message = await stage.addMessage(customer);
+      const made = async () => (await stage.addEvent(message)).deliveries.map(({ url }) => url);
+      assert.deepEqual(await made(), []);
+      const endpoint = await stage.addEndpoint(customer);
+      assert.deepEqual(await made(), [endpoint.url]);
+      assert.equal(await stage.update("endpoints", endpoint, { active: false }), "ok");
+      assert.deepEqual(await made(), []);
+      const url = "https://moved.example/";
+      assert.equal(await stage.update("endpoints", { id: endpoint.id, version: 2 }, { active: true, url }), "ok");
+      assert.deepEqual(await made(), [url]);
+      await stage.ok([
+        { op: "put", table: "endpoints", record: { ...endpoint, version: 3, events: ["message.read"] } },
+      ]);
+      assert.deepEqual(await made(), []);
+      await stage.ok([{ op: "put", table: "endpoints", record: { ...endpoint, version: 3 } }]);
+      assert.deepEqual(await made(), [endpoint.url]);
+      await stage.ok([{ op: "delete", table: "endpoints", where: { id: endpoint.id } }]);
+      assert.deepEqual(await made(), []);
+    },
+  );
 
-  promise("events keep their bytes, and stand in the order of their commits", async (stage) => {
+  promise("events keep their bytes and the order of their commits", async (stage) => {
     const customer = await stage.addCustomer();
     const message = await stage.addMessage(customer);
     const events: Event[] = [];
@@ -321,29 +329,32 @@ export function eventsAndDeliveries(promise: Promises): void {
     for (const [index, { position }] of read.entries()) assert.ok(position > (read[index - 1]?.position ?? 0));
   });
 
-  promise("whoever reads on from the last position misses no event, however many commit at once", async (stage) => {
-    const customer = await stage.addCustomer();
-    const message = await stage.addMessage(customer);
-    const events = Array.from({ length: 300 }, (_, index) => stage.event(message, { sequence: index + 1 }));
-    let open = true;
-    const commits = Promise.all(events.map((event) => stage.ok([{ op: "event", event, callbackUrl: null }]))).finally(
-      () => {
-        open = false;
-      },
-    );
-    const seen: PositionedEvent[] = [];
-    for (let more = true; more; ) {
-      more = open;
-      const from = seen.at(-1)?.position ?? null;
-      const page = await listEvents(stage.store.db, customer.id, {}, { order: "oldest", from, limit: 37 });
-      seen.push(...page);
-      more ||= page.length > 0;
-      await turn();
-    }
-    await commits;
-    assert.equal(seen.length, events.length);
-    assert.deepEqual(new Set(withoutPosition(seen)), new Set(events));
-  });
+  promise(
+    "reading on from the last position misses no event, however many transactions commit at once",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const message = await stage.addMessage(customer);
+      const events = Array.from({ length: 300 }, (_, index) => stage.event(message, { sequence: index + 1 }));
+      let open = true;
+      const commits = Promise.all(events.map((event) => stage.ok([{ op: "event", event, callbackUrl: null }]))).finally(
+        () => {
+          open = false;
+        },
+      );
+      const seen: PositionedEvent[] = [];
+      for (let more = true; more; ) {
+        more = open;
+        const from = seen.at(-1)?.position ?? null;
+        const page = await listEvents(stage.store.db, customer.id, {}, { order: "oldest", from, limit: 37 });
+        seen.push(...page);
+        more ||= page.length > 0;
+        await turn();
+      }
+      await commits;
+      assert.equal(seen.length, events.length);
+      assert.deepEqual(new Set(withoutPosition(seen)), new Set(events));
+    },
+  );
 
   promise("a rewritten event has new bytes and its old place, and the responses to it are erased", async (stage) => {
     const customer = await stage.addCustomer();

@@ -1,4 +1,4 @@
-/** A small API on loopback that answers what a test tells it to, in the service's envelope, and keeps what it was asked. */
+/** A fake API on loopback: responds as a test sets it, in the service's envelope, and records requests. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to go on: time in tests and in the simulation. Nothing here is real time. */
+/** A clock that advances only when a test says so, for tests and the simulation. Nothing here uses real time. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { Clock, ClockShift } from "../../server/clock.ts";

@@ -42,12 +42,12 @@ export interface DeliverStage extends TestContext {
   answers: (PostResult | null)[];
   answer: (request: PostRequest) => PostResult | null;
   lanes: Lanes<ClaimedDelivery>;
-  /** Lets be sent what is due, while no time passes. */
+  /** Sends all due deliveries without advancing the clock. */
   run(): Promise<void>;
-  /** Lets shifted time pass in one go, then what is due be sent. */
+  /** Advances shifted time in one step, then sends due deliveries. */
   pass(ms: number): Promise<void>;
   deliveries(): Promise<Delivery[]>;
-  /** The only delivery that there is. */
+  /** The only delivery. */
   delivery(): Promise<Delivery>;
   attempts(): Promise<readonly Attempt[]>;
 }

@@ -48,7 +48,7 @@ export function seeded(seed: number): (limit: number) => number {
   };
 }
 
-/** One process: what it did is on disk, what it holds in memory dies with it. */
+/** One process: its writes stay on disk, its memory is lost at its death. */
 export class Life {
   readonly deps: EngineDeps;
   readonly dispatch: Dispatch;
@@ -87,7 +87,7 @@ export class Life {
     return this.#dead;
   }
 
-  /** From now on it changes nothing, and nothing that it waits for comes. */
+  /** Kills the process: it changes nothing any more, and nothing that it awaits resolves. */
   die(): void {
     this.#dead = true;
   }
@@ -147,24 +147,24 @@ export class Life {
   }
 }
 
-/** A dispatch loop that runs, and what a test does to it and sees of it. */
+/** A running dispatch loop, with a test's controls and observations. */
 export interface EngineStage extends TestContext {
   provider: ScriptedProvider;
   /** The process that runs now. */
   readonly life: Life;
   /** Accepts a message, to `+15550100001` unless told; the loop takes it up as soon as the test waits. */
   send(more?: Partial<SendMessage>): Promise<MessageId>;
-  /** Lets be done what is due, while no time passes. */
+  /** Runs all due work without advancing the clock. */
   run(): Promise<void>;
-  /** Lets shifted time pass in one go, then what is due be done: schedules and waits, but no lease and no deadline. */
+  /** Advances shifted time in one step, then runs due work: schedules and waits, but no lease and no deadline. */
   pass(ms: number): Promise<void>;
-  /** Tells a signal, and lets be done what comes of it. */
+  /** Reports a signal, and runs the work that it causes. */
   report(signal: Signal): Promise<void>;
   message(id: MessageId): Promise<Message>;
   events(id: MessageId): Promise<EmittedEvent[]>;
   /** Types of the events so far without `message.`, after a check that their sequence has no gap. */
   eventTypes(id: MessageId): Promise<string[]>;
-  /** Ends the process where it stands, unless it is dead already, and starts the next one as the engine does. */
+  /** Kills the process, unless it is dead already, and starts the next one like the engine. */
   restart(): Promise<void>;
 }
 

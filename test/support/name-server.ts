@@ -1,4 +1,4 @@
-/** A name server on loopback, over UDP, that answers what a test tells it to. */
+/** A name server on loopback, over UDP, that responds as a test sets it. */
 
 import { createSocket } from "node:dgram";
 import type { AddressInfo } from "node:net";

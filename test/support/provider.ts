@@ -1,4 +1,4 @@
-/** A provider that does as a test tells it: what it answers, what it was given, what it was asked. Talks to nobody. */
+/** A provider that a test scripts: it returns the given outcomes and records sends, lookups and actions. No network. */
 
 import type {
   ActionResult,
@@ -50,10 +50,10 @@ const ACTION_VALUES: Readonly<Record<keyof Actions, ActionValue>> = {
   fetch: null,
 };
 
-/** How long the peer wants to be left alone before it is asked about an unknown outcome. */
+/** Time before the first lookup of an unknown outcome. */
 export const SETTLE_AFTER_MS = 2_000;
 
-/** Takes every message unless told otherwise, under the references `ref-1`, `ref-2` and so on. */
+/** By default accepts every message, with the references `ref-1`, `ref-2` and so on. */
 export class ScriptedProvider implements Provider {
   readonly name = "scripted";
   readonly capabilities: Capabilities;
@@ -96,7 +96,7 @@ export class ScriptedProvider implements Provider {
     if (asks) this.reconcile = (message) => this.#ask(message);
   }
 
-  /** Taken, under the next reference. */
+  /** An accepted outcome with the next reference. */
   accepted(): Outcome {
     this.#references += 1;
     return { outcome: "accepted", reference: `ref-${this.#references}` };

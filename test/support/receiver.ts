@@ -1,4 +1,4 @@
-/** A webhook receiver on loopback: keeps what it got, and answers as it is told. */
+/** A webhook receiver on loopback: records requests, and responds as a test sets it. */
 
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";

@@ -23,12 +23,12 @@ export function serveWebhooks(t: NodeTest): Promise<Served> {
   return served(t, (deps) => [...webhookRoutes(deps, lasting), ...deliveryRoutes(deps)]);
 }
 
-/** Makes or changes the configuration. */
+/** Creates or changes the primary endpoint. */
 export function put(api: Served, body: object): Promise<Webhook> {
   return api.data<Webhook>(200, "PUT", "/v1/webhooks", { body });
 }
 
-/** Makes a further endpoint. */
+/** Creates a further endpoint. */
 export function create(api: Served, body: object): Promise<Webhook> {
   return api.data<Webhook>(201, "POST", "/v1/webhooks", { body });
 }
@@ -38,7 +38,7 @@ export function log(api: Served, query = "", ask: Ask = {}): Promise<DeliveryLis
   return api.data<DeliveryList>(200, "GET", `/v1/webhooks/deliveries${query}`, ask);
 }
 
-/** The wanted event; `message.sent` of no message by default. */
+/** Fields of an event; by default `message.sent` without a message. */
 export interface EventFields {
   type?: EventType;
   messageId?: MessageId;
