@@ -78,6 +78,7 @@ const REPLACED: readonly RegExp[] = [
   /\b[Ss]ighting|\bsighted\b|\b[Hh]appenings?\b/,
   /\bat hand\b/,
   /\bbecame of\b/,
+  /\b[Cc]ommanded\b/,
 ];
 
 /** Names that are stored in databases of earlier versions: keys of an instance's memory and columns, as string literals. */

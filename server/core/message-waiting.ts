@@ -38,7 +38,7 @@ export function postponeForQuietHours(message: Message, until: number, now: numb
   return { ...noted, dueAt: until, claimedUntil: null, expiresAt };
 }
 
-/** Makes a message due before its quiet hours end, after they were changed; its expiry is as it was before. Null if no quiet hours postpone it. */
+/** Makes a message due before its quiet hours end, after they were changed; its expiry does not change. Null if no quiet hours postpone it. */
 export function endQuietHours(message: Message, now: number): Message | null {
   const { status, dueAt, expiresAt } = message;
   if (status !== "queued" || dueAt === null || dueAt <= now || !isInQuietHours(message)) return null;

@@ -4,7 +4,7 @@ export class SerialQueue {
   /** The last work on each subject that has any, and how much there is. */
   readonly #tails = new Map<string, { last: Promise<unknown>; count: number }>();
 
-  /** Does `work` after what was asked for on the same subject before it, whatever came of that. Throws what it throws. */
+  /** Runs `work` after all earlier work on the same subject, even if that failed. Throws what `work` throws. */
   async run<Value>(subject: string, work: () => Promise<Value>): Promise<Value> {
     const tail = this.#tails.get(subject) ?? { last: Promise.resolve(), count: 0 };
     this.#tails.set(subject, tail);

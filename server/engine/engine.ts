@@ -108,7 +108,7 @@ export class Engine {
     this.#sweep.start();
   }
 
-  /** Takes up nothing more, and resolves when what is in hand has ended. */
+  /** Starts no more work, and resolves when work in flight has ended. */
   async stop(): Promise<void> {
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     await this.deps.connections.stop(this.deps);

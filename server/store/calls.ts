@@ -7,7 +7,7 @@ import type { CallId, CustomerId, InstanceId } from "../core/id.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage } from "./windows.ts";
 
-/** The call that an instance's provider has this name for, whoever's it is. */
+/** The call with this reference of an instance's provider, of any customer. */
 export async function findCallByUuid(
   db: Kysely<Database>,
   instanceId: InstanceId,

@@ -13,13 +13,13 @@ export async function findNumbers(db: Kysely<Database>, customerId: CustomerId):
   return decodeRows(db, "numbers", rows);
 }
 
-/** The number with this address, whoever has it. */
+/** The number with this address, of any customer. */
 export async function findNumberByAddress(db: Kysely<Database>, address: string): Promise<CustomerNumber | null> {
   const row = await db.selectFrom("numbers").selectAll().where("address", "=", address).executeTakeFirst();
   return row === undefined ? null : decode("numbers", row);
 }
 
-/** Numbers that are on the instance, whoever has them, by age. */
+/** Numbers on the instance, of any customer, oldest first. */
 export async function findNumbersOn(db: Kysely<Database>, instanceId: InstanceId): Promise<CustomerNumber[]> {
   const query = db.selectFrom("numbers").selectAll().where("instance_id", "=", instanceId).orderBy("id");
   return decodeRows(db, "numbers", await query.execute());

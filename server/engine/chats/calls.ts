@@ -70,7 +70,7 @@ function tellings({ events }: CallChange): Operation[] {
   return events.map((event) => ({ op: "event", event, callbackUrl: null }));
 }
 
-/** The form that addresses are stored in; of what is none what it is. */
+/** The stored form of an address; a text that is not an address is unchanged. */
 function addressOf(text: string): string {
   return parseAddress(text)?.address ?? text;
 }

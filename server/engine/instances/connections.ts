@@ -133,7 +133,7 @@ export class Connections {
     });
   }
 
-  /** Stops the instance's provider; what it had in hand ends as its provider ends it. */
+  /** Stops the instance's provider, which ends its work in flight. */
   disconnect(deps: ConnectionDeps, id: InstanceId): Promise<void> {
     return this.#serial.run(id, async () => {
       await this.#takeDown(deps, id);

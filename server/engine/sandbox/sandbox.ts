@@ -67,7 +67,7 @@ async function resetPhones(
   for (const id of instances) await providers.get(id)?.phones?.reset(customerId);
 }
 
-/** Nothing is remembered of what is gone. */
+/** Clears the caches of deleted records. */
 async function forget(
   deps: With<"configCache" | "messageCache" | "optOutCache" | "threadCache" | "typingContacts">,
   customerId: CustomerId,
