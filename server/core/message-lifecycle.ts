@@ -383,9 +383,12 @@ export function erase(message: Message, context: ChangeContext): Change {
   return withEvent({ message: erased, events: [] }, "message.deleted", context);
 }
 
-/** The outcome of the send attempt is unknown: looked up at `dueAt`. The status stays `pending`. */
+/**
+ * The outcome of the send attempt is unknown: looked up at `dueAt`. The status stays `pending`. The timeline gets `reason`
+ * whenever it differs from the one noted last.
+ */
 export function becomeUnknown(message: Message, dueAt: number, reason: string, now: number): Message {
-  const since = message.unknownSince ?? now;
-  const noted = message.unknownSince === null ? note(message, message.channel, "pending", reason, now) : message;
-  return { ...noted, unknownSince: since, dueAt, claimedUntil: null };
+  const last = message.timeline.findLast(({ status }) => status === "pending");
+  const noted = last?.reason === reason ? message : note(message, message.channel, "pending", reason, now);
+  return { ...noted, unknownSince: message.unknownSince ?? now, dueAt, claimedUntil: null };
 }

@@ -127,6 +127,22 @@ describe("an unknown outcome", () => {
     assert.equal(stage.provider.handed.length, 1, "it is never sent again by itself");
   });
 
+  test("names its present reason last in the timeline, and each change of it once", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    const answers: Outcome[] = ["busy", "busy", "no such journal"].map((reason) => ({ outcome: "unknown", reason }));
+    stage.provider.settleNext.push(...answers);
+    await stage.pass(SETTLE_AFTER_MS);
+    for (let round = 0; round < 2; round += 1) await stage.pass(ASK_AGAIN_MS);
+    stage.providers.clear();
+    for (let round = 0; round < 2; round += 1) await stage.pass(ASK_AGAIN_MS);
+    const { status, timeline, unknownSince } = await stage.message(id);
+    assert.equal(status, "pending");
+    const reasons = timeline.filter((entry) => entry.status === "pending").map(({ reason }) => reason);
+    const expected = [undefined, "the line went dead", "busy", "no such journal", "its instance is not running"];
+    assert.deepEqual(reasons, expected);
+    assert.equal(unknownSince, timeline.find(({ reason }) => reason === "the line went dead")?.at);
+  });
+
   test("of a provider that cannot be asked is failed after five minutes, and not before", async (t) => {
     const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
     for (let passedMs = 0; passedMs < UNKNOWN_MS_MAX - 1_000; passedMs += 1_000) await stage.pass(1_000);
