@@ -17,9 +17,10 @@ import { withPart, wordsOfParts } from "../../core/message-parts.ts";
 import { failOver, placeOf } from "../../core/message-routing.ts";
 import { backoffMs } from "../../core/retry.ts";
 import { wayOf } from "../../core/routing.ts";
-import { type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
+import { type NotAccepted, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
+import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
@@ -40,9 +41,9 @@ export async function conclude(
   if (isDown) deps.connections.reportDown(deps, instanceId, provider, waitMs);
   const write = () =>
     commitInTime(deps, attempted.claimedUntil, async () => {
-      const plan = await planOf(deps, attempted);
       const ended = { provider, attempted, outcome, waitMs };
-      return changeMessage(deps, attempted, (fresh) => afterOutcome(deps, plan, fresh, ended));
+      const decideRest = await decisionOf(deps, ended);
+      return changeMessage(deps, attempted, (fresh) => afterOutcome(deps, fresh, ended, decideRest));
     });
   // Receipts and reactions that arrive meanwhile wait for this transaction, so that they find the message by its reference.
   const reference = referenceOf(outcome);
@@ -74,36 +75,51 @@ interface EndedAttempt {
   waitMs: number;
 }
 
-function afterOutcome(
-  deps: With<"connections" | "link">,
-  plan: RoutePlan,
-  fresh: Message,
+/** Decides about what is not sent yet of a message: the whole message, or the rest of one that was sent in part. */
+type RestDecision = (message: Message) => MessageDecision;
+
+/** An accepted message needs no route, so it is `sent` even if a record that its route needs cannot be read. */
+async function decisionOf(
+  deps: With<"configCache" | "connections" | "link" | "providers">,
   ended: EndedAttempt,
+): Promise<RestDecision> {
+  const rest = outcomeOfRest(ended.outcome);
+  if (rest.outcome === "accepted") return (message) => accept(message, rest, changeContext(deps));
+  const plan = await planOf(deps, ended.attempted);
+  return (message) => afterRest(deps, plan, message, { ...ended, rest });
+}
+
+function afterOutcome(
+  deps: Pick<Deps, "clock">,
+  fresh: Message,
+  { attempted, outcome }: EndedAttempt,
+  decideRest: RestDecision,
 ): MessageDecision {
-  const { attempted, outcome } = ended;
   // A receipt may have arrived first and ended this attempt already.
   if (fresh.sendAttempts !== attempted.sendAttempts || fresh.channel !== attempted.channel) return null;
   if (fresh.instanceId !== attempted.instanceId) return null;
   if (fresh.status !== "pending" && outcome.outcome !== "accepted") return null;
   const part = "part" in outcome ? outcome.part : undefined;
-  const verdict = afterRest(deps, plan, withPart(fresh, part), ended);
+  const verdict = decideRest(withPart(fresh, part));
   if (verdict === null || part === undefined) return verdict;
   return { ...verdict, also: [...(verdict.also ?? []), recordOf(fresh, part.reference, deps.clock.now())] };
+}
+
+/** An attempt that did not send the rest, or of which that is unknown. */
+interface UnsentAttempt extends EndedAttempt {
+  rest: NotAccepted;
 }
 
 function afterRest(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
-  { provider, outcome, waitMs }: EndedAttempt,
+  { provider, rest, waitMs }: UnsentAttempt,
 ): MessageDecision {
   const context = changeContext(deps);
   const { now } = context;
   const { sentPart } = message;
-  const rest = outcomeOfRest(outcome);
   switch (rest.outcome) {
-    case "accepted":
-      return accept(message, rest, context);
     case "rejected": {
       // If the part turned out not to have arrived, nothing was sent, and the message may go by another instance.
       if (sentPart === null || sentPart.hasFailed === true)

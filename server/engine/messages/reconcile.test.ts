@@ -12,6 +12,7 @@ import {
   SETTLE_AFTER_MS,
   UNKNOWN,
 } from "../../../test/support/provider.ts";
+import type { Customer } from "../../core/customer.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outcome } from "../../providers/provider.ts";
 import { retryMessage } from "./actions.ts";
@@ -30,6 +31,15 @@ async function unknownMessage(
   const id = await stage.send();
   await stage.run();
   return { stage, id };
+}
+
+/** Damages the row of the customer, so that no route of it can be read. */
+async function breakCustomer({ customer, deps }: EngineStage): Promise<void> {
+  const routes = {} as unknown as Customer["routes"];
+  const { id, version } = customer;
+  const { result } = await deps.store.commit([{ op: "update", table: "customers", id, version, set: { routes } }]);
+  assert.equal(result, "ok");
+  deps.configCache.clear();
 }
 
 describe("an unknown outcome", () => {
@@ -150,6 +160,26 @@ describe("an unknown outcome", () => {
     for (let round = 0; round < 20; round += 1) await stage.pass(1_000);
     assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
     assert.equal(stage.provider.handed.length, 1);
+  });
+
+  test("found refused, with its customer's row undecodable, is failed after five minutes", async (t) => {
+    const { stage, id } = await unknownMessage(t, { faults: ["reconcile"] });
+    await breakCustomer(stage);
+    stage.provider.onSettle = () => REJECTED;
+    await stage.pass(SETTLE_AFTER_MS);
+    assert.deepEqual(await stage.eventTypes(id), ["queued"]);
+    assert.equal((await stage.message(id)).timeline.at(-1)?.reason, "a record that it needs cannot be read");
+    for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
+    assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+    assert.equal(stage.provider.handed.length, 1);
+  });
+
+  test("found accepted is sent, even if its customer's row is undecodable", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    await breakCustomer(stage);
+    stage.provider.settleNext.push(stage.provider.accepted());
+    await stage.pass(SETTLE_AFTER_MS);
+    assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   });
 
   test("asked again by hand needs mayDuplicate; then it is sent a second time", async (t) => {

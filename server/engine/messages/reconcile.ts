@@ -10,6 +10,7 @@ import { type InterruptedMessage, listInterrupted } from "../../store/messages.t
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
 import { changeContext, type With } from "../engine-deps.ts";
+import { nullIfUnreadable } from "../quarantine.ts";
 import type { RunResult } from "../run-result.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
@@ -52,8 +53,8 @@ export async function reconcile(
   }
   const rest = outcome === null ? null : outcomeOfRest(outcome);
   if (outcome !== null && rest !== null && rest.outcome !== "unknown") {
-    await conclude(deps, provider, message, outcome);
-    return "good";
+    const concluded = await nullIfUnreadable(deps, "reconcile", () => conclude(deps, provider, message, outcome));
+    return concluded === null ? wait(deps, message, "a record that it needs cannot be read") : "good";
   }
   // Only the operator sees in the instance's health why it is down.
   const isUp = deps.connections.isUp(deps, message.instanceId);

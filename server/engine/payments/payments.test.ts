@@ -259,6 +259,16 @@ describe("the end without a payment", () => {
     assert.equal((await stage.payment(id)).status, "cancelled");
   });
 
+  test("a message fails even if the row of its request is undecodable", async (t) => {
+    const stage = await paymentStage(t, { faults: ["payments"] });
+    stage.provider.onSend = () => ({ outcome: "rejected", code: "E42", reason: "not wanted" });
+    const { id, messageId, version } = await stage.ask();
+    const status = "maybe" as Payment["status"];
+    await stage.deps.store.commit([{ op: "update", table: "payments", id, version, set: { status } }]);
+    await stage.run();
+    assert.equal((await stage.message(messageId)).status, "failed");
+  });
+
   test("a message that fails after it was paid leaves the request paid", async (t) => {
     const stage = await paymentStage(t);
     const { id, messageId } = await stage.ask();

@@ -16,6 +16,7 @@ import type { Operation } from "../../store/store.ts";
 import { difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
+import { nullIfUnreadable } from "../quarantine.ts";
 
 /** Context of a change to a payment request. */
 export function paymentContext(deps: Pick<Deps, "clock" | "newId" | "correlationId">): PaymentContext {
@@ -74,9 +75,13 @@ function countsText({ providers, settings }: With<"providers">, { channel, insta
   return settings.paymentText || providers.get(instanceId)?.capabilities.seesPayments === false;
 }
 
-/** The operations that cancel the payment request of a failed message, for the message's transaction. */
+/**
+ * The operations that cancel the payment request of a failed message, for the message's transaction. None if the row of the
+ * request cannot be decoded: the message fails nevertheless, and the repaired request expires.
+ */
 export async function failedWith(deps: Deps, { payment: asked }: Message): Promise<Operation[]> {
-  const payment = asked === null ? null : await findPayment(deps.store.db, asked.id);
+  if (asked === null) return [];
+  const payment = await nullIfUnreadable(deps, "payments", () => findPayment(deps.store.db, asked.id));
   const changed = payment === null ? null : cancelPayment(payment, "fail", paymentContext(deps));
   return payment === null || changed === null ? [] : paymentOperations(payment, changed);
 }
