@@ -2,37 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Message, NEW_MESSAGE } from "./message.ts";
+import { message } from "../../test/support/lifecycle.ts";
 import { acceptedRecord, inboundEventData, messageEventData, messageRecord } from "./message-record.ts";
 
 const link = (token: string) => `https://tb.example/v1/attachments/${token}`;
-
-function message(changes: Partial<Message> = {}): Message {
-  return {
-    ...NEW_MESSAGE,
-    id: "msg_1",
-    customerId: "cust_1",
-    keyId: null,
-    from: "+15550000001",
-    to: "+15005550100",
-    channel: "imessage",
-    channelsLeft: [],
-    fallback: true,
-    fallbackAfterMs: null,
-    text: "Hello",
-    metadata: null,
-    externalMessageId: null,
-    callbackUrl: null,
-    correlationId: "cor_1",
-    instanceId: "inst_1",
-    dueAt: null,
-    expiresAt: null,
-    scheduledAt: null,
-    createdAt: 0,
-    updatedAt: 0,
-    ...changes,
-  };
-}
 
 const RECEIVED = message({ direction: "inbound", status: "received", providerMessageId: "in-1" });
 

@@ -1,30 +1,18 @@
 /** FaceTime calls over HTTP: the whole service, its sandbox, and a receiver. */
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import type { Call, CallList, CallStatus } from "../../sdk/wire.ts";
-import { isSigned, type Receiver, startReceiver } from "../support/receiver.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { SECRET, startNotifiedService } from "../support/notified.ts";
+import { isSigned } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
-const SECRET = "a secret of my own";
 const RINGS = "+15005550114";
 const IS_MISSED = "+15005550115";
 const BY_HAND = "+15005550199";
 
-let api: TestService;
-let receiver: Receiver;
-
-before(async () => {
-  api = await startTestService();
-  receiver = await startReceiver();
-  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"], secret: SECRET } });
-});
-
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-});
+const { api, receiver, stop } = await startNotifiedService();
+after(stop);
 
 const list = async (query = "", key?: string) =>
   (await api.ask("GET", `/v1/facetime/calls${query}`, key === undefined ? {} : { key })).data as CallList;

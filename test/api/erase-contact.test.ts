@@ -4,26 +4,17 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { after, before, test } from "node:test";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { after, test } from "node:test";
+import { startNotifiedService } from "../support/notified.ts";
 import { until } from "../support/wait.ts";
 
 const OTHER = "+15005550101";
 const fileWith = (word: string) => Buffer.from(`%PDF-1.4\n${word} in a file\n`).toString("base64");
 
-let api: TestService;
-let receiver: Receiver;
-let people = 0;
+const { api, receiver, stop } = await startNotifiedService({ TB_FETCH_ALLOW: "loopback" });
+after(stop);
 
-before(async () => {
-  [api, receiver] = await Promise.all([startTestService({ TB_FETCH_ALLOW: "loopback" }), startReceiver()]);
-  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
-});
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-});
+let people = 0;
 
 /** Somebody that nobody has written with yet; `word` stands in all that is written with them, and nowhere else. */
 interface Person {

@@ -1,26 +1,13 @@
 /** Events over HTTP: as webhooks carry them, as the list answers them. */
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { isSigned, type Receiver, startReceiver } from "../support/receiver.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { after, test } from "node:test";
+import { SECRET, startNotifiedService } from "../support/notified.ts";
+import { isSigned, startReceiver } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
-const SECRET = "a secret of my own";
-
-let api: TestService;
-let receiver: Receiver;
-
-before(async () => {
-  api = await startTestService();
-  receiver = await startReceiver();
-  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"], secret: SECRET } });
-});
-
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-});
+const { api, receiver, stop } = await startNotifiedService();
+after(stop);
 
 const send = (to: string, more: object = {}) =>
   api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hello" }, ...more } });

@@ -1,27 +1,12 @@
 /** Messages over HTTP: the whole service, its sandbox, and a receiver. */
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { after, describe, test } from "node:test";
+import { startNotifiedService } from "../support/notified.ts";
 import { until } from "../support/wait.ts";
 
-const SECRET = "a secret of my own";
-const ALL = ["*"];
-
-let api: TestService;
-let receiver: Receiver;
-
-before(async () => {
-  api = await startTestService();
-  receiver = await startReceiver();
-  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ALL, secret: SECRET } });
-});
-
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-});
+const { api, receiver, stop } = await startNotifiedService();
+after(stop);
 
 const send = (to: string, more: object = {}) =>
   api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hello" }, ...more } });

@@ -1,30 +1,18 @@
 /** Payment requests over HTTP: the whole service, its sandbox, and a receiver. */
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import type { PaymentRequest } from "../../sdk/wire.ts";
-import { isSigned, type Receiver, startReceiver } from "../support/receiver.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { SECRET, startNotifiedService } from "../support/notified.ts";
+import { isSigned, startReceiver } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
-const SECRET = "a secret of my own";
 const PAYS = "+15005550112";
 const IGNORES = "+15005550113";
 const UNREACHABLE = "+15005550105";
 
-let api: TestService;
-let receiver: Receiver;
-
-before(async () => {
-  api = await startTestService();
-  receiver = await startReceiver();
-  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"], secret: SECRET } });
-});
-
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-});
+const { api, receiver, stop } = await startNotifiedService();
+after(stop);
 
 const request = (body: object, headers: Record<string, string> = {}) =>
   api.ask("POST", "/v1/payments/request", { body: { to: IGNORES, amount: 25, ...body }, headers });

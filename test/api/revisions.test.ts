@@ -1,24 +1,12 @@
 /** Messages after they were sent, over HTTP: edited, unsent, reacted to; and messages of the sandbox's contacts. */
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { after, test } from "node:test";
+import { startNotifiedService } from "../support/notified.ts";
 import { until } from "../support/wait.ts";
 
-let api: TestService;
-let receiver: Receiver;
-
-before(async () => {
-  api = await startTestService();
-  receiver = await startReceiver();
-  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"], secret: "a secret of my own" } });
-});
-
-after(async () => {
-  await api.stop();
-  await receiver.stop();
-});
+const { api, receiver, stop } = await startNotifiedService();
+after(stop);
 
 const get = (id: string) => api.ask("GET", `/v1/messages/${id}`);
 const put = (id: string, body: unknown) => api.ask("PUT", `/v1/messages/${id}`, { body });

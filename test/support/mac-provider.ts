@@ -16,6 +16,7 @@ import type {
 } from "../../server/providers/provider.ts";
 import { SimulatedClock } from "./clock.ts";
 import { type Mac, type MacOptions, startMac } from "./mac/mac.ts";
+import { outboundMessage } from "./outbound.ts";
 import { providerContext } from "./provider.ts";
 
 /** The instance's number, and two contacts. */
@@ -216,20 +217,4 @@ export class MacProviderStage {
 
 const HOOK_PATH = "/hooks/inst_mac/token";
 
-const OUTBOUND: Outbound = {
-  messageId: "msg_1",
-  customerId: "cust_1",
-  from: OWN,
-  to: ANNA,
-  group: null,
-  channel: "imessage",
-  text: "Hello",
-  attachments: [],
-  effect: null,
-  replyTo: null,
-  mentions: [],
-  sentPart: null,
-  payment: null,
-  attempt: 1,
-  attemptedAt: 0,
-};
+const OUTBOUND = outboundMessage({ messageId: "msg_1", customerId: "cust_1", from: OWN, to: ANNA });

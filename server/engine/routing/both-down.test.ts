@@ -72,8 +72,8 @@ function comesUp({ provider }: Carrier): void {
   provider.onSend = () => provider.accepted();
 }
 
-test("of two that are both down, 1,000 messages cost no write while both rest, and a few each time they are tried", async (t) => {
-  const { stage, a, b } = await bothDown(t, 1_000);
+test("of two that are both down, 250 messages cost no write while both rest, and a few each time they are tried", async (t) => {
+  const { stage, a, b } = await bothDown(t, 250);
   const { life } = stage;
   const before = { writes: life.writes, commits: life.commits };
   await stage.clock.advance(10 * SECOND_MS);
