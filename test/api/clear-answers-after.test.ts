@@ -75,7 +75,9 @@ function about(ask: (id: string) => Pick<Scenario, "ask" | "body">, what: string
     refused("slow", "INVALID_STATUS", notYet),
     refused("unsent", "ALREADY_UNSENT", /was unsent already\./),
     refused("deleted", "NOT_FOUND", /There is no message msg_/),
-    { ...ask("msg_none"), code: "NOT_FOUND", says: /There is no message msg_none\./ },
+    ...["msg_none", "%00"].map(
+      (id) => ({ ...ask(id), code: "NOT_FOUND", says: /There is (no message|nothing at this address)/ }) as const,
+    ),
   ];
 }
 

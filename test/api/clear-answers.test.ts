@@ -301,8 +301,20 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     return [
       ...[[first], many, []].map((people) => group(people, field("participants", /must have 2 to 32 items/))),
       group([first, second, first], field("participants[2]", /is there already, as participants\[0\]/)),
+      group(["a@example.com", "A@Example.com"], field("participants[1]", /is there already, as participants\[0\]/)),
       group([first, "+15005550001"], field("participants[1]", /is your own number, which is in the group anyway/)),
       group([first, "bob"], { code: "INVALID_PHONE_NUMBER", paths: ["participants[1]"], says: /E\.164/ }),
+      {
+        ask: "POST /v1/chats/groups",
+        body: { participants: [first, second], from: "+15005559999" },
+        code: "ADDRESS_NOT_AUTHORIZED",
+        says: /GET \/v1\/numbers lists them/,
+      },
+      {
+        ask: "POST /v1/chats/groups",
+        body: { participants: [first, second], name: "" },
+        ...field("name", /must have 1 to \d+ characters/),
+      },
       group("everybody", field("participants", /must be a list, not the string "everybody"/)),
     ];
   },
@@ -327,7 +339,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
 
 /** Amounts that are none, as a client may write them. */
 const NO_AMOUNTS: readonly unknown[] = [
-  ...[0, -1, 0.001, 0.1 + 0.2, 1e-7, 999_999.999, 1_000_000, 1e21, null, true, [], {}],
+  ...[0, -1, 0.001, 25.001, 0.1 + 0.2, 1e-7, 999_999.999, 1_000_000, 1e21, null, true, [], {}],
   ...["", " 25", "25 ", "$25", "25,00", "1,000.00", "1.", ".5", "00.50", "25.000", "-25", "+25", "1e2", "0x10", "NaN"],
   ...["Infinity", "٢٥", "２５", "25.00 USD", "0.00"],
 ];
@@ -356,6 +368,10 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     return [
       ask({ currency: "EUR" }, "currency", /must be "USD"; got "EUR"/),
       ask({ expiresInSeconds: 0 }, "expiresInSeconds", /must be 1 to 31,536,000; got 0/),
+      ask({ expiresInSeconds: 31_536_001 }, "expiresInSeconds", /must be 1 to 31,536,000; got 31,?536,?001/),
+      ask({ to: undefined }, "to", /is required/),
+      ask({ callbackUrl: "https://10.0.0.1/" }, "callbackUrl", /is not a public address/),
+      ask({ memo: "x" }, "memo", /is unknown; known are/),
       ask({ note: "x".repeat(501) }, "note", /at most 500 characters/),
     ];
   },

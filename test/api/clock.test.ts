@@ -34,19 +34,8 @@ test("the clock advances, survives a restart, and can be reset to real time", as
   assert.equal((await stage.data("GET", "/v1/sandbox/clock")).offsetMs, 0);
 });
 
-test("an invalid clock change is refused with a reason; a repeated idempotency key moves it once", async (t) => {
+test("a repeated idempotency key moves the clock once, and moves at once add up", async (t) => {
   const { stage } = await started(t);
-  const bad = [
-    {},
-    { advance: "1h", reset: true },
-    { reset: false },
-    { advance: "0s" },
-    { advance: "-1h" },
-    { advance: "1" },
-  ];
-  for (const body of [...bad, { advance: "4000d" }, { advance: 30 }, { back: "1h" }]) {
-    await stage.refused("POST", "/v1/sandbox/clock", body, 400, "VALIDATION_ERROR");
-  }
   const move = () => stage.data("POST", "/v1/sandbox/clock", { advance: "1h", idempotencyKey: "once" });
   await Promise.all([move(), move(), move()]);
   assert.equal((await move()).offsetMs, HOUR_MS);

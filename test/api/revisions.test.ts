@@ -124,29 +124,6 @@ test("any single emoji is a reaction, and with a minus its removal; anything els
   assert.equal((await post(`${sms}/reactions`, { type: "🎉" })).error?.code, "CHANNEL_NOT_SUPPORTED");
 });
 
-test("only an iMessage that was sent can be edited, unsent or reacted to", async () => {
-  const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
-  const scheduled = await api.ask("POST", "/v1/messages", {
-    body: { to: "+15005550100", content: { text: "Later" }, scheduledAt },
-  });
-  for (const [id, code] of [
-    [await sent("+15005550102"), "CHANNEL_NOT_SUPPORTED"],
-    [scheduled.data.id, "INVALID_STATUS"],
-    [await sent("+15005550105", "failed"), "CHANNEL_NOT_SUPPORTED"],
-  ]) {
-    for (const answer of [
-      await put(id, { text: "Bye" }),
-      await post(`${id}/unsend`),
-      await post(`${id}/reactions`, { type: "love" }),
-    ]) {
-      assert.deepEqual([answer.status, answer.error?.code], [400, code]);
-    }
-  }
-  for (const id of ["msg_nobody", "%00", "scheduled"]) {
-    assert.equal((await post(`${id}/unsend`)).error?.code, "NOT_FOUND");
-  }
-});
-
 test("a contact's reply is an inbound message of the thread, listed and counted", async () => {
   const id = await sent("+15005550110", "delivered", "Is anybody there?");
   const isAnswer = ({ text }: Record<string, unknown>) => text === "You said: Is anybody there?";
