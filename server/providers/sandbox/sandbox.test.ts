@@ -4,8 +4,7 @@ import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Channel } from "../../../sdk/wire.ts";
-import { ID, message, NEVER, stage } from "../../../test/support/sandbox-provider.ts";
-import type { MessageId } from "../../core/id.ts";
+import { ID, message, stage } from "../../../test/support/sandbox-provider.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 import { entryKey } from "./signal-journal.ts";
 
@@ -199,28 +198,6 @@ test("a retry that arrives while the last receipt is being reported is deferred,
   await clock.advance(100);
   assert.equal(reported.length, 2);
   assert.equal(entries.size, 0);
-});
-
-test("with pending signals of 100,000 messages a further message is deferred, until some are reported", async () => {
-  const { clock, sandbox } = await stage();
-  const outcomes = new Map<string, number>();
-  for (let index = 0; index < 100_010; index += 1) {
-    const messageId: MessageId = `msg_01890000-0000-7000-8000-${String(index).padStart(12, "0")}`;
-    const { outcome } = await sandbox.send({ ...message("0107"), messageId }, NEVER);
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-  }
-  assert.deepEqual(
-    [...outcomes],
-    [
-      ["unknown", 100_000],
-      ["deferred", 10],
-    ],
-  );
-  const first: Outbound = { ...message("0107"), messageId: "msg_01890000-0000-7000-8000-000000000000" };
-  await sandbox.reconcile?.(first);
-  await clock.advance(1_000);
-  assert.equal((await sandbox.send(message("0100"), NEVER)).outcome, "accepted");
-  await sandbox.stop();
 });
 
 test("entries of another version still prove that a message was accepted, and foreign keys are left alone", async () => {
