@@ -82,6 +82,7 @@ export async function openDisk(
           return await ports.write(faults.forge?.(jobs) ?? jobs);
         }),
       counts: () => ports.counts(),
+      timer: { now: () => world.clock.real(), after: (ms, action) => world.clock.after(ms, action) },
       close: async () => {},
     };
   };

@@ -98,7 +98,8 @@ class WriteLoad {
     let opened: Ports | null = null;
     const store = await openSqliteInProcess(path, undefined, (ports) => {
       opened = ports;
-      return { ...ports, write: (jobs) => after(clock, COMMIT_MS, () => ports.write(jobs)) };
+      const timer = { now: () => clock.real(), after: (ms: number, action: () => void) => clock.after(ms, action) };
+      return { ...ports, timer, write: (jobs) => after(clock, COMMIT_MS, () => ports.write(jobs)) };
     });
     if (opened === null) throw new Error("the store has no ports");
     const load = new WriteLoad(clock, store, await countBtreeWrites(opened), recipients);

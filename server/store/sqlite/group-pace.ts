@@ -15,21 +15,29 @@ const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 /** Weight of the last group in the average cost of a job. */
 const AVERAGE_WEIGHT = 0.2;
 
-/** When groups begin and how large they are. A `clock` of null (a simulation) neither waits nor measures. */
+/** Monotonic milliseconds, and a timer on them. */
+export interface PaceTimer {
+  now(): number;
+  after(ms: number, action: () => void): unknown;
+}
+
+/** When groups begin and how large they are. Without a timer groups neither wait nor are measured. */
 export class GroupPace {
-  readonly #clock: (() => number) | null;
+  readonly #timer: PaceTimer | null;
   #beganAt = Number.NEGATIVE_INFINITY;
   #msPerJob = 0;
 
-  /** `clock` returns monotonic milliseconds. */
-  constructor(clock: (() => number) | null) {
-    this.#clock = clock;
+  constructor(timer: PaceTimer | null) {
+    this.#timer = timer;
   }
 
-  /** How long the next group waits, in milliseconds, if this many jobs are waiting. */
-  delayMs(waiting: number): number {
-    if (this.#clock === null || waiting < PACED_FROM || waiting >= this.#jobsMax) return 0;
-    return Math.max(0, this.#beganAt + PERIOD_MS - this.#clock());
+  /** Calls `begin` when the next group may begin, if this many jobs are waiting now: at once if they are few, or enough for a full group. */
+  await(waiting: number, begin: () => void): void {
+    const timer = this.#timer;
+    const isPaced = timer !== null && waiting >= PACED_FROM && waiting < this.#jobsMax;
+    const delayMs = isPaced ? this.#beganAt + PERIOD_MS - timer.now() : 0;
+    if (timer === null || delayMs <= 0) begin();
+    else timer.after(Math.min(delayMs, PERIOD_MS), begin);
   }
 
   /** The number of jobs at the front of `jobs` that the next group takes: at least one. */
@@ -45,13 +53,13 @@ export class GroupPace {
   }
 
   began(): void {
-    if (this.#clock !== null) this.#beganAt = this.#clock();
+    if (this.#timer !== null) this.#beganAt = this.#timer.now();
   }
 
   /** The group that began last is on disk. */
   ended(jobs: number): void {
-    if (this.#clock === null) return;
-    const msPerJob = (this.#clock() - this.#beganAt) / jobs;
+    if (this.#timer === null) return;
+    const msPerJob = (this.#timer.now() - this.#beganAt) / jobs;
     this.#msPerJob += (msPerJob - this.#msPerJob) * AVERAGE_WEIGHT;
   }
 

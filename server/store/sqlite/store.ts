@@ -27,7 +27,7 @@ import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { decodeClaim } from "./decode-claim.ts";
 import { queryDatabase } from "./driver.ts";
 import { SqliteEngine } from "./engine.ts";
-import { GroupPace } from "./group-pace.ts";
+import { GroupPace, type PaceTimer } from "./group-pace.ts";
 import { type ClaimedRows, encodeRecord, encodeTransaction, type Job, type JobResult } from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
@@ -51,6 +51,8 @@ export interface Ports {
   /** Readers of lists, each for one query at a time. */
   lists: readonly ReaderPort[];
   counts(): Promise<StoreCounts>;
+  /** Paces groups of jobs; null: they never wait. */
+  timer: PaceTimer | null;
   close(): Promise<void>;
 }
 
@@ -93,13 +95,13 @@ export async function openSqlite(
       read: readBatched((queries) => reader.ask(queries) as Promise<QueryRows[]>),
       lists: listReaders.map((thread) => readSingly((queries) => thread.ask(queries) as Promise<QueryRows[]>)),
       counts: () => writer.ask(COUNTS) as Promise<StoreCounts>,
+      timer: { now: () => performance.now(), after: (ms, action) => setTimeout(action, ms) },
       async close() {
         await Promise.all([reader, writer, ...listReaders].map((thread) => thread.stop()));
         lock.close();
       },
     },
     observe,
-    new GroupPace(() => performance.now()),
   );
   OPENED.publish(store);
   return store;
@@ -131,9 +133,10 @@ export async function openSqliteInProcess(
     read: async (query) => read(query),
     lists: [async (query) => read(query)],
     counts: async () => engine.counts,
+    timer: null,
     close: async () => engine.close(),
   };
-  return new SqliteStore(through(ports), observe, new GroupPace(null));
+  return new SqliteStore(through(ports), observe);
 }
 
 /** A migrated database with no rows: tests open hundreds of databases in memory, and a migration is most of an opening. */
@@ -183,10 +186,10 @@ class SqliteStore implements Store {
   /** Rows in quarantine. */
   readonly #quarantined = new Set<string>();
 
-  constructor(ports: Ports, observe: CommitObserver, pace: GroupPace) {
+  constructor(ports: Ports, observe: CommitObserver) {
     this.#ports = ports;
     this.#observe = observe;
-    this.#pace = pace;
+    this.#pace = new GroupPace(ports.timer);
     this.db = queryDatabase((query) => ports.read(query));
     this.#lists = new ListReaders(ports.lists);
     reportUnreadable(this.db, (row) => this.quarantine(row));
@@ -304,9 +307,7 @@ class SqliteStore implements Store {
   #send(): void {
     if (this.#pending.length === 0 || this.#isBusy) return;
     this.#isBusy = true;
-    const delayMs = this.#pace.delayMs(this.#pending.length);
-    if (delayMs === 0) void this.#commitGroup();
-    else setTimeout(() => void this.#commitGroup(), delayMs);
+    this.#pace.await(this.#pending.length, () => void this.#commitGroup());
   }
 
   async #commitGroup(): Promise<void> {
