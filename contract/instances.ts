@@ -142,7 +142,7 @@ const Config = Type.Unsafe<Record<string, unknown>>({
 });
 
 /** The document shows the settings of each provider as `config`. */
-const shownConfig = { instead: Type.Union([Sandbox, Bluebubbles, Smpp, Twilio]) };
+const shownConfig = { instead: Type.Union(Object.values(providerConfigs)) };
 
 export const CreateInstance = request("CreateInstance", "Body of `POST /v1/admin/instances`.", {
   name: Name,

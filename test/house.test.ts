@@ -8,6 +8,7 @@ import { basename, dirname, join, posix } from "node:path";
 import test, { type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { PROVIDERS } from "../sdk/wire.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -123,11 +124,11 @@ function importsOf(path: string): string[] {
   return IMPORTS.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));
 }
 
-test("imports point down: cli → app → api → engine → {store, provider.ts, outgoing} → core → sdk/wire.ts", () => {
+test("imports point down: cli → app → pages → api → engine → {store, providers/*.ts, outgoing} → core → sdk/wire.ts", () => {
   const broken: string[] = [];
   for (const path of PRODUCT) {
     const own = LAYERS.find((candidate) => candidate.files.test(path));
-    if (own === undefined) broken.push(`${path} is in no layer: name it in this test and in biome.jsonc`);
+    if (own === undefined) broken.push(`${path} is in no layer: name it in this test and, unless it is a provider, in biome.jsonc`);
     for (const target of own === undefined ? [] : importsOf(path)) {
       const inside = target.startsWith(".");
       const resolved = inside ? posix.join(posix.dirname(path), target) : target;
@@ -141,6 +142,16 @@ test("every provider has a layer of its own, so that none imports another", () =
   const providers = globSync("server/providers/*/", { cwd: ROOT }).map((path) => basename(path));
   assert.deepEqual(
     providers.filter((name) => !LAYERS.some((candidate) => candidate.files.test(`server/providers/${name}/x.ts`))),
+    [],
+  );
+});
+
+test("every provider passes the conformance suite", () => {
+  const suite = globSync("server/providers/*/conformance*.test.ts", { cwd: ROOT }).filter((path) =>
+    read(path).includes('"../../../test/conformance/provider.ts"'),
+  );
+  assert.deepEqual(
+    PROVIDERS.filter((name) => !suite.some((path) => path.startsWith(`server/providers/${name}/`))),
     [],
   );
 });
