@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { baseUrl, ConfigError, isLoopback, readConfig, SETTINGS } from "./config.ts";
 import { allows } from "./core/address.ts";
-import { RETRY_SCHEDULE_MS } from "./core/retry.ts";
 
 const KEY = `tb_${"a".repeat(32)}`;
 const LOOPBACK_TARGET = { host: "127.0.0.1", ip: "127.0.0.1" };
@@ -28,7 +27,7 @@ test("without any setting, the service is a sandbox on 127.0.0.1:8080 with its d
     apiKey: null,
     adminKey: null,
     rateLimit: { limit: 100, windowSeconds: 60 },
-    webhookRetryScheduleMs: RETRY_SCHEDULE_MS,
+    webhookRetryScheduleMs: [30_000, 300_000, 1_800_000, 7_200_000, 28_800_000, 86_400_000, 86_400_000],
     webhookConcurrency: 64,
     fallbackAfterMs: null,
     messageTtlMs: 72 * 3_600_000,

@@ -7,10 +7,9 @@ import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { ERROR_STATUS, EVENT_TYPES, MESSAGE_ERROR_CODES, MESSAGE_STATUSES } from "../sdk/wire.ts";
-import { SETTINGS } from "../server/config.ts";
+import { readConfig, SETTINGS } from "../server/config.ts";
 import { parseDuration } from "../server/core/duration.ts";
 import { TRANSITIONS } from "../server/core/message-lifecycle.ts";
-import { RETRY_SCHEDULE_MS } from "../server/core/retry.ts";
 import { newSigningSecret, signatureHeaders } from "../server/core/signature.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -114,7 +113,7 @@ test("the retries that are documented are those that are made", () => {
   const rows = tableUnder("docs/events.md", "Success, failure, repeats");
   assert.deepEqual(
     rows.map(([retry, delay = ""]) => [Number(retry), parseDuration(delay)]),
-    RETRY_SCHEDULE_MS.map((delayMs, index) => [index + 1, delayMs]),
+    readConfig({}).webhookRetryScheduleMs.map((delayMs, index) => [index + 1, delayMs]),
   );
 });
 

@@ -13,7 +13,6 @@ import {
   retryByHand,
 } from "./delivery.ts";
 import { type Event, makeEvent } from "./event.ts";
-import { RETRY_SCHEDULE_MS } from "./retry.ts";
 import type { Endpoint } from "./webhook.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -91,6 +90,7 @@ test("the same event makes the same deliveries, and each target another id", () 
   assert.equal(new Set(ids).size, ids.length);
 });
 
+const SCHEDULE_MS = [30_000, 300_000, 1_800_000, 7_200_000, 28_800_000, 86_400_000, 86_400_000];
 const FAILED: Attempt = { at: NOW, status: 503, durationMs: 12, response: "busy", error: null };
 const SUCCEEDED: Attempt = { ...FAILED, status: 204, response: "" };
 
@@ -101,14 +101,14 @@ test("a delivery that always fails is tried eight times, each after its delay, a
   for (;;) {
     const endedAt = now + 30_000;
     failing = { ...failing, dueAt: null, claimedUntil: 1 };
-    failing = { ...failing, ...afterAttempt(failing, FAILED, RETRY_SCHEDULE_MS, endedAt, 0) };
+    failing = { ...failing, ...afterAttempt(failing, FAILED, SCHEDULE_MS, endedAt, 0) };
     assert.equal(failing.claimedUntil, null);
     if (failing.dueAt === null) break;
     assert.equal(failing.status, "pending");
     waits.push(failing.dueAt - endedAt);
     now = failing.dueAt;
   }
-  assert.deepEqual(waits, RETRY_SCHEDULE_MS);
+  assert.deepEqual(waits, SCHEDULE_MS);
   assert.equal(failing.status, "exhausted");
   assert.equal(failing.attemptCount, 8);
 });
@@ -191,13 +191,13 @@ for (const { is, before, succeeded, after } of ROWS) {
   test(`an attempt that ended: ${is}`, () => {
     const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: null, claimedUntil: 1, ...before });
     const attempt = succeeded ? SUCCEEDED : FAILED;
-    const ended = { ...inFlight, ...afterAttempt(inFlight, attempt, RETRY_SCHEDULE_MS, ENDED_AT, 0) };
+    const ended = { ...inFlight, ...afterAttempt(inFlight, attempt, SCHEDULE_MS, ENDED_AT, 0) };
     assert.deepEqual(ended, { ...inFlight, attemptCount: 4, attempts: [attempt], claimedUntil: null, ...after });
   });
 }
 
 test("jitter of a retry only adds, and is counted from the end of the attempt", () => {
-  const { dueAt } = afterAttempt(delivery(), FAILED, RETRY_SCHEDULE_MS, ENDED_AT, 0.5);
+  const { dueAt } = afterAttempt(delivery(), FAILED, SCHEDULE_MS, ENDED_AT, 0.5);
   assert.equal(dueAt, ENDED_AT + 30_000 + 1_500);
 });
 
@@ -205,7 +205,7 @@ test("a delivery keeps its newest 50 attempts", () => {
   let retried = delivery();
   for (let count = 0; count < 60; count += 1) {
     const attempt = { ...FAILED, at: NOW + count };
-    retried = { ...retried, ...afterAttempt({ ...retried, byHand: true }, attempt, RETRY_SCHEDULE_MS, ENDED_AT, 0) };
+    retried = { ...retried, ...afterAttempt({ ...retried, byHand: true }, attempt, SCHEDULE_MS, ENDED_AT, 0) };
   }
   assert.equal(retried.attemptCount, 60);
   assert.deepEqual(

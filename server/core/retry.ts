@@ -1,10 +1,5 @@
 /** Delays before retries of deliveries, send attempts and connections. Pure. */
 
-/** Delays before the seven retries of a delivery, in milliseconds. */
-export const RETRY_SCHEDULE_MS: readonly number[] = [
-  30_000, 300_000, 1_800_000, 7_200_000, 28_800_000, 86_400_000, 86_400_000,
-];
-
 const JITTER_SHARE = 0.1;
 const JITTER_MS_MAX = 30_000;
 

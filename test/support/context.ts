@@ -1,6 +1,7 @@
 /** A whole small context for tests: the real store in this process, simulated time, repeatable chance, one customer. */
 
 import { createHash } from "node:crypto";
+import { readConfig } from "../../server/config.ts";
 import { parseAllowList } from "../../server/core/address.ts";
 import type { Customer } from "../../server/core/customer.ts";
 import { type CustomerId, createIdSource, type InstanceId, type NewId, type Random } from "../../server/core/id.ts";
@@ -8,7 +9,6 @@ import type { Instance } from "../../server/core/instance.ts";
 import { type ApiKey, hashKey, last4Of, newKey } from "../../server/core/key.ts";
 import { LINK_KEY_BYTES } from "../../server/core/link.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
-import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
 import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
 import { apply } from "../../server/engine/apply.ts";
@@ -89,11 +89,11 @@ export const NO_FETCHER: FileFetcher = {
   hold: () => () => {},
 };
 
-/** Ordinary settings: loopback receivers are allowed, the specification's retry schedule, no fallback time. */
+/** Ordinary settings: loopback receivers are allowed, the default retry schedule, no fallback time. */
 const TEST_SETTINGS: EngineSettings = {
   webhookAllow: parseAllowList("loopback"),
   fetchAllow: parseAllowList("loopback"),
-  webhookRetryScheduleMs: RETRY_SCHEDULE_MS,
+  webhookRetryScheduleMs: readConfig({}).webhookRetryScheduleMs,
   webhookConcurrency: 64,
   fallbackAfterMs: null,
   messageTtlMs: 72 * HOUR_MS,
