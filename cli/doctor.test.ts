@@ -152,7 +152,7 @@ test("doctor warns of a signing secret under 16 characters, of the primary and o
   const words = (which: string, length: number) =>
     `The signing secret of ${which} has ${length} characters and can be guessed: rotate it, or set one of at least 16.`;
   assert.deepEqual(found, [
-    ["warning", words("the configuration and every callbackUrl", 5)],
+    ["warning", words("the primary endpoint and every callbackUrl", 5)],
     ["warning", words(`the endpoint ${weak.data.id}`, 7)],
   ]);
 });

@@ -128,7 +128,8 @@ test("imports point down: cli → app → pages → api → engine → {store, p
   const broken: string[] = [];
   for (const path of PRODUCT) {
     const own = LAYERS.find((candidate) => candidate.files.test(path));
-    if (own === undefined) broken.push(`${path} is in no layer: name it in this test and, unless it is a provider, in biome.jsonc`);
+    if (own === undefined)
+      broken.push(`${path} is in no layer: name it in this test and, unless it is a provider, in biome.jsonc`);
     for (const target of own === undefined ? [] : importsOf(path)) {
       const inside = target.startsWith(".");
       const resolved = inside ? posix.join(posix.dirname(path), target) : target;

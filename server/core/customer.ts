@@ -11,9 +11,9 @@ export interface Customer {
   name: string;
   email: string | null;
   company: string | null;
-  /** Sealed: signs the deliveries of the configuration and of every `callbackUrl`. */
+  /** Sealed: signs the deliveries of the primary endpoint and of every `callbackUrl`. */
   secret: string;
-  /** Whether `secret` was shown or set: until then the next configuration shows it. */
+  /** Whether `secret` was shown or set: until then the next `PUT /v1/webhooks` shows it. */
   secretKnown: boolean;
   /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
   previousSecret: string | null;

@@ -4,7 +4,7 @@ import type { EventType, Webhook } from "../../sdk/wire.ts";
 import type { CustomerId, EndpointId } from "./id.ts";
 import { iso } from "./instant.ts";
 
-/** The configuration of `PUT /v1/webhooks`, a further endpoint, or the sandbox's built-in inbox (in no list). */
+/** The primary endpoint of `PUT /v1/webhooks`, a further endpoint, or the sandbox's built-in inbox (in no list). */
 export type EndpointKind = "primary" | "extra" | "inbox";
 
 export interface Endpoint {
@@ -18,7 +18,7 @@ export interface Endpoint {
   active: boolean;
   /** Attempts at once, 1 to 256; null: what the settings say. */
   maxInFlight: number | null;
-  /** Sealed; null for the configuration, which signs with its customer's secret. */
+  /** Sealed; null for the primary endpoint, which signs with its customer's secret. */
   secret: string | null;
   /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
   previousSecret: string | null;
@@ -27,7 +27,7 @@ export interface Endpoint {
   updatedAt: number;
 }
 
-/** Whether an event of `type` goes to the endpoint. A test event goes whatever the filter says. */
+/** Whether an event of `type` goes to the endpoint. Test events do not pass here: `testWebhook` makes their delivery. */
 export function subscribes(endpoint: Pick<Endpoint, "active" | "events">, type: EventType): boolean {
   if (!endpoint.active) return false;
   return endpoint.events.includes("*") || endpoint.events.includes(type);

@@ -2,7 +2,7 @@
 
 import type { CustomerId, EndpointId, InstanceId } from "../core/id.ts";
 
-/** Place of `secret` and `previousSecret` of a customer: they sign the configuration's deliveries and callbacks. */
+/** Place of `secret` and `previousSecret` of a customer: they sign the deliveries of the primary endpoint and callbacks. */
 export function customerSecretPlace(id: CustomerId): string {
   return `customers|${id}|secret`;
 }

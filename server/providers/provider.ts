@@ -32,7 +32,7 @@ export interface Capabilities {
   /**
    * The longest that `send` may take, in real milliseconds. Then the engine aborts it, and its outcome is unknown. Must
    * cover everything that the peer may still do with the message, so that the engine does not abort a send that would
-   * succeed.
+   * succeed. At least 40 s.
    */
   sendTimeoutMs: number;
   /** How long the engine waits before it calls `reconcile` for an unknown outcome, in milliseconds. */

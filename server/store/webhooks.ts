@@ -9,7 +9,7 @@ import { type Database, decode } from "./rows.ts";
 /** Ids that one statement names. */
 const IDS_PER_READ = 500;
 
-/** The configuration of a customer. */
+/** The primary endpoint of a customer. */
 export async function findConfiguration(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
   const query = db.selectFrom("endpoints").selectAll().where("customer_id", "=", customerId);
   const row = await query.where("kind", "=", "primary").executeTakeFirst();
@@ -43,7 +43,7 @@ export async function findReceivers(
   return found;
 }
 
-/** All endpoints of a customer without its inbox: the configuration first, then the oldest. */
+/** All endpoints of a customer without its inbox: the primary one first, then the oldest. */
 export async function listWebhooks(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint[]> {
   const rows = await db
     .selectFrom("endpoints")

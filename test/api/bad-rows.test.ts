@@ -79,7 +79,7 @@ const FOUND_BY_LOOPS = ["deliveries", "endpoints", "instances", "messages", "pay
 
 interface Stage extends Neighbours {
   receivers: Record<"first" | "other", Receiver>;
-  /** The configuration of the first customer, which is broken in its place. */
+  /** The primary endpoint of the first customer, which is broken in its place. */
   endpointId: string;
   breakAll(): void;
   database<Result>(work: (database: DatabaseSync) => Result): Result;

@@ -156,7 +156,7 @@ function checkNamed({ status, body }: RawAnswer, line: string, secrets: readonly
   const { error } = JSON.parse(body) as { error: { code: string; message: string; details?: unknown[] } };
   if (
     error.code !== "VALIDATION_ERROR" ||
-    /^This is not a valid HTTP|endpoints beside the configuration/.test(error.message)
+    /^This is not a valid HTTP|further endpoints, the most/.test(error.message)
   ) {
     return;
   }

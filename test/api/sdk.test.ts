@@ -202,7 +202,7 @@ describe("the client against a running service", () => {
     assert.ok(types.length > 2 && types.every((type) => type === "message.queued"));
   });
 
-  test("webhooks: the configuration, further endpoints, the delivery log", async () => {
+  test("webhooks: the primary endpoint, further endpoints, the delivery log", async () => {
     const url = `${service.url}/nowhere`;
     assert.equal(await tb.webhooks.get(), null);
     const configured = await tb.webhooks.set({ url, events: ["message.failed"] });

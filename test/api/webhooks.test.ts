@@ -1,4 +1,4 @@
-/** Webhooks as a customer configures them: the configuration, further endpoints, secrets, refusals. */
+/** Webhooks as a customer configures them: the primary endpoint, further endpoints, secrets, refusals. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

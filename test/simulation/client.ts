@@ -44,7 +44,7 @@ export interface Customer {
   name: string;
   key: string;
   numbers: string[];
-  /** Signs the configuration's deliveries and callbacks. */
+  /** Signs the deliveries of the primary endpoint and callbacks. */
   secret: string;
   endpoints: { id: string; url: string; secret: string; isStatic: boolean; kind: "primary" | "extra" }[];
 }

@@ -132,10 +132,10 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
   return stage;
 }
 
-/** Secret of the configuration that `configure` makes. */
+/** Secret of the primary endpoint that `configure` makes. */
 export const SECRET = "a secret of my own";
 
-/** Makes the configuration: every event to `URL_A`, signed with `SECRET`. */
+/** Creates the primary endpoint: every event to `URL_A`, signed with `SECRET`. */
 export async function configure({ deps, customer }: TestContext, url = URL_A): Promise<void> {
   await setWebhook(deps, customer.id, { url, events: ["*"], secret: SECRET });
 }

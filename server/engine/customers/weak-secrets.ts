@@ -12,7 +12,11 @@ const SECRET_LENGTH_MIN = 16;
 export async function weakSecrets(deps: Pick<EngineDeps, "store" | "sealer">, customer: Customer): Promise<string[]> {
   const endpoints = await listWebhooks(deps.store.db, customer.id);
   const secrets = [
-    { sealed: customer.secret, place: customerSecretPlace(customer.id), of: "the configuration and every callbackUrl" },
+    {
+      sealed: customer.secret,
+      place: customerSecretPlace(customer.id),
+      of: "the primary endpoint and every callbackUrl",
+    },
     ...endpoints.flatMap(({ id, secret }) =>
       secret === null ? [] : [{ sealed: secret, place: endpointSecretPlace(id), of: `the endpoint ${id}` }],
     ),

@@ -84,7 +84,7 @@ export function createWebhook(
   return idempotent<Configured>(deps, request, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     if (endpoints.filter(({ kind }) => kind === "extra").length >= FURTHER_ENDPOINTS_MAX) {
-      const message = `There are ${FURTHER_ENDPOINTS_MAX} endpoints beside the configuration, the most there can be; delete one first.`;
+      const message = `There are ${FURTHER_ENDPOINTS_MAX} further endpoints, the most there can be; delete one first.`;
       throw new ApiError("VALIDATION_ERROR", message);
     }
     const blank = newEndpoint(deps, customerId, "extra");

@@ -145,7 +145,7 @@ describe("an endpoint's own lane", () => {
 });
 
 describe("who signs", () => {
-  test("the customer's secret the configuration and callbacks, an endpoint's own its deliveries", async (t) => {
+  test("the customer's secret signs for the primary endpoint and callbacks, an endpoint's own for its deliveries", async (t) => {
     const stage = await deliverStage(t);
     await configure(stage);
     await further(stage, URL_B, "secret of b");

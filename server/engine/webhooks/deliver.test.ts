@@ -31,7 +31,7 @@ async function byHand(stage: DeliverStage): Promise<void> {
   await stage.run();
 }
 
-/** A stage with the configuration and one delivery to it, which is not due to be sent before the test waits. */
+/** A stage with the primary endpoint and one delivery to it, which is not due to be sent before the test waits. */
 async function oneDelivery(t: Parameters<typeof deliverStage>[0], answer = BROKEN): Promise<DeliverStage> {
   const stage = await deliverStage(t);
   stage.answer = () => answer;

@@ -36,5 +36,5 @@ export async function requireActive(
 /** The error for an endpoint that does not exist. */
 export function missing(target: EndpointRef): ApiError {
   if (target !== null) return new ApiError("WEBHOOK_NOT_FOUND", `There is no endpoint ${target.slice(0, 100)}.`);
-  return new ApiError("WEBHOOK_NOT_CONFIGURED", "There is no webhook configuration; create one with PUT /v1/webhooks.");
+  return new ApiError("WEBHOOK_NOT_CONFIGURED", "There is no primary endpoint; create it with PUT /v1/webhooks.");
 }
