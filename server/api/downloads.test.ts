@@ -50,7 +50,7 @@ function refusalOf(downloads: Downloads, customerId: CustomerId, bytes: number):
   }
 }
 
-test("one customer's downloads leave room for another's file of 100 MiB, and a refusal says whose downloads are in the way", () => {
+test("one customer's downloads leave room for another customer's file of 100 MiB, and the 503 says whose files fill the memory", () => {
   const downloads = new Downloads(new SimulatedClock(), new OpenResponses());
   for (let count = 0; count < 16; count += 1) downloads.acquire("cust_1", 8 * MIB);
   const refusal = refusalOf(downloads, "cust_1", 8 * MIB);
@@ -59,7 +59,7 @@ test("one customer's downloads leave room for another's file of 100 MiB, and a r
   assert.equal(refusalOf(downloads, "cust_2", 100 * MIB), null);
 });
 
-test("only what is left to send of a download is counted, and all of it arrives", async () => {
+test("a download counts only its unsent bytes against the memory, and arrives complete", async () => {
   const downloads = new Downloads(new SimulatedClock(), new OpenResponses());
   const bytes = Buffer.alloc(3 * MIB + 5);
   for (let index = 0; index < bytes.length; index += 1_000) bytes[index] = index % 251;
@@ -73,7 +73,7 @@ test("only what is left to send of a download is counted, and all of it arrives"
   assert.ok(Buffer.concat(client.taken).equals(bytes));
 });
 
-test("a client that goes away in the middle gives back what it had not taken", async () => {
+test("a client that disconnects during a download frees the memory of the unsent bytes", async () => {
   const downloads = new Downloads(new SimulatedClock(), new OpenResponses());
   const client = new Client();
   downloads.send(Buffer.alloc(4 * MIB), downloads.acquire("cust_1", 4 * MIB), client.response);

@@ -55,7 +55,7 @@ function health(options: Partial<HealthOptions> = {}): Pick<ServerOptions, "rout
   return { routes: [...routes, broken, refused] };
 }
 
-test("/health is {status, timestamp, checks}, degraded when any part is", async (t) => {
+test("/health returns {status, timestamp, checks}, and its status is degraded if any check is", async (t) => {
   const { port, lines } = await startEdge(t, health());
   const well = await ask(port, http("GET /health", ["X-Request-Id: mine"]));
   const { timestamp, ...rest } = JSON.parse(well.body);
@@ -77,7 +77,7 @@ test("/health is {status, timestamp, checks}, degraded when any part is", async 
   assert.deepEqual([answer.status, JSON.parse(answer.body).status], [200, "degraded"]);
 });
 
-test("/health shows ids of instances and words of providers to admin keys only, and refuses nobody for a key", async (t) => {
+test("/health shows instance ids and providers' messages to admin keys only, and accepts every other key", async (t) => {
   const words = "the Mac at 10.0.0.5 refuses the password";
   const checks = {
     database: { status: "ok" },
@@ -104,7 +104,7 @@ test("/health shows ids of instances and words of providers to admin keys only, 
   assert.deepEqual(await shown([ADMIN]), checks);
 });
 
-test("all who ask for /health at once share one look at the service", async (t) => {
+test("concurrent requests for /health share one run of the checks", async (t) => {
   let looks = 0;
   let finish = () => {};
   const checks = () => {
@@ -126,7 +126,7 @@ test("all who ask for /health at once share one look at the service", async (t) 
   await next;
 });
 
-test("/metrics is not for a page whose name was made to lead to this machine", async (t) => {
+test("/metrics refuses a foreign host name without an admin key, so that DNS rebinding cannot read it", async (t) => {
   const { port } = await startEdge(t, health());
   const asked = async (host: string, headers: string[] = []) => {
     const lines = ["GET /metrics HTTP/1.1", `Host: ${host}`, ...headers];
@@ -158,7 +158,7 @@ test("/metrics is not for a page whose name was made to lead to this machine", a
   }
 });
 
-test("/healthz answers while the process lives, /readyz only when requests are taken", async (t) => {
+test("/healthz returns 200 while the process runs, /readyz only while the service accepts requests", async (t) => {
   const { port } = await startEdge(t, {
     ...health({ notReady: () => "The service is starting." }),
     isClosing: () => true,
@@ -172,7 +172,7 @@ test("/healthz answers while the process lives, /readyz only when requests are t
   assert.equal((await ask(ready.port, http("GET /readyz"))).status, 200);
 });
 
-test("/metrics is for this machine, and for admin keys from elsewhere", async (t) => {
+test("/metrics is open to this machine, and needs an admin key through a proxy", async (t) => {
   const { port } = await startEdge(t, health());
   const near = await ask(port, http("GET /metrics").replace("Host: x", "Host: localhost"));
   assert.deepEqual(

@@ -66,7 +66,7 @@ async function stage(t: Test): Promise<Stage> {
   };
 }
 
-test("a comment shows every 15 s that the stream lives, and brings what no commit here told of", async (t) => {
+test("the stream sends a comment every 15 s, and then also events that no commit of this process announced", async (t) => {
   const { open, happen, clock } = await stage(t);
   const stream = await open();
   for (let beats = 1; beats <= 3; beats += 1) {
@@ -103,7 +103,7 @@ test("many streams of a customer share one read for an event, and idle ones read
   assert.ok(reads <= 2, `${reads} reads`);
 });
 
-test("when the last stream has gone nothing is left: no timer, no listener", async (t) => {
+test("the end of the last stream leaves no timer and no listener", async (t) => {
   const { open, happen, clock, deps, customer } = await stage(t);
   let listening = 0;
   const { eventNotifier } = deps;
@@ -128,7 +128,7 @@ test("when the last stream has gone nothing is left: no timer, no listener", asy
   assert.equal(last.frames[0]?.id, id);
 });
 
-test("who catches up is given everything as fast as it reads, however much it is, and then what is new", async (t) => {
+test("a client with Last-Event-ID receives every missed event as fast as it reads, and then new events", async (t) => {
   const { open, happen } = await stage(t);
   const first = await happen();
   const missed: EventId[] = [];
@@ -145,7 +145,7 @@ test("who catches up is given everything as fast as it reads, however much it is
   );
 });
 
-test("who catches up and takes nothing for 30 s is closed", async (t) => {
+test("the service closes the stream of a client that reads nothing for 30 s while it catches up", async (t) => {
   const { open, happen, clock, responses } = await stage(t);
   for (let count = 0; count < 300; count += 1) await happen(false, 100_000);
   const stream = await open({ lastEventId: "evt_none" });

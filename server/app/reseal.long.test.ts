@@ -36,7 +36,7 @@ async function sendsSigned(service: TestService, receiver: Receiver): Promise<vo
 const keyOf = (dataDir: string) => readFileSync(join(dataDir, "secret.key"), "utf8");
 const config = (dataDir: string) => readConfig({ TB_DATA_DIR: dataDir });
 
-test("a changed key opens everything that the old one had sealed", async (t) => {
+test("the new key opens everything that the old key had sealed", async (t) => {
   await resealed(t, async (dataDir) => {
     const before = keyOf(dataDir);
     const { secrets, keptInFile } = await changeSecretKey(config(dataDir), null);
@@ -48,7 +48,7 @@ test("a changed key opens everything that the old one had sealed", async (t) => 
   });
 });
 
-test("a process that dies before secrets are sealed anew leaves the old key in force; after it, the new one", async (t) => {
+test("after a crash before the commit of the resealed secrets the old key is valid, and after it the new key", async (t) => {
   await resealed(t, async (dataDir) => {
     writeFileSync(join(dataDir, "secret.key.next"), `${Buffer.alloc(32, 9).toString("base64")}\n`);
     const { secrets } = await changeSecretKey(config(dataDir), null);
@@ -62,7 +62,7 @@ test("a process that dies before secrets are sealed anew leaves the old key in f
   });
 });
 
-test("with a key that is a setting, the new one is the setting from then on", async (t) => {
+test("a key given as a setting is replaced without a key file: the next start needs the new key in TB_SECRET_KEY", async (t) => {
   const next = "ab".repeat(32);
   await resealed(t, async (dataDir) => {
     assert.deepEqual((await changeSecretKey(config(dataDir), next)).keptInFile, false);
@@ -70,7 +70,7 @@ test("with a key that is a setting, the new one is the setting from then on", as
   });
 });
 
-test("a key that does not fit, is none, or is the present one changes nothing", async (t) => {
+test("a wrong present key, a malformed new key and an unchanged key are refused, and change nothing", async (t) => {
   await resealed(t, async (dataDir) => {
     const before = keyOf(dataDir);
     const wrong = readConfig({ TB_DATA_DIR: dataDir, TB_SECRET_KEY: "cd".repeat(32) });

@@ -44,7 +44,7 @@ test("a bad link-key, clock shift, first customer or ready key ends the start wi
   }
 });
 
-test("a row is listed, shown and mended by its key, and only while no service runs", async (t) => {
+test("the quarantine lists, shows and repairs a row by its key, and repairs only while no service runs", async (t) => {
   const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const config = readConfig({ TB_DATA_DIR: service.dataDir });

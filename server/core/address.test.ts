@@ -178,11 +178,11 @@ test("private, loopback, link-local, metadata and special addresses are not publ
   for (const [ip, what] of Object.entries(NOT_PUBLIC)) assert.equal(isPublicAddress(ip), false, `${ip} (${what})`);
 });
 
-test("what is not exactly an address is not a public address", () => {
+test("a text that is not exactly an IP address is not public", () => {
   for (const text of NOT_ADDRESSES) assert.equal(isPublicAddress(text), false, JSON.stringify(text));
 });
 
-test("no IPv4 address becomes public by being carried in IPv6", () => {
+test("an IPv6 address that embeds an IPv4 address is never public", () => {
   const octet = fc.nat(255);
   fc.assert(
     fc.property(octet, octet, octet, octet, (a, b, c, d) => {
@@ -216,7 +216,7 @@ test("the word loopback opens nothing else", () => {
   assert.match(checkAddress("http://example.com/", LOOPBACK) ?? "", /must start with https/);
 });
 
-test("public https addresses are accepted as they are", () => {
+test("public https addresses are accepted", () => {
   const fine = [
     "https://example.com",
     "https://example.com.",
@@ -234,7 +234,7 @@ test("public https addresses are accepted as they are", () => {
   for (const url of fine) assert.equal(checkAddress(url, NOTHING), null, url.slice(0, 80));
 });
 
-test("an address is refused with words that say why", () => {
+test("the refusal of an address names the reason", () => {
   const table: [string, RegExp][] = [
     [`https://example.com/${"x".repeat(2_029)}`, /2049 characters.*2048/],
     ["http://example.com/hook", /must start with https/],

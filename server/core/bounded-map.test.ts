@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setBounded } from "./bounded-map.ts";
 
-test("a bounded map keeps what came last, and never more than its bound", () => {
+test("a bounded map keeps the entries that were set last, and never more than its bound", () => {
   const map = new Map<string, number>();
   for (const [index, key] of ["a", "b", "a", "c", "d"].entries()) setBounded(map, key, index, 3);
   assert.deepEqual(
@@ -15,7 +15,7 @@ test("a bounded map keeps what came last, and never more than its bound", () => 
   );
 });
 
-test("an entry that is put again goes last, and drives out no other", () => {
+test("setting an existing key moves it to the end, and deletes no other key", () => {
   const map = new Map([
     ["a", 1],
     ["b", 2],

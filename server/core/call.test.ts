@@ -26,7 +26,7 @@ function emitted({ events }: ReturnType<typeof beginCall>): [type: string, statu
   return events.map(({ type, bytes }) => [type, JSON.parse(bytes).data.status]);
 }
 
-describe("a call leads where its lifecycle allows, and nowhere after an end", () => {
+describe("a call changes its status only as its lifecycle allows, and never after its end", () => {
   const LEADS: Record<CallStatus, CallStatus[]> = {
     incoming: ["answered", "disconnected", "missed", "rejected", "failed"],
     answered: ["disconnected", "failed"],
@@ -103,7 +103,7 @@ test("a call first reported after it stopped ringing gets incoming first, then i
   }
 });
 
-test("an outgoing call is from the customer's number, and is never told as incoming", () => {
+test("an outgoing call has the customer's number as `from`, and never emits facetime.incoming", () => {
   for (const status of CALL_STATUSES) {
     const begun = beginCall(snapshot(status, true), CONTEXT);
     assert.deepEqual(emitted(begun), [["facetime.status_changed", status]]);
@@ -112,7 +112,7 @@ test("an outgoing call is from the customer's number, and is never told as incom
   }
 });
 
-test("isAudio and isVideo of a call exclude each other, also of one stored with both: video wins", () => {
+test("isAudio and isVideo of a call exclude each other; a stored call with both is a video call", () => {
   for (const isVideo of [true, false]) {
     const { call, events } = beginCall({ ...snapshot("incoming"), isVideo }, CONTEXT);
     const stored = { ...call, isAudio: true };

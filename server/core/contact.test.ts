@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { addressesOf, changeFields, NO_FIELDS, searchTextOf } from "./contact.ts";
 import { searchForm } from "./search.ts";
 
-test("What a change does not name stays, null and an empty name are nothing, and each tag is there once", () => {
+test("a change of a contact keeps the fields that it does not name, clears null and empty names, and removes repeated tags", () => {
   const before = changeFields(NO_FIELDS, { firstName: "Ada", phoneNumber: "+15550001111", tags: ["a", "b", "a"] });
   assert.deepEqual(before.tags, ["a", "b"]);
   const after = changeFields(before, { firstName: "", email: "Ada@Example.COM", company: undefined });
@@ -14,12 +14,12 @@ test("What a change does not name stays, null and an empty name are nothing, and
   assert.deepEqual(addressesOf(changeFields(after, { phoneNumber: null })), ["ada@example.com"]);
 });
 
-test("Fields of something else that come along are no fields of a contact", () => {
+test("a change of a contact ignores properties that are not fields of a contact", () => {
   const whole = { ...NO_FIELDS, id: "con_1", version: 3, email: "a@example.com" };
   assert.deepEqual(Object.keys(changeFields(whole, whole)).sort(), Object.keys(NO_FIELDS).sort());
 });
 
-test("A search finds whole names, and letters of every script without regard to case", () => {
+test("a search matches whole names, and ignores case in every script", () => {
   const text = (name: string) => searchTextOf({ ...NO_FIELDS, firstName: name, lastName: "Ωdegård", company: "ΟΔΟΣ" });
   const finds = (name: string, search: string) => text(name).includes(searchForm(search));
   assert.ok(finds("Éva", "éVA Ωde"));
@@ -31,6 +31,6 @@ test("A search finds whole names, and letters of every script without regard to 
   assert.ok(!finds("Eva", "éva"), "an accent is a difference");
 });
 
-test("A search text of nothing but an address is that address", () => {
+test("the search text of a contact with only an address is that address", () => {
   assert.equal(searchTextOf({ ...NO_FIELDS, phoneNumber: "+15550001111" }), "+15550001111");
 });

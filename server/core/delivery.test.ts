@@ -47,7 +47,7 @@ function delivery(changes: Partial<Delivery> = {}): Delivery {
   return { ...deliveryTo(event(), endpoint("wh_1"), NOW), ...changes };
 }
 
-test("an event goes to active endpoints that subscribe to its type, and to its callback", () => {
+test("an event is delivered to active endpoints that subscribe to its type, and to its callbackUrl", () => {
   const endpoints = [
     endpoint("wh_1"),
     endpoint("wh_2", { events: ["message.queued", "message.sent"] }),
@@ -80,7 +80,7 @@ test("a callback whose address is that of a subscribed endpoint is one delivery,
   assert.deepEqual(idsOf({ url: `${CALLBACK}2` }), ["wh_1", null]);
 });
 
-test("the same event makes the same deliveries, and each target another id", () => {
+test("the same event creates deliveries with the same ids, and each target has an id of its own", () => {
   const endpoints = [endpoint("wh_1"), endpoint("wh_2", { url: endpoint("wh_1").url })];
   const made = deliveriesOf(event(), endpoints, CALLBACK);
   assert.deepEqual(deliveriesOf(event(), endpoints, CALLBACK), made);
@@ -196,7 +196,7 @@ for (const { is, before, succeeded, after } of ROWS) {
   });
 }
 
-test("jitter of a retry only adds, and is counted from the end of the attempt", () => {
+test("jitter only lengthens the delay of a retry, which begins at the end of the attempt", () => {
   const { dueAt } = afterAttempt(delivery(), FAILED, SCHEDULE_MS, ENDED_AT, 0.5);
   assert.equal(dueAt, ENDED_AT + 30_000 + 1_500);
 });
@@ -214,7 +214,7 @@ test("a delivery keeps its newest 50 attempts", () => {
   );
 });
 
-test("an attempt asked for by hand is made at once, and the schedule goes on where it was", () => {
+test("a manual retry is due at once, and leaves the retry schedule as it was", () => {
   const waiting = delivery({ dueAt: RESUME_AT, attemptCount: 1, retryCount: 1 });
   assert.deepEqual(retryByHand(waiting, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
   const overdue = delivery({ dueAt: NOW - 5 });
@@ -229,7 +229,7 @@ test("an attempt asked for by hand is made at once, and the schedule goes on whe
   }
 });
 
-test("asked for while one is in flight, another follows it; asked for twice before it began, it is one", () => {
+test("a manual retry during an attempt follows that attempt; two requests before it begins are one attempt", () => {
   assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { retryRequested: true });
   assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), {
     retryRequested: true,
@@ -238,7 +238,7 @@ test("asked for while one is in flight, another follows it; asked for twice befo
   assert.deepEqual({ ...asked, ...retryByHand(asked, NOW + 1) }, asked);
 });
 
-test("the record of a delivery has every field, its attempts in order, and null where there is no value", () => {
+test("the record of a delivery has every field, its attempts in order, and null for a missing value", () => {
   const timedOut: Attempt = { ...FAILED, at: NOW + 1, status: null, response: null, error: "TIMEOUT" };
   const attempts = [FAILED, timedOut];
   const record = deliveryRecord(delivery({ id: "dlv_1", dueAt: RESUME_AT, endpointId: null, attempts }));

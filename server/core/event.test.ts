@@ -25,7 +25,7 @@ test("the envelope is id, type, timestamp with milliseconds in UTC, and data, an
   assert.deepEqual({ ...event, bytes: "" }, { ...FACTS, bytes: "" });
 });
 
-test("the bytes are the compact JSON.stringify form of whatever the data is", () => {
+test("the bytes of an event are the compact JSON.stringify form of any data", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (data) => {
       const { bytes } = makeEvent(FACTS, data);
@@ -38,7 +38,7 @@ test("the bytes are the compact JSON.stringify form of whatever the data is", ()
   );
 });
 
-test("a field that does not apply is absent, and one without a value is null", () => {
+test("an event omits fields that do not apply, and has null for fields without a value", () => {
   const { bytes } = makeEvent(FACTS, { readAt: undefined, text: null });
   assert.equal(JSON.stringify(JSON.parse(bytes).data), '{"text":null}');
 });

@@ -12,7 +12,7 @@ function takeAll(pool: FairSemaphore, owner: string): number {
   return taken;
 }
 
-test("an owner alone takes most of the pool, and leaves room for the next one", () => {
+test("a single owner gets most of the pool, and leaves permits for the next owner", () => {
   const pool = new FairSemaphore({ permitsMax: 1_000, shareOfFree: 4 });
   assert.equal(takeAll(pool, "a"), 800);
   assert.equal(takeAll(pool, "b"), 160);
@@ -20,7 +20,7 @@ test("an owner alone takes most of the pool, and leaves room for the next one", 
   assert.equal(pool.used, 992);
 });
 
-test("room is how many permits can be taken one by one", () => {
+test("room() is the number of permits that an owner can acquire one by one", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 300 }),
@@ -36,7 +36,7 @@ test("room is how many permits can be taken one by one", () => {
   );
 });
 
-test("permits that are given back go to the owner that took the least, not to the one that asks most", async () => {
+test("a released permit goes to the waiting owner that has had the fewest, not to the owner with the most requests", async () => {
   const pool = new FairSemaphore({ permitsMax: 1, shareOfFree: Number.POSITIVE_INFINITY });
   const first = await pool.acquire("greedy");
   const order: string[] = [];
@@ -51,7 +51,7 @@ test("permits that are given back go to the owner that took the least, not to th
   assert.deepEqual(order, ["modest", "greedy", "modest", "greedy", "greedy", "greedy", "greedy"]);
 });
 
-test("turns are shared by weight: an owner of large requests gets as much as one of small requests", async () => {
+test("owners share permits by weight: large requests get an owner no more than small requests", async () => {
   const pool = new FairSemaphore({ permitsMax: 10, shareOfFree: Number.POSITIVE_INFINITY });
   const hold = await pool.acquire("other", 10);
   const granted = { large: 0, small: 0 };
@@ -85,7 +85,7 @@ test("a large request is not starved by small ones that would fit before it", as
   assert.equal(pool.used, 1);
 });
 
-test("an owner beyond its share waits without holding up the others", async () => {
+test("an owner beyond its share waits without delaying other owners", async () => {
   const pool = new FairSemaphore({ permitsMax: 10, shareOfFree: 4 });
   assert.equal(takeAll(pool, "a"), 8);
   const waiting = pool.acquire("a");
@@ -97,7 +97,7 @@ test("an owner beyond its share waits without holding up the others", async () =
   void waiting;
 });
 
-test("a request that is called off waits no longer, and lets those behind it go", async () => {
+test("an aborted request leaves the queue, and the requests behind it are served", async () => {
   const pool = new FairSemaphore({ permitsMax: 2, shareOfFree: Number.POSITIVE_INFINITY });
   const one = await pool.acquire("a");
   const abort = new AbortController();
@@ -122,7 +122,7 @@ test("an owner with too many requests waiting is refused, and so is more than th
   assert.equal(pool.used, 0);
 });
 
-test("permits that are given back twice count once", () => {
+test("releasing the same permits twice counts once", () => {
   const pool = new FairSemaphore({ permitsMax: 2, shareOfFree: Number.POSITIVE_INFINITY });
   const release = pool.tryAcquire("a");
   pool.tryAcquire("a");
@@ -131,7 +131,7 @@ test("permits that are given back twice count once", () => {
   assert.equal(pool.used, 1);
 });
 
-test("permits may be given back bit by bit, and never more than were taken", () => {
+test("permits may be released in parts, and never more than were acquired", () => {
   const pool = new FairSemaphore({ permitsMax: 10, shareOfFree: Number.POSITIVE_INFINITY });
   pool.tryAcquire("a", 2);
   const release = pool.tryAcquire("a", 6);
@@ -154,7 +154,7 @@ const STEP = fc.oneof(
   { weight: 2, arbitrary: fc.constant("release" as const) },
 );
 
-test("whatever is asked, the pool is never overdrawn, and once all is given back everybody has had their turn", async () => {
+test("any sequence of requests never overdraws the pool, and every waiting request is served once all permits are released", async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(1, 4, Number.POSITIVE_INFINITY), fc.array(STEP), async (shareOfFree, steps) => {
       const pool = new FairSemaphore({ permitsMax: 6, shareOfFree });

@@ -37,7 +37,7 @@ const regrouping: fc.Arbitrary<GroupPatch> = fc.record(
   { requiredKeys: [] },
 );
 
-test("a group becomes what it is to be, and what is not named stays", () => {
+test("patchGroup sets the given name, participants and departure, and keeps the fields that are not given", () => {
   fc.assert(
     fc.property(people, regrouping, (before, to) => {
       const chat = group(before, "Trip");
@@ -54,7 +54,7 @@ test("a group becomes what it is to be, and what is not named stays", () => {
   );
 });
 
-test("each difference is one event, and the same change once more is none", () => {
+test("each difference of a group is one event, and repeating a change emits nothing", () => {
   fc.assert(
     fc.property(people, regrouping, (before, to) => {
       const { chat, events } = patchGroup(group(before), to, "+15005550131", context);
@@ -70,7 +70,7 @@ test("each difference is one event, and the same change once more is none", () =
   );
 });
 
-test("an event of a group says whose, what and by whom, and nothing that does not apply", () => {
+test("a group event names chat, subject, actor and number, and omits fields that do not apply", () => {
   const { events } = patchGroup(group(["+15005550131"]), { name: "Trip", participants: [] }, OWN, context);
   assert.deepEqual(
     events.map(({ bytes, customerId, messageId, correlationId }) => [

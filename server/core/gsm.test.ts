@@ -49,7 +49,7 @@ test("a character of the extension table is an escape and its code", () => {
   assert.deepEqual(octets("{€} @£"), [0x1b, 0x28, 0x1b, 0x65, 0x1b, 0x29, 0x20, 0x00, 0x01]);
 });
 
-test("what the alphabet does not have makes the whole text none of it", () => {
+test("a single character outside GSM 03.38 makes the whole text not encodable", () => {
   for (const character of ["ç", "`", "\t", "ê", "ą", "“", "😀", "\u001b", "\0", "中", "\u0301", "\ud800"]) {
     assert.equal(toGsm(`abc${character}`), null, JSON.stringify(character));
     assert.equal(countSeptets(`abc${character}`), null);
@@ -63,7 +63,7 @@ test("exactly 127 + 10 code units are in the alphabet", () => {
   assert.deepEqual(counts, [0x10000 - 137, 127, 10]);
 });
 
-test("every text of the alphabet comes back from its septets", () => {
+test("every text of the alphabet is decoded from its septets unchanged", () => {
   const character = fc.constantFrom(...[...COLUMNS.join("").replace("\0", ""), ...EXTENDED]);
   fc.assert(
     fc.property(fc.array(character, { maxLength: 400 }), (characters) => {
@@ -76,14 +76,14 @@ test("every text of the alphabet comes back from its septets", () => {
   );
 });
 
-test("an escape that leads nowhere is read as GSM 03.38 says", () => {
+test("an escape without a valid extension is decoded as GSM 03.38 requires", () => {
   assert.equal(fromGsm(Uint8Array.of(0x41, 0x1b)), "A ", "nothing follows: a space");
   assert.equal(fromGsm(Uint8Array.of(0x1b, 0x1b, 0x41)), " A", "a second escape: a space");
   assert.equal(fromGsm(Uint8Array.of(0x1b, 0x41)), "A", "not in the extension table: that of the default alphabet");
   assert.equal(fromGsm(Uint8Array.of(0x41, 0x80, 0xff)), "A\ufffd\ufffd", "above 127: no septet");
 });
 
-test("any octets give a text, and never throw", () => {
+test("any octets decode to a text without an exception", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
       assert.ok(fromGsm(bytes).length <= bytes.length);
@@ -91,7 +91,7 @@ test("any octets give a text, and never throw", () => {
   );
 });
 
-test("smart encoding writes what reads the same, where that makes the text one of the alphabet", () => {
+test("smart encoding replaces characters with look-alikes if the whole text then fits GSM 03.38", () => {
   for (const [given, written] of [
     ["“Hello” – it’s…", '"Hello" - it\'s...'],
     ["«Oui» ‹non›", '"Oui" <non>'],
@@ -109,7 +109,7 @@ test("smart encoding writes what reads the same, where that makes the text one o
   }
 });
 
-test("smart encoding leaves alone what would not fit all the same, and what fits already", () => {
+test("smart encoding changes no text that fits already, or that would not fit after it", () => {
   for (const text of [
     "“ą”",
     "“日本”…",
@@ -126,7 +126,7 @@ test("smart encoding leaves alone what would not fit all the same, and what fits
   }
 });
 
-test("smart encoding answers the text itself or one of the alphabet, and changes nothing twice", () => {
+test("smart encoding returns the text itself or a text of the alphabet, and is idempotent", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), (text) => {
       const encoded = smartEncode(text);

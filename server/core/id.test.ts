@@ -39,7 +39,7 @@ test("RFC 9562: the time of an id is the first 48 bits of its UUID, whatever the
   );
 });
 
-test("what is made later sorts later, also 20,000 within a millisecond and when the clock goes back", () => {
+test("a later id sorts later, also among 20,000 in one millisecond and after the clock goes back", () => {
   let now = NOW;
   const newId = createIdSource(() => now, randomBytes);
   const ids: string[] = [];
@@ -74,7 +74,7 @@ test("a hashed id is the same for the same time and parts, and another for any o
   );
 });
 
-test("the first id at an instant sorts behind all of the time before it, and before all of its own", () => {
+test("firstIdAt sorts after every id of earlier instants, and before every id of its own instant", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 48 - 2 }), (at) => {
       const bound = firstIdAt("evt", at);

@@ -6,13 +6,13 @@ function request(body: string, verified = true) {
   return { receivedAt: "2026-01-01T00:00:00.000Z", verified, headers: { "content-type": "application/json" }, body };
 }
 
-test("a new inbox answers 200 at once and keeps headers and raw body", () => {
+test("a new inbox responds with 200 at once, and keeps headers and raw body", () => {
   const inbox = openInbox();
   assert.deepEqual(receiveInInbox(inbox, request('{"a": 1}')), { status: 200, delayMs: 0 });
   assert.deepEqual(inboxRequests(inbox), [{ ...request('{"a": 1}'), status: 200 }]);
 });
 
-test("what is not signed is refused with 401 at once, kept, and uses up no failure", () => {
+test("an unsigned request gets 401 at once, is kept, and does not count towards failFirst", () => {
   const inbox = openInbox();
   setInboxBehaviour(inbox, { failFirst: 1, delayMs: 500 });
   assert.deepEqual(receiveInInbox(inbox, request("forged", false)), { status: 401, delayMs: 0 });
@@ -26,7 +26,7 @@ test("what is not signed is refused with 401 at once, kept, and uses up no failu
   );
 });
 
-test("failFirst counts down to nothing, then the status told is the answer", () => {
+test("failFirst counts down to zero, and then the inbox responds with the configured status", () => {
   const inbox = openInbox();
   setInboxBehaviour(inbox, { status: 410, delayMs: 20, failFirst: 2 });
   const statuses = ["1", "2", "3", "4"].map((body) => receiveInInbox(inbox, request(body)).status);
@@ -34,7 +34,7 @@ test("failFirst counts down to nothing, then the status told is the answer", () 
   assert.deepEqual(inbox.behaviour, { status: 410, delayMs: 20, failFirst: 0 });
 });
 
-test("what a change of behaviour leaves out is as in a new inbox, and inboxes share nothing", () => {
+test("a field that a change of behaviour omits returns to its default, and inboxes share no behaviour", () => {
   const inbox = openInbox();
   setInboxBehaviour(inbox, { status: 500, delayMs: 9, failFirst: 3 });
   assert.deepEqual(setInboxBehaviour(inbox, { delayMs: 7 }), { status: 200, delayMs: 7, failFirst: 0 });
@@ -59,7 +59,7 @@ test("the last 500 requests are kept, newest first, however many come", () => {
   assert.equal(bodies[499], "1846");
 });
 
-test("emptying forgets the requests and leaves the behaviour", () => {
+test("emptying an inbox deletes its requests and keeps its behaviour", () => {
   const inbox = openInbox();
   setInboxBehaviour(inbox, { status: 500 });
   receiveInInbox(inbox, request("1"));

@@ -15,7 +15,7 @@ test("an instant has a year of four digits in UTC too, whatever its offset", () 
   }
 });
 
-test("the end of the last day there is can be answered", () => {
+test("`to` of a date is the end of that day, also on 9999-12-31", () => {
   assert.equal(parseBound("2026-01-31", "to"), Date.UTC(2026, 1, 1));
   const last = parseBound("9999-12-31", "to");
   assert.equal(new Date(last ?? 0).toISOString(), "9999-12-31T23:59:59.999Z");

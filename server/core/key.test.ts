@@ -63,20 +63,20 @@ test("a key is tb_ and 32 or more letters and digits, checksum or not", () => {
     assert.ok(!isWellFormedKey(text), text);
 });
 
-test("what is kept of a key is its SHA-256 in hex and its last four characters", () => {
+test("the service stores a key's SHA-256 in hex and its last four characters", () => {
   const key = `tb_${"a".repeat(36)}`;
   assert.equal(hashKey(key), createHash("sha256").update(key).digest("hex"));
   assert.equal(last4Of(key), "aaaa");
 });
 
-test("a revoked key opens nothing, an expired one nothing from that moment on", () => {
+test("a revoked key is unusable at once, an expiring key from expiresAt on", () => {
   assert.ok(isUsable(KEY, 0));
   assert.ok(!isUsable({ ...KEY, revokedAt: 500 }, 0));
   assert.ok(isUsable({ ...KEY, expiresAt: 100 }, 99));
   assert.ok(!isUsable({ ...KEY, expiresAt: 100 }, 100));
 });
 
-test("the record has every field, and the key itself only where it was made", () => {
+test("the record of a key has every field, and the key itself only in the response that creates it", () => {
   assert.deepEqual(keyRecord(KEY), {
     id: "key_1",
     name: "shop",

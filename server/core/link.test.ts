@@ -10,7 +10,7 @@ const KEY = Buffer.alloc(32, 1);
 const ID: AttachmentId = "att_0192f0c1-2345-7abc-8def-0123456789ab";
 const NOW = Date.UTC(2026, 0, 2);
 
-test("a token opens its file until its time is over, and not a moment longer", () => {
+test("a token opens its file until the millisecond before it expires", () => {
   const token = signLink(KEY, { id: ID, expiresAt: NOW });
   assert.match(token, /^[A-Za-z0-9_-]{51}$/);
   assert.equal(openLink(KEY, token, NOW - 1), ID);
@@ -24,7 +24,7 @@ test("a token without an end opens its file for ever", () => {
   assert.equal(isLinkOver(token, 2 ** 47), false);
 });
 
-test("a token of another key, or one in which any bit is different, opens nothing", () => {
+test("a token of another key, or with any bit changed, opens nothing", () => {
   const token = signLink(KEY, { id: ID, expiresAt: NOW });
   assert.equal(openLink(Buffer.alloc(32, 2), token, 0), null);
   const bytes = Buffer.from(token, "base64url");
@@ -35,7 +35,7 @@ test("a token of another key, or one in which any bit is different, opens nothin
   }
 });
 
-test("no text opens anything, and a token only as it was written", () => {
+test("no other text opens a file, and neither does a token with any character added, removed or changed", () => {
   const token = signLink(KEY, { id: ID, expiresAt: null });
   for (const bent of ["", "x", `${token}A`, token.slice(1), `${token}=`, ` ${token}`, `${token.slice(0, 50)}!`]) {
     assert.equal(openLink(KEY, bent, 0), null, bent);
@@ -44,6 +44,6 @@ test("no text opens anything, and a token only as it was written", () => {
   fc.assert(fc.property(fc.string({ unit: "grapheme" }), (text) => openLink(KEY, text, 0) === null));
 });
 
-test("what is not the id of a file gets no token", () => {
+test("signLink refuses an id that is not the id of a file", () => {
   assert.throws(() => signLink(KEY, { id: "att_x", expiresAt: null }), /not the id of a file/);
 });

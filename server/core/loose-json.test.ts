@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { jsonOf, listOf, numberOf, recordOf, textOf } from "./loose-json.ts";
 
-test("each reader takes its own kind alone", () => {
+test("each reader accepts values of its own kind only", () => {
   const values = [
     undefined,
     null,
@@ -30,7 +30,7 @@ test("each reader takes its own kind alone", () => {
   assert.deepEqual(listOf({ 0: "a", length: 1 }, textOf), []);
 });
 
-test("a reader of items is given the item and nothing else", () => {
+test("listOf passes only the item to the reader of items", () => {
   const given: unknown[][] = [];
   listOf(["a", "b"], (...all: unknown[]) => {
     given.push(all);
@@ -39,7 +39,7 @@ test("a reader of items is given the item and nothing else", () => {
   assert.deepEqual(given, [["a"], ["b"]]);
 });
 
-test("a text that is no JSON is null, and one that is what it says", () => {
+test("jsonOf returns null for invalid JSON, and otherwise the same value as JSON.parse", () => {
   for (const text of ["", "<html>", "{", "{'a':1}", "undefined", '{"a":1}x']) assert.equal(jsonOf(text), null, text);
   fc.assert(
     fc.property(fc.json(), (text) => {
@@ -49,7 +49,7 @@ test("a text that is no JSON is null, and one that is what it says", () => {
   );
 });
 
-test("whatever the value, no reader throws, and what it gives is the value itself", () => {
+test("no reader throws on any value, and each returns the value itself or null", () => {
   fc.assert(
     fc.property(fc.anything({ withNullPrototype: true }), (value) => {
       for (const read of [recordOf, textOf, numberOf]) assert.ok([null, value].includes(read(value)));

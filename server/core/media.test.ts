@@ -104,13 +104,13 @@ const NOT_TO_SEND: Record<string, Buffer[]> = {
   ],
 };
 
-test("every kind is known by its bytes, also where they only look like another's", () => {
+test("every media type is recognised by its bytes, even if they resemble another type", () => {
   for (const [mimeType, files] of Object.entries({ ...FILES, ...NOT_TO_SEND })) {
     for (const file of files) assert.equal(sniff(file), mimeType, file.toString("latin1", 0, 40));
   }
 });
 
-test("what can be sent is sent as what it is; programs, pages and what nobody knows are refused by name", () => {
+test("a sendable file gets the type of its content; programs, web pages and unknown types are refused by name", () => {
   for (const [mimeType, files] of Object.entries(FILES)) {
     for (const file of files) {
       assert.deepEqual(checkMedia(file, null), { mimeType });
@@ -131,7 +131,7 @@ test("what can be sent is sent as what it is; programs, pages and what nobody kn
   assert.deepEqual(checkMedia(Buffer.alloc(0), null), { refused: "is empty", field: "data" });
 });
 
-test("a declared type counts where the bytes leave it open, and is refused where they contradict it", () => {
+test("a declared type counts if the bytes allow it, and is refused if they contradict it", () => {
   const [jpeg, plain, archive, docx, film] = [
     FILES["image/jpeg"],
     FILES["text/plain"],
@@ -167,7 +167,7 @@ test("a declared type counts where the bytes leave it open, and is refused where
   }
 });
 
-test("a type alone is refused where no such file can be sent", () => {
+test("refuseType refuses a declared type that cannot be sent or is no media type", () => {
   for (const type of ["image/jpeg", "IMAGE/JPG", "text/csv", "application/octet-stream", DOCX]) {
     assert.equal(refuseType(type), null, type);
   }
@@ -176,7 +176,7 @@ test("a type alone is refused where no such file can be sent", () => {
   assert.match(refuseType("a/b\r\nX: y") ?? "", /no media type/);
 });
 
-test("what a contact sent is what its bytes say, else what was declared, and never fails", () => {
+test("a received file has the type of its bytes, else the declared type, and is never refused", () => {
   const jpeg = FILES["image/jpeg"]?.[0] ?? null;
   assert.equal(typeOfReceived(jpeg, "application/x-executable"), "image/jpeg");
   assert.equal(typeOfReceived(Buffer.alloc(8), "image/x-portable-anymap"), "image/x-portable-anymap");
@@ -192,14 +192,14 @@ test("what a contact sent is what its bytes say, else what was declared, and nev
   );
 });
 
-test("a page that hides behind comments is found in no more time than a short one", () => {
+test("sniffing a page with a thousand leading comments takes under 100 ms", () => {
   const many = Buffer.from(`${"<!---->".repeat(1_000)}x`);
   const startedAt = performance.now();
   assert.equal(sniff(many), "text/plain");
   assert.ok(performance.now() - startedAt < 100);
 });
 
-test("names of files lose paths and what nobody sees, and are never empty", () => {
+test("file names lose paths and invisible characters, and an empty name is null", () => {
   assert.equal(filenameOf("/etc/../photo.jpg"), "photo.jpg");
   assert.equal(filenameOf("C:\\x\\año.png"), "año.png");
   assert.equal(filenameOf("gpj\u202e.exe\r\n\0"), "gpj.exe");
