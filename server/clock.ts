@@ -1,10 +1,12 @@
-/** The two clocks: the shifted one that schedules and records go by, and the real one that leases and limits go by. */
+/** The clocks: the shifted one that schedules and records go by, the real one that leases and limits go by, and one that never steps. */
 
 export interface Clock {
   /** Epoch milliseconds of the service: real time plus the sandbox's shift. */
   now(): number;
   /** Epoch milliseconds, real. */
   real(): number;
+  /** Milliseconds since some instant. Goes on evenly when somebody sets the machine's time. */
+  monotonic(): number;
   /** Runs `action` once after `ms` real milliseconds, at most an hour. The returned function cancels it. */
   after(ms: number, action: () => void): () => void;
 }
@@ -19,6 +21,7 @@ export function systemClock(shift: ClockShift = { ms: 0 }): Clock {
   return {
     now: () => Date.now() + shift.ms,
     real: () => Date.now(),
+    monotonic: () => performance.now(),
     after(ms, action) {
       const timer = setTimeout(action, ms);
       return () => clearTimeout(timer);

@@ -4,8 +4,12 @@ import type { UsageCounters } from "../engine/customers/usage.ts";
 import type { Observer } from "../engine/observer.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** An observer over the three; `fault` logs. */
-export function createObserver(metrics: Metrics, usage: UsageCounters, fault: Observer["fault"]): Observer {
+/** An observer over the first two; the rest goes to the log. */
+export function createObserver(
+  metrics: Metrics,
+  usage: UsageCounters,
+  { fault, clockStepped }: Pick<Observer, "fault" | "clockStepped">,
+): Observer {
   return {
     accepted: () => metrics.messagesAccepted.inc(),
     sent(_, keyId, segments) {
@@ -22,6 +26,7 @@ export function createObserver(metrics: Metrics, usage: UsageCounters, fault: Ob
     outOf: (limit) => metrics.deliveriesGivenBack.inc({ limit: limit.toLowerCase() }),
     dueLag: (lagMs) => metrics.dueLagSeconds.observe({ loop: "deliver" }, Math.max(0, lagMs) / 1_000),
     inFlight: (loop, count) => metrics.inFlight.set({ loop }, count),
+    clockStepped,
     fault,
   };
 }

@@ -155,6 +155,10 @@ class Composition {
     this.#parts = { ...parts, log };
     const fault = (where: string, error: unknown) =>
       log[error instanceof PeerFault ? "warn" : "error"]("fault", { where, error });
+    const clockStepped = (ms: number) =>
+      log.warn("the clock was set", {
+        reason: `the machine's time went ${ms < 0 ? "back" : "forward"} by ${Math.abs(ms)} ms`,
+      });
     this.#usage = new UsageCounters({ store, clock, fault });
     this.#fetcher = new Fetcher({ allow: config.fetchAllow, userAgent: `Tightbeam/${options.version}` });
     this.#engine = new Engine({
@@ -165,7 +169,7 @@ class Composition {
       chance: Math.random,
       sealer: createSealer(secretKey, randomBytes),
       settings: this.#settings(),
-      observer: createObserver(metrics, this.#usage, fault),
+      observer: createObserver(metrics, this.#usage, { fault, clockStepped }),
       leaveSandbox: () => this.#leaveSandbox(),
       publicUrl: () => this.#url,
       link: linkUnder(() => this.#url, { clock }),

@@ -100,7 +100,7 @@ export class Lanes<Item> {
   }
 
   async #poll(): Promise<void> {
-    const startedAt = this.#drain.clock.real();
+    const startedAt = this.#drain.clock.monotonic();
     try {
       const lanes = await this.#drain.dueLanes();
       if (this.#isStopped) return;
@@ -109,7 +109,7 @@ export class Lanes<Item> {
       this.#drain.fault(error);
     }
     if (this.#isStopped) return;
-    const tookMs = this.#drain.clock.real() - startedAt;
+    const tookMs = this.#drain.clock.monotonic() - startedAt;
     this.#cancelPoll = this.#drain.clock.after(Math.max(POLL_MS, tookMs * POLL_COST_FACTOR), () => void this.#poll());
   }
 

@@ -19,6 +19,8 @@ export interface Observer {
   /** How long after it was due a delivery was taken up, in milliseconds. */
   dueLag(lagMs: number): void;
   inFlight(loop: "dispatch" | "deliver", count: number): void;
+  /** Somebody set the machine's time, forward or (negative) back. */
+  clockStepped(ms: number): void;
   /** A fault that a person should know of; the work goes on. */
   fault(where: string, error: unknown): void;
 }

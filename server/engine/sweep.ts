@@ -1,10 +1,11 @@
-/** Chores by the clock: frees expired leases, prunes old records, erases texts, expires payment requests. */
+/** Chores by the clock: notices when the clock is set, frees expired leases, prunes old records, erases texts, expires payment requests. */
 
 import { isErased, type StoredEvent, withoutPerson, withoutText } from "../core/erasure.ts";
 import type { Message } from "../core/message.ts";
 import { listEventBytes } from "../store/events.ts";
 import { listAwaitingErasure } from "../store/messages.ts";
 import { type Operation, StoreFull } from "../store/store.ts";
+import { ClockMonitor } from "./clock-monitor.ts";
 import { eraseContacts } from "./contacts/erase.ts";
 import type { Deps } from "./deps.ts";
 import type { With } from "./engine-deps.ts";
@@ -19,6 +20,8 @@ const PRUNE_EVERY_MS = 60_000;
 const ERASE_EVERY_MS = 2_000;
 /** How often rows in quarantine are looked at again, in real milliseconds. */
 const RECHECK_EVERY_MS = 10_000;
+/** How often the machine's time is compared with a clock that never steps, in real milliseconds. */
+const CLOCK_EVERY_MS = 1_000;
 /** While the disk is full, how often it is tried whether there is room again, in real milliseconds. */
 const PROBE_EVERY_MS = 1_000;
 /** How often payment requests are looked for whose time is up, in real milliseconds. */
@@ -58,7 +61,12 @@ export class Sweep {
       await quarantine.check();
       return false;
     };
-    this.#chores = [...CHORES, { everyMs: RECHECK_EVERY_MS, run: recheck }];
+    const clock = new ClockMonitor(deps);
+    const compare = async () => {
+      await clock.check();
+      return false;
+    };
+    this.#chores = [...CHORES, { everyMs: CLOCK_EVERY_MS, run: compare }, { everyMs: RECHECK_EVERY_MS, run: recheck }];
   }
 
   start(): void {

@@ -91,3 +91,23 @@ export async function findExisting(db: Kysely<Database>, ids: readonly DeliveryI
   const rows = await db.selectFrom("deliveries").select("id").where("id", "in", ids).execute();
   return new Set(rows.map((row) => row.id));
 }
+
+/** Pending deliveries of a lane without an attempt that become due after `now` although they were created later still. */
+export function listDeliveriesAhead(
+  db: Kysely<Database>,
+  lane: string,
+  now: number,
+  limit: number,
+): Promise<{ id: string; version: number }[]> {
+  return db
+    .selectFrom("deliveries")
+    .select(["id", "version"])
+    .where("lane", "=", lane)
+    .where("due_at", ">", now)
+    .where("created_at", ">", now)
+    .where("status", "=", "pending")
+    .where("attempt_count", "=", 0)
+    .limit(limit)
+    .$castTo<{ id: string; version: number }>()
+    .execute();
+}

@@ -150,3 +150,26 @@ export async function listDeferred(
   if (after !== null) query = query.where(sql<boolean>`(due_at, id) > (${after.dueAt}, ${after.id})`);
   return decodeRows(db, "messages", await query.execute());
 }
+
+/**
+ * `queued` messages of a lane without a send attempt that become due after `now` although they were last written later
+ * still: their time was taken from a clock that was ahead.
+ */
+export function listMessagesAhead(
+  db: Kysely<Database>,
+  lane: InstanceId,
+  now: number,
+  limit: number,
+): Promise<{ id: string; version: number }[]> {
+  return db
+    .selectFrom("messages")
+    .select(["id", "version"])
+    .where("instance_id", "=", lane)
+    .where("due_at", ">", now)
+    .where("updated_at", ">", now)
+    .where("status", "=", "queued")
+    .where("hand_overs", "=", 0)
+    .limit(limit)
+    .$castTo<{ id: string; version: number }>()
+    .execute();
+}

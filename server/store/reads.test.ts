@@ -11,7 +11,7 @@ import * as chats from "./chats.ts";
 import * as contacts from "./contacts.ts";
 import { findContentHead, readContent } from "./contents.ts";
 import * as customers from "./customers.ts";
-import { findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
+import { findDelivery, findDeliveryOf, findExisting, listDeliveries, listDeliveriesAhead } from "./deliveries.ts";
 import * as erasures from "./erasures.ts";
 import * as events from "./events.ts";
 import { findIdempotency } from "./idempotency.ts";
@@ -37,6 +37,7 @@ import {
   listDeferred,
   listInterrupted,
   listLeasedPairs,
+  listMessagesAhead,
   listWaiting,
 } from "./messages.ts";
 import * as numbers from "./numbers.ts";
@@ -116,6 +117,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
       await listDeliveries(db, "cust_1", filter as never, BEHIND, 50);
     }
   },
+  "deliveries.listDeliveriesAhead": (db) => listDeliveriesAhead(db, "wh_1", NOW, 50),
   "erasures.hasUnerasedEvents": (db) => erasures.hasUnerasedEvents(db, "cust_1"),
   "erasures.findErasure": (db) => erasures.findErasure(db, "cust_1", "con_1"),
   "erasures.hasMessages": (db) => erasures.hasMessages(db, ERASURE, "msg_9"),
@@ -185,6 +187,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
       50,
     ),
   "messages.listAwaitingErasure": (db) => listAwaitingErasure(db, 50),
+  "messages.listMessagesAhead": (db) => listMessagesAhead(db, "inst_1", NOW, 50),
   "messages.listWaiting": (db) => listWaiting(db, "inst_1", NOW, { dueAt: 1, id: "msg_1" }, 50),
   "numbers.findNumberByAddress": (db) => numbers.findNumberByAddress(db, "+1"),
   "numbers.findNumbers": (db) => numbers.findNumbers(db, "cust_1"),

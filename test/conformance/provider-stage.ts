@@ -236,6 +236,7 @@ export class Life {
     return {
       now: () => clock.now(),
       real: () => clock.real(),
+      monotonic: () => clock.monotonic(),
       after: (ms, action) => {
         let waits = true;
         const end = () => {

@@ -24,6 +24,7 @@ export class Life {
     this.clock = {
       now: () => clock.now(),
       real: () => clock.real(),
+      monotonic: () => clock.monotonic(),
       after: (ms, action) =>
         clock.after(ms, () => {
           if (this.#alive) action();

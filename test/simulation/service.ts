@@ -78,7 +78,7 @@ export class Service {
       chance,
       sealer: createSealer(SECRET_KEY, random),
       settings: config,
-      observer: createObserver(this.#metrics, this.#usage, fault),
+      observer: createObserver(this.#metrics, this.#usage, { fault, clockStepped: () => {} }),
       leaveSandbox: async () => {},
       publicUrl: () => "http://127.0.0.1",
       link: (token) => `/v1/attachments/${token}`,

@@ -26,6 +26,8 @@ const TURNS = 4;
  */
 export class SimulatedClock implements Clock {
   #realAt: number;
+  /** How far the machine's time was set forward or back. Timers do not notice. */
+  #steppedMs = 0;
   /** How far `now` is ahead of `real`. */
   readonly ahead: ClockShift = { ms: 0 };
   /** A binary heap, earliest first. Stopped timers stay in it until they come up. */
@@ -39,10 +41,14 @@ export class SimulatedClock implements Clock {
   }
 
   now(): number {
-    return this.#realAt + this.ahead.ms;
+    return this.real() + this.ahead.ms;
   }
 
   real(): number {
+    return this.#realAt + this.#steppedMs;
+  }
+
+  monotonic(): number {
     return this.#realAt;
   }
 
@@ -68,7 +74,13 @@ export class SimulatedClock implements Clock {
   /** When the next timer is due (real), or null when none waits. */
   get nextAt(): number | null {
     while (this.#timers[0]?.action === null) pop(this.#timers);
-    return this.#timers[0]?.at ?? null;
+    const at = this.#timers[0]?.at;
+    return at === undefined ? null : at + this.#steppedMs;
+  }
+
+  /** Sets the machine's time forward or back, as a person does or NTP. Runs no timer. */
+  step(ms: number): void {
+    this.#steppedMs += ms;
   }
 
   /** Moves the shifted clock alone, as the sandbox's does: forward only. Runs no timer. */
@@ -106,8 +118,10 @@ export class SimulatedClock implements Clock {
 
   /** Runs the earliest timer due by `until`; false when there is none. */
   async #runNext(until: number): Promise<boolean> {
-    const at = this.nextAt;
-    if (at === null || at > until) return false;
+    const nextAt = this.nextAt;
+    if (nextAt === null) return false;
+    const at = nextAt - this.#steppedMs;
+    if (at > until) return false;
     const timer = pop(this.#timers);
     const { action } = timer;
     timer.action = null;

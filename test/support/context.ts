@@ -51,6 +51,7 @@ export interface Observed {
   sent: number;
   received: number;
   unknownOutcomes: number;
+  clockSteps: number[];
   attempts: AttemptOutcome[];
   outOf: OwnLimit[];
   faults: { where: string; error: unknown }[];
@@ -131,6 +132,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     sent: 0,
     received: 0,
     unknownOutcomes: 0,
+    clockSteps: [],
     attempts: [],
     outOf: [],
     faults: [],
@@ -277,6 +279,9 @@ function observerOf(observed: Observed): Observer {
     },
     unknownOutcome() {
       observed.unknownOutcomes += 1;
+    },
+    clockStepped(ms) {
+      observed.clockSteps.push(ms);
     },
     attempted(_, outcome) {
       observed.attempts.push(outcome);

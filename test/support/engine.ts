@@ -142,6 +142,7 @@ export class Life {
     return {
       now: () => clock.now(),
       real: () => clock.real(),
+      monotonic: () => clock.monotonic(),
       after: (ms, action) => clock.after(ms, () => (this.#dead ? undefined : action())),
     };
   }

@@ -12,6 +12,7 @@ export class JumpClock {
     return {
       now: () => this.real() + shift.ms,
       real: () => this.real(),
+      monotonic: () => performance.now() + this.#aheadMs,
       after: (ms, action) => this.#after(ms, action),
     };
   }

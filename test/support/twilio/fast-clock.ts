@@ -10,6 +10,7 @@ export function fastClock(speed: number): Clock {
   return {
     now,
     real: now,
+    monotonic: () => (performance.now() - startedMs) * speed,
     after(ms, action) {
       const timer = setTimeout(action, ms / speed);
       return () => clearTimeout(timer);

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { type TestContext as NodeTest, test } from "node:test";
+import { commitAll } from "../../test/support/context.ts";
+import { configure } from "../../test/support/deliver.ts";
+import { openContext, send } from "../../test/support/sending.ts";
+import { ClockMonitor } from "./clock-monitor.ts";
+import { Sweep } from "./sweep.ts";
+
+const HOUR_MS = 3_600_000;
+const AHEAD_MS = 3 * HOUR_MS;
+const PERMITS = 100;
+
+/** A context with an endpoint, and what can be claimed in it. */
+async function stageOf(t: NodeTest) {
+  const made = await openContext(t);
+  await configure(made);
+  const { deps, clock } = made;
+  const claim = async (queue: "messages" | "deliveries") => {
+    const due = await deps.store.dueLanes(queue, clock.now());
+    const lanes = due.map(({ lane }) => ({ lane, permits: PERMITS }));
+    return { lanes, now: clock.now(), until: clock.real() + 45_000 };
+  };
+  return {
+    ...made,
+    claimMessages: async () => deps.store.claimMessages(await claim("messages")),
+    claimDeliveries: async () => deps.store.claimDeliveries(await claim("deliveries")),
+    /** One message to each of `count` recipients. */
+    sendMany: async (count: number, more: object = {}) => {
+      const ids: string[] = [];
+      for (let index = 0; index < count; index += 1)
+        ids.push(
+          (await send(made, { to: `+1555020${String(index).padStart(4, "0")}`, content: { text: "Hi" }, ...more })).id,
+        );
+      return ids;
+    },
+  };
+}
+
+test("what was accepted under a clock that was 3 h ahead is due as soon as the clock is put right", async (t) => {
+  const stage = await stageOf(t);
+  const { deps, clock, observed, woken } = stage;
+  const sweep = new Sweep(deps);
+  sweep.start();
+  t.after(() => sweep.stop());
+  await clock.advance(2_000);
+  clock.step(AHEAD_MS);
+  await clock.advance(2_000);
+  const ids = await stage.sendMany(30);
+  clock.step(-AHEAD_MS);
+  assert.deepEqual([(await stage.claimMessages()).length, (await stage.claimDeliveries()).length], [0, 0]);
+  Object.assign(woken, { messages: [], deliveries: [] });
+  await clock.advance(2_000);
+  assert.deepEqual(observed.clockSteps, [AHEAD_MS, -AHEAD_MS]);
+  assert.ok(woken.messages.length > 0 && woken.deliveries.length > 0, "their lanes are woken");
+  assert.deepEqual((await stage.claimMessages()).map(({ id }) => id).sort(), ids.sort());
+  assert.equal((await stage.claimDeliveries()).length, ids.length);
+});
+
+test("a time that a customer chose and a planned retry stay when the clock is put right", async (t) => {
+  const stage = await stageOf(t);
+  const { deps, clock } = stage;
+  const monitor = new ClockMonitor(deps);
+  await monitor.check();
+  clock.step(AHEAD_MS);
+  const scheduledAt = new Date(clock.now() + HOUR_MS).toISOString();
+  await stage.sendMany(1, { scheduledAt });
+  await stage.sendMany(1);
+  const [message] = await stage.claimMessages();
+  const [delivery] = await stage.claimDeliveries();
+  assert.ok(message !== undefined && delivery !== undefined);
+  const retryAt = clock.now() + 5_000;
+  const retry = { dueAt: retryAt, claimedUntil: null };
+  const { id, version } = delivery.delivery;
+  await commitAll(deps, [
+    { op: "update", table: "messages", id: message.id, version: message.version, set: { ...retry, sendAttempts: 1 } },
+    { op: "update", table: "deliveries", id, version, set: { ...retry, attemptCount: 1 } },
+  ]);
+  clock.step(-AHEAD_MS);
+  await monitor.check();
+  assert.deepEqual([(await stage.claimMessages()).length, (await stage.claimDeliveries()).length], [0, 0]);
+  await clock.advance(AHEAD_MS + 5_000);
+  assert.deepEqual([(await stage.claimMessages()).length, (await stage.claimDeliveries()).length], [1, 1]);
+});
+
+test("a clock that was put right while no process ran is noticed at the start", async (t) => {
+  const stage = await stageOf(t);
+  stage.clock.step(AHEAD_MS);
+  await stage.sendMany(3);
+  stage.clock.step(-AHEAD_MS);
+  await new ClockMonitor(stage.deps).check();
+  assert.equal((await stage.claimMessages()).length, 3);
+  assert.deepEqual(stage.observed.clockSteps, []);
+});
+
+test("a clock that is adjusted by 5 s or less is no step", async (t) => {
+  const { deps, clock, observed } = await stageOf(t);
+  const monitor = new ClockMonitor(deps);
+  await monitor.check();
+  for (const ms of [5_000, -5_000]) {
+    clock.step(ms);
+    await monitor.check();
+  }
+  await clock.advance(60_000);
+  await monitor.check();
+  assert.deepEqual(observed.clockSteps, []);
+});

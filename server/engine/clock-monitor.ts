@@ -1,0 +1,65 @@
+/** Notices that somebody set the machine's time, and makes due now what a clock that was ahead had put into the future. */
+
+import type { InstanceId } from "../core/id.ts";
+import { listDeliveriesAhead } from "../store/deliveries.ts";
+import { listMessagesAhead } from "../store/messages.ts";
+import type { Queue } from "../store/store.ts";
+import type { Deps } from "./deps.ts";
+
+/** A smaller difference between two looks is a clock being adjusted, not one that was set. */
+const STEP_MS_MIN = 5_000;
+/** Records corrected in one commit. */
+const CORRECTED_AT_ONCE = 200;
+
+/** Compares the machine's time with a clock that never steps. */
+export class ClockMonitor {
+  readonly #deps: Deps;
+  /** Real minus monotonic time at the last look; null before the first. */
+  #offsetMs: number | null = null;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Reports a step of the clock. After a step back, and at the first look (the step may have come while no process ran), every
+   * `queued` message and pending delivery becomes due now if it was never tried and was last written in the future: its time
+   * was taken from a clock that was ahead. A time that a customer chose, and a planned retry, stay.
+   */
+  async check(): Promise<void> {
+    const { clock, observer } = this.#deps;
+    const offsetMs = clock.real() - clock.monotonic();
+    const steppedMs = this.#offsetMs === null ? 0 : offsetMs - this.#offsetMs;
+    const isFirst = this.#offsetMs === null;
+    const isStep = Math.abs(steppedMs) > STEP_MS_MIN;
+    if (isStep) observer.clockStepped(Math.round(steppedMs));
+    if (isFirst || (isStep && steppedMs < 0)) await this.#correct();
+    this.#offsetMs = offsetMs;
+  }
+
+  async #correct(): Promise<void> {
+    const { store, wake } = this.#deps;
+    for (const queue of ["messages", "deliveries"] as const) {
+      for (const { lane } of await store.dueLanes(queue, Number.MAX_SAFE_INTEGER)) {
+        if (await correctLane(this.#deps, queue, lane)) wake[queue]([lane]);
+      }
+    }
+  }
+}
+
+/** Makes due now what a clock that was ahead put into the future of a lane. Returns whether there was any. */
+async function correctLane({ clock, store }: Deps, queue: Queue, lane: string): Promise<boolean> {
+  for (let isAny = false; ; isAny = true) {
+    const now = clock.now();
+    const ahead =
+      queue === "messages"
+        ? await listMessagesAhead(store.db, lane as InstanceId, now, CORRECTED_AT_ONCE)
+        : await listDeliveriesAhead(store.db, lane, now, CORRECTED_AT_ONCE);
+    if (ahead.length === 0) return isAny;
+    // Each by itself: a record that changes meanwhile is in somebody's hands, and keeps back no other.
+    const due = { dueAt: now };
+    await Promise.all(
+      ahead.map(({ id, version }) => store.commit([{ op: "update", table: queue, id, version, set: due }])),
+    );
+  }
+}
