@@ -21,7 +21,7 @@ import {
 import { type EndpointRef, requireEndpoint } from "../engine/webhooks/endpoints.ts";
 import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
 import { type ReplayRequest, replay } from "../engine/webhooks/replay.ts";
-import { findConfiguration, listWebhooks } from "../store/webhooks.ts";
+import { findPrimaryEndpoint, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
 import { LongPoll } from "./long-poll.ts";
 import type { OpenResponses } from "./open-responses.ts";
@@ -61,7 +61,7 @@ function configurationRoutes(deps: With<"receiverCache" | "sealer">): Route[] {
       path: "/v1/webhooks",
       scope: "messages",
       async handle({ caller }) {
-        const endpoint = await findConfiguration(deps.store.db, caller.customerId);
+        const endpoint = await findPrimaryEndpoint(deps.store.db, caller.customerId);
         return { data: endpoint === null ? null : recordOf(deps, endpoint) };
       },
     }),

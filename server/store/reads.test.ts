@@ -51,7 +51,7 @@ import { queryDatabase } from "./sqlite/driver.ts";
 import { migrate } from "./sqlite/migrate.ts";
 import { createReader, type SqlQuery } from "./sqlite/query.ts";
 import { sumUsage } from "./usage.ts";
-import { findConfiguration, findReceivers, findWebhook, listWebhooks } from "./webhooks.ts";
+import { findPrimaryEndpoint, findReceivers, findWebhook, listWebhooks } from "./webhooks.ts";
 import { countAll, readPage } from "./windows.ts";
 
 type Db = Kysely<Database>;
@@ -219,7 +219,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
     await sumUsage(db, { of: "customer", customerId: "cust_1" }, PERIOD);
     await sumUsage(db, { of: "all" }, PERIOD);
   },
-  "webhooks.findConfiguration": (db) => findConfiguration(db, "cust_1"),
+  "webhooks.findPrimaryEndpoint": (db) => findPrimaryEndpoint(db, "cust_1"),
   "webhooks.findReceivers": (db) => findReceivers(db, ["wh_1", "wh_2"]),
   "webhooks.findWebhook": (db) => findWebhook(db, "cust_1", "wh_1"),
   "webhooks.listWebhooks": (db) => listWebhooks(db, "cust_1"),

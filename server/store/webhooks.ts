@@ -10,7 +10,7 @@ import { type Database, decode } from "./rows.ts";
 const IDS_PER_READ = 500;
 
 /** The primary endpoint of a customer. */
-export async function findConfiguration(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
+export async function findPrimaryEndpoint(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
   const query = db.selectFrom("endpoints").selectAll().where("customer_id", "=", customerId);
   const row = await query.where("kind", "=", "primary").executeTakeFirst();
   return row === undefined ? null : decode("endpoints", row);

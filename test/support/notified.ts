@@ -1,4 +1,4 @@
-/** A service whose webhook configuration sends every event, signed with a known secret, to a receiver of the test. */
+/** A service whose primary endpoint gets every event, signed with a known secret, to a receiver of the test. */
 
 import { type Receiver, startReceiver } from "./receiver.ts";
 import { startTestService, type TestService } from "./service.ts";

@@ -3,7 +3,7 @@
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import { findConfiguration, findWebhook } from "../../store/webhooks.ts";
+import { findPrimaryEndpoint, findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
 
 /** The id of an endpoint as the caller wrote it. Null: the primary endpoint. */
@@ -16,7 +16,7 @@ export async function requireEndpoint(
   target: EndpointRef,
 ): Promise<Endpoint> {
   const found =
-    target === null ? await findConfiguration(store.db, customerId) : await findWebhook(store.db, customerId, target);
+    target === null ? await findPrimaryEndpoint(store.db, customerId) : await findWebhook(store.db, customerId, target);
   if (found === null) throw missing(target);
   return found;
 }
