@@ -152,7 +152,7 @@ function secretRoutes(deps: With<"sealer">): Route[] {
         const request = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
         const rotated = await rotateSecret(deps, request, customerId, { target, graceSeconds });
         // Without an id, the current primary endpoint is meant; with an id, exactly that endpoint.
-        const again = rotated.repeated && target === null ? { ...rotated, result: null } : rotated;
+        const again = rotated.repeated && target === null ? { ...rotated, firstResult: null } : rotated;
         return configuredReply(deps, customerId, again, 200);
       },
     }),
