@@ -62,6 +62,21 @@ test("a type name stands in one file of the server", () => {
   assert.deepEqual(shared, []);
 });
 
+test("`where` of a fault in the log is the name of the file that reports it, or the provider's function that threw", () => {
+  const reported = /\bfault\((?:"([^"]*)"|`([^`]*)`)|\bnullIfUnreadable\([^"]*?, "([^"]*)"|\bwhere: "([^"]*)"/g;
+  const names = SERVER.flatMap((path) =>
+    [...read(path).matchAll(reported)].map(([, ...found]) => ({ path, where: found.join("") })),
+  );
+  assert.ok(names.length > 30, `found only ${names.length}`);
+  const isClear = ({ path, where }: { path: string; where: string }) =>
+    /^provider\.(start|stop|remove|send|reconcile|action|\$\{instance\.provider\})(:\$\{[\w.]+\})?$/.test(where) ||
+    basename(path, ".ts") === where;
+  assert.deepEqual(
+    names.filter((name) => !isClear(name)),
+    [],
+  );
+});
+
 test("no two files of a directory are named by one stem", () => {
   assert.ok(haveOneStem("settle", "settled") && haveOneStem("submit", "submitting") && haveOneStem("retry", "retries"));
   assert.ok(!haveOneStem("receive", "receipts") && !haveOneStem("group", "group-photo"));

@@ -56,7 +56,7 @@ function newFastify(options: ServerOptions, state: EdgeState): FastifyInstance {
     refused: onceAWhile(clock, () =>
       log.warn("connections refused", { reason: `${connectionsMax} are open, none of them idle` }),
     ),
-    fault: (error: unknown) => log.error("fault", { where: "listen", error }),
+    fault: (error: unknown) => log.error("fault", { where: "server", error }),
     responded: ({ requestId, status, method }: { requestId: string; status: number; method: string | null }) => {
       log.info("request", { requestId, status, ...(method === null ? {} : { method }) });
     },

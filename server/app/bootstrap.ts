@@ -54,7 +54,7 @@ export async function bootstrap(
   const customerId = await findSetting(store.db, FIRST_CUSTOMER);
   const isFirst = customerId === null;
   const first = isFirst ? await makeFirst(deps, keyFingerprint) : (customerId as CustomerId);
-  const ensure: typeof ensureKey = (...given) => nullIfUnreadable(deps, "start", () => ensureKey(...given));
+  const ensure: typeof ensureKey = (...given) => nullIfUnreadable(deps, "bootstrap", () => ensureKey(...given));
   const apiKey = await ensure(deps, READY_KEY, config.apiKey, {
     name: "First key",
     customerId: first,

@@ -61,7 +61,7 @@ async function inTime<Answer>(deps: Deps, abort: AbortController, ask: () => Pro
     return await Promise.race([ask(), late]);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    deps.observer.fault("provider.command", error);
+    deps.observer.fault("provider.action", error);
     throw new ApiError("PROVIDER_ERROR", "The provider could not complete the action.");
   } finally {
     stop();

@@ -42,4 +42,4 @@ for (const signal of FORGED) {
   });
 }
 
-const stageFaults = ["receipt", "inbound", "reaction", "typing", "call", "calls", "revision", "audio", "group"];
+const stageFaults = ["receive", "typing", "calls", "groups"];

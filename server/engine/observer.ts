@@ -21,6 +21,9 @@ export interface Observer {
   inFlight(loop: "dispatch" | "deliver", count: number): void;
   /** Somebody set the machine's time, forward or (negative) back. */
   clockStepped(ms: number): void;
-  /** A fault that a person should know of; the work goes on. */
+  /**
+   * A fault that a person should know of; the work goes on. `where` is the name of the file that reports it, or the provider's
+   * function that threw: `provider.send`.
+   */
   fault(where: string, error: unknown): void;
 }

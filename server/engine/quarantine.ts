@@ -62,7 +62,7 @@ export class QuarantineMonitor {
     for (const { table, id, reason } of rows) {
       if (this.#reported.has(`${table} ${id}`)) continue;
       const error = new Error(`the row ${id} of ${table} is in quarantine: ${reason}; tightbeam quarantine shows it`);
-      this.#deps.observer.fault("rows", error);
+      this.#deps.observer.fault("quarantine", error);
     }
     this.#reported = new Set(rows.map(({ table, id }) => `${table} ${id}`));
   }

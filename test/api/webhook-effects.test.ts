@@ -161,7 +161,7 @@ test("a pause takes effect even if the disk is too full to cancel waiting delive
   api.deps.store.cancelDeliveries = () => Promise.reject(full);
   const paused = await api.data<{ active: boolean }>(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
   assert.equal(paused.active, false);
-  assert.deepEqual(api.observed.faults, [{ where: "cancel deliveries", error: full }]);
+  assert.deepEqual(api.observed.faults, [{ where: "cancel-deliveries", error: full }]);
 });
 
 test("a repeated rotation returns the current primary endpoint, or 404 WEBHOOK_NOT_CONFIGURED once it was deleted", async (t) => {

@@ -110,7 +110,7 @@ test("a call to a number of nobody, or of another instance, is nobody's, and wha
   assert.deepEqual(await deps.store.db.selectFrom("memory").selectAll().execute(), []);
   assert.deepEqual(
     made.observed.faults.map(({ where }) => where),
-    ["call", "call"],
+    ["calls", "calls"],
   );
 });
 

@@ -48,7 +48,7 @@ async function begun(deps: With<"configCache">, instanceId: InstanceId, signal: 
   const { callUuid, isVideo, isOutgoing, status } = signal;
   const number = await deps.configCache.numberAt(addressOf(signal.to));
   if (number === null || number.instanceId !== instanceId) {
-    deps.observer.fault("call", new Error("a call is to or from no number of this instance"));
+    deps.observer.fault("calls", new Error("a call is to or from no number of this instance"));
     return [];
   }
   const { customerId, address: to } = number;

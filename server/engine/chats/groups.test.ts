@@ -146,7 +146,7 @@ describe("a group that a provider tells of", () => {
     await one.report({ to: "+15005550199", forget: "k" });
     assert.deepEqual(await one.chats(), []);
     assert.deepEqual(await one.deps.store.db.selectFrom("memory").selectAll().execute(), []);
-    assert.equal(one.observed.faults[0]?.where, "group");
+    assert.equal(one.observed.faults[0]?.where, "groups");
   });
 
   test("that the customer is put out of counts as left until the customer is brought back", async (t) => {

@@ -49,7 +49,7 @@ export async function receiveGroup(
 ): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
   if (number === null) {
-    deps.observer.fault("group", new Error("a group signal is for an address that is no number of this service"));
+    deps.observer.fault("groups", new Error("a group signal is for an address that is no number of this service"));
     return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
   }
   const { channel, group: snapshot } = signal;

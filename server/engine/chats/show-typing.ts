@@ -34,6 +34,6 @@ async function endShown(deps: With<"providers">, ready: ReadyChat): Promise<void
   try {
     await runInTurn(deps, ready.chat, () => setTyping(deps, ready, false));
   } catch (error) {
-    deps.observer.fault("typing", error);
+    deps.observer.fault("show-typing", error);
   }
 }

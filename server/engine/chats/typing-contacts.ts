@@ -80,7 +80,7 @@ export class TypingContacts {
     try {
       await deps.serial.run(subject, () => this.end(deps, subject));
     } catch (error) {
-      deps.observer.fault("typing", error);
+      deps.observer.fault("typing-contacts", error);
       // Mostly a full disk: the event is tried again later.
       this.extend(deps, subject);
     }

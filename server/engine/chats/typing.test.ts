@@ -139,7 +139,7 @@ describe("a contact who types", () => {
     await one.clock.advance(MINUTE_MS);
     assert.deepEqual(
       one.observed.faults.map(({ where }) => where),
-      ["typing"],
+      ["typing-contacts"],
     );
     one.deps.store.commit = commit;
     await one.clock.advance(MINUTE_MS);

@@ -41,7 +41,7 @@ export async function receiveOptOut(
   const number = await deps.configCache.numberAt(signal.to);
   const forgets = acknowledgementOf(instanceId, signal);
   if (number === null) {
-    deps.observer.fault("optOut", new Error("an opt-out is about an address that is no number of this service"));
+    deps.observer.fault("opt-outs", new Error("an opt-out is about an address that is no number of this service"));
     await acknowledgeOnly(deps, forgets);
     return;
   }

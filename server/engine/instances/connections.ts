@@ -127,7 +127,7 @@ export class Connections {
         await this.#make(deps, instance);
       } catch (error) {
         this.#problems.set(instance.id, "It could not be started; the log says why.");
-        deps.observer.fault("provider.start", error);
+        deps.observer.fault(`provider.start:${instance.id}`, error);
       }
       this.#changed(deps, instance.id);
     });
@@ -147,7 +147,7 @@ export class Connections {
       try {
         await this.#providers.get(id)?.remove?.();
       } catch (error) {
-        deps.observer.fault(`instance.delete:${id}`, error);
+        deps.observer.fault(`provider.remove:${id}`, error);
       }
       await this.#takeDown(deps, id);
       this.#changed(deps, id);
@@ -216,7 +216,7 @@ export class Connections {
     try {
       await provider?.stop();
     } catch (error) {
-      deps.observer.fault("provider.stop", error);
+      deps.observer.fault(`provider.stop:${id}`, error);
     }
   }
 }

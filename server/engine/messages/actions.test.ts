@@ -70,7 +70,7 @@ for (const [what, answer] of [
   ["breaks", "throws"],
 ] as const) {
   test(`an edit that the phone ${what} is EDIT_FAILED, with message.edit_failed, and leaves the text`, async (t) => {
-    const stage = await engineStage(t, { faults: ["provider.command"] });
+    const stage = await engineStage(t, { faults: ["provider.action"] });
     stage.provider.onAction = () => answer;
     const id = await delivered(stage);
     assert.equal(await refusal(edit(stage, id, "Bye")), "EDIT_FAILED");
@@ -108,7 +108,7 @@ test("no receipt, reaction or fallback moves a message that was unsent", async (
 });
 
 test("an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and changes nothing", async (t) => {
-  const stage = await engineStage(t, { faults: ["provider.command"] });
+  const stage = await engineStage(t, { faults: ["provider.action"] });
   const id = await delivered(stage);
   for (const answer of [{ done: false, reason: "too late" }, "throws"] as const) {
     stage.provider.onAction = () => answer;

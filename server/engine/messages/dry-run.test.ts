@@ -94,7 +94,7 @@ describe("the hops of a dry run", () => {
 
   test("are as they would be where the provider cannot tell, or does not answer", async (t) => {
     for (const answer of [{ imessage: null, facetime: null }, "throws"] as const) {
-      const carriers = await pairOn(t, { faults: ["provider.command"] });
+      const carriers = await pairOn(t, { faults: ["provider.action"] });
       carriers.mac.provider.onAction = () => answer;
       assert.equal((await rehearse(carriers)).channel, "imessage");
     }

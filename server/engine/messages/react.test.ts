@@ -119,7 +119,7 @@ test("a reaction told in one breath with its message finds it", async (t) => {
 });
 
 test("a reaction to an address that nobody has changes nothing, and is told to the log", async (t) => {
-  const stage = await engineStage(t, { faults: ["reaction"] });
+  const stage = await engineStage(t, { faults: ["receive"] });
   await stage.report(reaction({ to: "+15559999999" }));
   assert.deepEqual(await reactions(stage), []);
   assert.equal(stage.observed.faults.length, 1);

@@ -325,7 +325,7 @@ test("a receipt is decided on what the message is, not on what was remembered of
 });
 
 test("what a provider asks to forget goes with what its signal changes, also when that is nothing", async (t) => {
-  const stage = await engineStage(t, { faults: ["receipt"] });
+  const stage = await engineStage(t);
   const { instance, deps } = stage;
   const put = (key: string) =>
     deps.store.commit([{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "x" } }]);

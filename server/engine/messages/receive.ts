@@ -38,7 +38,7 @@ export async function receiveMessage(deps: EngineDeps, instanceId: InstanceId, s
   await deps.serial.run(referenceKey(deps, instanceId, signal.reference), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return retryDuplicateThread(() => receive(deps, number, instanceId, signal));
-    deps.observer.fault("inbound", new Error("a message came to an address that is no number of this service"));
+    deps.observer.fault("receive", new Error("a message came to an address that is no number of this service"));
     return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
   });
 }
@@ -164,7 +164,7 @@ export async function receiveReaction(
   await deps.serial.run(referenceKey(deps, instanceId, signal.target), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return take(deps, number, instanceId, signal);
-    deps.observer.fault("reaction", new Error("a reaction came to an address that is no number of this service"));
+    deps.observer.fault("receive", new Error("a reaction came to an address that is no number of this service"));
     return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
   });
 }
@@ -241,7 +241,7 @@ async function revise(
   const message = await findByReference(deps, instanceId, signal.reference);
   // The customer's own messages change by the actions of this API only.
   if (message?.direction !== "inbound") {
-    if (message === null) deps.observer.fault("revision", new Error("a revision names no message of this service"));
+    if (message === null) deps.observer.fault("receive", new Error("a revision names no message of this service"));
     return acknowledgeOnly(deps, forgets);
   }
   await changeMessage(deps, message, (fresh) => {
@@ -281,6 +281,6 @@ async function keepOnce(
   });
   if (decided.taken) return acknowledgeOnly(deps, forgets);
   if (decided.value === null) {
-    deps.observer.fault("audio", new Error("an audio message was kept that is none of this service"));
+    deps.observer.fault("receive", new Error("an audio message was kept that is none of this service"));
   } else deps.messageCache.keep(decided.value);
 }

@@ -88,12 +88,12 @@ test("a revision of our own message changes nothing: what came of an order is it
 });
 
 test("a revision and a kept audio message that name no message are told to the log, and change nothing", async (t) => {
-  const stage = await engineStage(t, { faults: ["revision", "audio"] });
+  const stage = await engineStage(t, { faults: ["receive"] });
   await stage.report(revision("Hi there"));
   await stage.report(AUDIO_KEPT);
   assert.deepEqual(
     stage.observed.faults.map(({ where }) => where),
-    ["revision", "audio"],
+    ["receive", "receive"],
   );
 });
 

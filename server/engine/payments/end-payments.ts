@@ -48,7 +48,7 @@ const EXPIRED_AT_ONCE = 100;
 /** Expires requests whose time is up. Returns whether there may be more. */
 export async function expirePayments(deps: With<"link">): Promise<boolean> {
   const due = await listDuePayments(deps.store.db, deps.clock.now(), EXPIRED_AT_ONCE);
-  await Promise.all(due.map(({ id }) => nullIfUnreadable(deps, "payments", () => expireRequest(deps, id))));
+  await Promise.all(due.map(({ id }) => nullIfUnreadable(deps, "end-payments", () => expireRequest(deps, id))));
   return due.length === EXPIRED_AT_ONCE;
 }
 
@@ -66,7 +66,7 @@ async function expireRequest(deps: With<"link">, id: PaymentId): Promise<void> {
 async function endingOf(deps: With<"link">, before: Payment, changed: PaymentChange): Promise<Transaction> {
   const operations = paymentOperations(before, changed);
   // A message that cannot be read is in quarantine: it is not sent, and the request ends without it.
-  const message = await nullIfUnreadable(deps, "payments", () => findMessage(deps.store.db, before.messageId));
+  const message = await nullIfUnreadable(deps, "end-payments", () => findMessage(deps.store.db, before.messageId));
   if (message?.status !== "queued") return operations;
   const text = `The payment request ${before.id} was ${changed.payment.status} before this message could be sent.`;
   const failed = fail(message, { code: "EXPIRED", message: text }, changeContext(deps));

@@ -357,7 +357,7 @@ test("what waits for two instances, each of which is up for moments only, has ea
 });
 
 test("while the store cannot be read, what waits is looked for once a second and not in a loop", async (t) => {
-  const { stage } = await carriersOn(t, { faults: ["outages", "dispatch"] });
+  const { stage } = await carriersOn(t, { faults: ["paused-lanes", "dispatch"] });
   await stage.clock.advance(CONNECTING_MS);
   let reads = 0;
   const { deps } = stage.life;

@@ -76,7 +76,7 @@ export class PausedLanes {
     try {
       if ((await this.#look()) || this.#isWoken) nextMs = 0;
     } catch (error) {
-      this.#deps.observer.fault("outages", error);
+      this.#deps.observer.fault("paused-lanes", error);
     }
     this.#running = null;
     this.#later(nextMs);
@@ -148,7 +148,7 @@ export class PausedLanes {
   async #goOn(message: Message): Promise<boolean> {
     const deps = this.#deps;
     // An undecodable record of one customer must not keep the messages of others waiting.
-    const plan = await nullIfUnreadable(deps, "outages", () => planOf(deps, message));
+    const plan = await nullIfUnreadable(deps, "paused-lanes", () => planOf(deps, message));
     if (plan === null) return false;
     const isGone = message.sentPart !== null && !(await hasInstance(deps.store.db, message.instanceId));
     if (verdictOn(deps, plan, message, isGone) === null) return false;

@@ -102,7 +102,7 @@ async function release(
     }
     return false;
   } catch (error) {
-    deps.observer.fault("quiet hours", error);
+    deps.observer.fault("quiet-hours", error);
     return true;
   }
 }

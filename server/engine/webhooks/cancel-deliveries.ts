@@ -25,7 +25,7 @@ async function cancelBatches(deps: Deps, endpointId: EndpointId, batchesMax: num
     }
     return false;
   } catch (error) {
-    deps.observer.fault("cancel deliveries", error);
+    deps.observer.fault("cancel-deliveries", error);
     return true;
   }
 }
