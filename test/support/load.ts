@@ -49,10 +49,13 @@ export class Load {
     this.#plan = plan;
   }
 
-  /** Begins to send to `url`: what was never answered first. */
-  start(url: string): void {
+  /** Begins to send to `url`: `burst` messages at once, and requests that were never answered first. */
+  start(url: string, burst = 0): void {
     this.#stopped = false;
-    this.#workers = Array.from({ length: this.#plan.workers }, () => this.#work(url));
+    this.#workers = [
+      ...Array.from({ length: this.#plan.workers }, () => this.#work(url)),
+      ...Array.from({ length: burst }, () => this.#send(url, this.#order())),
+    ];
   }
 
   /** Sends nothing more, and resolves when each request was answered or failed. */

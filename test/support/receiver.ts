@@ -12,6 +12,8 @@ export interface Received {
   headers: IncomingHttpHeaders;
   body: string;
   event: AnyEvent;
+  /** Status of the response, null until the response was written. */
+  status: number | null;
 }
 
 export interface Receiver {
@@ -29,6 +31,9 @@ export async function startReceiver(port = 0): Promise<Receiver> {
   const server = createServer((request, response) => {
     void take(request).then((received) => {
       receiver.received.push(received);
+      response.on("finish", () => {
+        received.status = response.statusCode;
+      });
       receiver.answer(received, response);
     });
   });
@@ -59,6 +64,7 @@ async function take(request: IncomingMessage): Promise<Received> {
     headers: request.headers,
     body,
     event: JSON.parse(body) as AnyEvent,
+    status: null,
   };
 }
 
