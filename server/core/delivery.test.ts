@@ -68,7 +68,7 @@ test("an event is delivered to active endpoints that subscribe to its type, and 
   assert.deepEqual(deliveriesOf(event(), [], null), []);
 });
 
-test("a callback whose address is that of a subscribed endpoint is one delivery, not two", () => {
+test("a callbackUrl equal to the URL of a subscribed endpoint creates one delivery, not two", () => {
   const same = { url: CALLBACK };
   const endpointsOf = (changes: Partial<Endpoint>) => [endpoint("wh_1", { ...same, ...changes })];
   const idsOf = (changes: Partial<Endpoint>) =>
@@ -127,60 +127,60 @@ const RETRIED = { ...DONE, status: "pending", retryCount: 2, dueAt: ENDED_AT + 3
 const BY_HAND = { byHand: true, retryRequested: false, dueAt: ENDED_AT } as const;
 
 const ROWS: readonly Row[] = [
-  { is: "one that succeeds", before: {}, succeeded: true, after: { ...DONE, status: "succeeded", retryCount: 1 } },
-  { is: "one that fails", before: {}, succeeded: false, after: RETRIED },
+  { is: "a successful attempt", before: {}, succeeded: true, after: { ...DONE, status: "succeeded", retryCount: 1 } },
+  { is: "a failed attempt", before: {}, succeeded: false, after: RETRIED },
   {
-    is: "the last one of the schedule",
+    is: "a failed last attempt of the schedule",
     before: { retryCount: 7 },
     succeeded: false,
     after: { ...DONE, status: "exhausted", retryCount: 7 },
   },
   {
-    is: "one by hand that fails leaves the schedule as it is",
+    is: "a failed manual retry leaves the schedule as it is",
     before: { byHand: true, resumeAt: RESUME_AT },
     succeeded: false,
     after: { ...DONE, status: "pending", retryCount: 1, dueAt: RESUME_AT },
   },
   {
-    is: "one by hand that succeeds ends the schedule",
+    is: "a successful manual retry ends the schedule",
     before: { byHand: true, resumeAt: RESUME_AT },
     succeeded: true,
     after: { ...DONE, status: "succeeded", retryCount: 1 },
   },
   ...(["exhausted", "cancelled", "succeeded"] as const).flatMap((status): Row[] => [
     {
-      is: `one by hand of what is ${status}, and fails, changes nothing`,
+      is: `a failed manual retry of a delivery that is ${status} changes nothing`,
       before: { status, byHand: true },
       succeeded: false,
       after: { ...DONE, status, retryCount: 1 },
     },
     {
-      is: `one by hand of what is ${status}, and succeeds`,
+      is: `a successful manual retry of a delivery that is ${status}`,
       before: { status, byHand: true },
       succeeded: true,
       after: { ...DONE, status: "succeeded", retryCount: 1 },
     },
   ]),
   {
-    is: "one in flight when its delivery was cancelled",
+    is: "an attempt in flight when its delivery was cancelled",
     before: { status: "cancelled" },
     succeeded: false,
     after: { ...DONE, status: "cancelled", retryCount: 1 },
   },
   {
-    is: "one that fails while another was asked for: that one follows at once, then the schedule",
+    is: "an attempt that fails after a manual retry was requested: the retry follows at once, then the schedule",
     before: { retryRequested: true },
     succeeded: false,
     after: { ...RETRIED, ...BY_HAND, resumeAt: RETRIED.dueAt },
   },
   {
-    is: "one that succeeds while another was asked for",
+    is: "an attempt that succeeds after a manual retry was requested",
     before: { retryRequested: true },
     succeeded: true,
     after: { ...BY_HAND, status: "succeeded", retryCount: 1, resumeAt: null },
   },
   {
-    is: "one by hand that fails while another was asked for",
+    is: "a manual retry that fails after another was requested",
     before: { retryRequested: true, byHand: true, resumeAt: RESUME_AT },
     succeeded: false,
     after: { ...BY_HAND, status: "pending", retryCount: 1, resumeAt: RESUME_AT },

@@ -163,7 +163,7 @@ function climbAll(start: Message, receipts: readonly ("sent" | "delivered" | "re
 }
 
 for (const status of ["pending", "sent", "failed"] as const) {
-  test(`receipts to a ${status} message, late, twice and in any order, tell each step once and in order`, () => {
+  test(`receipts for a ${status} message, late, twice and in any order, emit the event of each step once and in order`, () => {
     const start = messageIn(status);
     fc.assert(
       fc.property(fc.array(receipt, { maxLength: 12 }), (receipts) => {
@@ -188,7 +188,7 @@ for (const status of ["pending", "sent", "failed"] as const) {
   });
 }
 
-test("whatever happens to a message, its events count 1, 2, 3 and its status goes only where it may", () => {
+test("any signals to a message leave event sequences 1, 2, 3 without gaps and only allowed status changes", () => {
   const signal = fc.constantFrom(...(Object.keys(SIGNALS) as MessageSignal[]));
   fc.assert(
     fc.property(fc.array(signal, { maxLength: 40 }), fc.boolean(), (signals, isScheduled) => {
@@ -228,7 +228,7 @@ test("whatever happens to a message, its events count 1, 2, 3 and its status goe
   );
 });
 
-test("a message that was sent and then failed stays failed at a late `sent`, and `delivered` is the proof", () => {
+test("a message that failed after it was sent ignores a late `sent` receipt, and a `delivered` receipt corrects it", () => {
   const before = message({ status: "failed", channel: "sms" });
   for (const refused of [
     { ...before, sentAt: NOW - 1, errorCode: sendFailedCode("sms") },
@@ -243,7 +243,7 @@ test("a message that was sent and then failed stays failed at a late `sent`, and
   }
 });
 
-test("a message that is sent is looked at again when its channel is to be given up, and only then", () => {
+test("a sent message is due when its fallback time ends, and is not due without a fallback", () => {
   const waiting = { status: "pending", fallbackAfterMs: 30_000, dueAt: null } as const;
   assert.equal(climb(message(waiting), "sent", at())?.message.dueAt, NOW + 30_000);
   for (const never of [{ fallback: false }, { channelsLeft: [] }, { fallbackAfterMs: null }])
@@ -251,7 +251,7 @@ test("a message that is sent is looked at again when its channel is to be given 
   assert.equal(climb(message({ ...waiting, dueAt: NOW + 30_000 }), "delivered", at())?.message.dueAt, null);
 });
 
-test("a fallback names the channel it left and why, and begins anew on the next", () => {
+test("a fallback event names the previous channel and the reason, and the message begins anew on the next channel", () => {
   for (const reason of FALLBACK_REASONS) {
     const tried = { instancesTried: ["inst_0"] } satisfies Partial<Message>;
     const before = { ...messageIn("sent"), ...tried, providerMessageId: "p-1", sendAttempts: 3, unknownSince: NOW };
@@ -283,7 +283,7 @@ test("a fallback names the channel it left and why, and begins anew on the next"
   assert.equal(canFallBack(message({ fallback: false })), false);
 });
 
-test("a failure carries its code and its words, and says where it may have been sent all the same", () => {
+test("message.failed carries code and message, and mayHaveBeenSent for OUTCOME_UNKNOWN", () => {
   for (const code of MESSAGE_ERROR_CODES) {
     const change = fail(messageIn("pending"), { code, message: "Why.", providerErrorCode: "30006" }, at());
     const { errorCode, errorMessage, providerErrorCode, dueAt } = change?.message ?? message();
@@ -295,7 +295,7 @@ test("a failure carries its code and its words, and says where it may have been 
   }
 });
 
-test("a retry by hand begins anew, and is counted", () => {
+test("a manual retry begins a new send attempt, and increments retryCount", () => {
   const failed = { ...messageIn("failed"), sentAt: NOW - 1, sendAttempts: 2, retryCount: 1, providerMessageId: "p-1" };
   const change = retry(failed, { instanceId: "inst_2", way: "inst_2, as a test says" }, TTL_MS, at());
   const fresh = {
@@ -314,7 +314,7 @@ test("a retry by hand begins anew, and is counted", () => {
   assert.deepEqual([reason, instanceId], ["retry; via inst_2, as a test says", "inst_2"]);
 });
 
-test("an unknown outcome stays pending, is noted once, and is looked at again", () => {
+test("a message with an unknown outcome stays pending, notes the reason once, and becomes due again", () => {
   const pending = { ...messageIn("pending"), dueAt: null };
   const unknown = becomeUnknown(pending, NOW + 1_000, "no answer", NOW);
   assert.partialDeepStrictEqual(unknown, {
@@ -329,21 +329,21 @@ test("an unknown outcome stays pending, is noted once, and is looked at again", 
   assert.equal(beginAttempt(unknown, null, at()), null, "it is never sent again as it is");
 });
 
-test("a note changes the timeline and nothing else that its owner sees", () => {
+test("a note changes only the timeline of a message", () => {
   const before = messageIn("queued");
   const noted = note(before, "imessage", "queued", "late receipt", NOW + 1);
   assert.deepEqual(noted.timeline, [{ status: "queued", at: NOW + 1, channel: "imessage", reason: "late receipt" }]);
   assert.deepEqual(noted, { ...before, timeline: noted.timeline, updatedAt: NOW + 1 });
 });
 
-test("a deleted message has no text, in its event either, and goes nowhere any more", () => {
+test("a deleted message and its event have no text, and the message is never due again", () => {
   const change = erase(messageIn("failed"), at());
   assert.partialDeepStrictEqual(change.message, { text: null, dueAt: null, channelsLeft: [], deletedAt: NOW });
   assert.deepEqual(typesOf(change), ["message.deleted"]);
   assert.equal(dataOf(change)[0].text, null);
 });
 
-test("an event has every field that applies and none that does not", () => {
+test("a message event has every field that applies, and no other", () => {
   const rich = message({ externalMessageId: "order-1", metadata: { a: 1 }, status: "pending" });
   const [sent, delivered, read] = dataOf(climb(rich, "read", at()));
   const always = {

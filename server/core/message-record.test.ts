@@ -22,14 +22,14 @@ test("events of an inbound message carry no status and no providerMessageId", ()
   }
 });
 
-test("message.inbound always carries attachments and parentMessageId, also where there are none", () => {
+test("message.inbound always carries attachments and parentMessageId, empty or null if it has none", () => {
   const bare = inboundEventData(RECEIVED, false, link);
   assert.deepEqual([bare.attachments, bare.parentMessageId], [[], null]);
   const answer = inboundEventData({ ...RECEIVED, parentMessageId: "msg_0" }, false, link);
   assert.equal(answer.parentMessageId, "msg_0");
 });
 
-test("an inbound message is received in its record, and is never answered as accepted", () => {
+test("the record of an inbound message has the status received, and an inbound message has no 202 response", () => {
   assert.partialDeepStrictEqual(messageRecord(RECEIVED, link), { status: "received", providerMessageId: "in-1" });
   assert.throws(() => acceptedRecord(RECEIVED));
 });

@@ -14,7 +14,7 @@ const ALLOWED = { webhookAllow: parseAllowList(""), fetchAllow: parseAllowList("
 
 const fieldsOf = (body: SendMessage) => requestedFields(newMessage(REQUESTER, body));
 
-describe("a synonym asks for the same", () => {
+describe("an alias or an omitted default makes the same message", () => {
   const SAME: [title: string, one: SendMessage, other: SendMessage][] = [
     [
       "conversationId and chatId",
@@ -45,12 +45,12 @@ describe("a synonym asks for the same", () => {
     test(title, () => assert.deepEqual(fieldsOf(one), fieldsOf(other)));
   }
 
-  test("what is asked for stays as it came", () => {
+  test("every requested field is kept as it was given", () => {
     const body: SendMessage = { ...TEXT, effect: "slam", createContact: true, metadata: { a: null }, replyTo: "msg_1" };
     assert.deepEqual(fieldsOf(body), body);
   });
 
-  test("a carousel is a message with its media", () => {
+  test("a carousel is a message with the same media", () => {
     const mediaUrls = [PICTURE, PICTURE];
     const carousel = newCarousel(REQUESTER, { to: TO, text: "Look", mediaUrls, effect: "loud" });
     const same = fieldsOf({ to: TO, content: { text: "Look", mediaUrls }, effect: "loud" });
@@ -58,7 +58,7 @@ describe("a synonym asks for the same", () => {
   });
 });
 
-describe("one error names every field that is wrong", () => {
+describe("problemsOf names every invalid field", () => {
   const PROBLEMS: [title: string, body: SendMessage, ...paths: string[]][] = [
     ["nothing", TEXT],
     ["media in place of a text", { to: TO, content: { text: "", mediaUrls: [PICTURE] } }],
@@ -66,18 +66,18 @@ describe("one error names every field that is wrong", () => {
     ["no content at all", { to: TO }, "content.text"],
     ["an empty text alone", { to: TO, content: { text: "" } }, "content.text"],
     [
-      "media by http, of a private network, and of one that the operator opened",
+      "media by http, of a private network, and of an address on the operator's allow list",
       { to: TO, content: { mediaUrls: ["http://example.com/a", "https://10.0.0.2/", "https://10.0.0.1/", PICTURE] } },
       "content.mediaUrls[0]",
       "content.mediaUrls[1]",
     ],
     [
-      "the synonym by its own name",
+      "an alias, by the name in the request",
       { to: TO, content: { mediaUrl: "https://user@example.com/a" } },
       "content.mediaUrl",
     ],
     [
-      "a mention behind the text, and one beyond its end",
+      "a mention that starts after the text, and a mention that ends after it",
       {
         ...TEXT,
         mentions: [
@@ -90,7 +90,7 @@ describe("one error names every field that is wrong", () => {
       "mentions[2]",
     ],
     [
-      "one of each",
+      "a problem of each kind",
       { to: TO, mentions: [{ address: TO, start: 0, length: 1 }], callbackUrl: "ftp://example.com" },
       "content.text",
       "mentions[0]",
@@ -110,7 +110,7 @@ describe("one error names every field that is wrong", () => {
     });
   }
 
-  test("of a carousel, by its own fields", () => {
+  test("invalid media of a carousel, by the carousel's own fields", () => {
     const carousel = newCarousel(REQUESTER, { to: TO, mediaUrls: [PICTURE, "http://example.com/b"] });
     assert.deepEqual(
       problemsOf(carousel, ALLOWED).map(({ path }) => path),

@@ -12,7 +12,7 @@ test("STOP with punctuation around it is an opt-out: STOP., Quit! and the like",
   for (const text of ["s-t-o-p", "stop.it", "don't stop", "...", "stop 🛑"]) assert.equal(keywordOf(text), null, text);
 });
 
-test("The whole of a message, in any case and with blanks around it, is a keyword", () => {
+test("a message that consists of a keyword is one, in any case and with blanks around it", () => {
   for (const word of ["STOP", "UNSUBSCRIBE", "END", "QUIT", "CANCEL", "STOPALL", "REVOKE", "OPTOUT"]) {
     assert.deepEqual(keywordOf(word), { intent: "stop", word });
     assert.deepEqual(keywordOf(` \n${word.toLowerCase()}\t`), { intent: "stop", word });
@@ -20,7 +20,7 @@ test("The whole of a message, in any case and with blanks around it, is a keywor
   for (const word of ["START", "UNSTOP", "YES"]) assert.deepEqual(keywordOf(word), { intent: "start", word });
 });
 
-test("A sentence with a keyword in it is none, nor is nothing", () => {
+test("a sentence that contains a keyword is no keyword, and neither is an empty text", () => {
   for (const text of ["stop it", "please stop", "s t o p", "yes please", "", "  ", null]) {
     assert.equal(keywordOf(text), null, String(text));
   }

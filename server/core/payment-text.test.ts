@@ -104,14 +104,14 @@ for (const [text, cents] of PAID) {
   });
 }
 
-test("a request, a promise, a question and what others were paid pay nothing", () => {
+test("a request, a promise, a question and a payment to another person are not read as payments", () => {
   assert.deepEqual(
     NOT_PAID.filter((text) => paidCentsOf(text) !== null),
     [],
   );
 });
 
-test("no text of a request of ours pays one, whatever its note says", () => {
+test("the text of our own payment request is never read as a payment, whatever its note says", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 99_999_999 }),
@@ -121,7 +121,7 @@ test("no text of a request of ours pays one, whatever its note says", () => {
   );
 });
 
-test("a text is judged in little time, however it is made", () => {
+test("reading a payment from any text takes under 100 ms", () => {
   const parts = fc.constantFrom(
     "Jane ",
     "A",

@@ -108,14 +108,14 @@ describe("amounts", () => {
     test(`${JSON.stringify(amount)} is ${cents} cents`, () => assert.equal(parseAmount(amount), cents));
   }
 
-  test("what is not 0.01 to 999999.99 with two decimals at most is no amount, and nothing is rounded to one", () => {
+  test("an amount is 0.01 to 999999.99 with at most two decimals; other values are refused, not rounded", () => {
     assert.deepEqual(
       BAD.filter((amount) => parseAmount(amount) !== null),
       [],
     );
   });
 
-  test("every amount reads back from what is written of it, as a string and as a JSON number", () => {
+  test("every amount is parsed from its own formatting, as a string and as a JSON number", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 99_999_999 }), (cents) => {
         const written = formatAmount(cents);
@@ -155,7 +155,7 @@ describe("the lifecycle", () => {
     }
   }
 
-  test("an event carries the record as it then is", () => {
+  test("a payment event carries the payment's record at that moment", () => {
     const { payment, event } = made();
     assert.equal(payment.dueAt, CREATED_AT + DAY_MS);
     assert.deepEqual(JSON.parse(event.bytes), {
@@ -183,7 +183,7 @@ describe("the lifecycle", () => {
     });
   });
 
-  test("the record says by what it was paid and when, or why and when it was cancelled", () => {
+  test("the record names the payment's message, evidence and time, or the reason and time of its cancellation", () => {
     const at = "2026-01-01T00:00:05.000Z";
     const context = contextAt(Date.parse(at));
     const paid = GIVE.pay(made().payment, context)?.payment;
@@ -203,7 +203,7 @@ describe("the lifecycle", () => {
   });
 });
 
-test("the message that asks names the amount as phones write it, and the note", () => {
+test("the message of a payment request shows the amount as phones write it, and the note", () => {
   assert.equal(requestText(2_500, null), "Payment request: $25.00");
   assert.equal(requestText(99_999_999, "Räder"), "Payment request: $999,999.99 - Räder");
   assert.equal(requestText(123_456, null), "Payment request: $1,234.56");

@@ -5,13 +5,13 @@ import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { runsOf } from "../../test/support/runs.ts";
 import { checkRecipient, maskAddress, parseAddress } from "./phone.ts";
 
-test("a number in E.164 is a phone, as it came", () => {
+test("a number in E.164 is a phone number, and stays unchanged", () => {
   for (const text of ["+15005550100", "+12", "+999999999999999", "+4915112345678"]) {
     assert.deepEqual(parseAddress(text), { kind: "phone", address: text });
   }
 });
 
-test("what is not quite E.164 is no address", () => {
+test("a text that is almost E.164 is no address", () => {
   const wrong = [
     "",
     "+",
@@ -34,7 +34,7 @@ test("what is not quite E.164 is no address", () => {
   }
 });
 
-test("an iMessage e-mail is one address whatever its case", () => {
+test("an iMessage e-mail address is the same in any case", () => {
   assert.deepEqual(parseAddress("Ada.Lovelace+tb@Example.COM"), {
     kind: "email",
     address: "ada.lovelace+tb@example.com",
@@ -44,7 +44,7 @@ test("an iMessage e-mail is one address whatever its case", () => {
   }
 });
 
-test("what only looks like an e-mail is no address", () => {
+test("a text that only resembles an e-mail address is no address", () => {
   const wrong = [
     "@",
     "a@",
@@ -83,7 +83,7 @@ test("an e-mail has at most 254 characters, 64 of them before the @, 63 in a lab
   assert.equal(parseAddress(`a@${label}d.com`), null);
 });
 
-test("an address that was parsed parses to itself, and no text takes long", () => {
+test("parsing a parsed address returns it unchanged, and no text takes long to parse", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.stringMatching(/^\+\d{0,20}$/)), (text) => {
       const parsed = parseAddress(text);
@@ -103,7 +103,7 @@ test("a log shows four characters of an address at most, and none of a short one
   assert.equal(maskAddress("+12"), "…");
 });
 
-test("a number is judged as libphonenumber's isPossible does, also where the library is not asked", () => {
+test("checkRecipient agrees with libphonenumber's isPossible, also for numbers that it decides without the library", () => {
   const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
   const numbers = fc.oneof(
     digits(13).map((rest) => `+1${rest}`),
@@ -117,7 +117,7 @@ test("a number is judged as libphonenumber's isPossible does, also where the lib
   fc.assert(property, { numRuns: runsOf(500) });
 });
 
-test("nothing new is sent to a number that nobody could have", () => {
+test("checkRecipient refuses numbers that cannot exist", () => {
   for (const text of ["+1500", "+12", "+999999999999999", "+150055501001", "+49123", "hello"]) {
     assert.equal(checkRecipient(text).address, null, text);
   }

@@ -16,7 +16,7 @@ function until(hours: QuietHours, zones: string[], now: string): string | null {
   return at === null ? null : new Date(at).toISOString().replace(":00.000Z", "Z");
 }
 
-test("it is quiet from the start until the end, by the clocks of the zone", () => {
+test("quiet hours last from start to end in the recipient's time zone", () => {
   const zones = ["Europe/Berlin"];
   assert.equal(until(NOON, zones, "2026-01-15T10:59:59.999Z"), null);
   assert.equal(until(NOON, zones, "2026-01-15T11:00:00Z"), "2026-01-15T12:30Z");
@@ -32,13 +32,13 @@ test("hours over midnight end on the next day", () => {
   assert.equal(until(NIGHT, zones, "2026-01-15T13:00:00Z"), null);
 });
 
-test("a night in which clocks are put forward is an hour shorter, and one in which they are put back an hour longer", () => {
+test("quiet hours over a change to summer time are an hour shorter, and over the change back an hour longer", () => {
   const zones = ["America/New_York"];
   assert.equal(until(NIGHT, zones, "2026-03-08T02:30:00Z"), "2026-03-08T12:00Z");
   assert.equal(until(NIGHT, zones, "2026-11-01T01:30:00Z"), "2026-11-01T13:00Z");
 });
 
-test("an end that clocks skip is when they have skipped it, and hours that they skip whole are not", () => {
+test("an end inside the hour that the clock skips is the end of that hour, and quiet hours wholly inside it do not occur", () => {
   const zones = ["America/New_York"];
   const early = { start: "01:00", end: "02:30", timeZone: null };
   assert.equal(until(early, zones, "2026-03-08T06:15:00Z"), "2026-03-08T07:00Z", "2:00 is 3:00");
@@ -47,7 +47,7 @@ test("an end that clocks skip is when they have skipped it, and hours that they 
   assert.equal(until(skipped, zones, "2026-03-08T07:00:00Z"), null);
 });
 
-test("hours that clocks are put forward into, or back into, are quiet from there on", () => {
+test("quiet hours hold from the moment that a clock change moves the time into them", () => {
   const zones = ["America/New_York"];
   const late = { start: "02:30", end: "03:30", timeZone: null };
   assert.equal(until(late, zones, "2026-03-08T07:00:00Z"), "2026-03-08T07:30Z");
@@ -57,14 +57,14 @@ test("hours that clocks are put forward into, or back into, are quiet from there
   assert.equal(until(twice, zones, "2026-11-01T06:40:00Z"), "2026-11-01T06:45Z", "the hour comes again");
 });
 
-test("of several zones it is quiet while it is quiet in any", () => {
+test("a recipient with several possible time zones has quiet hours while any zone has them", () => {
   const zones = ["America/New_York", "America/Los_Angeles"];
   assert.equal(until(NIGHT, zones, "2026-01-15T01:59:00Z"), null);
   assert.equal(until(NIGHT, zones, "2026-01-15T02:00:00Z"), "2026-01-15T16:00Z");
   assert.equal(until(NIGHT, zones, "2026-01-15T14:00:00Z"), "2026-01-15T16:00Z", "New York is awake");
 });
 
-test("where several zones leave no time at all, the customer's own zone counts, or UTC", () => {
+test("if several zones together have no hour outside quiet hours, the customer's own zone counts, or UTC", () => {
   const zones = ["America/Los_Angeles", "Asia/Kolkata", "Europe/Paris"];
   const long = { start: "18:00", end: "10:00" };
   assert.equal(until({ ...long, timeZone: null }, zones, "2026-01-15T03:00:00Z"), "2026-01-15T10:00Z");
@@ -72,7 +72,7 @@ test("where several zones leave no time at all, the customer's own zone counts, 
   assert.equal(until({ ...long, timeZone: "Asia/Tokyo" }, zones, "2026-01-15T12:00:00Z"), "2026-01-16T01:00Z");
 });
 
-test("hours with no length are refused, and so is a time that no clock shows", () => {
+test("quiet hours with equal start and end are refused, and so is an invalid time", () => {
   assert.deepEqual(quietHoursOf({ start: "21:00", end: "08:00" }), NIGHT);
   assert.throws(() => quietHoursOf({ start: "21:00", end: "21:00" }), /end: must differ from start, 21:00/);
   for (const text of ["24:00", "8:00", "08:60", "0800", "08:00:00", " 08:00", "08:00\n", ""]) {
@@ -132,7 +132,7 @@ const times = fc
   .integer({ min: 0, max: 1_439 })
   .map((minute) => `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`);
 
-test("at any instant, for any hours and zones, they last until the first minute that is quiet nowhere", () => {
+test("quietUntil returns the first minute outside quiet hours in every zone, for any hours, zones and instant", () => {
   let endless = 0;
   fc.assert(
     fc.property(

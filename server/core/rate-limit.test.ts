@@ -49,13 +49,13 @@ test("a changed limit holds from the next request on", () => {
   });
 });
 
-test("a clock that was set back shuts nobody out", () => {
+test("a clock that goes back locks no key out", () => {
   const state: RateLimitState = new Map();
   for (let index = 0; index < 3; index += 1) take(state, "key_1", LIMIT, 1_000_000);
   assert.equal(take(state, "key_1", LIMIT, 1_000).allowed, true);
 });
 
-test("whatever the times, a window never lets more through than its limit", () => {
+test("a window never allows more requests than its limit, at any times", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.nat(3_000), { maxLength: 60 }), (limit, steps) => {
       const state: RateLimitState = new Map();
@@ -73,7 +73,7 @@ test("whatever the times, a window never lets more through than its limit", () =
   );
 });
 
-test("the windows are bounded: the closed ones go first, then the one that opened first", () => {
+test("the number of windows is bounded: closed windows are deleted first, then the oldest window", () => {
   const state: RateLimitState = new Map();
   for (let index = 0; index < WINDOWS_MAX; index += 1) take(state, `key_${index}`, LIMIT, index < 10 ? 0 : 5_000);
   take(state, "key_x", LIMIT, 12_000);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { REACTIONS } from "../../sdk/wire.ts";
 import { parseReaction, reactionContent } from "./reaction.ts";
 
-test("a reaction is one of the six, or one emoji, with a minus to take it back", () => {
+test("a reaction is one of the six names or one emoji, and a minus before it removes it", () => {
   for (const named of REACTIONS) {
     assert.partialDeepStrictEqual(parseReaction(named), { text: named, named, isRemoved: false });
     assert.partialDeepStrictEqual(parseReaction(`-${named}`), { text: `-${named}`, named, isRemoved: true });
@@ -16,12 +16,12 @@ test("a reaction is one of the six, or one emoji, with a minus to take it back",
   }
 });
 
-test("an emoji without the sign that makes it one, as some keyboards write it, counts as the emoji", () => {
+test("an emoji without its variation selector, as some keyboards write it, counts as the emoji", () => {
   assert.partialDeepStrictEqual(parseReaction("❤"), { text: "❤️", emoji: "❤️" });
   assert.partialDeepStrictEqual(parseReaction("-☺"), { text: "-☺️", emoji: "☺️", isRemoved: true });
 });
 
-test("what is no single emoji is no reaction", () => {
+test("a text that is neither a name nor a single emoji is no reaction", () => {
   const none = [
     "",
     "-",
@@ -44,12 +44,12 @@ test("what is no single emoji is no reaction", () => {
   for (const text of [...none, "😂".repeat(1_000)]) assert.equal(parseReaction(text), null, JSON.stringify(text));
 });
 
-test("the type of an emoji is the one of the six that says the same, else emphasize", () => {
+test("an emoji has the type of the six with the same meaning, else emphasize", () => {
   const types = (["😂", "🤣", "❤️", "👍🏽", "👎", "🎉", "🤔"] as const).map((emoji) => parseReaction(emoji)?.type);
   assert.deepEqual(types, ["laugh", "laugh", "love", "like", "dislike", "emphasize", "question"]);
 });
 
-test("a reaction is put into words as the phone that sent it does", () => {
+test("reactionContent describes a reaction in the words of the sender's phone", () => {
   const cases: [command: string, text: string | null, content: string][] = [
     ["love", "Hi", "Loved “Hi”"],
     ["-laugh", "Hi", "Removed a laugh from “Hi”"],

@@ -12,7 +12,7 @@ const ENDED_AT = Date.UTC(2026, 0, 2);
 
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-test("each retry follows its delay of the schedule, then there are no more", () => {
+test("each retry is due after its delay of the schedule, and no retry follows the last", () => {
   const delays = [30 * SECOND, 5 * MINUTE, 30 * MINUTE, 24 * HOUR];
   for (const [retry, delayMs] of delays.entries()) {
     assert.equal(nextRetryAt(delays, retry, ENDED_AT, 0), ENDED_AT + delayMs);
@@ -22,7 +22,7 @@ test("each retry follows its delay of the schedule, then there are no more", () 
   assert.equal(nextRetryAt([], 0, ENDED_AT, 0), null);
 });
 
-test("the delay is a floor, and jitter adds at most 10 % of it and never more than 30 s", () => {
+test("jitter only lengthens a delay, by at most 10 % and never more than 30 s", () => {
   const schedule = fc.array(fc.integer({ min: 0, max: 7 * 24 * HOUR }), { minLength: 1, maxLength: 10 });
   fc.assert(
     fc.property(schedule, fc.nat({ max: 9 }), chance, (delays, retry, drawn) => {
@@ -50,7 +50,7 @@ test("after a transient error a send attempt waits 1 s, doubling to 5 min, plus 
   );
 });
 
-test("a pause doubles with each failure of a row up to its most, however long the row is", () => {
+test("a pause doubles with each successive failure up to its maximum", () => {
   const pauses = [0, 1, 2, 3, 4, 5, 2_000].map((failures) => doublingMs(failures, 1_000, 5_000));
   assert.deepEqual(pauses, [1_000, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000]);
 });

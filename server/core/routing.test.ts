@@ -47,14 +47,14 @@ const ROWS: Row[] = [
     instances: ["inst_mac"],
   },
   {
-    title: "iMessage goes by no route",
+    title: "routes do not affect iMessage",
     origin: { routes: ROUTES },
     to: "+15550100001",
     channel: "imessage",
     instances: ["inst_mac"],
   },
   {
-    title: "a number whose provider has no iMessage has none",
+    title: "a number whose provider has no iMessage has no iMessage candidate",
     origin: { channels: ["sms"], routes: ROUTES },
     to: "+15550100001",
     channel: "imessage",
@@ -68,14 +68,14 @@ const ROWS: Row[] = [
     instances: ["inst_mac"],
   },
   {
-    title: "without routes and without SMS of its own there is none",
+    title: "a number without routes and without its own SMS has no SMS candidate",
     origin: {},
     to: "+15550100001",
     channel: "sms",
     instances: [],
   },
   {
-    title: "the longest prefix wins, wherever it stands",
+    title: "the longest prefix wins, at any place in the list",
     origin: { routes: ROUTES },
     to: "+15550100001",
     channel: "sms",
@@ -89,28 +89,28 @@ const ROWS: Row[] = [
     instances: ["inst_a", "inst_b"],
   },
   {
-    title: "+ stands for every number",
+    title: "the prefix + matches every number",
     origin: { routes: ROUTES },
     to: "+4930100001",
     channel: "sms",
     instances: ["inst_world"],
   },
   {
-    title: "a route wins over SMS of its own",
+    title: "a route wins over SMS by the number's own instance",
     origin: { channels: ["imessage", "sms"], routes: ROUTES },
     to: "+4420100001",
     channel: "sms",
     instances: ["inst_uk"],
   },
   {
-    title: "where no route matches, SMS of its own is left",
+    title: "if no route matches, SMS goes by the number's own instance",
     origin: { channels: ["imessage", "sms"], routes: ROUTES.slice(1) },
     to: "+4930100001",
     channel: "sms",
     instances: ["inst_mac"],
   },
   {
-    title: "where none matches and it has none of its own, there is none",
+    title: "if no route matches and the number has no SMS of its own, there is no candidate",
     origin: { routes: ROUTES.slice(1) },
     to: "+4930100001",
     channel: "sms",
@@ -142,7 +142,7 @@ for (const { title, origin, to, channel, instances } of ROWS) {
   });
 }
 
-test("of any routes, those with one prefix that matches are taken, all of them, and none longer is left out", () => {
+test("routesTo returns all routes with the longest matching prefix, and no other", () => {
   const prefix = fc.stringMatching(/^\+[0-3]{0,4}$/);
   const instanceId = fc.constantFrom("inst_a", "inst_b", "inst_c");
   fc.assert(
@@ -166,26 +166,26 @@ const PAIR: Candidate[] = [
 ];
 
 const CHOICES: [title: string, tried: InstanceId[], up: InstanceId[], way: string | null][] = [
-  ["the first that is up", [], ["inst_a", "inst_b"], "Carrier A (route +1)"],
-  ["the next one where the first is down", [], ["inst_b"], "Carrier B (route +1, as Carrier A is down)"],
+  ["the first instance that is up", [], ["inst_a", "inst_b"], "Carrier A (route +1)"],
+  ["the next instance if the first is down", [], ["inst_b"], "Carrier B (route +1, as Carrier A is down)"],
   [
-    "the first where none is up, to wait for it",
+    "the first instance if none is up, so that the message waits for it",
     [],
     [],
     "Carrier A (route +1), which is down: the message waits for it",
   ],
-  ["none that refused it", ["inst_a"], ["inst_a", "inst_b"], "Carrier B (route +1)"],
+  ["no instance that refused the message", ["inst_a"], ["inst_a", "inst_b"], "Carrier B (route +1)"],
   [
-    "one that is down rather than one that refused it",
+    "an instance that is down rather than one that refused the message",
     ["inst_a"],
     ["inst_a"],
     "Carrier B (route +1), which is down: the message waits for it",
   ],
-  ["nobody where all refused it", ["inst_a", "inst_b"], ["inst_a", "inst_b"], null],
+  ["no instance if all refused the message", ["inst_a", "inst_b"], ["inst_a", "inst_b"], null],
 ];
 
 for (const [title, tried, up, way] of CHOICES) {
-  test(`chosen is ${title}, and it is said why`, () => {
+  test(`choose returns ${title}, and the reason is in its way`, () => {
     const chosen = choose(PAIR, tried, (id) => up.includes(id));
     assert.equal(chosen === null ? null : wayOf(chosen).way, way);
   });

@@ -16,6 +16,6 @@ test("every word of a search has to be in the text, in any order and any case", 
   }
 });
 
-test("a search of nothing but spaces has no words", () => {
+test("a search text of spaces alone has no words", () => {
   assert.equal(searchWords(" \n\t "), "");
 });

@@ -35,7 +35,7 @@ test("a text of UCS-2 takes 70 units alone and 67 in each of several", () => {
   assert.deepEqual(units("ą".repeat(670)), Array(10).fill(67));
 });
 
-test("a text of Latin-1 takes 140 octets alone and 134 in each of several, where the caller allows Latin-1", () => {
+test("a text of Latin-1 takes 140 octets alone and 134 in each of several, if the caller allows Latin-1", () => {
   assert.deepEqual(units("ê".repeat(140), { latin1: true }), [140]);
   assert.deepEqual(units("ê".repeat(141), { latin1: true }), [134, 7]);
   assert.equal(segmentText("ç", { latin1: true }).encoding, "Latin-1");
@@ -71,7 +71,7 @@ test("a surrogate pair is not cut apart", () => {
   assert.deepEqual(units(`${"ą".repeat(65)}😀😀😀`), [67, 4]);
 });
 
-test("no text is one empty segment", () => {
+test("an empty text is one empty segment", () => {
   assert.deepEqual(segmentText(""), { encoding: "GSM-7", segments: [{ octets: new Uint8Array(0), units: 0 }] });
   assert.deepEqual(measure(""), { encoding: "GSM-7", segments: 1, units: 0 });
 });
@@ -129,7 +129,7 @@ test("at every length around a boundary the counts are those of Twilio's calcula
   }
 });
 
-test("the octets of all segments are the text, whatever the header, and none is longer than a short message", () => {
+test("the octets of all segments decode to the text, with any header, and no segment exceeds a short message", () => {
   const anything = fc.oneof(texts, fc.string({ unit: "binary", maxLength: 400 }));
   fc.assert(
     fc.property(anything, fc.constantFrom(0, 6, 7), fc.boolean(), (text, headerOctets, latin1) => {
@@ -147,7 +147,7 @@ test("the octets of all segments are the text, whatever the header, and none is 
   );
 });
 
-test("a measure is that of the segments themselves", () => {
+test("measure() agrees with segmentText() for any text", () => {
   fc.assert(
     fc.property(fc.oneof(texts, fc.string({ unit: "binary", maxLength: 400 })), (text) => {
       const { encoding, segments } = segmentText(text);

@@ -5,7 +5,7 @@ import test from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { SerialQueue } from "./serial-queue.ts";
 
-test("work on one subject is done in the order it was asked for, also after one that failed; that on another does not wait", async () => {
+test("tasks of one subject run in the order of the calls, also after a failed task; tasks of another subject do not wait", async () => {
   const turns = new SerialQueue();
   const done: string[] = [];
   const work = (name: string, ticks: number) => async () => {

@@ -49,7 +49,7 @@ test("X-Signature is sha256= and the hex HMAC of timestamp, period and raw body"
   assert.equal(headers["X-Timestamp"], String(NOW));
 });
 
-test("a signature made elsewhere with openssl is the one made here", () => {
+test("sign() makes the same signature as openssl", () => {
   // printf '1614265330.{"test": 2432232314}' | openssl dgst -sha256 -hmac 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
   const headers = sign({
     body: '{"test": 2432232314}',
@@ -85,7 +85,7 @@ test("during a rotation X-Signature is the old secret's, webhook-signature carri
   assert.equal(headers["webhook-signature"], both.map((each) => `v1,${each.toString("base64")}`).join(" "));
 });
 
-test("a rotation from or to a secret that has no such key signs with the one that has", () => {
+test("a rotation between a whsec_ secret and another secret signs webhook-signature with the whsec_ secret alone", () => {
   const standard = newSigningSecret(randomBytes);
   const only = sign({ secret: standard })["webhook-signature"];
   assert.equal(sign({ secret: standard, previousSecret: SECRET })["webhook-signature"], only);
@@ -125,7 +125,7 @@ test("an empty secret never signs and never verifies", () => {
   assert.equal(verifySignature({ body: BODY, headers, secret: "", toleranceSeconds: 300, nowSeconds: NOW }), false);
 });
 
-test("what was signed verifies, as text and as bytes", () => {
+test("verifySignature accepts sign()'s signatures, of text and of bytes", () => {
   const headers = received(sign({ body: Buffer.from(BODY) }));
   assert.deepEqual(headers, received(sign()));
   assert.equal(verify(headers), true);

@@ -17,7 +17,7 @@ test("NUL and halves of surrogate pairs become U+FFFD, however deep they are, an
   });
 });
 
-test("what is fine is the very same object, and what comes of anything is fine", () => {
+test("storable() returns a storable value itself, and its result is always storable", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const kept = storable(value);

@@ -6,7 +6,7 @@ import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { AREA_CODES, zonesOfAreaCode } from "./area-codes.ts";
 import { isTimeZone, minuteOfDay, zonesOf, zonesThatCount } from "./time-zone.ts";
 
-test("a number of a country with one zone is in that one", () => {
+test("a number of a country with one time zone is in that zone", () => {
   for (const [number, zone] of [
     ["+442071838750", "Europe/London"],
     ["+33612345678", "Europe/Paris"],
@@ -20,7 +20,7 @@ test("a number of a country with one zone is in that one", () => {
   }
 });
 
-test("an area code of North America tells the zone, or the two that it lies in", () => {
+test("a North American area code has one time zone, or the two that it spans", () => {
   for (const [number, ...zones] of [
     ["+12125550123", "America/New_York"],
     ["+13125550123", "America/Chicago"],
@@ -38,7 +38,7 @@ test("an area code of North America tells the zone, or the two that it lies in",
   }
 });
 
-test("every area code of the table is one of the United States or Canada, is there once, and its zones exist", () => {
+test("every area code of the table is one of the United States or Canada, occurs once, and has existing zones", () => {
   assert.equal(new Set(AREA_CODES.map(([code]) => code)).size, AREA_CODES.length);
   const CANADIAN = /Toronto|Vancouver|Edmonton|Winnipeg|Halifax|St_Johns|Moncton|Regina|Whitehorse/;
   let matched = 0;
@@ -55,7 +55,7 @@ test("every area code of the table is one of the United States or Canada, is the
   assert.equal(zonesOfAreaCode(""), null);
 });
 
-test("a number of a country with several zones is in any of them, where it does not tell", () => {
+test("a number without a regional prefix may be in any time zone of its country", () => {
   const sandbox = zonesOf("+15005550100");
   for (const zone of ["America/New_York", "America/Chicago", "America/Los_Angeles", "Pacific/Honolulu"]) {
     assert.ok(sandbox.includes(zone), zone);
@@ -65,30 +65,30 @@ test("a number of a country with several zones is in any of them, where it does 
   assert.ok(zonesOf("+79161234567").includes("Europe/Moscow"));
 });
 
-test("nothing is known of an e-mail address and of a number of no country", () => {
+test("an e-mail address and a number without a country have no known time zone", () => {
   for (const address of ["jo@example.com", "+88212345678", "+999123", "+2", "chat_1"]) {
     assert.deepEqual(zonesOf(address), [], address);
   }
 });
 
-test("the zone that is given counts where it is one of those the number may be in, by any of its names", () => {
+test("the customer's time zone counts if it is a possible zone of the number, under any of its names", () => {
   assert.deepEqual(zonesThatCount("+15005550100", "America/Chicago"), ["America/Chicago"]);
   assert.deepEqual(zonesThatCount("+15005550100", "US/Eastern"), ["America/New_York"]);
   assert.deepEqual(zonesThatCount("+18505550123", "America/Chicago"), ["America/Chicago"]);
 });
 
-test("the zone that is given does not count where the number tells otherwise", () => {
+test("the customer's time zone does not count if the number is in other zones", () => {
   assert.deepEqual(zonesThatCount("+442071838750", "America/Chicago"), ["Europe/London"]);
   assert.deepEqual(zonesThatCount("+12125550123", "America/Chicago"), ["America/New_York"]);
   assert.deepEqual(zonesThatCount("+15005550100", "Europe/London"), zonesOf("+15005550100"));
 });
 
-test("where nothing is known the zone that is given counts, and else UTC", () => {
+test("the customer's time zone, or else UTC, counts for an address without a known zone", () => {
   assert.deepEqual(zonesThatCount("jo@example.com", "Asia/Tokyo"), ["Asia/Tokyo"]);
   assert.deepEqual(zonesThatCount("jo@example.com", null), ["UTC"]);
 });
 
-test("a time zone is one of the IANA database, spelled as there", () => {
+test("isTimeZone accepts names of the IANA database in their exact spelling", () => {
   for (const name of ["America/New_York", "UTC", "Etc/GMT+5", "US/Eastern", "Asia/Calcutta", "Asia/Kolkata"]) {
     assert.equal(isTimeZone(name), true, name);
   }

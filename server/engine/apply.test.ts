@@ -31,7 +31,7 @@ const FORGED: Signal[] = [
 ];
 
 for (const signal of FORGED) {
-  test(`a ${signal.kind} signal about nothing, to nobody, with odd texts, changes nothing, and somebody is told`, async (t) => {
+  test(`a ${signal.kind} signal with odd texts, for an unknown number and message, changes nothing, and is reported`, async (t) => {
     const stage = await engineStage(t, { faults: stageFaults });
     await stage.report(signal);
     // A receipt for no known message is answered `unknown`: it may be early.

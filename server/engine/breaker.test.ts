@@ -25,18 +25,18 @@ const TABLE = [
 ] as const;
 
 for (const { state, permits, admits, ended } of TABLE) {
-  describe(`a breaker that is ${state}`, () => {
+  describe(`a circuit breaker that is ${state}`, () => {
     test(`allows its lane ${permits} of 8 permits`, () => {
       const { breaker, now } = breakerIn(state);
       assert.equal(breaker.permits(8, now), permits);
     });
 
-    test(`answers ${admits.join(" and ")} to two messages of other lanes`, () => {
+    test(`admits two messages of other lanes: ${admits.join(" and ")}`, () => {
       const { breaker, now } = breakerIn(state);
       assert.deepEqual([breaker.admits(A, now), breaker.admits(B, now)], admits);
     });
 
-    test("opens when the instance reports that it is down, for a whole new wait", () => {
+    test("opens for a whole new wait when the instance reports that it is down", () => {
       const { breaker, now } = breakerIn(state);
       breaker.trip(WAIT_MS, now);
       assert.equal(breaker.state(now), "open");
@@ -70,7 +70,7 @@ test("a breaker stays open for 1 to 60 seconds, whatever the instance asks for",
   }
 });
 
-test("the probe may ask again, and another message takes its place after a minute", () => {
+test("a half-open breaker admits the same probe again, and another probe after a minute", () => {
   const { breaker, now } = breakerIn("half-open");
   assert.deepEqual(
     [A, B, A].map((id) => breaker.admits(id, now)),
@@ -83,7 +83,7 @@ test("the probe may ask again, and another message takes its place after a minut
   );
 });
 
-test("after a second failure the first message to ask becomes the probe", () => {
+test("after a second failure the first message that asks becomes the probe", () => {
   const { breaker, now } = breakerIn("half-open");
   assert.equal(breaker.admits(A, now), true);
   breaker.trip(WAIT_MS, now);

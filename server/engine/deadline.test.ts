@@ -23,14 +23,14 @@ test("a provider that is aborted may still report that it did not send", async (
   assert.equal(await answer, "not sent");
 });
 
-test("a provider has 40 seconds, and may say how far it came then too", async () => {
+test("a provider has 40 seconds, and may then report how far it came", async () => {
   const clock = new SimulatedClock();
   const answer = reporting(clock, new AbortController());
   await clock.advance(40_000);
   assert.equal(await answer, "not sent");
 });
 
-test("one that says nothing is late: after 40 seconds, and at once where it was called off before", async () => {
+test("a provider that reports nothing is late after 40 seconds, and at once if it was aborted before", async () => {
   const clock = new SimulatedClock();
   const silent = withDeadline(clock, new AbortController(), () => new Promise<string>(() => {}), LATE);
   await clock.advance(40_000);

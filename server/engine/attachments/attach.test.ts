@@ -93,7 +93,7 @@ async function stage(t: { after(action: () => unknown): void }, fetcher: FakeFet
   return { ...made, load };
 }
 
-test("the files of a message come in order, media first, typed by content, and are let go once", async (t) => {
+test("the files of a message are loaded in order, media first, with the type of their content, and are released once", async (t) => {
   const fetcher = new FakeFetcher({
     "https://a.example/one.png": PNG,
     "https://a.example/two": PNG,
@@ -132,7 +132,7 @@ test("the files of a message come in order, media first, typed by content, and a
   assert.equal(fetcher.held, 0);
 });
 
-test("what can never be had refuses the message with words for its sender, and holds nothing", async (t) => {
+test("a file that can never be loaded refuses the message with a reason for its sender, and holds no memory", async (t) => {
   const fetcher = new FakeFetcher({
     "https://a.example/a.png": PNG,
     "https://a.example/text": Buffer.from("Hello"),
@@ -184,7 +184,7 @@ test("the files of a message together are at most 100 MiB", async (t) => {
   assert.equal(fetcher.held, 0);
 });
 
-test("what may be had later defers the message: a fault on the way, no room, a stop, too long a time", async (t) => {
+test("a file that may be loaded later defers the message: a temporary error, too little memory, a stop, a timeout", async (t) => {
   const fetcher = new FakeFetcher({
     "https://a.example/a.png": PNG,
     "https://a.example/busy": { deferred: "answers 503" },
@@ -229,7 +229,7 @@ async function kept(made: { deps: EngineDeps } & TestContext, more: Partial<Inbo
   return { ...attachment, token: attachment.token };
 }
 
-test("what a contact sent is kept as it is: bytes where there are any, typed by them, under a name without a path", async (t) => {
+test("a contact's file is kept with its bytes, the type of its content, and a name without a path", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
   const page = Buffer.from("<html>");
   const { token, ...attached } = await kept(made, {
@@ -247,7 +247,7 @@ test("what a contact sent is kept as it is: bytes where there are any, typed by 
   assert.deepEqual([Buffer.from(bytes).toString(), mimeType], ["<html>", "text/html"]);
 });
 
-test("what the provider has is fetched from it on demand; what it no longer has, or cannot give, is 404", async (t) => {
+test("a file that only the provider has is fetched on demand, and is 404 if the provider no longer has it", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
   const { deps, providers, instance } = made;
   const { token, ...attached } = await kept(made, { mimeType: "image/x-odd", totalBytes: 77 });
@@ -274,7 +274,7 @@ test("what the provider has is fetched from it on demand; what it no longer has,
   await assert.rejects(read(), { code: "PROVIDER_ERROR" });
 });
 
-test("a link lasts as long as the events of its moment are kept, and is told no longer than that", async (t) => {
+test("a link to a file is valid, and shown, as long as events of that time are kept", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
   const { deps, clock } = made;
   const link = linkUnder(() => "https://api.example", deps);
@@ -294,7 +294,7 @@ test("a link lasts as long as the events of its moment are kept, and is told no 
   await findDownload(deps, lasting);
 });
 
-test("the key of links is made once, kept sealed, and is the same at each start", async (t) => {
+test("the key of links is created once, stored sealed, and is the same after each start", async (t) => {
   const { deps } = await stage(t, new FakeFetcher({}));
   const [first, second] = [new Links(), new Links()];
   assert.throws(() => first.token(deps.newId("att"), 0, null), /was not loaded/);

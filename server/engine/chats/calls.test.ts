@@ -69,7 +69,7 @@ test("a call that rings, is answered and ends is one record with its history, an
   );
 });
 
-test("repeats, late news and all that follows an end change nothing", async (t) => {
+test("a repeated signal, a late signal and any signal after a call's end change nothing", async (t) => {
   const made = await opened(t);
   for (const status of ["incoming", "incoming", "missed", "missed", "incoming", "answered", "failed"] as const) {
     await report(made, status);
@@ -83,7 +83,7 @@ test("repeats, late news and all that follows an end change nothing", async (t) 
   assert.equal(call?.history.length, 2);
 });
 
-test("the same name at two instances is two calls, one of each customer", async (t) => {
+test("the same call reference at two instances is two calls, one of each customer", async (t) => {
   const made = await opened(t);
   const other = await made.addTenant("Another customer");
   const instance = { ...made.instance, id: made.deps.newId("inst") };
@@ -98,7 +98,7 @@ test("the same name at two instances is two calls, one of each customer", async 
   assert.equal((await callsOf({ ...made, customer: other.customer })).length, 1);
 });
 
-test("a call to a number of nobody, or of another instance, is nobody's, and what it was to forget is forgotten", async (t) => {
+test("a call to an unknown number, or to another instance's number, creates no record, and its `forget` key is deleted", async (t) => {
   const made = await opened(t);
   const { deps, instance } = made;
   await commitAll(deps, [{ op: "put", table: "memory", record: { instanceId: instance.id, key: "ring", value: "1" } }]);
@@ -114,7 +114,7 @@ test("a call to a number of nobody, or of another instance, is nobody's, and wha
   );
 });
 
-test("what a signal ends in the provider's memory goes with the change, and with a repeat that changes nothing", async (t) => {
+test("the `forget` key of a call signal is deleted with its change, and with a repeat that changes nothing", async (t) => {
   const made = await opened(t);
   const { deps, instance } = made;
   const remember = (key: string) =>
@@ -127,7 +127,7 @@ test("what a signal ends in the provider's memory goes with the change, and with
   assert.equal((await eventsOf(made)).length, 1);
 });
 
-test("signals of a call at once, in many orders: one row, incoming once, and events that are its history", async (t) => {
+test("concurrent signals of a call in many orders give one row, one facetime.incoming, and events equal to its history", async (t) => {
   const made = await opened(t);
   const draw = seeded(Number(process.env.TB_RACE_SEED ?? 1));
   const rounds = runsOf(1_000);

@@ -82,8 +82,8 @@ function signalOf(made: TestContext, reference: string, more: Partial<GroupSigna
   };
 }
 
-describe("a group that a provider tells of", () => {
-  test("becomes a chat, with an event of what happened to it", async (t) => {
+describe("a group that a provider reports", () => {
+  test("becomes a chat, with an event for the change", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: "Trip", participants: [ANN, BOB, CAT] };
     await one.report({ group, participant: CAT, actor: ANN });
@@ -101,7 +101,7 @@ describe("a group that a provider tells of", () => {
     });
   });
 
-  test("every kind of change is one event", async (t) => {
+  test("emits one event for every kind of change", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: null, participants: [ANN, BOB] };
     await one.report({ group, change: "titleChanged", title: "Trip", actor: ANN });
@@ -118,7 +118,7 @@ describe("a group that a provider tells of", () => {
     assert.equal((await one.reported())[2]?.data.actor, "ann@example.com");
   });
 
-  test("is told of once, however often the provider says it", async (t) => {
+  test("emits a change once, however often the provider reports it", async (t) => {
     const one = await stage(t);
     const signal = signalOf(one, "same", { change: "photoChanged" });
     await Promise.all([1, 2, 3].map(() => apply(one.deps, one.instance.id, signal)));
@@ -127,7 +127,7 @@ describe("a group that a provider tells of", () => {
     assert.equal((await one.chats()).length, 1);
   });
 
-  test("is made once when several of its events come at the same moment", async (t) => {
+  test("is created once when several of its signals arrive at once", async (t) => {
     const one = await stage(t);
     const people = [ANN, BOB, CAT, DAN];
     await Promise.all(people.map((participant) => one.report({ participant })));
@@ -139,7 +139,7 @@ describe("a group that a provider tells of", () => {
     );
   });
 
-  test("is nobody's when it comes to an address that nobody has, and what it owes is forgotten", async (t) => {
+  test("creates no chat for an unknown address, and its `forget` key is deleted", async (t) => {
     const one = await stage(t);
     const { id: instanceId } = one.instance;
     await one.deps.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
@@ -149,7 +149,7 @@ describe("a group that a provider tells of", () => {
     assert.equal(one.observed.faults[0]?.where, "groups");
   });
 
-  test("that the customer is put out of counts as left until the customer is brought back", async (t) => {
+  test("counts as left after the customer was removed, until the customer is added again", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
     const own = one.number.address;
@@ -165,8 +165,8 @@ describe("a group that a provider tells of", () => {
   });
 });
 
-describe("a group that is seen with a message", () => {
-  test("is brought up to date, with an event for each difference; what it does not say stays", async (t) => {
+describe("a group that comes with a message", () => {
+  test("updates the chat, with an event for each difference, and keeps fields that it does not name", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
     const place = {
@@ -188,7 +188,7 @@ describe("a group that is seen with a message", () => {
     assert.deepEqual(await one.news(), [`chat.participant.added ${CAT}`, `chat.participant.left ${BOB}`]);
   });
 
-  test("is the one that was made here before the provider had a name for it", async (t) => {
+  test("is the chat that was created here before the provider had a reference for it", async (t) => {
     const one = await stage(t);
     one.provider.onAction = () => ({ done: true, reference: null });
     const made = await one.make();
@@ -203,8 +203,8 @@ describe("a group that is seen with a message", () => {
   });
 });
 
-describe("a change of our own", () => {
-  test("asks the provider, and is one event with the customer's number as actor", async (t) => {
+describe("a change requested by the customer", () => {
+  test("is sent to the provider, and is one event with the customer's number as actor", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
     const asked = { ...one.as, id };
@@ -225,7 +225,7 @@ describe("a change of our own", () => {
     assert.deepEqual([...new Set((await one.reported()).map(({ data }) => data.actor))], [one.number.address]);
   });
 
-  test("has no second event when the provider echoes it, before or after its answer", async (t) => {
+  test("emits no second event when the provider echoes it, before or after its response", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
     const asked = { ...one.as, id };
@@ -250,7 +250,7 @@ describe("a change of our own", () => {
     assert.equal(new Set(orders).size, orders.length, "the provider was asked once for each");
   });
 
-  test("happens after the one before it, in the same chat", async (t) => {
+  test("waits for the previous change of the same chat", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
     const answers: (() => void)[] = [];
@@ -267,7 +267,7 @@ describe("a change of our own", () => {
     assert.deepEqual(await one.news(), ["chat.title.changed First", "chat.title.changed Second"]);
   });
 
-  test("that the provider refuses, breaks on or does not answer changes nothing", async (t) => {
+  test("changes nothing if the provider refuses it, throws or does not respond", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
     const asked = { ...one.as, id, idempotencyKey: "k" };
@@ -286,7 +286,7 @@ describe("a change of our own", () => {
     assert.equal((await add()).repeated, true);
   });
 
-  test("that the disk has no room for is recorded as soon as there is some, and asked for once", async (t) => {
+  test("is recorded once a full disk has room again, and is requested from the provider once", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
     const { commit } = one.deps.store;
@@ -304,7 +304,7 @@ describe("a change of our own", () => {
 });
 
 describe("a group over SMS", () => {
-  test("takes no change: 400 GROUP_SMS_UNSUPPORTED", async (t) => {
+  test("refuses every change with 400 GROUP_SMS_UNSUPPORTED", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: null, participants: [ANN, BOB] };
     await one.report({ group, channel: "sms", change: "photoChanged" });
@@ -317,7 +317,7 @@ describe("a group over SMS", () => {
     assert.deepEqual(one.provider.actionCalls, []);
   });
 
-  test("is not made, from a number that has nothing else", async (t) => {
+  test("cannot be created from a number that has only SMS", async (t) => {
     const one = await stage(t);
     const { id, ...number } = one.number;
     const sms = { ...number, id: one.deps.newId("num"), address: "+15550000009", provider: "smpp" as const };
@@ -329,8 +329,8 @@ describe("a group over SMS", () => {
   });
 });
 
-describe("making a group", () => {
-  test("answers the chat that the provider's own word had already made", async (t) => {
+describe("creating a group", () => {
+  test("returns the chat that the provider's signal has already created", async (t) => {
     const one = await stage(t);
     one.provider.onAction = async () => {
       const group = { reference: "quick", name: null, participants: [ANN, BOB] };
@@ -342,7 +342,7 @@ describe("making a group", () => {
     assert.equal(chat.name, "Trip");
   });
 
-  test("with one key asks the provider once, also when it is asked for twice at once", async (t) => {
+  test("with one idempotency key asks the provider once, also in two concurrent requests", async (t) => {
     const one = await stage(t);
     const body = { participants: [ANN, BOB] };
     const making = { customerId: one.as.customerId, idempotencyKey: "k", body };

@@ -8,8 +8,8 @@ import { newMessage } from "../../core/new-message.ts";
 import { accept } from "../messages/accept.ts";
 import { prepareThread } from "./threads.ts";
 
-describe("one-to-one threads appear by themselves", () => {
-  test("fifty messages at once to somebody new make one thread, and none is lost", async (t) => {
+describe("a one-to-one thread is created with its first message", () => {
+  test("fifty concurrent messages to a new contact create one thread, and none is lost", async (t) => {
     const made = await openContext(t);
     const sent = await Promise.all(Array.from({ length: 50 }, () => send(made, { to: TO })));
     const [chat, ...more] = await chats(made);
@@ -17,14 +17,14 @@ describe("one-to-one threads appear by themselves", () => {
     for (const { chatId } of sent) assert.equal(chatId, chat?.id);
   });
 
-  test("also with an idempotency key each, and with the same one they make one message", async (t) => {
+  test("concurrent messages with idempotency keys create one thread, and one message for each key", async (t) => {
     const made = await openContext(t);
     const keyed = Array.from({ length: 20 }, (_, index) => send(made, { to: TO, idempotencyKey: `k${index % 2}` }));
     const sent = await Promise.all(keyed);
     assert.deepEqual([(await chats(made)).length, new Set(sent.map(({ id }) => id)).size], [1, 2]);
   });
 
-  test("a thread whose commit failed is not remembered", async (t) => {
+  test("a thread is not cached if its commit failed", async (t) => {
     const made = await openContext(t);
     const { store } = made.deps;
     const { commit } = store;
@@ -38,7 +38,7 @@ describe("one-to-one threads appear by themselves", () => {
     );
   });
 
-  test("customers that had the same pair of numbers one after the other each have their own", async (t) => {
+  test("two customers that had the same pair of numbers one after the other have a thread each", async (t) => {
     const made = await openContext(t);
     const other = await made.addTenant("Other");
     const mine = await send(made, { to: TO });
@@ -58,7 +58,7 @@ describe("one-to-one threads appear by themselves", () => {
     await assert.rejects(send(made, { chatId }, other), { code: "CONVERSATION_NOT_FOUND" });
   });
 
-  test("a text in a known thread is one transaction, and reads nothing", async (t) => {
+  test("a text in a cached thread is one transaction, and reads nothing", async (t) => {
     const made = await openContext(t);
     await send(made, { to: TO });
     const { store } = made.deps;
@@ -87,7 +87,7 @@ describe("one-to-one threads appear by themselves", () => {
     assert.deepEqual([transactions, reads], [[2], []]);
   });
 
-  test("a thread that was being read while a reset removed it is not remembered", async (t) => {
+  test("a thread is not cached if a reset deletes it during its read", async (t) => {
     const made = await openContext(t);
     const { deps, customer, number, instance } = made;
     const { chatId } = await send(made, { to: TO });

@@ -63,8 +63,8 @@ async function stage(t: NodeTest): Promise<Stage> {
   };
 }
 
-describe("a contact who types", () => {
-  test("is one event, in a thread that appears by itself", async (t) => {
+describe("a contact's typing", () => {
+  test("is one event, in a thread that it creates", async (t) => {
     const one = await stage(t);
     await one.type(true);
     const thread = await findThreadByContact(one.deps.store.db, one.customer.id, ANN, null);
@@ -79,7 +79,7 @@ describe("a contact who types", () => {
     });
   });
 
-  test("is told of once, however often the provider says it, and stops once", async (t) => {
+  test("emits its start and its end once, however often the provider reports them", async (t) => {
     const one = await stage(t);
     await Promise.all([one.type(true), one.type(true), one.type(false), one.type(false)]);
     await one.type(false);
@@ -87,7 +87,7 @@ describe("a contact who types", () => {
     assert.equal(one.clock.pending, 0);
   });
 
-  test("counts as having stopped after a minute without news, and news extends that", async (t) => {
+  test("ends after a minute without a signal, and each signal extends it", async (t) => {
     const one = await stage(t);
     await one.type(true);
     await one.clock.advance(MINUTE_MS - 1);
@@ -101,7 +101,7 @@ describe("a contact who types", () => {
     assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`]);
   });
 
-  test("has stopped with a message of theirs, which is told of after it", async (t) => {
+  test("ends with a message of the contact, whose event follows the end of typing", async (t) => {
     const one = await stage(t);
     await Promise.all([one.type(true), one.write()]);
     await one.type(false);
@@ -109,7 +109,7 @@ describe("a contact who types", () => {
     assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`, "message.inbound", "message.inbound"]);
   });
 
-  test("goes on when somebody else writes, or they do elsewhere", async (t) => {
+  test("continues when another contact writes, or the contact writes in another chat", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: null, participants: [ANN, BOB] };
     await one.type(true, { group });
@@ -123,7 +123,7 @@ describe("a contact who types", () => {
     assert.equal((await listChats(one.deps.store.db, one.customer.id, null, 10)).length, 3);
   });
 
-  test("is told to have stopped when the service stops", async (t) => {
+  test("ends when the service stops", async (t) => {
     const one = await stage(t);
     await one.type(true);
     await one.type(true, { from: BOB });
@@ -131,7 +131,7 @@ describe("a contact who types", () => {
     assert.deepEqual((await one.news()).toSorted(), [`+${ANN}`, `+${BOB}`, `-${ANN}`, `-${BOB}`]);
   });
 
-  test("is told to have stopped when there is room on the disk again", async (t) => {
+  test("ends once a full disk has room again", async (t) => {
     const one = await stage(t);
     await one.type(true);
     const { commit } = one.deps.store;
@@ -146,7 +146,7 @@ describe("a contact who types", () => {
     assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`]);
   });
 
-  test("is told to have stopped when too many others type", async (t) => {
+  test("ends for the oldest of more than 10,000 typing contacts", async (t) => {
     const one = await stage(t);
     const { id: customerId } = one.customer;
     const typist = { chatId: "chat_1", customerId, to: one.number.address, channel: "imessage" } as const;
@@ -159,7 +159,7 @@ describe("a contact who types", () => {
     assert.deepEqual([typing("typing 0"), typing("typing 1"), typing("typing 10000")], [false, true, true]);
   });
 
-  test("to an address that nobody has is no event, and what it owes is forgotten", async (t) => {
+  test("emits no event for an unknown address, and its `forget` key is deleted", async (t) => {
     const one = await stage(t);
     const { id: instanceId } = one.instance;
     await one.deps.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
@@ -169,7 +169,7 @@ describe("a contact who types", () => {
   });
 });
 
-describe("typing of the customer", () => {
+describe("the customer's typing", () => {
   async function shown(t: NodeTest) {
     const one = await stage(t);
     await one.write();
@@ -198,7 +198,7 @@ describe("typing of the customer", () => {
     assert.deepEqual(orders(), [true, true, false]);
   });
 
-  test("is ended by the customer once", async (t) => {
+  test("ends once when the customer ends it", async (t) => {
     const { one, show, orders } = await shown(t);
     await show("start");
     await show("stop");
@@ -206,7 +206,7 @@ describe("typing of the customer", () => {
     assert.deepEqual(orders(), [true, false]);
   });
 
-  test("ends with a message to the same person, at which the provider is not asked once more", async (t) => {
+  test("ends with a message to the same contact, without another request to the provider", async (t) => {
     const one = await engineStage(t);
     await one.send({ to: ANN });
     await one.send({ to: BOB });

@@ -56,7 +56,7 @@ async function converse({ deps, customer, apiKey, instance, number }: TestContex
   await apply(deps, instance.id, inbound({ from: peer, to: number.address }));
 }
 
-test("a provider is asked about an address once an hour, by as many as ask", async (t) => {
+test("a provider is asked about an address once an hour, however many requests need it", async (t) => {
   const { made, inquiries, provider, says } = await stage(t);
   const ask = () => inquiries.capabilities(made.customer.id, PEER);
   const checkedAt = new Date(made.clock.now()).toISOString();
@@ -83,7 +83,7 @@ test("a provider is asked about an address once an hour, by as many as ask", asy
   assert.deepEqual(provider.actionCalls, [asked, asked]);
 });
 
-test("customers share no answers, and an e-mail address has no SMS", async (t) => {
+test("customers share no cached availability, and an e-mail address has no SMS", async (t) => {
   const { made, inquiries, provider, says } = await stage(t);
   const other = await made.addTenant("Other");
   await inquiries.capabilities(made.customer.id, "ada@example.com");
@@ -94,7 +94,7 @@ test("customers share no answers, and an e-mail address has no SMS", async (t) =
   assert.equal(provider.actionCalls.length, 2);
 });
 
-test("a provider that fails, is late or is gone leaves what was known, and no error", async (t) => {
+test("if the provider fails, is late or is gone, the cached availability is returned without an error", async (t) => {
   const { made, inquiries, says } = await stage(t);
   const ask = () => inquiries.capabilities(made.customer.id, PEER);
   says("throws");
@@ -115,7 +115,7 @@ test("a provider that fails, is late or is gone leaves what was known, and no er
   assert.deepEqual(capabilities, { imessage: false, sms: true, facetime: false });
 });
 
-test("where no provider can tell, iMessage is known from messages that were delivered by it", async (t) => {
+test("if the provider does not know, iMessage is available if an iMessage was delivered to the address", async (t) => {
   const { made, inquiries, says } = await stage(t);
   says({ imessage: null, facetime: null });
   await converse(made);
@@ -125,7 +125,7 @@ test("where no provider can tell, iMessage is known from messages that were deli
   assert.equal(other.capabilities.imessage, false);
 });
 
-test("a focus is told only of people one has written with both ways, and asked for once a minute", async (t) => {
+test("focus is shown only for contacts with messages in both directions, and is requested once a minute", async (t) => {
   const { made, inquiries, provider, saysOfFocus } = await stage(t);
   const ask = () => inquiries.focus(made.customer.id, PEER);
   await assert.rejects(ask(), hasCode("NOT_FOUND"));
@@ -144,7 +144,7 @@ test("a focus is told only of people one has written with both ways, and asked f
   assert.equal(provider.actionCalls.filter(({ name }) => name === "focus").length, 2);
 });
 
-test("FaceTime is asked for where it can be, and refused where no provider knows of calls", async (t) => {
+test("FaceTime availability is read from a provider with calls, and refused without one", async (t) => {
   const { made, inquiries, provider, says } = await stage(t);
   const ask = () => inquiries.facetime(made.customer.id, PEER);
   assert.deepEqual(await ask(), { phoneNumber: PEER, available: true, cached: false });
@@ -161,7 +161,7 @@ test("FaceTime is asked for where it can be, and refused where no provider knows
   await assert.rejects(another(), hasCode("SERVICE_UNAVAILABLE"));
 });
 
-test("that an address is not on iMessage is believed for five minutes only", async (t) => {
+test("a negative iMessage availability is cached for five minutes only", async (t) => {
   const { made, inquiries, provider, says } = await stage(t);
   says({ imessage: false, facetime: false });
   const ask = async () => (await inquiries.capabilities(made.customer.id, PEER)).iMessage;

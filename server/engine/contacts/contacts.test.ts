@@ -28,13 +28,13 @@ const ownersOf = (...addresses: string[]) => findContactAddresses(deps.store.db,
 const refusals = (results: PromiseSettledResult<unknown>[]) =>
   results.flatMap((one) => (one.status === "rejected" ? [(one.reason as ApiError).code] : []));
 
-test("A contact that many make at once with the same address is made once; the others are told whose it is", async () => {
+test("concurrent requests create a contact with the same address once, and the others get CONTACT_DUPLICATE", async () => {
   const results = await Promise.allSettled(Array.from({ length: 20 }, () => create("+15550100001")));
   assert.deepEqual(refusals(results), Array(19).fill("CONTACT_DUPLICATE"));
   assert.equal(await count(), 1);
 });
 
-test("Making sure of a contact, many times at once, makes one, and none where there is one", async () => {
+test("concurrent ensureContact calls create one contact per address, and none if it exists", async () => {
   const addresses = ["+15550100002", "+15550100001", "Grace@Example.com", "grace@example.com"];
   const twice = [...addresses, ...addresses];
   await Promise.all(twice.map((address) => ensureContact(deps, made.customer.id, address)));
@@ -44,7 +44,7 @@ test("Making sure of a contact, many times at once, makes one, and none where th
   assert.equal(grace?.email, "grace@example.com");
 });
 
-test("An address that two contacts change to at once goes to one of them, and the other keeps what it had", async () => {
+test("if two contacts change to the same address at once, one gets it and the other keeps its address", async () => {
   const { contact: one } = await create("+15550100003");
   const { contact: two } = await create("+15550100004");
   const change = (id: string) => updateContact(deps, made.customer.id, id, { phoneNumber: "+15550100005" });
@@ -55,7 +55,7 @@ test("An address that two contacts change to at once goes to one of them, and th
   assert.equal(new Set(owners.map(({ contactId }) => contactId)).size, 2);
 });
 
-test("A contact that is deleted while it changes leaves no address behind", async () => {
+test("a contact that is deleted during an update leaves no address behind", async () => {
   for (let round = 0; round < 20; round += 1) {
     const { contact } = await create("+15550100006");
     await Promise.allSettled([
@@ -66,7 +66,7 @@ test("A contact that is deleted while it changes leaves no address behind", asyn
   }
 });
 
-test("Bulks that meet each other make every address once, and count what each of them made", async () => {
+test("concurrent bulk imports create every address once, and each counts the contacts that it created", async () => {
   const before = await count();
   const entries = Array.from({ length: 30 }, (_, index) => ({ fields: { phoneNumber: `+155501002${10 + index}` } }));
   const bulk = () => createContacts(deps, made.customer.id, { idempotencyKey: null, body: {}, entries });
@@ -79,7 +79,7 @@ test("Bulks that meet each other make every address once, and count what each of
   assert.equal((await count()) - before, 30);
 });
 
-test("A bulk is repeated by its idempotency key with what it came to the first time", async () => {
+test("a bulk import with a repeated idempotency key returns the first result", async () => {
   const entries = [{ fields: { phoneNumber: "+15550100300" } }, { error: "tags: must be a list" }, { fields: {} }];
   const bulk = () => createContacts(deps, made.customer.id, { idempotencyKey: "b", body: { n: 1 }, entries });
   const first = await bulk();

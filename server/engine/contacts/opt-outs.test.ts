@@ -54,14 +54,14 @@ async function receive(text: string): Promise<void> {
   invalidateOptOuts(deps, operations);
 }
 
-test("Sending asks the list once and then answers from memory, without waiting", async () => {
+test("isOptedOut reads the list once, and then returns from memory without waiting", async () => {
   const { address } = made.number;
   assert.equal(await isOptedOut(deps, address, CONTACT), false);
   assert.equal(isOptedOut(deps, address, CONTACT), false);
   assert.equal(isOptedOut(deps, address, "+15550100002"), false);
 });
 
-test("STOP holds from the moment it is on disk, whatever is in memory, and START ends it", async () => {
+test("STOP holds from the moment that it is on disk, whatever the cache has, and START ends it", async () => {
   const { address } = made.number;
   await receive("Stop");
   assert.equal(await isOptedOut(deps, address, CONTACT), true);
@@ -72,12 +72,12 @@ test("STOP holds from the moment it is on disk, whatever is in memory, and START
   assert.equal(await isOptedOut(deps, address, CONTACT), false);
 });
 
-test("A message that only contains a keyword changes nothing, nor does one without a text", () => {
+test("a message that only contains a keyword changes nothing, nor does a message without a text", () => {
   assert.deepEqual(keywordOperations(deps, inbound("please stop")), []);
   assert.deepEqual(keywordOperations(deps, inbound(null)), []);
 });
 
-test("Put there by the API it is there once, and taking it off says whether it was there", async () => {
+test("an opt-out that the API adds twice is one entry, and optIn returns whether there was one", async () => {
   const first = await optOut(deps, pair());
   await made.clock.advance(1_000);
   assert.deepEqual(await optOut(deps, pair()), first);
@@ -87,7 +87,7 @@ test("Put there by the API it is there once, and taking it off says whether it w
   assert.equal(await isOptedOut(deps, made.number.address, CONTACT), false);
 });
 
-test("A list that was read while it changed is not kept", async () => {
+test("a list that changed during its read is not cached", async () => {
   const lists = new OptOutCache(deps.store.db);
   const reading = lists.has(made.number.address, CONTACT);
   lists.invalidate(made.number.address);
@@ -95,7 +95,7 @@ test("A list that was read while it changed is not kept", async () => {
   assert.ok(lists.has(made.number.address, CONTACT) instanceof Promise, "it is read anew");
 });
 
-test("Memory is bounded: a list too long to keep is asked for each contact, and shorter ones make room", async () => {
+test("the cache is bounded: a list too long for it is read for each contact, and the oldest list is dropped", async () => {
   for (const contact of ["+15550100011", "+15550100012", "+15550100013"]) await optOut(deps, pair(contact));
   await optOut(deps, pair("+15550100011", "+15550000201"));
   await optOut(deps, pair("+15550100011", "+15550000202"));

@@ -20,7 +20,7 @@ let writes = 0;
 
 const isRefused = (error: unknown) => error instanceof ApiError && error.code === "RECIPIENT_OPTED_OUT";
 
-test("STOP ends messages from the number that it was written to, START begins them again", async (t) => {
+test("STOP ends messages from the number that received it, and START allows them again", async (t) => {
   const stage = await engineStage(t);
   await stage.send();
   await stage.run();
@@ -35,7 +35,7 @@ test("STOP ends messages from the number that it was written to, START begins th
   assert.equal((await stage.message(id)).status, "sent");
 });
 
-test("a contact that wrote START before it was due gets what was scheduled", async (t) => {
+test("a scheduled message is sent if the contact wrote START before it is due", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send({ scheduledAt: new Date(stage.clock.now() + HOUR_MS).toISOString() });
   await write(stage, "STOP");
@@ -61,7 +61,7 @@ test("STOP that arrives while the files of a message are fetched prevents the se
   assert.deepEqual([status, errorCode, stage.provider.handed.length], ["failed", "RECIPIENT_OPTED_OUT", 0]);
 });
 
-test("A keyword that is written to a group ends nothing: it is said to everybody there", async (t) => {
+test("a keyword in a message to a group opts nobody out", async (t) => {
   const stage = await engineStage(t);
   await write(stage, "STOP", { reference: "g-1", name: null, participants: [PEER, "+15550100002"] });
   await stage.send();

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { testContext } from "../../../test/support/context.ts";
 import { addNumber, makeDefault, removeNumber } from "./numbers.ts";
 
-test("what is known of a customer's numbers is never older than their last change", async (t) => {
+test("the cached numbers of a customer are never older than their last change", async (t) => {
   const { deps, customer, number, close } = await testContext();
   t.after(close);
   const known = async () => (await deps.configCache.numbers(customer.id)).map(({ address }) => address);

@@ -37,7 +37,7 @@ async function twoAccounts(t: NodeTest) {
   return { stage, id, first: peer("first"), second: peer("second"), change };
 }
 
-describe("when an instance comes to have another peer", () => {
+describe("when an instance is given another account", () => {
   test("the new account is not asked about an earlier attempt, so the message is not sent twice, and a late receipt corrects it", async (t) => {
     const { stage, id, first, second, change } = await twoAccounts(t);
     first.sendNext.push(UNKNOWN);
@@ -52,7 +52,7 @@ describe("when an instance comes to have another peer", () => {
     assert.equal((await stage.message(message)).status, "delivered");
   });
 
-  test("nor about one that was open when it did", async (t) => {
+  test("the new account is not asked about an attempt that was in flight at the change", async (t) => {
     const { stage, first, second, change } = await twoAccounts(t);
     const answer = Promise.withResolvers<Outcome>();
     first.sendNext.push(answer.promise);
@@ -67,7 +67,7 @@ describe("when an instance comes to have another peer", () => {
     assert.equal((await stage.message(message)).status, "pending");
   });
 
-  test("nor, after a death in the middle of the attempt, by the next process", async (t) => {
+  test("the new account is not asked about an interrupted attempt by the next process", async (t) => {
     const { stage, id, first, second, change } = await twoAccounts(t);
     first.sendNext.push("never");
     const message = await stage.send(SMS_ONLY);
@@ -81,7 +81,7 @@ describe("when an instance comes to have another peer", () => {
     assert.equal((await stage.message(message)).status, "pending");
   });
 
-  test("the first one is asked again when it is named again, and with another password it is the same one", async (t) => {
+  test("the first account is asked once the settings name it again, also with another password", async (t) => {
     const { stage, first, change } = await twoAccounts(t);
     first.sendNext.push(UNKNOWN);
     const message = await stage.send(SMS_ONLY);
@@ -93,7 +93,7 @@ describe("when an instance comes to have another peer", () => {
     assert.equal((await stage.message(message)).status, "sent");
   });
 
-  test("an attempt without a recorded account is reconciled all the same: nothing else could end it", async (t) => {
+  test("an attempt without a recorded account is reconciled with the present account", async (t) => {
     const { stage, first } = await twoAccounts(t);
     first.sendNext.push(UNKNOWN);
     const id = await stage.send(SMS_ONLY);
@@ -104,7 +104,7 @@ describe("when an instance comes to have another peer", () => {
     assert.deepEqual([first.asked.length, first.handed.length], [1, 2]);
   });
 
-  test("what the first one put off goes to it: that was provably not sent", async (t) => {
+  test("a message that the first account deferred goes to the new account", async (t) => {
     const { stage, first, second, change } = await twoAccounts(t);
     first.sendNext.push(deferred(ASK_AGAIN_MS));
     const message = await stage.send(SMS_ONLY);
@@ -115,7 +115,7 @@ describe("when an instance comes to have another peer", () => {
   });
 });
 
-test("a late word of the connection before, that it is down, does not hold up the one that took its place", async (t) => {
+test("a late report of the previous connection that it is down does not pause the new connection", async (t) => {
   const { stage, id, first, second, change } = await twoAccounts(t);
   const answer = Promise.withResolvers<Outcome>();
   first.sendNext.push(answer.promise);

@@ -33,7 +33,7 @@ async function connected(t: NodeTest) {
   return { connections, deps, clock, instance, provider, woken, isUp, changed: () => changed() };
 }
 
-test("an instance is up while it runs and does not say otherwise, and each change wakes what waits", async (t) => {
+test("an instance is up while it runs and its provider is up, and each change wakes its lane", async (t) => {
   const { connections, deps, instance, provider, woken, isUp, changed } = await connected(t);
   assert.equal(isUp(), false, "it does not run yet");
   await connections.connect(deps, instance);
@@ -74,7 +74,7 @@ test("an instance that reports itself down gets no message for 1 to 60 s, or unt
   assert.equal(isUp(), true, "with other settings it is another one");
 });
 
-test("a provider that could not be started is stopped: nothing of it goes on beside its successor", async (t) => {
+test("a provider that fails to start is stopped, so that nothing of it runs beside its successor", async (t) => {
   const { connections, deps, instance, provider } = await connected(t);
   let stops = 0;
   provider.start = () => Promise.reject(new Error("the disk is full"));
@@ -86,7 +86,7 @@ test("a provider that could not be started is stopped: nothing of it goes on bes
   assert.equal((await connections.health(deps, instance.id)).status, "unhealthy");
 });
 
-test("all are stopped at once: one that takes its time holds up no other", async (t) => {
+test("all instances stop at once, and a slow one delays no other", async (t) => {
   const made = await openContext(t);
   const stopping = new Set<ScriptedProvider>();
   let met = 0;
@@ -108,7 +108,7 @@ test("all are stopped at once: one that takes its time holds up no other", async
   assert.deepEqual([met, connections.providers.size], [2, 0]);
 });
 
-test("one that rested is given one message of others, another one a minute later, and all when it has taken any", async (t) => {
+test("after a pause an instance admits one probe message, another after a minute, and all once it has accepted one", async (t) => {
   const { connections, deps, clock, instance, provider } = await connected(t);
   const admits = (...ids: MessageId[]) => ids.map((id) => connections.admits(deps, instance.id, id));
   await connections.connect(deps, instance);

@@ -41,7 +41,7 @@ async function stage(t: NodeTest) {
   return { deps, instance, providers, asked, refusal };
 }
 
-test("a provider gets what came to its hook, with the address as its peer was told it", async (t) => {
+test("a provider receives the request to its hook, with the address that its peer was given", async (t) => {
   const { deps, instance, providers, asked } = await stage(t);
   const provider = new Hooked();
   providers.set(instance.id, provider);
@@ -52,7 +52,7 @@ test("a provider gets what came to its hook, with the address as its peer was to
   assert.deepEqual(provider.received, [{ method, headers, body, path: "/status/a%20b", url }]);
 });
 
-test("what is no hook, and whatever is wrong with it, is the same 404, and reaches no provider", async (t) => {
+test("an unknown hook, a wrong token and a provider without hooks get the same 404, and no provider is called", async (t) => {
   const { deps, instance, providers, asked, refusal } = await stage(t);
   const provider = new Hooked();
   providers.set(instance.id, provider);
@@ -77,7 +77,7 @@ test("what is no hook, and whatever is wrong with it, is the same 404, and reach
   assert.deepEqual(await refusal({}), nothing);
 });
 
-test("an instance that does not run, and a service that is only starting, is a 503", async (t) => {
+test("a hook responds with 503 while its instance does not run or the service starts", async (t) => {
   const { deps, instance, providers, asked, refusal } = await stage(t);
   assert.equal((await refusal({}))[0], "SERVICE_UNAVAILABLE");
   const provider = new Hooked();

@@ -10,7 +10,7 @@ import { findRoutes, setRoutes } from "../routing/set-routes.ts";
 import { createInstance, deleteInstance } from "./instances.ts";
 import { memoryOf } from "./memory.ts";
 
-test("an instance is never removed under a number that is put on it at the same moment", async (t) => {
+test("an instance is not deleted if a number is added to it at the same moment", async (t) => {
   const { deps, customer } = await openContext(t);
   for (const first of ["remove", "add"]) {
     const body = { name: "Second", provider: "sandbox", config: {} } as const;
@@ -27,7 +27,7 @@ test("an instance is never removed under a number that is put on it at the same 
   }
 });
 
-test("nor under a route that comes to name it at the same moment", async (t) => {
+test("an instance is not deleted if a route names it at the same moment", async (t) => {
   const { deps, customer } = await openContext(t);
   for (const first of ["remove", "name"]) {
     const body = { name: "Second", provider: "sandbox", config: {} } as const;
@@ -42,7 +42,7 @@ test("nor under a route that comes to name it at the same moment", async (t) => 
   }
 });
 
-test("of an instance that was removed nothing is kept, also not what its provider wrote while it was taken down", async (t) => {
+test("a deleted instance keeps no stored state, not even an entry that its provider wrote while it stopped", async (t) => {
   const { deps } = await openContext(t);
   const body = { name: "Second", provider: "sandbox", config: {} } as const;
   const { instance } = await createInstance(deps, { idempotencyKey: null, body });
