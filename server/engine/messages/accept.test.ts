@@ -47,7 +47,7 @@ test("an accepted message, its first event and that event's deliveries are commi
   assert.deepEqual(made.woken.messages, [made.instance.id]);
 });
 
-test("what the disk has no room for is a 503, and nothing of it is kept or sent", async (t) => {
+test("a message that a full disk cannot store is a 503, and nothing of it is kept or sent", async (t) => {
   const made = await open(t);
   made.deps.store.commit = () => Promise.reject(new StoreFull("no room"));
   await assert.rejects(send(made), { code: "SERVICE_UNAVAILABLE" });
@@ -55,7 +55,7 @@ test("what the disk has no room for is a 503, and nothing of it is kept or sent"
   assert.deepEqual([made.woken.messages, made.observed.accepted], [[], 0]);
 });
 
-test("a message expires TB_MESSAGE_TTL after it was queued; a scheduled one has no end before that", async (t) => {
+test("a message expires TB_MESSAGE_TTL after it was queued; a scheduled message has no expiry before that", async (t) => {
   const made = await open(t, { settings: { messageTtlMs: 1_000, fallbackAfterMs: 5_000 } });
   const now = made.clock.now();
   const found = async (more: Partial<SendMessage>) => {
@@ -71,14 +71,14 @@ test("a message expires TB_MESSAGE_TTL after it was queued; a scheduled one has 
   assert.equal(made.woken.messages.length, 2, "a scheduled message wakes nobody");
 });
 
-describe("the route, by what both ends can have", () => {
+describe("the channels of a message follow its addresses and preference", () => {
   const ROUTES: [title: string, body: Partial<SendMessage>, channel: string, left: string[]][] = [
-    ["by default iMessage, then SMS", {}, "imessage", ["sms"]],
-    ["as preferred", { routing: { preference: ["sms", "imessage"] } }, "sms", ["imessage"]],
+    ["iMessage and then SMS are the default", {}, "imessage", ["sms"]],
+    ["routing.preference sets the order", { routing: { preference: ["sms", "imessage"] } }, "sms", ["imessage"]],
     ["a channel named twice counts once", { routing: { preference: ["sms", "sms"] } }, "sms", []],
     ["an e-mail address has no SMS", { to: "a@example.com" }, "imessage", []],
     [
-      "also where SMS is preferred",
+      "an e-mail address has no SMS, even if SMS is preferred",
       { to: "a@example.com", routing: { preference: ["sms", "imessage"] } },
       "imessage",
       [],
@@ -94,16 +94,16 @@ describe("the route, by what both ends can have", () => {
   }
 });
 
-describe("a repeat of an idempotency key", () => {
+describe("a repeated idempotency key", () => {
   const KEYED = { idempotencyKey: "k", metadata: { a: 1, b: { c: [1, 2], d: null } } };
   const SAME: [title: string, body: Partial<SendMessage>][] = [
-    ["the very same", KEYED],
+    ["the same body", KEYED],
     ["its fields in another order", { metadata: { b: { d: null, c: [1, 2] }, a: 1 }, idempotencyKey: "k" }],
     ["the defaults written out", { ...KEYED, routing: { preference: ["imessage", "sms"], fallback: true } }],
-    ["some of them", { ...KEYED, routing: { fallback: true } }],
+    ["some defaults written out", { ...KEYED, routing: { fallback: true } }],
   ];
   for (const [title, body] of SAME) {
-    test(`with ${title} answers the first message`, async (t) => {
+    test(`with ${title} returns the first message`, async (t) => {
       const made = await open(t);
       const first = await send(made, KEYED);
       const second = await send(made, body);
@@ -116,7 +116,7 @@ describe("a repeat of an idempotency key", () => {
   const OTHER: [title: string, body: Partial<SendMessage>][] = [
     ["another text", { ...KEYED, content: { text: "hello" } }],
     ["a list in another order", { ...KEYED, metadata: { a: 1, b: { c: [2, 1], d: null } } }],
-    ["null in place of nothing", { ...KEYED, metadata: { a: 1, b: { c: [1, 2], d: null }, e: null } }],
+    ["null in place of a missing value", { ...KEYED, metadata: { a: 1, b: { c: [1, 2], d: null }, e: null } }],
     ["another route", { ...KEYED, routing: { preference: ["sms"] } }],
     ["a schedule", { ...KEYED, scheduledAt: "2026-01-01T00:00:01Z" }],
   ];
@@ -129,7 +129,7 @@ describe("a repeat of an idempotency key", () => {
     });
   }
 
-  test("is answered also when the schedule that it names has passed", async (t) => {
+  test("returns the first message also after its scheduled time", async (t) => {
     const made = await open(t);
     const keyed = { ...KEYED, scheduledAt: new Date(made.clock.now() + 1_000).toISOString() };
     const first = await send(made, keyed);
@@ -137,7 +137,7 @@ describe("a repeat of an idempotency key", () => {
     assert.equal((await send(made, keyed)).record.id, first.record.id);
   });
 
-  test("at the same moment, fifty times, makes one message", async (t) => {
+  test("in fifty concurrent requests creates one message", async (t) => {
     const made = await open(t);
     const answers = await Promise.all(Array.from({ length: 50 }, () => send(made, KEYED)));
     assert.equal(new Set(answers.map(({ record }) => record.id)).size, 1);

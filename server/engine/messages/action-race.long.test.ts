@@ -23,7 +23,7 @@ function send({ stage, contact }: Round, more: object = {}) {
   return accept(stage.life.deps, newMessage(requester, { to: contact, content: { text: "Hello" }, ...more }), null);
 }
 
-test("deleting a message and its receipts at once: it is gone, and no event tells of its text again", async (t) => {
+test("deleting a message during its receipts deletes it, and no later event carries its text", async (t) => {
   const ends = ["sent delivered read deleted", "sent delivered deleted read", "sent deleted delivered read"];
   await race(t, ends, async (round) => {
     const { stage, contact } = round;
@@ -95,7 +95,7 @@ async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; em
   return { chat, emitted };
 }
 
-test("a group that two name at once has the name that its phones have", async (t) => {
+test("a group renamed by two concurrent requests has the name that the provider received last", async (t) => {
   const provider = groupProvider();
   const ends = ["title.changed One title.changed Two", "title.changed Two title.changed One"];
   const name = async (round: Round) => {
@@ -113,7 +113,7 @@ test("a group that two name at once has the name that its phones have", async (t
   await race(t, ends, name, { provider });
 });
 
-test("bringing one into a group and putting another out at once does both", async (t) => {
+test("concurrently adding one participant and removing another does both", async (t) => {
   const ends = [
     `participant.added ${DAN}, participant.left ${CAT}`,
     `participant.left ${CAT}, participant.added ${DAN}`,
@@ -132,7 +132,7 @@ test("bringing one into a group and putting another out at once does both", asyn
   await race(t, ends, change, { provider: groupProvider() });
 });
 
-test("leaving a group and changing it at once: what comes after the leave is refused, at the provider too", async (t) => {
+test("a change concurrent with leaving a group happens before the leave, or is refused and never sent to the provider", async (t) => {
   const provider = groupProvider();
   const ends = [`added ${DAN}, left`, "left, INVALID_STATUS"];
   const leave = async (round: Round) => {
@@ -153,7 +153,7 @@ test("leaving a group and changing it at once: what comes after the leave is ref
   await race(t, ends, leave, { provider });
 });
 
-test("createContact by many at once makes one contact, and sends every message once", async (t) => {
+test("concurrent messages with createContact create one contact, and each is sent once", async (t) => {
   await race(t, ["one contact, 4 messages"], async (round) => {
     const { stage, contact } = round;
     const answers = await round.atOnce(...[1, 2, 3, 4].map(() => () => send(round, { createContact: true })));
@@ -166,7 +166,7 @@ test("createContact by many at once makes one contact, and sends every message o
   });
 });
 
-test("STOP and a message at once: refused, failed or sent before it, and nothing is sent after it", async (t) => {
+test("a message concurrent with STOP is refused, fails or is sent before it, and nothing is sent after STOP", async (t) => {
   const ends = ["refused RECIPIENT_OPTED_OUT", "queued failed", "queued sent"];
   await race(
     t,

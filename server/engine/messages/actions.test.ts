@@ -81,7 +81,7 @@ for (const [what, answer] of [
   });
 }
 
-test("an unsend reaches the phone, then the record; done twice it is ALREADY_UNSENT", async (t) => {
+test("an unsend reaches the phone, then the record; a second unsend is ALREADY_UNSENT", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   const answered = await unsend(stage, id);
@@ -94,7 +94,7 @@ test("an unsend reaches the phone, then the record; done twice it is ALREADY_UNS
   assert.equal(stage.provider.actionCalls.length, 1);
 });
 
-test("no receipt, reaction or fallback moves a message that was unsent", async (t) => {
+test("no receipt, reaction or fallback changes an unsent message", async (t) => {
   const stage = await engineStage(t, { settings: { fallbackAfterMs: 60_000 } });
   const id = await stage.send();
   await stage.run();
@@ -122,7 +122,7 @@ test("an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and chan
   assert.equal((await unsend(stage, id, "key-1")).status, "unsent");
 });
 
-test("a phone that does not answer is PROVIDER_TIMEOUT after 20 s, no event says what nobody knows", async (t) => {
+test("an action without a response is PROVIDER_TIMEOUT after 20 s, and emits no event", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   stage.provider.onAction = () => "never";
@@ -132,7 +132,7 @@ test("a phone that does not answer is PROVIDER_TIMEOUT after 20 s, no event says
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
 });
 
-test("an emoji reaches a provider that can send it; another one is not asked, and the 400 says what it takes", async (t) => {
+test("an emoji reaction is sent to a provider with emojiReactions, and is otherwise a 400 with the reactions it supports", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -147,7 +147,7 @@ test("an emoji reaches a provider that can send it; another one is not asked, an
   );
 });
 
-test("a reaction reaches the phone for messages of either side, and makes no event", async (t) => {
+test("a reaction to a message in either direction reaches the phone, and emits no event", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   await stage.report(inbound());
@@ -173,7 +173,7 @@ test("a reaction reaches the phone for messages of either side, and makes no eve
   assert.equal(await refusal(unsend(stage, theirs)), "INVALID_STATUS");
 });
 
-test("nothing is ordered of what was not sent, failed, went by SMS, was deleted or is another's", async (t) => {
+test("actions on an unsent, failed, SMS, deleted or foreign message are refused, and never reach the provider", async (t) => {
   const stage = await engineStage(t);
   const scheduledAt = new Date(stage.clock.now() + 60_000).toISOString();
   const scheduled = await stage.send({ scheduledAt });
@@ -206,7 +206,7 @@ test("nothing is ordered of what was not sent, failed, went by SMS, was deleted 
   assert.equal(await refusal(unsend(stage, own)), "SERVICE_UNAVAILABLE");
 });
 
-test("an order with the idempotency key of an earlier one is not done again", async (t) => {
+test("an action with a repeated idempotency key is not performed again", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   await Promise.all([react(stage, id, "key-1"), react(stage, id, "key-1")]);
@@ -223,7 +223,7 @@ test("an order with the idempotency key of an earlier one is not done again", as
   assert.equal(await refusal(unsend(stage, await delivered(stage), "key-2")), "IDEMPOTENCY_KEY_REUSED");
 });
 
-test("what the phone did is recorded also where the disk was full at first, and the phone is not asked again", async (t) => {
+test("a performed action is recorded once a full disk has room again, and the phone is not asked twice", async (t) => {
   const stage = await engineStage(t);
   const ids = [await delivered(stage), await delivered(stage)];
   let failures = 0;
@@ -263,7 +263,7 @@ test("a message that is deleted while the phone edits it stays deleted, and gets
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered", "deleted"]);
 });
 
-test("at most sixteen orders wait for one message; one of another customer's waits for none of them", async (t) => {
+test("at most sixteen actions wait for one message, and another customer's request does not wait for them", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   stage.provider.onAction = () => "never";
@@ -275,7 +275,7 @@ test("at most sixteen orders wait for one message; one of another customer's wai
   assert.deepEqual(new Set(await Promise.all(orders.slice(0, 16))), new Set(["PROVIDER_TIMEOUT"]));
 });
 
-test("of many races of edit, unsend and receipts, the events agree with the record, and nothing follows an unsend", async (t) => {
+test("in many races of edit, unsend and receipts the events agree with the record, and nothing follows an unsend", async (t) => {
   const stage = await engineStage(t);
   const chance = seeded(20_260_101);
   const runs = runsOf(1_000);

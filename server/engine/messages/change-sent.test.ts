@@ -41,13 +41,13 @@ const VERBS: Verb[] = [
     allowed: { scheduled: ["cancelled", "schedule_cancelled"] },
   },
   {
-    name: "retrying",
+    name: "a retry",
     run: (stage, id, customerId) => retryMessage(stage.life.deps, retrying(stage, id, customerId)),
     refusal: "INVALID_STATUS",
     allowed: { failed: ["queued", "queued"] },
   },
   {
-    name: "deleting",
+    name: "a deletion",
     run: (stage, id, customerId = stage.customer.id) => deleteMessage(stage.life.deps, customerId, id),
     refusal: "INVALID_STATUS",
     allowed: {
@@ -67,7 +67,7 @@ for (const { name, run, refusal, allowed } of VERBS) {
   describe(`${name}`, () => {
     for (const status of MESSAGE_STATUSES) {
       const [becomes, ...adds] = allowed[status] ?? [null];
-      test(`from ${status} is ${becomes === null ? refusal : `told as ${adds.join(", ")}`}`, async (t) => {
+      test(`from ${status} ${becomes === null ? `is refused with ${refusal}` : `emits ${adds.join(", ")}`}`, async (t) => {
         const stage = await engineStage(t);
         const id = await messageIn(stage, status);
         const before = await stage.message(id);
@@ -83,7 +83,7 @@ for (const { name, run, refusal, allowed } of VERBS) {
       });
     }
 
-    test("of another customer's message is 404, and of one that is not there", async (t) => {
+    test("is a 404 for another customer's message and for a missing message", async (t) => {
       const stage = await engineStage(t);
       const { customer } = await stage.addTenant("Other");
       const [status = "failed"] = Object.keys(allowed) as MessageStatus[];
@@ -96,7 +96,7 @@ for (const { name, run, refusal, allowed } of VERBS) {
   });
 }
 
-test("a retry begins on the channel that failed, with a life of 72 h and nothing left of the failure", async (t) => {
+test("a retry begins on the channel that failed, expires after 72 h and clears the failure", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -121,7 +121,7 @@ test("a retry begins on the channel that failed, with a life of 72 h and nothing
   );
 });
 
-test("a repeat of a retry's idempotency key does nothing and answers the message as it now is", async (t) => {
+test("a retry with a repeated idempotency key does nothing and returns the message's current state", async (t) => {
   const stage = await engineStage(t);
   const id = await messageIn(stage, "failed");
   const keyed = { ...retrying(stage, id), idempotencyKey: "again" };
@@ -144,7 +144,7 @@ describe("a deleted message", () => {
     await assert.rejects(cancelSchedule(stage.life.deps, stage.customer.id, id), { code: "NOT_FOUND" });
   });
 
-  test("that waits for a delivery goes to no other channel", async (t) => {
+  test("does not fall back to another channel", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send({ routing: { fallbackAfterSeconds: 10 } });
     await stage.run();
@@ -155,7 +155,7 @@ describe("a deleted message", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "deleted", "failed"]);
   });
 
-  test("has its later receipts told without the text", async (t) => {
+  test("emits the events of later receipts without its text", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send();
     await stage.run();
@@ -165,7 +165,7 @@ describe("a deleted message", () => {
     assert.deepEqual(texts, ["Hello", "Hello", null, null]);
   });
 
-  test("cannot be one whose send attempt nobody knows the outcome of", async (t) => {
+  test("deleting a message with an unknown outcome is INVALID_STATUS", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(UNKNOWN);
     const id = await stage.send();

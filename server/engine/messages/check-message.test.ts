@@ -14,7 +14,7 @@ import { checkMessage } from "./accept.ts";
 const PICTURE = "https://example.com/a.jpg";
 
 describe("a message to a chat", () => {
-  test("goes to the other end of a thread, by its id or its synonym or its address", async (t) => {
+  test("goes to the contact of a thread, named by chatId, conversationId or address", async (t) => {
     const made = await openContext(t);
     const { chatId } = await send(made, { to: TO });
     assert.ok(chatId !== null);
@@ -26,7 +26,7 @@ describe("a message to a chat", () => {
     assert.equal((await send(made, { chatId, from: made.number.address })).chatId, chatId);
   });
 
-  test("goes to a group on the group's channel, with no other to fall back to", async (t) => {
+  test("goes to a group on the group's channel, without a fallback channel", async (t) => {
     const made = await openContext(t);
     const group = await groupFor(made);
     const message = await send(made, { chatId: group.id });
@@ -94,7 +94,7 @@ describe("files", () => {
     });
   }
 
-  test("the bytes of an attachment are committed with the message that has it", async (t) => {
+  test("the bytes of an attachment are committed together with its message", async (t) => {
     const made = await openContext(t);
     const data = Buffer.from("BEGIN:VCARD\nFN:A\nEND:VCARD\n").toString("base64");
     const attachments: SendMessage["attachments"] = [{ type: "base64", data, filename: "a.vcf" }];
@@ -112,7 +112,7 @@ describe("files", () => {
 });
 
 describe("replyTo", () => {
-  test("is a message of the same conversation, whoever sent it", async (t) => {
+  test("accepts a message of the same conversation, in either direction", async (t) => {
     const made = await openContext(t);
     const first = await send(made, { to: TO });
     const inbound = {
@@ -130,7 +130,7 @@ describe("replyTo", () => {
 });
 
 describe("opt-outs", () => {
-  test("who does not want messages from a number gets none; from another number, and in a group, it does", async (t) => {
+  test("a contact that opted out of a number gets no message from it, but from another number and in a group", async (t) => {
     const made = await openContext(t);
     const other = await made.addTenant("Other");
     const { id: customerId } = made.customer;
@@ -149,7 +149,7 @@ describe("createContact", () => {
   const contacts = async ({ deps }: TestContext) =>
     (await deps.store.db.selectFrom("contact_addresses").select("address").execute()).map(({ address }) => address);
 
-  test("makes a contact of the recipient, once; in a group it is ignored", async (t) => {
+  test("creates a contact for the recipient once, and is ignored for a group", async (t) => {
     const made = await openContext(t);
     await send(made, { to: TO, createContact: true });
     await send(made, { to: TO, createContact: true });
@@ -158,14 +158,14 @@ describe("createContact", () => {
     assert.deepEqual(await contacts(made), [TO]);
   });
 
-  test("a message that is refused makes none", async (t) => {
+  test("creates no contact if the message is refused", async (t) => {
     const made = await openContext(t);
     await assert.rejects(send(made, { to: TO, createContact: true, replyTo: "msg_1" }), { code: "REPLY_NOT_FOUND" });
     assert.deepEqual(await contacts(made), []);
   });
 });
 
-test("every field of a request is in the message", async (t) => {
+test("a message has every field of its request", async (t) => {
   const made = await openContext(t);
   const message = await send(made, {
     to: TO,
@@ -191,7 +191,7 @@ test("every field of a request is in the message", async (t) => {
   assert.deepEqual([message.fallback, message.fallbackAfterMs, message.channelsLeft], [false, 20_000, []]);
 });
 
-test("a checked message commits nothing, has the id and the payment that it was given, and is sent once committed", async (t) => {
+test("checkMessage commits nothing and uses the given id and payment; its operations, once committed, queue the message", async (t) => {
   const made = await openContext(t);
   const messageId = made.deps.newId("msg");
   const payment = { id: made.deps.newId("pay"), amountCents: 2_500 };

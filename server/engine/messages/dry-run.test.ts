@@ -37,7 +37,7 @@ const hops = (run: DryRun) =>
   run.hops.map(({ channel, instanceId, usable, reason }) => [channel, instanceId, usable, reason]);
 
 describe("the hops of a dry run", () => {
-  test("are the ways that sending takes, with the words of its timeline", async (t) => {
+  test("are the routes that sending would take, with the reasons of its timeline", async (t) => {
     const carriers = await pairOn(t);
     const { stage, mac, a, b } = carriers;
     const run = await rehearse(carriers);
@@ -52,7 +52,7 @@ describe("the hops of a dry run", () => {
     assert.equal((await stage.message(id)).timeline[0]?.reason, run.reason);
   });
 
-  test("pass over an instance that is down for one that is up", async (t) => {
+  test("skip an instance that is down for one that is up", async (t) => {
     const carriers = await pairOn(t);
     const { a, b, stage } = carriers;
     await carriers.flip(false, a);
@@ -66,7 +66,7 @@ describe("the hops of a dry run", () => {
     assert.equal((await stage.message(id)).instanceId, b.id);
   });
 
-  test("wait where all instances of the channel are down, as sending does", async (t) => {
+  test("wait for the first instance if all instances of the channel are down, as sending does", async (t) => {
     const carriers = await pairOn(t);
     const { a, b } = carriers;
     await carriers.flip(false, a, b);
@@ -76,7 +76,7 @@ describe("the hops of a dry run", () => {
     assert.deepEqual(hops(run)[1], ["sms", b.id, false, `${b.name} is down`]);
   });
 
-  test("leave iMessage out where the provider knows that the recipient has none", async (t) => {
+  test("exclude iMessage if the provider knows that the recipient has none", async (t) => {
     const carriers = await pairOn(t);
     const { mac, a, stage } = carriers;
     mac.provider.onAction = () => ({ imessage: false, facetime: false });
@@ -92,7 +92,7 @@ describe("the hops of a dry run", () => {
     assert.deepEqual([channel, instanceId], [run.channel, run.instanceId]);
   });
 
-  test("are as they would be where the provider cannot tell, or does not answer", async (t) => {
+  test("include iMessage if the provider does not know or does not respond", async (t) => {
     for (const answer of [{ imessage: null, facetime: null }, "throws"] as const) {
       const carriers = await pairOn(t, { faults: ["provider.action"] });
       carriers.mac.provider.onAction = () => answer;
@@ -100,7 +100,7 @@ describe("the hops of a dry run", () => {
     }
   });
 
-  test("end with the first channel where fallback is off, with none where that is known to be no use", async (t) => {
+  test("end with the first channel if fallback is off, and are unusable if the recipient is not on it", async (t) => {
     const carriers = await pairOn(t);
     const { mac, a } = carriers;
     const more = { routing: { fallback: false } };
@@ -119,7 +119,7 @@ describe("the hops of a dry run", () => {
     assert.match(none.reason, /is not on iMessage/);
   });
 
-  test("name the channels that are not tried, and why", async (t) => {
+  test("name each channel that is not tried, with the reason", async (t) => {
     const carriers = await pairOn(t);
     const preferred = await rehearse(carriers, { routing: { preference: ["imessage"] } });
     assert.deepEqual(hops(preferred)[1], ["sms", null, false, "routing.preference does not name it"]);
@@ -135,15 +135,15 @@ describe("the hops of a dry run", () => {
     assert.deepEqual(hops(attached)[1], ["sms", null, false, "attachments need iMessage"]);
   });
 
-  test("ask nobody about a recipient where iMessage is not tried", async (t) => {
+  test("do not query availability if iMessage is not tried", async (t) => {
     const carriers = await pairOn(t);
     await rehearse(carriers, { routing: { preference: ["sms"] } });
     assert.deepEqual(carriers.mac.provider.actionCalls, []);
   });
 });
 
-describe("a dry run tells", () => {
-  test("segments and encoding of the text as an SMS, also where iMessage comes first", async (t) => {
+describe("a dry run returns", () => {
+  test("segments and encoding of the text as an SMS, also if iMessage comes first", async (t) => {
     const carriers = await pairOn(t);
     const run = await rehearse(carriers, { content: { text: "“Hello”" } });
     assert.deepEqual([run.channel, run.segments, run.encoding], ["imessage", 1, "UCS-2"]);
@@ -154,13 +154,13 @@ describe("a dry run tells", () => {
     assert.equal((await rehearse(smart, { content: { text: "“Hello”" } })).encoding, "GSM-7");
   });
 
-  test("no segments where no SMS can be sent", async (t) => {
+  test("no segments if no SMS can be sent", async (t) => {
     const carriers = await carriersOn(t);
     const run = await rehearse(carriers);
     assert.deepEqual([run.channel, run.segments, run.encoding], ["imessage", null, null]);
   });
 
-  test("when it is due, and until when quiet hours then hold it back", async (t) => {
+  test("the scheduled time, and the end of the quiet hours at that time", async (t) => {
     const carriers = await pairOn(t);
     const { stage } = carriers;
     const { deps } = stage.life;

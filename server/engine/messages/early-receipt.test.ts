@@ -23,14 +23,14 @@ async function sendWithEarlySignal(stage: EngineStage, signal: Signal) {
   return { id, commits: stage.life.commits - before };
 }
 
-test("a receipt that arrives while the send attempt is written costs one more transaction: nothing is decided twice", async (t) => {
+test("a receipt that arrives while the outcome is being committed costs one more transaction, without a conflict", async (t) => {
   const stage = await engineStage(t);
   const { id, commits } = await sendWithEarlySignal(stage, receipt("delivered"));
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
   assert.equal(commits, 3, "the send attempt begun, its outcome, the receipt");
 });
 
-test("a reaction that comes while the send attempt is written is one to that message", async (t) => {
+test("a reaction that arrives while the outcome is being committed refers to that message", async (t) => {
   const stage = await engineStage(t);
   const reaction: ReactionSignal = {
     kind: "reaction",

@@ -24,7 +24,7 @@ async function killed(t: NodeTest, { asks = true } = {}) {
 }
 
 describe("after a kill, messages from one number to one recipient", () => {
-  test("wait for the one before them while the provider is asked, and others do not", async (t) => {
+  test("wait up to 60 s for the interrupted message to be reconciled, while other recipients do not wait", async (t) => {
     const { stage, handed } = await killed(t);
     assert.deepEqual(handed(), ["To another"]);
     for (let seconds = 0; seconds < 58; seconds += 1) await stage.pass(SECOND_MS);
@@ -34,7 +34,7 @@ describe("after a kill, messages from one number to one recipient", () => {
     assert.deepEqual(handed(), ["To another", "Second", "Third"], "60 s are the most that they wait");
   });
 
-  test("keep their order where nothing had been posted, and all of it goes out within seconds", async (t) => {
+  test("keep their order if the interrupted message was not sent, and go out within seconds", async (t) => {
     const { stage, ids, handed } = await killed(t);
     stage.provider.onSettle = () => "absent";
     for (let seconds = 0; seconds < 5; seconds += 1) await stage.pass(SECOND_MS);
@@ -42,7 +42,7 @@ describe("after a kill, messages from one number to one recipient", () => {
     for (const id of ids) assert.equal((await stage.message(id)).status, "sent");
   });
 
-  test("go on within a second of the word that the one before was sent", async (t) => {
+  test("go out within a second after the interrupted message is found to be sent", async (t) => {
     const { stage, handed } = await killed(t);
     stage.provider.onSettle = () => stage.provider.accepted();
     await stage.pass(SETTLE_AFTER_MS);
@@ -51,7 +51,7 @@ describe("after a kill, messages from one number to one recipient", () => {
     assert.deepEqual(handed(), ["To another", "Second", "Third"]);
   });
 
-  test("keep their place where the process dies again while they wait, and whatever is accepted then goes behind them", async (t) => {
+  test("keep their order across a second kill, ahead of messages accepted later", async (t) => {
     const { stage, handed } = await killed(t);
     for (let seconds = 0; seconds < 5; seconds += 1) await stage.pass(SECOND_MS);
     await stage.restart();
@@ -62,7 +62,7 @@ describe("after a kill, messages from one number to one recipient", () => {
     assert.deepEqual(handed(), ["To another", "Second", "Third", "Fourth"]);
   });
 
-  test("do not wait where nobody can be asked", async (t) => {
+  test("do not wait if the provider cannot reconcile", async (t) => {
     const { handed } = await killed(t, { asks: false });
     assert.deepEqual(handed().toSorted(), ["Second", "Third", "To another"]);
   });

@@ -19,7 +19,7 @@ async function handed(stage: EngineStage, body: Partial<SendMessage>) {
 }
 
 describe("a message to a group", () => {
-  test("comes with the group as its provider knows it, and as it is when it is sent", async (t) => {
+  test("carries the group's reference, and its participants at the time of sending", async (t) => {
     const stage = await engineStage(t);
     const chat = await groupFor(stage, { reference: "guid-1" });
     const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
@@ -46,7 +46,7 @@ describe("a message to a group", () => {
     assert.deepEqual(await stage.eventTypes(id), ["scheduled", "queued", "sent"]);
   });
 
-  test("that the customer has left meanwhile fails, unsent", async (t) => {
+  test("fails without a send attempt if the customer has left the group before it is due", async (t) => {
     const stage = await engineStage(t);
     const chat = await groupFor(stage);
     const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
@@ -59,7 +59,7 @@ describe("a message to a group", () => {
     assert.deepEqual([errorCode, providerErrorCode, stage.provider.handed], ["REJECTED", "GROUP_LEFT", []]);
   });
 
-  test("does not fall back to SMS when it is refused", async (t) => {
+  test("does not fall back to SMS if it is refused", async (t) => {
     const stage = await engineStage(t);
     const chat = await groupFor(stage);
     stage.provider.sendNext.push(NOT_REACHABLE);
@@ -68,7 +68,7 @@ describe("a message to a group", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "failed"]);
   });
 
-  test("is asked about with its group when its outcome is unknown", async (t) => {
+  test("is reconciled together with its group", async (t) => {
     const stage = await engineStage(t);
     const chat = await groupFor(stage);
     stage.provider.sendNext.push(UNKNOWN);
@@ -80,7 +80,7 @@ describe("a message to a group", () => {
 });
 
 describe("a reply", () => {
-  test("comes with the provider's name of what it answers", async (t) => {
+  test("carries the provider's reference of the message that it replies to", async (t) => {
     const stage = await engineStage(t);
     const { messageId } = await handed(stage, {});
     const { providerMessageId } = await stage.message(messageId);
@@ -88,7 +88,7 @@ describe("a reply", () => {
     assert.equal((await handed(stage, { replyTo: messageId })).replyTo, providerMessageId);
   });
 
-  test("comes without one where the provider has no name for it, or it went by SMS", async (t) => {
+  test("carries no reference if the other message has none, or was sent by SMS", async (t) => {
     const stage = await engineStage(t);
     const scheduledAt = new Date(stage.clock.now() + 3_600_000).toISOString();
     const unsent = await stage.send({ scheduledAt });
@@ -98,7 +98,7 @@ describe("a reply", () => {
   });
 });
 
-test("effect, mentions and reply are iMessage's, and ignored on SMS", async (t) => {
+test("effect, mentions and reply are sent over iMessage, and ignored over SMS", async (t) => {
   const stage = await engineStage(t);
   const { messageId: replyTo } = await handed(stage, {});
   const mention = { address: TO, start: 0, length: 5 };

@@ -37,7 +37,7 @@ async function partlySent(t: NodeTest, rest: NotAccepted) {
 
 describe("a message that was sent in part", () => {
   for (const rest of [REJECTED, NOT_REACHABLE] as const) {
-    test(`ends as sent with ATTACHMENT_FAILED where the rest is refused for good, and never falls back: ${rest.reason}`, async (t) => {
+    test(`is sent with ATTACHMENT_FAILED if the rest is refused for good, and never falls back: ${rest.reason}`, async (t) => {
       const { stage, id } = await partlySent(t, rest);
       const message = await stage.message(id);
       assert.deepEqual([message.status, message.errorCode], ["sent", "ATTACHMENT_FAILED"]);
@@ -52,7 +52,7 @@ describe("a message that was sent in part", () => {
     });
   }
 
-  test("is given to its instance again for the rest alone, and is sent once that is taken", async (t) => {
+  test("sends the rest alone by the same instance, and is sent once the rest is accepted", async (t) => {
     const { stage, id } = await partlySent(t, deferred(1_000));
     const waiting = await stage.message(id);
     assert.equal(waiting.status, "queued");
@@ -69,7 +69,7 @@ describe("a message that was sent in part", () => {
     checkSendAttempts(message, stage.provider.handed);
   });
 
-  test("receipts of the part that was sent are noted, and say nothing of the rest", async (t) => {
+  test("notes receipts of its sent part in the timeline, and keeps its status", async (t) => {
     const { stage, id } = await partlySent(t, REJECTED);
     for (const kind of ["sent", "delivered", "delivered", "read"] as const)
       await stage.report(receipt(kind, { reference: "ref-text" }));
@@ -82,7 +82,7 @@ describe("a message that was sent in part", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   });
 
-  test("whose part did not arrive either was not sent at all: it falls back with all of it", async (t) => {
+  test("falls back as a whole if its sent part fails too", async (t) => {
     const { stage, id } = await partlySent(t, REJECTED);
     await stage.report(receipt("failed", { reference: "ref-text", code: "22", notReachable: true }));
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
@@ -97,7 +97,7 @@ describe("a message that was sent in part", () => {
     );
   });
 
-  test("the same, where that is told while the rest waits", async (t) => {
+  test("falls back as a whole if its sent part fails while the rest waits", async (t) => {
     const { stage, id } = await partlySent(t, deferred(1_000));
     await stage.report(receipt("failed", { reference: "ref-text", code: "22", notReachable: true }));
     assert.equal((await stage.message(id)).status, "queued");
@@ -106,7 +106,7 @@ describe("a message that was sent in part", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "fallback", "sent"]);
   });
 
-  test("whose rest was taken and then failed is failed, mayHaveBeenSent, and sent nowhere else", async (t) => {
+  test("is failed with mayHaveBeenSent if its accepted rest fails, and does not fall back", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push({ outcome: "accepted", reference: "ref-files", part: TEXT });
     const id = await stage.send({ routing: { fallbackAfterSeconds: 30 } });
@@ -122,7 +122,7 @@ describe("a message that was sent in part", () => {
     assert.equal((await stage.message(id)).status, "failed");
   });
 
-  test("whose rest nobody knows of is asked about, and then OUTCOME_UNKNOWN; a retry with mayDuplicate sends the rest alone", async (t) => {
+  test("reconciles an unknown rest until OUTCOME_UNKNOWN, and a retry with mayDuplicate sends the rest alone", async (t) => {
     const { stage, id, retry, retrying } = await partlySent(t, UNKNOWN);
     assert.equal((await stage.message(id)).status, "pending");
     await stage.pass(SETTLE_AFTER_MS);
@@ -136,7 +136,7 @@ describe("a message that was sent in part", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "failed", "queued", "sent"]);
   });
 
-  test("whose part is found by asking alone is bound from then on, whatever asking says of the rest", async (t) => {
+  test("keeps a sent part that reconciliation found, whatever the outcome of the rest", async (t) => {
     for (const rest of [REJECTED, UNKNOWN, deferred(0)]) {
       const stage = await engineStage(t);
       stage.provider.sendNext.push(UNKNOWN);
@@ -151,7 +151,7 @@ describe("a message that was sent in part", () => {
     }
   });
 
-  test("is not taken for one that went nowhere by a provider that forgot its part", async (t) => {
+  test("does not fall back if the provider rejects the rest without naming the sent part", async (t) => {
     const { stage, id } = await partlySent(t, deferred(1_000));
     stage.provider.sendNext.push(REJECTED);
     await stage.pass(1_000);
@@ -159,7 +159,7 @@ describe("a message that was sent in part", () => {
     assert.equal((await stage.message(id)).errorCode, "ATTACHMENT_FAILED");
   });
 
-  test("that waits for its rest longer than it may is failed, ATTACHMENT_FAILED, mayHaveBeenSent", async (t) => {
+  test("is failed with ATTACHMENT_FAILED and mayHaveBeenSent if its rest expires", async (t) => {
     const { stage, id } = await partlySent(t, deferred(TTL_MS));
     await stage.pass(TTL_MS + 1);
     const message = await stage.message(id);
@@ -172,7 +172,7 @@ describe("a message that was sent in part", () => {
   });
 
   for (const status of ["sent", "failed"] as const) {
-    test(`is retried from ${status} for what is missing, with no word about duplicates`, async (t) => {
+    test(`is retried from ${status} with the rest alone, and without mayDuplicate`, async (t) => {
       const { stage, id, retry } = await partlySent(t, status === "sent" ? REJECTED : deferred(TTL_MS));
       await stage.pass(TTL_MS + 1);
       assert.equal((await stage.message(id)).status, status);
@@ -187,7 +187,7 @@ describe("a message that was sent in part", () => {
 });
 
 describe("a message that was sent in part stays with the instance and the account that sent the part", () => {
-  test("when its instance goes down and a route has another one, and when it comes up again it sends the rest", async (t) => {
+  test("while the instance is down and a route names another one, until it is up and sends the rest", async (t) => {
     const carriers = await carriersOn(t);
     const [first, second] = [await carriers.add(), await carriers.add()];
     const { stage } = carriers;
@@ -213,7 +213,7 @@ describe("a message that was sent in part stays with the instance and the accoun
     assert.equal((await stage.message(id)).status, "sent");
   });
 
-  test("when that refuses the rest: no other carrier of the route gets the message", async (t) => {
+  test("when the instance refuses the rest: no other carrier of the route gets the message", async (t) => {
     const carriers = await carriersOn(t);
     const [first, second] = [await carriers.add(), await carriers.add()];
     await carriers.setRoutes([first, second].map(({ id }) => ({ prefix: "+", instanceId: id })));
@@ -224,7 +224,7 @@ describe("a message that was sent in part stays with the instance and the accoun
     assert.equal((await carriers.stage.message(id)).errorCode, "ATTACHMENT_FAILED");
   });
 
-  test("when that is deleted: it fails, nobody is given it, and a retry says why there is none", async (t) => {
+  test("when the instance is deleted: the message fails, no other instance gets it, and a retry is refused with the reason", async (t) => {
     const carriers = await carriersOn(t);
     const [first, second] = [await carriers.add(), await carriers.add()];
     const { stage } = carriers;
@@ -240,7 +240,7 @@ describe("a message that was sent in part stays with the instance and the accoun
     assert.deepEqual([handedTo(second), handedTo(carriers.mac)], [[], []]);
   });
 
-  test("when that is given another account: neither the rest nor the whole is given to it", async (t) => {
+  test("when the instance gets another account: the new account gets neither the rest nor the whole message", async (t) => {
     const accounts = new Map<unknown, ScriptedProvider>();
     const account = (name: unknown) => {
       const made = accounts.get(name) ?? new ScriptedProvider({ channels: ["sms"] });
@@ -287,7 +287,7 @@ describe("a message that was sent in part stays with the instance and the accoun
     });
   }
 
-  test("when the process dies in the middle: what is known of the part comes from asking, and the rest alone is sent", async (t) => {
+  test("when the process dies during the attempt: reconciliation finds the sent part, and only the rest is sent", async (t) => {
     const stage = await engineStage(t);
     const answer = Promise.withResolvers<Outcome>();
     stage.provider.sendNext.push(answer.promise);

@@ -88,7 +88,7 @@ async function eventTypesOf(stage: EngineStage, id: MessageId): Promise<string> 
 const handedOf = (stage: EngineStage, id: MessageId) =>
   stage.provider.handed.filter(({ messageId }) => messageId === id).length;
 
-test("a receipt and the end of fallbackAfterSeconds at once: delivered, or given up, never both", async (t) => {
+test("a receipt concurrent with the end of fallbackAfterSeconds: the message is delivered or falls back, never both", async (t) => {
   const ends = ["queued sent delivered", "queued sent fallback sent"];
   await race(t, ends, async (stage, to, start) => {
     const id = await stage.send({ to, routing: { fallbackAfterSeconds: 10 } });
@@ -109,7 +109,7 @@ test("a receipt and the end of fallbackAfterSeconds at once: delivered, or given
   });
 });
 
-test("cancelling a schedule and sending never both happen", async (t) => {
+test("a scheduled message that is cancelled as it comes due is cancelled or sent, never both", async (t) => {
   const ends = ["scheduled schedule_cancelled", "scheduled queued sent"];
   await race(t, ends, async (stage, to, start) => {
     const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
@@ -125,7 +125,7 @@ test("cancelling a schedule and sending never both happen", async (t) => {
   });
 });
 
-test("a scheduled message that gets another time is not sent at the old one, or the change is refused", async (t) => {
+test("a scheduled message that gets another time is not sent at the old time, or the change is refused", async (t) => {
   await race(t, ["scheduled scheduled", "scheduled queued sent"], async (stage, to, start) => {
     const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
     stage.clock.shift(1_000);
@@ -157,7 +157,7 @@ test("a scheduled message that gets another text as it comes due goes out with i
   });
 });
 
-test("deleting a message that becomes due: never sent, refused while under way, or deleted after", async (t) => {
+test("deleting a message as it comes due prevents its sending, is refused during it, or follows it", async (t) => {
   const ends = [
     "scheduled schedule_cancelled deleted: 0",
     "scheduled queued sent, INVALID_STATUS: 1",
@@ -178,7 +178,7 @@ test("deleting a message that becomes due: never sent, refused while under way, 
   });
 });
 
-test("two retries at once are one", async (t) => {
+test("two concurrent retries are one retry", async (t) => {
   await race(t, ["queued sent failed queued sent"], async (stage, to, start) => {
     const id = await stage.send({ to, routing: { fallback: false } });
     await stage.run();
@@ -198,7 +198,7 @@ test("two retries at once are one", async (t) => {
   });
 });
 
-test("asking about an unknown outcome and its receipt at once tell of it once, and hand nothing over again", async (t) => {
+test("a receipt concurrent with reconciliation emits each event once, and sends nothing again", async (t) => {
   await race(t, ["queued sent delivered"], async (stage, to, start) => {
     stage.provider.sendNext.push(UNKNOWN);
     const id = await stage.send({ to });

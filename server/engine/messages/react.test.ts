@@ -59,7 +59,7 @@ test("a reaction to our message is the next event of that message, and goes to i
   assert.deepEqual([delivery?.url, delivery?.sequence], [callbackUrl, 4]);
 });
 
-test("a reaction told twenty times at once, by several processes, is one event; its removal is another", async (t) => {
+test("a reaction reported twenty times at once, by several processes, is one event, and its removal another", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -77,7 +77,7 @@ test("a reaction told twenty times at once, by several processes, is one event; 
   );
 });
 
-test("reactions and receipts at once are all told, each with a sequence of its own", async (t) => {
+test("concurrent reactions and receipts each emit an event, with a sequence of its own", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -101,7 +101,7 @@ test("a reaction to a message that is not known here, or is another customer's, 
   assert.equal(foreign?.data.messageId, null);
 });
 
-test("a reaction to a message of the contact's is an event of that message", async (t) => {
+test("a reaction to a message of the contact is an event of that message", async (t) => {
   const stage = await engineStage(t);
   await stage.report(inbound());
   await stage.report(reaction({ target: "in-1", from: "+15550100002" }));
@@ -110,7 +110,7 @@ test("a reaction to a message of the contact's is an event of that message", asy
   assert.match(reported?.data.messageId ?? "", /^msg_/);
 });
 
-test("a reaction told in one breath with its message finds it", async (t) => {
+test("a reaction reported together with its message finds the message", async (t) => {
   const stage = await engineStage(t);
   await Promise.all(
     [inbound(), reaction({ target: "in-1" })].map((signal) => apply(stage.deps, stage.instance.id, signal)),
@@ -118,14 +118,14 @@ test("a reaction told in one breath with its message finds it", async (t) => {
   assert.match((await reactions(stage))[0]?.data.messageId ?? "", /^msg_/);
 });
 
-test("a reaction to an address that nobody has changes nothing, and is told to the log", async (t) => {
+test("a reaction to an unknown address changes nothing, and is logged", async (t) => {
   const stage = await engineStage(t, { faults: ["receive"] });
   await stage.report(reaction({ to: "+15559999999" }));
   assert.deepEqual(await reactions(stage), []);
   assert.equal(stage.observed.faults.length, 1);
 });
 
-test("no reaction quotes a message that was deleted, neither one before that nor one after", async (t) => {
+test("no reaction quotes a deleted message, neither reactions before the deletion nor after it", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();

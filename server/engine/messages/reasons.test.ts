@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const SECRET = "smsc.example:2775 refuses the password of acme-7";
 const DOWN: Outcome = { outcome: "deferred", retryAfterMs: null, reason: SECRET, isDown: true };
 
-test("each decision names the instances as their customer knows them, and beside it is the id of the one it led to", async (t) => {
+test("each timeline reason names instances by their display names, and has the id of the chosen instance beside it", async (t) => {
   const { stage, mac, add, setRoutes } = await carriersOn(t);
   const [a, b] = [await add(), await add()];
   await setRoutes([a, b].map(({ id }) => ({ prefix: "+1", instanceId: id })));
@@ -32,7 +32,7 @@ test("each decision names the instances as their customer knows them, and beside
   );
 });
 
-test("why an instance is down is told to nobody who only sends by it", async (t) => {
+test("the reason why an instance is down is not shown to its customers", async (t) => {
   const { stage, add, setRoutes } = await carriersOn(t);
   const [a, b] = [await add(), await add()];
   await setRoutes([a, b].map(({ id }) => ({ prefix: "+1", instanceId: id })));
@@ -45,7 +45,7 @@ test("why an instance is down is told to nobody who only sends by it", async (t)
   assert.doesNotMatch(JSON.stringify([await stage.message(id), await stage.events(id)]), /smsc|password|acme/);
 });
 
-test("nor where that kept it from saying the outcome of a send attempt", async (t) => {
+test("the reason why an instance is down is not shown in the error of an unknown outcome", async (t) => {
   const { stage, add, setRoutes, flip } = await carriersOn(t);
   const carrier = await add();
   await setRoutes([{ prefix: "+1", instanceId: carrier.id }]);
@@ -62,7 +62,7 @@ test("nor where that kept it from saying the outcome of a send attempt", async (
   assert.doesNotMatch(JSON.stringify([await stage.message(id), await stage.events(id)]), /smsc|password|acme/);
 });
 
-test("of an instance that is gone it says so, as nobody knows its name any more", async (t) => {
+test("a timeline reason calls a deleted instance “a deleted instance”", async (t) => {
   const { stage, add, setRoutes } = await carriersOn(t);
   const [a, b] = [await add(), await add()];
   await setRoutes([{ prefix: "+1", instanceId: a.id }]);
