@@ -64,10 +64,11 @@ function findMain() {
 
 /**
  * The directory of the build of these sources, if there is one. A stale build is made again, but only for `serve`: any
- * other command ends sooner without. No build is used under `node --watch`, which watches the sources.
+ * other command ends sooner without. No build is used under `node --watch`, which watches the sources, and under Node's
+ * profiler, whose result names them.
  */
 function findBuild(cache) {
-  if (process.env.WATCH_REPORT_DEPENDENCIES) return undefined;
+  if (process.env.WATCH_REPORT_DEPENDENCIES || process.execArgv.includes("--cpu-prof")) return undefined;
   const found = readBuild(cache);
   if (found || !process.argv.includes("serve")) return found;
   // In a process of its own, whose memory ends with it. If it fails, the service runs from the sources.
