@@ -1,6 +1,6 @@
 /** Identifiers: a prefix that says what it is, and a UUIDv7, so that ids sort by creation. */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 export type MessageId = `msg_${string}`;
 export type EventId = `evt_${string}`;
@@ -49,7 +49,7 @@ export function hashedId<Prefix extends string>(
   atMs: number,
   ...parts: string[]
 ): `${Prefix}_${string}` {
-  const digest = createHash("sha256").update(parts.join("\n")).digest();
+  const digest = hash("sha256", parts.join("\n"), "buffer");
   const count = ((digest[0] ?? 0) & 0x0f) * 256 + (digest[1] ?? 0);
   return `${prefix}_${formatUuid(atMs, count, digest.subarray(0, 16))}`;
 }
