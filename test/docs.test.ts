@@ -160,3 +160,63 @@ test("links between documents lead somewhere", () => {
   );
   assert.deepEqual(broken, []);
 });
+
+/** Every file of the repository that is source, a document or configuration. */
+const FILES = globSync(["{*,.ci/*}", "{contract,sdk,server,cli,test,bench,docs,examples}/**/*"], { cwd: ROOT }).filter(
+  (path) => !/(^|\/)(node_modules|dist)(\/|$)/.test(path),
+);
+const CODE = FILES.filter((path) => /\.[jt]s$/.test(path) && path !== "test/docs.test.ts");
+const CODE_TEXT = CODE.map(read).join("\n");
+
+/** The words in backticks of the map, apart from its fenced blocks. */
+function namesInTheMap(): string[] {
+  const text = read("docs/architecture.md").replace(/```.*?```/gs, "");
+  return [...new Set([...text.matchAll(/`([^`\n]+)`/g)].map(([, name = ""]) => name))];
+}
+
+/** The files and directories that a path of the map may mean: from the root, from the engine or, for a bare name, anywhere. */
+function filesOf(named: string): string[] {
+  const path = named.replace("<name>", "twilio").replace(/\/$/, "");
+  return FILES.filter((file) =>
+    path.includes("/")
+      ? [path, `server/${path}`, `server/engine/${path}`].includes(file)
+      : file === path || file.endsWith(`/${path}`),
+  );
+}
+
+function hasWord(text: string, word: string): boolean {
+  return new RegExp(`(?<![\\w$])${word.replaceAll("$", "\\$")}(?![\\w$])`).test(text);
+}
+
+test("every path, symbol, metric and script that the map names exists", () => {
+  const isPath = (name: string) => /^[\w.<>/-]+(\.(ts|js|md|jsonc)|\/)$/.test(name) && !/^\/|^\.\.?\//.test(name);
+  const isSymbol = (name: string) => /^#?[A-Za-z][\w]*$/.test(name);
+  const metrics = read("server/metrics.ts");
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const names = namesInTheMap();
+  assert.ok(names.filter(isPath).length > 100 && names.filter(isSymbol).length > 60);
+  const missing = names.filter((name) => {
+    if (isPath(name)) return filesOf(name).length === 0;
+    if (name.startsWith("tightbeam_")) return !metrics.includes(name.replace(/\{.*/, ""));
+    if (name.startsWith("npm run ")) return !((name.split(" ")[2] ?? "") in scripts);
+    if (name.startsWith("npm test -- "))
+      return name
+        .split(" ")
+        .slice(3)
+        .some((word) => !CODE.some((path) => path.endsWith(".test.ts") && path.includes(word)));
+    return isSymbol(name) && !hasWord(CODE_TEXT, name) && filesOf(`${name}.ts`).length === 0;
+  });
+  assert.deepEqual(missing, []);
+});
+
+test("every symbol that the map places in a file is in that file", () => {
+  const text = read("docs/architecture.md").replaceAll("\n", " ").replace(/ +/g, " ");
+  const placed = [...text.matchAll(/`(#?[A-Za-z]\w*)`(?: and `(#?[A-Za-z]\w*)`)? in `([\w./-]+\.ts)`/g)];
+  assert.ok(placed.length > 20);
+  const wrong = placed.flatMap(([, first, second, path = ""]) =>
+    [first, second]
+      .filter((name) => name !== undefined && !filesOf(path).some((file) => hasWord(read(file), name)))
+      .map((name) => `${name} in ${path}`),
+  );
+  assert.deepEqual(wrong, []);
+});
