@@ -29,7 +29,7 @@ test("items with one ordering key follow each other, and other items overtake th
   assert.equal(prefetch.size, 0);
 });
 
-test("whatever is added, put back, removed and ended, every item comes out once, in order within its key", () => {
+test("after any additions, releases, removals and ends every item is taken once, in order within its key", () => {
   const action = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), key: fc.constantFrom(null, "a", "b", "c") }),
     fc.record({ kind: fc.constantFrom("take" as const, "putBack" as const, "end" as const) }),

@@ -47,7 +47,7 @@ const SCENARIOS: Scenario[] = [
     expectedEvents: ["queued", "fallback", "sent", "delivered"],
   },
   {
-    title: "a message that is put off twice",
+    title: "a message that is deferred twice",
     answer: ({ attempt }) => (attempt < 3 ? deferred(1_000) : undefined),
     expectedEvents: ["queued", "sent", "delivered"],
   },
@@ -57,7 +57,7 @@ const SCENARIOS: Scenario[] = [
     expectedEvents: ["scheduled", "queued", "sent", "delivered"],
   },
   {
-    title: "a message whose answer got lost",
+    title: "a message whose response got lost",
     answer(message, peer) {
       peer.takes(message);
       return UNKNOWN;
@@ -65,7 +65,7 @@ const SCENARIOS: Scenario[] = [
     expectedEvents: ["queued", "sent", "delivered"],
   },
   {
-    title: "a message that got lost on its way, the first time",
+    title: "a message whose first send attempt got lost on its way",
     answer: ({ attempt }) => (attempt === 1 ? UNKNOWN : undefined),
     expectedEvents: ["queued", "sent", "delivered"],
   },
@@ -112,9 +112,9 @@ function takenOnEach(peer: Peer, id: MessageId): string[] {
   return peer.taken.filter(({ messageId }) => messageId === id).map(({ channel }) => channel);
 }
 
-describe("whichever write a process dies at, the next one ends", () => {
+describe("whichever write a process dies at, the next process completes", () => {
   for (const scenario of SCENARIOS) {
-    test(`${scenario.title} as if nothing had been, taken once, each event told once`, async (t) => {
+    test(`${scenario.title}: it is sent once, and each event is emitted once`, async (t) => {
       // The first write is the acceptance, which has its own place: what was not answered was not promised.
       const { writes } = await play(t, scenario, null);
       let deaths = 0;
@@ -150,7 +150,7 @@ const WINDOWS: { title: string; taken: boolean; die: (stage: EngineStage) => voi
     },
   },
   {
-    title: "recorded, and taken by the peer, unanswered",
+    title: "recorded, and accepted by the peer without a response",
     taken: true,
     die(stage) {
       const { onSend } = stage.provider;
@@ -163,10 +163,10 @@ const WINDOWS: { title: string; taken: boolean; die: (stage: EngineStage) => voi
   },
 ];
 
-describe("a process that dies in a send attempt", () => {
+describe("a process that dies during a send attempt", () => {
   for (const { title, taken, die } of WINDOWS) {
     for (const asks of [true, false]) {
-      test(`${title}: ${asks ? "the next one asks" : "which cannot be asked about: it is not repeated"}`, async (t) => {
+      test(`${title}: ${asks ? "the next process reconciles it" : "without reconciliation it is not repeated"}`, async (t) => {
         const peer = new Peer();
         const provider = new ScriptedProvider({ asks });
         provider.onSend = (message) => peer.takes(message);
@@ -199,7 +199,7 @@ describe("a process that dies in a send attempt", () => {
     }
   }
 
-  test("and again while asking, and again: it is still sent once", async (t) => {
+  test("and again during each reconciliation sends the message once", async (t) => {
     const peer = new Peer();
     const stage = await engineStage(t);
     stage.provider.onSettle = (message) => peer.knows(message);
@@ -234,7 +234,7 @@ async function leasedTogether(stage: EngineStage, texts: readonly string[]): Pro
   return ids;
 }
 
-test("a lease that ran out while its message waited its turn is not used", async (t) => {
+test("a message whose lease expired while it waited for another is sent once, under a new lease", async (t) => {
   const stage = await engineStage(t);
   stage.provider.sendNext.push("never", "never", "never");
   const ids = await leasedTogether(stage, ["a", "b", "c", "d"]);
@@ -252,7 +252,7 @@ test("a lease that ran out while its message waited its turn is not used", async
   assert.deepEqual([last.status, last.claimedUntil, last.dueAt], ["sent", null, null]);
 });
 
-test("a message that was leased twice, since its first lease ran out, is sent once and waits as asked", async (t) => {
+test("a message that is leased again after its first lease expired is sent once, and its deferral is respected", async (t) => {
   const stage = await engineStage(t);
   stage.provider.sendNext.push("never", deferred(60_000));
   const [, id = "msg_"] = await leasedTogether(stage, ["first", "second"]);

@@ -67,13 +67,13 @@ const TABLE: Row[] = [
     after: {},
   },
   {
-    title: "queued, put off",
+    title: "queued after a deferral",
     prepare: endedWith({ outcome: "deferred", retryAfterMs: 60_000, reason: "busy" }),
     status: "queued",
     after: {},
   },
   {
-    title: "pending, its outcome unknown",
+    title: "pending with an unknown outcome",
     prepare: endedWith(UNKNOWN),
     status: "pending",
     after: {
@@ -96,13 +96,13 @@ const TABLE: Row[] = [
   { title: "delivered", prepare: sentAnd("delivered"), status: "delivered", after: { read: ["read", "read"] } },
   { title: "read", prepare: sentAnd("read"), status: "read", after: {} },
   {
-    title: "failed on its way",
+    title: "failed after it was sent",
     prepare: sentAnd("failed"),
     status: "failed",
     after: { delivered: ["delivered", "delivered"], read: ["read", "delivered", "read"] },
   },
   {
-    title: "failed, refused at the send attempt",
+    title: "refused at the send attempt",
     prepare: endedWith(REJECTED),
     status: "failed",
     after: {
@@ -128,7 +128,7 @@ describe("a receipt for a message that is", () => {
   for (const { title, prepare, status, after } of TABLE) {
     for (const kind of RECEIPTS) {
       const [becomes, ...adds] = after[kind] ?? [status];
-      test(`${title}: ${kind} makes it ${becomes}, tells ${adds.join(", ") || "nothing"}, and nothing the second time`, async (t) => {
+      test(`${title}: ${kind} makes it ${becomes}, emits ${adds.join(", ") || "nothing"}, and nothing when it is repeated`, async (t) => {
         const stage = await engineStage(t);
         const id = await prepare(stage);
         assert.equal((await stage.message(id)).status, status);
@@ -165,7 +165,7 @@ test("a failed receipt fails with the channel's code, and the provider's own bes
 });
 
 describe("a channel that was given up", () => {
-  test("by a failed receipt falls back with REJECTED, as a refusal at the send attempt does", async (t) => {
+  test("by a failed receipt falls back with REJECTED, like a refusal at the send attempt", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send();
     await stage.run();
@@ -183,7 +183,7 @@ describe("a channel that was given up", () => {
     assert.equal((await stage.events(id))[2]?.data.reason, "NOT_REACHABLE");
   });
 
-  test("only has its later receipts noted in the timeline, each kind once", async (t) => {
+  test("has its later receipts only noted in the timeline, each kind once", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(stage.provider.accepted());
     const id = await stage.send({ routing: { fallbackAfterSeconds: 10 } });
@@ -203,7 +203,7 @@ describe("a channel that was given up", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent", "delivered"]);
   });
 
-  test("does not come back by the answer to a send attempt that a failed receipt was faster than", async (t) => {
+  test("stays given up if the response to the send attempt arrives after the failed receipt", async (t) => {
     const stage = await engineStage(t);
     const answer = Promise.withResolvers<Outcome>();
     stage.provider.sendNext.push(answer.promise, NOT_REACHABLE);
@@ -241,7 +241,7 @@ const ENDS: [words: ("accepted" | Receipt)[], status: Message["status"], reporte
   ],
 ];
 
-describe("receipts never move a message back, and tell each event once, in every order of", () => {
+describe("receipts never take a status back, and emit each event once, in every order of", () => {
   for (const [words, status, expected] of ENDS) {
     for (const order of orders(words)) {
       test(`${order.join(", ")}: it ends ${status}`, async (t) => {
@@ -266,7 +266,7 @@ describe("receipts never move a message back, and tell each event once, in every
   }
 });
 
-test("a receipt that names no message of the service changes nothing, and its provider is told so", async (t) => {
+test("a receipt for an unknown message changes nothing, and apply() returns `unknown`", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -288,7 +288,7 @@ test("a receipt of another send attempt of the same channel, by its reference, i
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
 });
 
-test("a receipt of an instance that did not hand the message over is only noted", async (t) => {
+test("a receipt of an instance that did not send the message is only noted", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -296,7 +296,7 @@ test("a receipt of an instance that did not hand the message over is only noted"
   assert.equal((await stage.message(id)).status, "sent");
 });
 
-test("a late receipt of a message that was retried by hand leaves it in the queue", async (t) => {
+test("a late receipt leaves a manually retried message in the queue", async (t) => {
   const stage = await engineStage(t);
   const id = await sentAnd("failed")(stage);
   stage.provider.sendNext.push({ outcome: "deferred", retryAfterMs: 60_000, reason: "busy" });
@@ -309,7 +309,7 @@ test("a late receipt of a message that was retried by hand leaves it in the queu
   assert.equal((await stage.message(id)).providerMessageId, "ref-2");
 });
 
-test("a receipt is decided on what the message is, not on what was remembered of it", async (t) => {
+test("a receipt is applied to the stored message, not to an outdated cached copy", async (t) => {
   const stage = await engineStage(t);
   const { messageCache } = stage.life.deps;
   const id = await stage.send(ALONE);
@@ -324,7 +324,7 @@ test("a receipt is decided on what the message is, not on what was remembered of
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "failed", "failed"]);
 });
 
-test("what a provider asks to forget goes with what its signal changes, also when that is nothing", async (t) => {
+test("the `forget` key of a receipt is deleted with its change, and also if it changes nothing", async (t) => {
   const stage = await engineStage(t);
   const { instance, deps } = stage;
   const put = (key: string) =>

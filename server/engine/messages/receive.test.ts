@@ -37,7 +37,7 @@ async function opened(t: { after(end: () => Promise<void>): void }): Promise<Tes
 const report = (made: TestContext, signal: InboundSignal, deps: EngineDeps = made.deps) =>
   apply(deps, made.instance.id, signal);
 
-test("a contact's message is one record, received, in the thread of the two, with one message.inbound", async (t) => {
+test("a contact's message is one record with the status received, in its thread, with one message.inbound", async (t) => {
   const made = await opened(t);
   await report(made, inbound({ effect: "echo" }));
   const [message, ...others] = await messagesOf(made);
@@ -88,7 +88,7 @@ test("a contact's message is one record, received, in the thread of the two, wit
   assert.equal(made.observed.received, 1);
 });
 
-test("a message told fifty times at once, by two processes, is one message and one event", async (t) => {
+test("a message reported fifty times at once, by two processes, is one message and one event", async (t) => {
   const made = await opened(t);
   const other: EngineDeps = { ...made.deps, serial: new SerialQueue() };
   const loose = Array.from({ length: 24 }, (): EngineDeps => ({ ...made.deps, serial: new SerialQueue() }));
@@ -110,7 +110,7 @@ test("fifty different first messages of one contact at once are fifty messages i
   assert.equal((await eventsOf(made)).length, 50);
 });
 
-test("a reply names the message it answers, ours or an earlier one of the contact, and only the customer's own", async (t) => {
+test("parentMessageId names the message that a reply answers, in either direction, and only of the same customer", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -130,7 +130,7 @@ test("a reply names the message it answers, ours or an earlier one of the contac
   assert.equal((await stage.message(id)).chatId ?? first?.chatId, first?.chatId);
 });
 
-test("a message to a group belongs to the group's chat, and its event names that", async (t) => {
+test("a message to a group belongs to the group's chat, and its event names the chat", async (t) => {
   const made = await opened(t);
   const group = { reference: "group-1", name: "Lunch", participants: ["+15550100001", "+15550100002"] };
   await report(made, inbound({ group }));
@@ -149,7 +149,7 @@ test("a message to a group belongs to the group's chat, and its event names that
   );
 });
 
-test("a message to a number that nobody has changes nothing, is told to the log, and is forgotten by the provider", async (t) => {
+test("a message to an unknown number changes nothing, is logged, and its `forget` key is deleted", async (t) => {
   const made = await opened(t);
   const record = { instanceId: made.instance.id, key: "journal", value: "1" };
   await commitAll(made.deps, [{ op: "put", table: "memory", record }]);
@@ -162,7 +162,7 @@ test("a message to a number that nobody has changes nothing, is told to the log,
   );
 });
 
-test("what a provider asks to forget goes with its message, and also with a repeat of it", async (t) => {
+test("the `forget` key of a message is deleted with its commit, and with a repeat of the message", async (t) => {
   const made = await opened(t);
   const keys = async () => (await made.deps.store.db.selectFrom("memory").select("key").execute()).length;
   for (const _ of ["first", "repeat"]) {
@@ -174,7 +174,7 @@ test("what a provider asks to forget goes with its message, and also with a repe
   assert.equal((await messagesOf(made)).length, 1);
 });
 
-test("a number that changes its owner is found at its new one", async (t) => {
+test("messages to a number that moved to another customer go to that customer", async (t) => {
   const made = await opened(t);
   await report(made, inbound());
   const other = await made.addTenant("Another");
@@ -198,9 +198,9 @@ const ODD: [string, Partial<InboundSignal>, text: string | null, from: string][]
   ["half a surrogate pair in its text", { text: "a\ud83d" }, "a\ufffd", "+15550100001"],
   ["NUL in its reference", { reference: "in\0" }, "Hi", "+15550100001"],
   ["a short code as its sender", { from: "72345" }, "Hi", "72345"],
-  ["letters as their sender", { from: "Tightbeam", channel: "sms" }, "Hi", "Tightbeam"],
+  ["a name as its sender", { from: "Tightbeam", channel: "sms" }, "Hi", "Tightbeam"],
   ["an e-mail address in capitals as its sender", { from: "Kim@Example.COM" }, "Hi", "kim@example.com"],
-  ["nothing as its sender", { from: "" }, "Hi", ""],
+  ["an empty sender", { from: "" }, "Hi", ""],
 ];
 
 for (const [what, more, text, from] of ODD) {
@@ -221,7 +221,7 @@ for (const [what, more, text, from] of ODD) {
   });
 }
 
-test("a message that the store could not take is told again, and then kept", async (t) => {
+test("a message that could not be committed is kept when it is reported again", async (t) => {
   const made = await opened(t);
   let failures = 1;
   const store = new Proxy(made.deps.store, {
@@ -244,7 +244,7 @@ test("a message that the store could not take is told again, and then kept", asy
   assert.equal((await messagesOf(made)).length, 1);
 });
 
-test("a message that two instances of one account receive, as by a hook and by a list, is one; of two accounts it is two", async (t) => {
+test("a message that two instances of one account report is one message, and at two accounts two messages", async (t) => {
   const create = () => new ScriptedProvider({ channels: ["sms"] });
   const { stage, add } = await carriersOn(t, { create });
   const at = async (accountSid: string) => {
@@ -266,7 +266,7 @@ test("a message that two instances of one account receive, as by a hook and by a
   assert.equal(await count(), 3);
 });
 
-describe("a message that one of two instances of an account took in is not taken in again by the other one", () => {
+describe("a message that one of two instances of an account reported is not received again from the other", () => {
   const CONFIG = { accountSid: "one", authToken: "secret" };
 
   async function twoOfOneAccount(t: NodeTest) {
@@ -283,7 +283,7 @@ describe("a message that one of two instances of an account took in is not taken
     return { stage, first, second, signal, deps: stage.life.deps };
   }
 
-  test("while the one is taken down", async (t) => {
+  test("after the first instance was disconnected", async (t) => {
     const { stage, first, second, signal, deps } = await twoOfOneAccount(t);
     await apply(deps, first, signal);
     await deps.connections.disconnect(deps, first);
@@ -291,7 +291,7 @@ describe("a message that one of two instances of an account took in is not taken
     assert.equal((await messagesOf(stage)).length, 1);
   });
 
-  test("in the next process, where the other one is connected, and receives it, before the one", async (t) => {
+  test("in the next process, even if the other instance connects and reports it first", async (t) => {
     const { stage, first, second, signal, deps } = await twoOfOneAccount(t);
     await apply(deps, second, signal);
     const started: InstanceId[] = [];

@@ -26,7 +26,7 @@ async function last(stage: EngineStage, id: MessageId): Promise<MessageEventData
   return (await stage.events(id)).at(-1)?.data;
 }
 
-test("an edit of a contact changes the text of its message, with message.edited, once for each text", async (t) => {
+test("a contact's edit changes the text of its message, with one message.edited for each new text", async (t) => {
   const stage = await engineStage(t);
   await stage.report(inbound());
   stage.clock.shift(60_000);
@@ -47,7 +47,7 @@ test("an edit of a contact changes the text of its message, with message.edited,
   assert.deepEqual(await stage.eventTypes(id), ["inbound", "edited", "edited"]);
 });
 
-test("a message that its contact unsends is unsent, with message.unsent, once, and nothing follows it", async (t) => {
+test("a contact's unsend changes its message to unsent, with one message.unsent, and nothing follows it", async (t) => {
   const stage = await engineStage(t);
   await stage.report(inbound());
   await stage.report(revision(null));
@@ -60,7 +60,7 @@ test("a message that its contact unsends is unsent, with message.unsent, once, a
   assert.ok(event !== undefined && !("status" in event), "an event of an inbound message has no status");
 });
 
-test("a revision told in one breath with its message finds it, also when the message is told once more", async (t) => {
+test("a revision reported together with its message finds it, also if the message is reported again", async (t) => {
   const stage = await engineStage(t);
   const signals: Signal[] = [inbound(), revision("Hi there"), inbound(), revision(null)];
   await Promise.all(signals.map((signal) => apply(stage.deps, stage.instance.id, signal)));
@@ -68,7 +68,7 @@ test("a revision told in one breath with its message finds it, also when the mes
   assert.deepEqual(await stage.eventTypes(id), ["inbound", "edited", "unsent"]);
 });
 
-test("no revision brings back the text of a message that was deleted", async (t) => {
+test("no revision restores the text of a deleted message", async (t) => {
   const stage = await engineStage(t);
   await stage.report(inbound());
   const id = await arrived(stage);
@@ -79,7 +79,7 @@ test("no revision brings back the text of a message that was deleted", async (t)
   assert.equal((await stage.message(id)).text, null);
 });
 
-test("a revision of our own message changes nothing: what came of an order is its answer", async (t) => {
+test("a revision of our own message changes nothing: the response to the edit or unsend decides", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -87,7 +87,7 @@ test("a revision of our own message changes nothing: what came of an order is it
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
 });
 
-test("a revision and a kept audio message that name no message are told to the log, and change nothing", async (t) => {
+test("a revision and a kept audio message without a known message are logged, and change nothing", async (t) => {
   const stage = await engineStage(t, { faults: ["receive"] });
   await stage.report(revision("Hi there"));
   await stage.report(AUDIO_KEPT);
@@ -97,7 +97,7 @@ test("a revision and a kept audio message that name no message are told to the l
   );
 });
 
-test("an audio message that a contact keeps is told of once", async (t) => {
+test("an audio message that a contact keeps emits one event", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();

@@ -19,7 +19,7 @@ async function measured(stage: EngineStage, id: MessageId) {
 const NONE = { segments: null, encoding: null };
 
 describe("segments and encoding in the record", () => {
-  test("are there from acceptance on where the first channel is SMS", async (t) => {
+  test("are set at acceptance if the first channel is SMS", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send({ content: { text: LONG }, routing: SMS });
     assert.deepEqual(await measured(stage, id), { segments: 2, encoding: "GSM-7" });
@@ -30,7 +30,7 @@ describe("segments and encoding in the record", () => {
     assert.deepEqual(await measured(stage, id), { segments: 2, encoding: "GSM-7" });
   });
 
-  test("are null on iMessage, whatever its provider says, and come with the fallback to SMS", async (t) => {
+  test("are null on iMessage, whatever its provider reports, and are set by the fallback to SMS", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push({ outcome: "accepted", reference: "r-1", segments: 9, encoding: "UCS-2" });
     const blue = await stage.send({ content: { text: LONG } });
@@ -43,7 +43,7 @@ describe("segments and encoding in the record", () => {
     assert.deepEqual(await measured(stage, id), { segments: 2, encoding: "GSM-7" });
   });
 
-  test("are those that the provider says it sent, also where it says so when it is asked later", async (t) => {
+  test("are those that the provider reports, also through reconciliation", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push({ outcome: "accepted", reference: "r-1", segments: 1, encoding: "Latin-1" });
     const id = await stage.send({ content: { text: "ç".repeat(80) }, routing: SMS });
@@ -64,7 +64,7 @@ describe("segments and encoding in the record", () => {
     assert.deepEqual(await measured(stage, id), NONE);
   });
 
-  test("stay when a message is tried again by itself", async (t) => {
+  test("stay the same at an automatic retry", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(deferred(1_000));
     const id = await stage.send({ content: { text: LONG }, routing: SMS });
@@ -76,7 +76,7 @@ describe("segments and encoding in the record", () => {
 });
 
 describe("TB_SMART_ENCODING", () => {
-  test("on: what goes out by SMS, and is measured, is what reads the same in GSM-7; the record keeps what was given", async (t) => {
+  test("on: SMS sends and measures a GSM-7 look-alike of the text; the record keeps the given text", async (t) => {
     const stage = await engineStage(t, { settings: { smartEncoding: true } });
     const id = await stage.send({ content: { text: TYPOGRAPHIC }, routing: SMS });
     assert.deepEqual(await measured(stage, id), { segments: 1, encoding: "GSM-7" });
@@ -89,7 +89,7 @@ describe("TB_SMART_ENCODING", () => {
     );
   });
 
-  test("on: iMessage gets the text as it was given, and the fallback to SMS what reads the same", async (t) => {
+  test("on: iMessage sends the given text, and the fallback to SMS sends its look-alike", async (t) => {
     const stage = await engineStage(t, { settings: { smartEncoding: true } });
     stage.provider.sendNext.push(NOT_REACHABLE);
     const id = await stage.send({ content: { text: TYPOGRAPHIC } });
@@ -101,7 +101,7 @@ describe("TB_SMART_ENCODING", () => {
     assert.deepEqual(await measured(stage, id), { segments: 1, encoding: "GSM-7" });
   });
 
-  test("on: a provider that is asked about a send attempt is told what went out", async (t) => {
+  test("on: reconciliation passes the text that was sent", async (t) => {
     const stage = await engineStage(t, { settings: { smartEncoding: true } });
     stage.provider.sendNext.push(UNKNOWN);
     await stage.send({ content: { text: TYPOGRAPHIC }, routing: SMS });
@@ -110,7 +110,7 @@ describe("TB_SMART_ENCODING", () => {
     assert.equal(stage.provider.asked[0]?.text[0], '"');
   });
 
-  test("off: a text goes out as it was given", async (t) => {
+  test("off: SMS sends the given text", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send({ content: { text: TYPOGRAPHIC }, routing: SMS });
     assert.deepEqual(await measured(stage, id), { segments: 2, encoding: "UCS-2" });

@@ -40,7 +40,7 @@ async function slowStage(t: NodeTest, takesMs: Readonly<Record<string, number>>,
   return { stage, provider, advance };
 }
 
-test("one that takes four minutes is sent: not called off, not asked about, not taken by anybody else", async (t) => {
+test("a send attempt of four minutes succeeds: it is not aborted, not reconciled and not repeated", async (t) => {
   const { stage, provider, advance } = await slowStage(t, { [to(1)]: 4 * MINUTE_MS });
   const id = await stage.send({ to: to(1) });
   await advance(10 * SECOND_MS);
@@ -53,7 +53,7 @@ test("one that takes four minutes is sent: not called off, not asked about, not 
   assert.equal((await stage.message(id)).timeline.length, 3);
 });
 
-test("one that its provider never ends is called off when its time is over, and asked about then", async (t) => {
+test("a send attempt that never ends is aborted at its time limit, and then reconciled", async (t) => {
   const { stage, provider, advance } = await slowStage(t, { [to(1)]: 60 * MINUTE_MS });
   const id = await stage.send({ to: to(1) });
   await advance(HAND_OVER_MS - 10 * SECOND_MS);
@@ -63,7 +63,7 @@ test("one that its provider never ends is called off when its time is over, and 
   checkSendAttempts(await stage.message(id), provider.handed);
 });
 
-test("those that hang keep no permit from others, whose messages go out after 40 s at the latest", async (t) => {
+test("send attempts that hang hold no permits after 40 s, so that other messages go out", async (t) => {
   const hanging = { [to(1)]: 5 * MINUTE_MS, [to(2)]: 5 * MINUTE_MS };
   const { stage, provider, advance } = await slowStage(t, hanging, 2);
   for (const index of [1, 2]) await stage.send({ to: to(index) });
@@ -77,7 +77,7 @@ test("those that hang keep no permit from others, whose messages go out after 40
   assert.equal(provider.handed.length, 3);
 });
 
-test("what goes to the same recipient waits its turn, in order, and keeps no permit from others either", async (t) => {
+test("later messages to the recipient of a slow attempt wait in order, and hold no permits", async (t) => {
   const { stage, provider, advance } = await slowStage(t, { [to(1)]: 3 * MINUTE_MS }, 4);
   const ids = [];
   provider.isUp = false;
@@ -93,7 +93,7 @@ test("what goes to the same recipient waits its turn, in order, and keeps no per
   assert.deepEqual(order, ids, "each once, in the order of acceptance");
 });
 
-test("what goes to the same recipient by another instance waits its turn too, and keeps no permit there from others", async (t) => {
+test("later messages to that recipient by another instance wait too, and hold no permits of that instance", async (t) => {
   const { stage, add, setRoutes, flip } = await carriersOn(t);
   const { life, clock } = stage;
   const slow = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 4, sendTimeoutMs: HAND_OVER_MS }));
@@ -127,7 +127,7 @@ test("what goes to the same recipient by another instance waits its turn too, an
   assert.deepEqual(handedTo(quick).slice(30).toSorted(), waiting);
 });
 
-test("one that lost its lease while it waited, and went elsewhere, is not given to the instance that it waited for", async (t) => {
+test("a waiting message that lost its lease and moved to another instance is not sent by the first instance", async (t) => {
   const { stage, add, setRoutes, flip } = await carriersOn(t);
   const { life, clock } = stage;
   const slow = await add(new ScriptedProvider({ channels: ["sms"], sendTimeoutMs: HAND_OVER_MS }));
@@ -153,7 +153,7 @@ test("one that lost its lease while it waited, and went elsewhere, is not given 
   assert.deepEqual([handedTo(slow), handedTo(quick)], [[first], [second]]);
 });
 
-test("a stop that is held up leaves it unknown, and the next process asks about it", async (t) => {
+test("a stop that cuts a send attempt off leaves its outcome unknown, and the next process reconciles it", async (t) => {
   const { stage, provider, advance } = await slowStage(t, { [to(1)]: 5 * MINUTE_MS });
   const id = await stage.send({ to: to(1) });
   await advance(MINUTE_MS);

@@ -119,7 +119,7 @@ async function payersOf(round: Round, ...ids: PaymentId[]): Promise<string[]> {
   return payers;
 }
 
-test("paying and expiring at once: paid or expired, never both", async (t) => {
+test("a payment concurrent with the expiry: the request is paid or expired, never both", async (t) => {
   await race(t, ["paid", "expired"], async (round) => {
     const { id } = await ask(round);
     await round.stage.run();
@@ -133,7 +133,7 @@ test("paying and expiring at once: paid or expired, never both", async (t) => {
   });
 });
 
-test("cancelling and paying at once: cancelled, or paid and the cancelling refused", async (t) => {
+test("a payment concurrent with a cancellation: the request is cancelled, or paid and the cancellation refused", async (t) => {
   await race(t, ["paid INVALID_STATUS", "cancelled"], async (round) => {
     const { id } = await ask(round);
     await round.stage.run();
@@ -146,7 +146,7 @@ test("cancelling and paying at once: cancelled, or paid and the cancelling refus
   });
 });
 
-test("two payments at once for one request: one of them pays it, both are kept", async (t) => {
+test("two concurrent payments for one request: one pays it, and both messages are kept", async (t) => {
   await race(t, ["paid by 1", "paid by 2"], async (round) => {
     const { id } = await ask(round);
     await round.stage.run();
@@ -161,7 +161,7 @@ test("two payments at once for one request: one of them pays it, both are kept",
   });
 });
 
-test("two payments at once for two requests: each pays one", async (t) => {
+test("two concurrent payments for two requests: each pays one", async (t) => {
   await race(t, ["paid paid by 1 2", "paid paid by 2 1"], async (round) => {
     const [older, newer] = [await ask(round), await ask(round)];
     await round.stage.run();
@@ -175,7 +175,7 @@ test("two payments at once for two requests: each pays one", async (t) => {
   });
 });
 
-test("one payment for two requests, the older being cancelled: it pays one of them, once", async (t) => {
+test("a payment concurrent with cancelling the older of two requests pays one of them, once", async (t) => {
   await race(t, ["paid pending", "cancelled paid"], async (round) => {
     const [older, newer] = [await ask(round), await ask(round)];
     await round.stage.run();
@@ -189,7 +189,7 @@ test("one payment for two requests, the older being cancelled: it pays one of th
   });
 });
 
-test("the message failing and a payment at once: cancelled or paid, and the message has failed", async (t) => {
+test("a payment concurrent with the failure of the message: the request is cancelled or paid, and the message has failed", async (t) => {
   await race(t, ["paid", "cancelled"], async (round) => {
     const { id, messageId } = await ask(round);
     await round.stage.run();

@@ -77,8 +77,8 @@ async function inboundId({ deps }: EngineStage, reference: string): Promise<Mess
   return row.id;
 }
 
-describe("asking", () => {
-  test("is one message that names amount and note, and a pending request; created is told after queued", async (t) => {
+describe("a payment request", () => {
+  test("is a pending record and one message with amount and note; payment.request.created follows message.queued", async (t) => {
     const stage = await paymentStage(t);
     const payment = await stage.ask({ amount: "1234.5" });
     assert.equal(payment.status, "pending");
@@ -95,7 +95,7 @@ describe("asking", () => {
     assert.deepEqual(stage.provider.handed[0]?.payment, message.payment);
   });
 
-  test("two first requests to one contact at once make one thread and two requests", async (t) => {
+  test("in two concurrent first calls for one contact creates one thread and two requests", async (t) => {
     const stage = await paymentStage(t);
     const [one, two] = await Promise.all([stage.ask(), stage.ask({ amount: 3 })]);
     const messages = await Promise.all([stage.message(one.messageId), stage.message(two.messageId)]);
@@ -105,7 +105,7 @@ describe("asking", () => {
 });
 
 describe("paid", () => {
-  test("by an inbound payment of the contact, to the number, of the amount; the message is told before it", async (t) => {
+  test("by the contact's payment of the amount to the number; message.inbound precedes payment.request.paid", async (t) => {
     const stage = await paymentStage(t);
     const { id } = await stage.ask();
     stage.clock.shift(5_000);
@@ -123,7 +123,7 @@ describe("paid", () => {
     );
   });
 
-  test("oldest first, and one for each payment: a third payment pays nothing", async (t) => {
+  test("by one payment each, the oldest request first; a third payment pays nothing", async (t) => {
     const stage = await paymentStage(t);
     const older = await stage.ask();
     const newer = await stage.ask();
@@ -148,7 +148,7 @@ describe("paid", () => {
     );
   });
 
-  test("the same payment told twice pays once", async (t) => {
+  test("by a payment that is reported twice, once", async (t) => {
     const stage = await paymentStage(t);
     const older = await stage.ask();
     const newer = await stage.ask();
@@ -170,7 +170,7 @@ describe("paid", () => {
       null,
       { payment: { amountCents: 2_500, currency: "USD", isRequest: true }, text: "You received $25.00" },
     ],
-    ["a sentence, where the provider sees payments", null, { text: "Jane sent you $25.00" }],
+    ["a sentence in a message of a provider that sees payments", null, { text: "Jane sent you $25.00" }],
   ];
   for (const [title, amountCents, more] of NOTHING) {
     test(`${title} pays nothing`, async (t) => {
@@ -183,7 +183,7 @@ describe("paid", () => {
     });
   }
 
-  test("a payment of what another customer asked the same contact for pays that one's request", async (t) => {
+  test("a payment to another customer's number pays that customer's request", async (t) => {
     const stage = await paymentStage(t);
     const { id } = await stage.ask();
     const other = await stage.addTenant("Another customer");
@@ -202,7 +202,7 @@ describe("text alone", () => {
   };
   const SENTENCE = { text: "Jane sent you $25.00" };
 
-  test("counts over iMessage where the provider does not see payments", async (t) => {
+  test("counts over iMessage if the provider does not see payments", async (t) => {
     const stage = await paymentStage(t, { provider: blind() });
     const { id } = await stage.ask();
     await stage.pay(null, SENTENCE);
@@ -210,7 +210,7 @@ describe("text alone", () => {
     assert.deepEqual([status, paidBy?.evidence], ["paid", "text"]);
   });
 
-  test("counts with TB_PAYMENT_TEXT=on also where it does; what the payload says counts more", async (t) => {
+  test("counts with TB_PAYMENT_TEXT=on also if the provider sees payments, and the payload takes precedence", async (t) => {
     const stage = await paymentStage(t, { settings: { paymentText: true } });
     const { id } = await stage.ask();
     await stage.pay(700, SENTENCE);
@@ -219,7 +219,7 @@ describe("text alone", () => {
     assert.equal((await stage.payment(id)).paidBy?.evidence, "text");
   });
 
-  test("never counts over SMS, and a request in words never", async (t) => {
+  test("never counts over SMS, or if the text is itself a request", async (t) => {
     const stage = await paymentStage(t, { provider: blind(), settings: { paymentText: true } });
     const { id } = await stage.ask();
     await stage.pay(null, { ...SENTENCE, channel: "sms" });
@@ -229,7 +229,7 @@ describe("text alone", () => {
 });
 
 describe("the end without a payment", () => {
-  test("the message fails: the request is cancelled with a reason, told after the failure, and cannot be retried", async (t) => {
+  test("a failed message cancels its request with a reason, after message.failed, and cannot be retried", async (t) => {
     const stage = await paymentStage(t);
     stage.provider.onSend = () => ({ outcome: "rejected", code: "E42", reason: "not wanted" });
     const { id, messageId } = await stage.ask();
@@ -278,7 +278,7 @@ describe("the end without a payment", () => {
     );
   });
 
-  test("cancelled by its caller once; what is pending no more is refused", async (t) => {
+  test("a caller cancels a pending request once, and a second cancellation is refused", async (t) => {
     const stage = await paymentStage(t);
     const { id, messageId } = await stage.ask();
     await stage.run();
@@ -296,7 +296,7 @@ describe("the end without a payment", () => {
     );
   });
 
-  test("expires when its time is up, not before, and never is paid after", async (t) => {
+  test("a request expires at expiresAt, not before, and is never paid after it", async (t) => {
     const stage = await paymentStage(t);
     const { id } = await stage.ask({ expiresInSeconds: 60 });
     await stage.run();
@@ -315,7 +315,7 @@ describe("the end without a payment", () => {
     );
   });
 
-  test("the sweep expires whatever is due within a second, however much there is, and after a restart", async (t) => {
+  test("the sweep expires every due request within a second, however many there are, and after a restart", async (t) => {
     const stage = await paymentStage(t);
     const ids = await Promise.all(Array.from({ length: 250 }, () => stage.ask({ expiresInSeconds: 60 })));
     stage.clock.shift(60_000);
@@ -348,7 +348,7 @@ describe("the end without a payment", () => {
     ],
   ];
   for (const [title, end, status] of ENDS) {
-    test(`a request that is ${title} before its message could go is never sent: the message fails in the same transaction`, async (t) => {
+    test(`a request that is ${title} before its message is sent is never sent: the message fails in the same transaction`, async (t) => {
       const stage = await paymentStage(t);
       stage.provider.onSend = () => ({ outcome: "deferred", retryAfterMs: DAY_MS, reason: "away" });
       const { id, messageId } = await stage.ask({ expiresInSeconds: 60 });

@@ -41,7 +41,7 @@ async function bothDown(t: NodeTest, count: number) {
   return { ...carriers, a, b, ids };
 }
 
-test("messages with files try one that is down one at a time, too: nothing is fetched for the others", async (t) => {
+test("only the probe of an instance that is down fetches its files, not the messages that wait", async (t) => {
   let fetched = 0;
   const fetch = async () => {
     fetched += 1;
@@ -72,7 +72,7 @@ function comesUp({ provider }: Carrier): void {
   provider.onSend = () => provider.accepted();
 }
 
-test("of two that are both down, 250 messages cost no write while both rest, and a few each time they are tried", async (t) => {
+test("while two instances are down, 250 waiting messages cost no write between probes, and a few at each probe", async (t) => {
   const { stage, a, b } = await bothDown(t, 250);
   const { life } = stage;
   const before = { writes: life.writes, commits: life.commits };
@@ -88,7 +88,7 @@ test("of two that are both down, 250 messages cost no write while both rest, and
 });
 
 for (const up of ["first", "second"] as const) {
-  test(`when the ${up} one is there again it gets all of them within minutes, each once`, async (t) => {
+  test(`when the ${up} instance is up again, it sends all waiting messages within minutes, each once`, async (t) => {
     const { stage, a, b, ids } = await bothDown(t, 100);
     const carrier = up === "first" ? a : b;
     comesUp(carrier);
@@ -102,7 +102,7 @@ for (const up of ["first", "second"] as const) {
   });
 }
 
-test("the message that tries one is not kept from others: where it ends, another one tries it", async (t) => {
+test("a probe that hangs does not block the others: when it ends, another message is the probe", async (t) => {
   const { stage, a, b } = await bothDown(t, 4);
   a.provider.onSend = () => "never";
   b.provider.onSend = () => "never";

@@ -56,7 +56,7 @@ async function queueUp({ deps, customer, number }: EngineStage, { id }: Carrier,
 }
 
 describe("while an instance is down", () => {
-  test("its messages wait, and go out in the order of acceptance when it is up, none twice", async (t) => {
+  test("its messages wait, and are sent once, in the order of acceptance, when it is up", async (t) => {
     const { stage, a, flip } = await outage(t, 4);
     await flip(false, a);
     const ids = await sendMany(stage, 30);
@@ -81,7 +81,7 @@ describe("while an instance is down", () => {
     assert.equal((await stage.message(ids[0] ?? "msg_")).timeline.length, 3, "waiting is not noted over and over");
   });
 
-  test("those that it was given when it went down keep their places before those that came later", async (t) => {
+  test("the messages in flight when it went down keep their places before later messages", async (t) => {
     const { stage, a, flip } = await outage(t, 4);
     a.provider.onSend = () => {
       a.provider.isUp = false;
@@ -99,7 +99,7 @@ describe("while an instance is down", () => {
     assert.deepEqual(handedTo(a).slice(tried), ids);
   });
 
-  test("one that only says so of each send attempt is tried with one message at a time, ever more seldom", async (t) => {
+  test("if only its send attempts report it, it gets one probe message at a time, less and less often", async (t) => {
     const { stage, a } = await outage(t, 4);
     a.provider.onSend = () => DOWN;
     const ids = await sendMany(stage, 20);
@@ -113,7 +113,7 @@ describe("while an instance is down", () => {
     assert.deepEqual(handedTo(a), ids);
   });
 
-  test("20,000 messages that wait for it are neither claimed nor written, nor looked at in a loop", async (t) => {
+  test("20,000 waiting messages are neither claimed nor written, nor read in a loop", async (t) => {
     const { stage, a, flip } = await outage(t);
     await flip(false, a);
     const [id = "msg_"] = await sendMany(stage, 1);
@@ -131,7 +131,7 @@ describe("while an instance is down", () => {
     assert.ok(life.writes - writes <= 3, `${life.writes - writes} writes to accept one more`);
   });
 
-  test("a message that waited too long fails in time, all the same", async (t) => {
+  test("a message that waits longer than its time to live fails in time", async (t) => {
     const { stage, a, flip } = await outage(t);
     a.provider.sendNext.push(deferred(71 * HOUR_MS));
     const deferredOne = await stage.send({ ...SMS_ONLY, to: to(99) });
@@ -178,7 +178,7 @@ describe("while an instance is down", () => {
     assert.deepEqual([await stage.eventTypes(sent), handedTo(mac)], [["queued", "sent", "fallback", "sent"], [sent]]);
   });
 
-  test("a contact who said STOP meanwhile gets nothing when it is up", async (t) => {
+  test("a contact that wrote STOP during the outage gets nothing when it is up", async (t) => {
     const { stage, a, flip } = await outage(t);
     await flip(false, a);
     const [id = "msg_", other = "msg_"] = await sendMany(stage, 2);
@@ -201,8 +201,8 @@ describe("while an instance is down", () => {
   });
 });
 
-describe("what waits for an instance that is down goes to another one that its route names", () => {
-  test("at once when it goes down; what it has in hand stays with it", async (t) => {
+describe("a message that waits for an instance that is down moves to another instance of its route", () => {
+  test("at once when the instance goes down, unless it is in flight", async (t) => {
     const { stage, a, b, flip, routeTo } = await outage(t, 4);
     await routeTo(a, b);
     a.provider.onSend = () => "never";
@@ -213,7 +213,7 @@ describe("what waits for an instance that is down goes to another one that its r
     assert.deepEqual([handedTo(a), handedTo(b)], [ids.slice(0, 4), ids.slice(4)]);
   });
 
-  test("at once when that one is up again, in its order", async (t) => {
+  test("at once when the other instance is up again, in order", async (t) => {
     const { stage, a, b, flip, routeTo } = await outage(t);
     await routeTo(a, b);
     await flip(false, a, b);
@@ -230,7 +230,7 @@ describe("what waits for an instance that is down goes to another one that its r
     }
   });
 
-  test("also where it said so of a send attempt alone", async (t) => {
+  test("even if only a send attempt reported that the instance is down", async (t) => {
     const { stage, a, b, routeTo } = await outage(t);
     await routeTo(a, b);
     a.provider.onSend = () => DOWN;
@@ -239,7 +239,7 @@ describe("what waits for an instance that is down goes to another one that its r
     assert.deepEqual(handedTo(b).sort(), ids);
   });
 
-  test("within a minute where nobody said that it went down, or that the routes are others", async (t) => {
+  test("within a minute if nothing reported the outage or the change of the routes", async (t) => {
     const { stage, a, b, routeTo } = await outage(t);
     a.provider.isUp = false;
     const ids = await sendMany(stage, 5);
@@ -249,7 +249,7 @@ describe("what waits for an instance that is down goes to another one that its r
     assert.deepEqual([handedTo(a), handedTo(b)], [[], ids]);
   });
 
-  test("but not within the first seconds after a start, in which it may yet connect", async (t) => {
+  test("but not within the first seconds after a start, because the instance may still connect", async (t) => {
     const { stage, a, b, flip, routeTo } = await outage(t);
     await routeTo(a, b);
     await flip(false, a, b);
@@ -274,7 +274,7 @@ describe("what waits for an instance that is down goes to another one that its r
     assert.deepEqual(handedTo(mac), [id]);
   });
 
-  test("and stays with the other one when the first one is up again", async (t) => {
+  test("and stays with the other instance when the first is up again", async (t) => {
     const { stage, a, b, flip, routeTo } = await outage(t);
     await routeTo(a, b);
     await flip(false, a, b);
@@ -287,7 +287,7 @@ describe("what waits for an instance that is down goes to another one that its r
   });
 });
 
-test("an instance that is gone holds its messages, and its schedules come due", async (t) => {
+test("a message of a missing instance waits, and its schedule comes due", async (t) => {
   const stage = await engineStage(t);
   stage.providers.clear();
   const ids = [
@@ -301,7 +301,7 @@ test("an instance that is gone holds its messages, and its schedules come due", 
 
 describe("messages to one recipient keep their order when their instance goes down", () => {
   for (const count of [3, 40]) {
-    test(`${count} of them, the first of which is in hand`, async (t) => {
+    test(`${count} messages, the first of which is in flight`, async (t) => {
       const { stage, a, b, routeTo } = await outage(t, 8);
       await routeTo(a, b);
       a.provider.onSend = () =>
@@ -324,7 +324,7 @@ describe("messages to one recipient keep their order when their instance goes do
       );
     });
 
-    test(`${count} of them, where it says that it is down before the first one has ended`, async (t) => {
+    test(`${count} messages, if it reports that it is down before the first has ended`, async (t) => {
       const { stage, a, b, routeTo, flip } = await outage(t, 8);
       await routeTo(a, b);
       a.provider.onSend = () =>
@@ -345,7 +345,7 @@ describe("messages to one recipient keep their order when their instance goes do
   }
 });
 
-test("what waits for two instances, each of which is up for moments only, has each way in its timeline once", async (t) => {
+test("a message that moves between two unstable instances has each move in its timeline once", async (t) => {
   const { stage, a, b, routeTo } = await outage(t, 4);
   await routeTo(a, b);
   a.provider.onSend = () => DOWN;
@@ -356,7 +356,7 @@ test("what waits for two instances, each of which is up for moments only, has ea
   assert.ok(timeline.length <= 3 + 4 * sendAttempts, `${timeline.length} entries after ${sendAttempts} send attempts`);
 });
 
-test("while the store cannot be read, what waits is looked for once a second and not in a loop", async (t) => {
+test("while reads of the store fail, waiting messages are looked for at a bounded rate and not in a loop", async (t) => {
   const { stage } = await carriersOn(t, { faults: ["paused-lanes", "dispatch"] });
   await stage.clock.advance(CONNECTING_MS);
   let reads = 0;

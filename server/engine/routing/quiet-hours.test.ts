@@ -35,8 +35,8 @@ async function reasons(stage: EngineStage, id: MessageId): Promise<string[]> {
 
 const handed = ({ provider }: EngineStage) => provider.handed.map(({ messageId }) => messageId);
 
-describe("a message to a number where it is night", () => {
-  test("waits until the morning there, keeps its whole time to live, and tells why in its timeline", async (t) => {
+describe("a message during the recipient's quiet hours", () => {
+  test("waits until they end, keeps its whole time to live, and has the reason in its timeline", async (t) => {
     const stage = await quietStage(t);
     const start = stage.clock.now();
     const id = await stage.send({ to: LONDON });
@@ -52,7 +52,7 @@ describe("a message to a number where it is night", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   });
 
-  test("holds up no message to where it is day", async (t) => {
+  test("delays no message to a recipient without quiet hours at that time", async (t) => {
     const stage = await quietStage(t);
     await stage.send({ to: LONDON });
     const awake = await stage.send({ to: NEW_YORK });
@@ -60,7 +60,7 @@ describe("a message to a number where it is night", () => {
     assert.deepEqual(handed(stage), [awake]);
   });
 
-  test("goes out before those that were accepted after it", async (t) => {
+  test("is sent before messages accepted after it", async (t) => {
     const stage = await quietStage(t);
     const ids = [];
     for (let sent = 0; sent < 4; sent += 1) {
@@ -74,7 +74,7 @@ describe("a message to a number where it is night", () => {
     assert.deepEqual(handed(stage), ids);
   });
 
-  test("waits over a restart", async (t) => {
+  test("waits across a restart", async (t) => {
     const stage = await quietStage(t);
     const id = await stage.send({ to: LONDON });
     await stage.run();
@@ -84,7 +84,7 @@ describe("a message to a number where it is night", () => {
     assert.deepEqual(handed(stage), [id]);
   });
 
-  test("never expires for want of a day, however short its time to live", async (t) => {
+  test("never expires because of quiet hours, however short its time to live", async (t) => {
     const stage = await quietStage(t, { settings: { messageTtlMs: HOUR_MS } });
     const id = await stage.send({ to: LONDON });
     await stage.run();
@@ -92,7 +92,7 @@ describe("a message to a number where it is night", () => {
     assert.equal((await stage.message(id)).status, "sent");
   });
 
-  test("still fails for who said STOP while it waited", async (t) => {
+  test("fails if the recipient wrote STOP while it waited", async (t) => {
     const stage = await quietStage(t);
     const id = await stage.send({ to: LONDON });
     await stage.run();
@@ -122,7 +122,7 @@ describe("quiet hours hold for", () => {
     assert.deepEqual(handed(stage), [id]);
   });
 
-  test("the next try of one that was deferred", async (t) => {
+  test("the next attempt of a deferred message", async (t) => {
     const stage = await quietStage(t);
     stage.provider.sendNext.push(deferred(3 * HOUR_MS));
     const id = await stage.send({ to: NEW_YORK });
@@ -133,7 +133,7 @@ describe("quiet hours hold for", () => {
     assert.deepEqual(handed(stage), [id, id]);
   });
 
-  test("the fallback of one that was not delivered in time", async (t) => {
+  test("the fallback of a message that was not delivered in time", async (t) => {
     const stage = await quietStage(t);
     const routing: SendMessage["routing"] = { fallbackAfterSeconds: 3 * 3_600 };
     const id = await stage.send({ to: NEW_YORK, routing });
@@ -148,7 +148,7 @@ describe("quiet hours hold for", () => {
     );
   });
 
-  test("one that is tried again by hand", async (t) => {
+  test("a manual retry", async (t) => {
     const stage = await quietStage(t);
     stage.provider.sendNext.push(NOT_REACHABLE, NOT_REACHABLE);
     const id = await stage.send({ to: NEW_YORK });
@@ -182,7 +182,7 @@ describe("quiet hours hold for", () => {
     assert.equal(handed(stage).length, 1);
   });
 
-  test("a group, while it is night for anybody in it", async (t) => {
+  test("a group, while any participant has quiet hours", async (t) => {
     const stage = await quietStage(t);
     const chat = await groupFor(stage, { participants: [NEW_YORK, LONDON] });
     const id = await stage.send({ to: "", chatId: chat.id });
@@ -193,7 +193,7 @@ describe("quiet hours hold for", () => {
     assert.deepEqual(handed(stage), [id]);
   });
 
-  test("an e-mail address by the zone that is given, or UTC", async (t) => {
+  test("an e-mail address, in the customer's time zone or UTC", async (t) => {
     const stage = await quietStage(t);
     const id = await stage.send({ to: "jo@example.com" });
     await stage.run();
@@ -205,7 +205,7 @@ describe("quiet hours hold for", () => {
 });
 
 describe("when the quiet hours change", () => {
-  test("what they no longer hold back goes out at once, and nobody is told of it", async (t) => {
+  test("a message outside the new hours is sent at once, without an extra event", async (t) => {
     const stage = await quietStage(t);
     const ids = [await stage.send({ to: LONDON }), await stage.send({ to: LONDON })];
     await stage.run();
@@ -215,7 +215,7 @@ describe("when the quiet hours change", () => {
     assert.deepEqual(await stage.eventTypes(ids[0] ?? "msg_"), ["queued", "sent"]);
   });
 
-  test("what they still hold back waits until they now end, and the timeline has both", async (t) => {
+  test("a message inside the new hours waits until their end, and the timeline has both times", async (t) => {
     const stage = await quietStage(t);
     const id = await stage.send({ to: LONDON });
     await stage.run();
@@ -232,7 +232,7 @@ describe("when the quiet hours change", () => {
     assert.deepEqual(handed(stage), [id]);
   });
 
-  test("what waits for something else is left alone", async (t) => {
+  test("a message that waits for another reason is unchanged", async (t) => {
     const stage = await quietStage(t);
     stage.provider.sendNext.push(deferred(HOUR_MS));
     const id = await stage.send({ to: NEW_YORK });
@@ -243,7 +243,7 @@ describe("when the quiet hours change", () => {
     assert.equal((await stage.message(id)).dueAt, dueAt);
   });
 
-  test("more messages than are read at once all go out, each pair's in their order", async (t) => {
+  test("more messages than one read returns are all sent, in order for each recipient", async (t) => {
     const stage = await quietStage(t);
     const ids: MessageId[] = [];
     for (let sent = 0; sent < 450; sent += 1)
@@ -261,13 +261,13 @@ describe("when the quiet hours change", () => {
   });
 });
 
-test("a customer that is not there has no quiet hours to set", async (t) => {
+test("setting quiet hours of a missing customer is refused", async (t) => {
   const stage = await engineStage(t);
   await assert.rejects(setQuietHours(stage.deps, "cust_none", NIGHT), /There is no customer cust_none/);
 });
 
-describe("what is held back night after night", () => {
-  test("has its time to live in the hours between: it fails in the end, and does not wait for ever", async (t) => {
+describe("a message that quiet hours delay night after night", () => {
+  test("spends its time to live outside quiet hours, and then fails with EXPIRED", async (t) => {
     const stage = await quietStage(t);
     stage.provider.onSend = () => deferred(HOUR_MS);
     const id = await stage.send({ to: LONDON });
@@ -279,7 +279,7 @@ describe("what is held back night after night", () => {
     assert.equal((await stage.message(id)).errorCode, "EXPIRED");
   });
 
-  test("keeps no more time to live for hours that were changed again and again", async (t) => {
+  test("gets no extra time to live from repeated changes of the quiet hours", async (t) => {
     const stage = await quietStage(t);
     const start = stage.clock.now();
     const id = await stage.send({ to: LONDON });
@@ -293,7 +293,7 @@ describe("what is held back night after night", () => {
   });
 });
 
-test("what quiet hours hold back goes out when they are taken away, whatever was noted of it meanwhile", async (t) => {
+test("a waiting message is sent when quiet hours are removed, even if its timeline got other notes", async (t) => {
   const stage = await quietStage(t);
   const routing: SendMessage["routing"] = { fallbackAfterSeconds: 3 * 3_600 };
   const id = await stage.send({ to: NEW_YORK, routing });
@@ -306,7 +306,7 @@ test("what quiet hours hold back goes out when they are taken away, whatever was
   assert.deepEqual((await reasons(stage, id)).length, 1);
 });
 
-test("a group of which nobody is known counts as one of whom nothing is known", async (t) => {
+test("a group without known participants has quiet hours like an address without a known time zone", async (t) => {
   const stage = await quietStage(t);
   const chat = await groupFor(stage, { participants: [] });
   const id = await stage.send({ to: "", chatId: chat.id });

@@ -36,7 +36,7 @@ const where = ({ stage }: Carriers) => stage.instance.name;
 const retry = ({ stage }: Carriers, id: string) =>
   retryMessage(stage.life.deps, { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null });
 
-describe("where a message goes", () => {
+describe("routing", () => {
   test("a number that has only iMessage falls back to SMS by its customer's route", async (t) => {
     const carriers = await carriersOn(t);
     const { stage, mac } = carriers;
@@ -76,7 +76,7 @@ describe("where a message goes", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "failed"]);
   });
 
-  test("a channel that is not to be had is passed over, and the timeline says so", async (t) => {
+  test("an unavailable channel is skipped, and the timeline says so", async (t) => {
     const carriers = await carriersOn(t, { provider: new ScriptedProvider({ channels: ["sms"] }) });
     const id = await carriers.stage.send();
     const message = await carriers.stage.message(id);
@@ -103,7 +103,7 @@ describe("where a message goes", () => {
     );
   });
 
-  test("of two for the same prefix the first one that is up gets it", async (t) => {
+  test("the first instance that is up among two for the same prefix gets the message", async (t) => {
     const { stage, a, b, flip } = await pair(t);
     const first = await stage.send(SMS_ONLY);
     await stage.run();
@@ -116,7 +116,7 @@ describe("where a message goes", () => {
     assert.equal(reason?.split("; ")[0], way);
   });
 
-  test("a scheduled message goes by the routes that there are when it is due", async (t) => {
+  test("a scheduled message follows the routes at the time when it is due", async (t) => {
     const { stage, a, b, setRoutes } = await pair(t);
     const scheduledAt = new Date(stage.clock.now() + MINUTE_MS).toISOString();
     const id = await stage.send({ ...SMS_ONLY, scheduledAt });
@@ -129,7 +129,7 @@ describe("where a message goes", () => {
     assert.deepEqual([due?.reason, due?.instanceId], [`via ${b.name} (route +1)`, b.id]);
   });
 
-  test("an answer goes by the routes, not by the instance that the contact's words came in by", async (t) => {
+  test("a reply follows the routes, not the instance that received the contact's message", async (t) => {
     const { stage, mac, a, b } = await pair(t);
     const [to, from] = ["+15550100001", stage.number.address];
     await apply(stage.life.deps, b.id, inbound({ channel: "sms", from: to, to: from }));
@@ -150,7 +150,7 @@ describe("where a message goes", () => {
 });
 
 describe("failover: another instance of the channel", () => {
-  test("gets what the first one refused, before the channel is given up, and its receipts count", async (t) => {
+  test("gets a message that the first refused, before the channel is given up, and its receipts count", async (t) => {
     const { stage, mac, a, b } = await pair(t);
     a.provider.sendNext.push(REJECTED);
     const id = await stage.send(SMS_FIRST);
@@ -170,7 +170,7 @@ describe("failover: another instance of the channel", () => {
     assert.equal((await stage.message(id)).status, "delivered");
   });
 
-  test("refuses it too: then the next channel gets it", async (t) => {
+  test("that refuses the message too makes it fall back to the next channel", async (t) => {
     const { stage, mac, a, b } = await pair(t);
     a.provider.sendNext.push(REJECTED);
     b.provider.sendNext.push(REJECTED);
@@ -182,7 +182,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual([message.instanceId, message.instancesTried, message.channel], [mac.id, [], "imessage"]);
   });
 
-  test("refuses it too, and no channel is left: it fails with the last one's code, and a retry begins with the first", async (t) => {
+  test("that refuses the message too fails it with its own code if no channel is left, and a retry begins with the first", async (t) => {
     const carriers = await pair(t);
     const { stage, a, b } = carriers;
     a.provider.sendNext.push(REJECTED);
@@ -199,7 +199,7 @@ describe("failover: another instance of the channel", () => {
     assert.equal(reasonsOf(message).at(-1), `retry; via ${a.name} (route +1)`);
   });
 
-  test("that is down keeps what the first one refused until it is up", async (t) => {
+  test("that is down keeps a message that the first refused until it is up", async (t) => {
     const { stage, a, b, flip } = await pair(t);
     await flip(false, b);
     a.provider.sendNext.push(REJECTED);
@@ -211,13 +211,17 @@ describe("failover: another instance of the channel", () => {
   });
 
   const NEVER: [title: string, act: (carriers: Pair) => void, reported: string[]][] = [
-    ["is not on the channel", ({ a }) => a.provider.sendNext.push(NOT_REACHABLE), ["queued", "fallback", "sent"]],
-    ["is asked to wait for", ({ a }) => a.provider.sendNext.push(deferred(MINUTE_MS)), ["queued"]],
-    ["may have been sent to", ({ a }) => a.provider.sendNext.push(UNKNOWN), ["queued"]],
-    ["may have been sent to, as the provider broke", ({ a }) => a.provider.sendNext.push("throws"), ["queued"]],
+    [
+      "reported that the recipient is not on the channel",
+      ({ a }) => a.provider.sendNext.push(NOT_REACHABLE),
+      ["queued", "fallback", "sent"],
+    ],
+    ["deferred it", ({ a }) => a.provider.sendNext.push(deferred(MINUTE_MS)), ["queued"]],
+    ["had an unknown outcome", ({ a }) => a.provider.sendNext.push(UNKNOWN), ["queued"]],
+    ["threw", ({ a }) => a.provider.sendNext.push("throws"), ["queued"]],
   ];
   for (const [title, act, reported] of NEVER) {
-    test(`never gets one whose recipient the first one ${title}`, async (t) => {
+    test(`never gets a message after the first instance ${title}`, async (t) => {
       const carriers = await pair(t);
       const { stage, b } = carriers;
       stage.observed.faults.length = 0;
@@ -230,7 +234,7 @@ describe("failover: another instance of the channel", () => {
     });
   }
 
-  test("never gets one whose outcome stays unknown, though the first one is down by then", async (t) => {
+  test("never gets a message with an unknown outcome, even if the first is down by then", async (t) => {
     const { stage, a, b, flip } = await pair(t);
     a.provider.sendNext.push(UNKNOWN);
     const id = await stage.send(SMS_FIRST);
@@ -242,7 +246,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual([status, errorCode, handedTo(b)], ["failed", "OUTCOME_UNKNOWN", []]);
   });
 
-  test("gets one whose first one, asked later, says that it refused it, or is down and never had it", async (t) => {
+  test("gets a message that reconciliation with the first finds refused, or absent while the first is down", async (t) => {
     const { stage, a, b, flip } = await pair(t);
     a.provider.sendNext.push(UNKNOWN, UNKNOWN);
     a.provider.settleNext.push(REJECTED, "absent");
@@ -262,7 +266,7 @@ describe("failover: another instance of the channel", () => {
     checkSendAttempts(message, [...a.provider.handed, ...b.provider.handed]);
   });
 
-  test("never gets one that the first one took and then could not deliver: the channel is given up", async (t) => {
+  test("never gets a message that the first accepted and could not deliver: the channel is given up", async (t) => {
     const { stage, mac, a, b } = await pair(t);
     const id = await stage.send(SMS_FIRST);
     await stage.run();
@@ -272,7 +276,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
   });
 
-  test("never gets one whose send attempt was cut off by a restart, until the first one says that it never had it", async (t) => {
+  test("gets a message whose send attempt a restart cut off only after the first reports it absent", async (t) => {
     const { stage, a, b, flip } = await pair(t);
     a.provider.sendNext.push("never");
     const id = await stage.send(SMS_ONLY);
@@ -289,7 +293,7 @@ describe("failover: another instance of the channel", () => {
   });
 });
 
-test("a fallback time that ends where no other channel is to be had changes nothing", async (t) => {
+test("the end of the fallback time changes nothing if no other channel is available", async (t) => {
   const { stage, a, mac, setRoutes } = await pair(t);
   const id = await stage.send({ routing: { fallbackAfterSeconds: 60 } });
   await stage.run();
@@ -299,7 +303,7 @@ test("a fallback time that ends where no other channel is to be had changes noth
   assert.equal((await stage.message(id)).dueAt, null);
 });
 
-test("a message whose number was taken away goes on by its own instance and its customer's routes", async (t) => {
+test("a message whose number was removed keeps its instance and its customer's routes", async (t) => {
   const { stage, mac, a } = await pair(t);
   mac.provider.sendNext.push(deferred(1_000), NOT_REACHABLE);
   const id = await stage.send();

@@ -14,7 +14,7 @@ const PNG = Buffer.from(
 );
 const inputs = [1, 2, 3].map((name) => ({ type: "url", url: `https://files.example/${name}.png` }) as const);
 
-test("files of a phone have 100 MiB together, and count as held until they are sent", async (t) => {
+test("files of a sandbox phone share 100 MiB, and are held until they are sent", async (t) => {
   const { deps, customer } = await openContext(t);
   const limits: number[] = [];
   let held = 0;

@@ -111,7 +111,7 @@ const TABLES = ["messages", "events", "payments", "chats", "contacts"] as const;
 /** Actions begun in one round: some of them, each time others. */
 const ACTIONS_AT_ONCE = 7;
 
-test("a reset while everything is under way leaves nothing of before it, nor half of anything", async (t) => {
+test("a reset during any work leaves no earlier record and no incomplete one", async (t) => {
   const provider = new ScriptedProvider();
   const { onAction } = provider;
   let groups = 0;
