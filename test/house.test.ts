@@ -41,6 +41,13 @@ const LAYERS: readonly Layer[] = [
   layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?`, "../engine/commit.ts"),
   layer("registry", "server/providers/registry.ts", `server/providers/|server/clock|${CORE}`, "", "../store/store.ts"),
   layer("provider.ts", "server/providers/[^/]+$", `${INTERFACE}|server/clock|${CORE}`, "", "./sandbox/sandbox.ts"),
+  layer(
+    "kit",
+    "server/providers/kit/",
+    `server/providers/(kit/|provider\\.ts)|server/clock|${CORE}`,
+    "",
+    "../twilio/twilio.ts",
+  ),
   layer("sandbox", "server/providers/sandbox/", ownProvider("sandbox"), NODE, "../twilio/twilio.ts"),
   ...["bluebubbles", "smpp", "twilio"].map((name) =>
     layer(name, `server/providers/${name}/`, ownProvider(name), `${NODE}|${PEERS}`, "../sandbox/sandbox.ts"),
@@ -90,7 +97,7 @@ function layer(name: string, files: string, imports: string, libraries: string, 
 }
 
 function ownProvider(name: string): string {
-  return `server/providers/${name}/|${INTERFACE}|server/clock|${CORE}`;
+  return `server/providers/(${name}|kit)/|${INTERFACE}|server/clock|${CORE}`;
 }
 
 const SOURCES = globSync("{contract,sdk,server,cli,bench,test}/**/*.{ts,js}", { cwd: ROOT }).filter(

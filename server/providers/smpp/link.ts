@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import { RateLimiter } from "../kit/rate-limiter.ts";
 import { encodePdu } from "./codec.ts";
 import type { DataSm, DeliverSm, SubmitSm } from "./pdu.ts";
 import { PersistentBind } from "./persistent-bind.ts";
-import { SubmitRateLimiter } from "./rate-limiter.ts";
 import type { BindKind, Session, SessionSettings, SubmitResponse } from "./session.ts";
 import { ESME_ROK } from "./status.ts";
 
@@ -54,6 +54,8 @@ export interface LinkState {
 
 /** How long a message may wait for the window and the rate limit: half of the capability `sendTimeoutMs`. */
 const QUEUE_LIMIT_MS = 20_000;
+/** The burst, in seconds of the rate: it makes up for a late timer. */
+const BURST_SECONDS = 0.05;
 const CHANCES = 2 ** 32;
 
 interface QueuedSubmit {
@@ -68,7 +70,7 @@ export class SmscLink {
   readonly #settings: LinkSettings;
   readonly #events: LinkEvents;
   readonly #clock: Clock;
-  readonly #rateLimiter: SubmitRateLimiter;
+  readonly #rateLimiter: RateLimiter;
   readonly #sending: PersistentBind;
   readonly #binds: readonly PersistentBind[];
   /** In the order of submission. */
@@ -91,7 +93,11 @@ export class SmscLink {
     this.#settings = settings;
     this.#events = events;
     this.#clock = clock;
-    this.#rateLimiter = new SubmitRateLimiter(clock, settings.throughputPerSecond);
+    this.#rateLimiter = new RateLimiter(
+      clock,
+      settings.throughputPerSecond,
+      (settings.throughputPerSecond ?? 0) * BURST_SECONDS,
+    );
     this.#since = clock.real();
     const line = (kind: BindKind) =>
       new PersistentBind(

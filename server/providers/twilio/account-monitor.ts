@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
+import { ConnectionMonitor } from "../kit/connection-monitor.ts";
 import type { Api, NoResponse, TwilioResponse } from "./api.ts";
 import { readAccountStatus } from "./records.ts";
 
@@ -18,35 +19,32 @@ const PAUSE_MS_MAX = 60_000;
 
 /** Calls `changed` whenever `isUp` has changed. */
 export class AccountMonitor {
-  readonly #api: Api;
   readonly #clock: Clock;
-  readonly #path: string;
   readonly #changed: () => void;
-  #checkedAt = Number.NEGATIVE_INFINITY;
-  #trouble: string | null = null;
-  #failures = 0;
-  #checking: Promise<void> | null = null;
-  #stopCheck = () => {};
+  readonly #connection: ConnectionMonitor<string>;
   #pausedUntil = 0;
   #pauses = 0;
   #stopPause = () => {};
   #stopped = false;
 
   /** `path` is the account's. */
-  constructor(given: { api: Api; clock: Clock; path: string; changed: () => void }) {
-    this.#api = given.api;
-    this.#clock = given.clock;
-    this.#path = given.path;
-    this.#changed = given.changed;
+  constructor({ api, clock, path, changed }: { api: Api; clock: Clock; path: string; changed: () => void }) {
+    this.#clock = clock;
+    this.#changed = changed;
+    this.#connection = new ConnectionMonitor({
+      clock,
+      check: async () => troubleOf(await api.request({ method: "GET", path, timeoutMs: ANSWER_MS })),
+      changed: () => {
+        if (this.pausedMs === 0) changed();
+      },
+      everyMs: LOOK_MS,
+      retryMs: LOOK_AGAIN_MS,
+      retryMsMax: LOOK_AGAIN_MS_MAX,
+    });
   }
 
   get isUp(): boolean {
-    return this.#trouble === null && this.pausedMs === 0;
-  }
-
-  /** The fault in words for an operator; null if there is none. */
-  get trouble(): string | null {
-    return this.#trouble;
+    return this.#connection.isUp && this.pausedMs === 0;
   }
 
   /** How long to send no request yet, in milliseconds. */
@@ -57,18 +55,17 @@ export class AccountMonitor {
   /** A message was accepted. */
   succeeded(): void {
     this.#pauses = 0;
-    if (this.#trouble !== null) this.#found(null);
+    this.#connection.reportUp();
   }
 
-  /** Nothing can be sent: checks with growing delays until the API works again. */
+  /** Nothing can be sent, for a reason in words for an operator. */
   failed(trouble: string): void {
-    if (this.#trouble === null) this.#found(trouble);
-    else this.#trouble = trouble;
+    this.#connection.reportDown(trouble);
   }
 
   /** A send got no response: checks whether the API is there. */
   suspect(): void {
-    if (this.#trouble === null) void this.check();
+    if (this.#connection.isUp) void this.check();
   }
 
   /** The API limits the rate: pauses for `ms`, or for a growing time if that is null. Returns the pause. */
@@ -88,44 +85,21 @@ export class AccountMonitor {
     return waitMs;
   }
 
-  /** The present fault. Checks first if the last result is too old. */
+  /** The present fault in words for an operator; null if there is none. Checks first if the last result is too old. */
   async currentTrouble(): Promise<string | null> {
-    const isFresh = this.#clock.real() - this.#checkedAt < FRESH_MS;
-    if (!isFresh && !this.#stopped) await this.check();
-    return this.#trouble;
+    await this.#connection.checkIfOlder(FRESH_MS);
+    return this.#connection.trouble;
   }
 
   /** Checks now. Concurrent calls share one check. */
   check(): Promise<void> {
-    this.#checking ??= this.#check().finally(() => {
-      this.#checking = null;
-    });
-    return this.#checking;
+    return this.#connection.check();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#stopCheck();
     this.#stopPause();
-    await this.#checking;
-  }
-
-  async #check(): Promise<void> {
-    const answer = await this.#api.request({ method: "GET", path: this.#path, timeoutMs: ANSWER_MS });
-    if (this.#stopped) return;
-    this.#checkedAt = this.#clock.real();
-    this.#found(troubleOf(answer));
-  }
-
-  #found(trouble: string | null): void {
-    const wasUp = this.isUp;
-    this.#trouble = trouble;
-    this.#failures = trouble === null ? 0 : this.#failures + 1;
-    this.#stopCheck();
-    if (this.#stopped) return;
-    const waitMs = trouble === null ? LOOK_MS : doublingMs(this.#failures, LOOK_AGAIN_MS, LOOK_AGAIN_MS_MAX);
-    this.#stopCheck = this.#clock.after(waitMs, () => void this.check());
-    if (this.isUp !== wasUp) this.#changed();
+    await this.#connection.stop();
   }
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from "../../clock.ts";
 import type { InboundAttachment } from "../../core/attachment.ts";
 import { iso } from "../../core/instant.ts";
 import { doublingMs } from "../../core/retry.ts";
+import { RepeatingTask } from "../kit/repeating-task.ts";
 import { type OptOutSignal, PeerFault, type ProviderContext } from "../provider.ts";
 import type { Api } from "./api.ts";
 import { decide, floorOf, isOlder, OVERLAP_MS, oldestFirst, stopAfter } from "./backfill-rules.ts";
@@ -53,52 +54,43 @@ export class InboundBackfill {
   readonly #due = new Map<string, { at: number; failures: number }>();
   /** No request before this: the account would refuse it. */
   #pausedUntil = 0;
-  #running: Promise<void> = Promise.resolve();
-  #stopTimer = () => {};
-  #stopped = false;
+  readonly #rounds: RepeatingTask;
 
   constructor(options: InboundBackfillOptions) {
     this.#options = options;
     this.#clock = options.context.clock;
     this.#cursors = new InboundCursors(options.context.memory);
+    const { clock, fault } = options.context;
+    this.#rounds = new RepeatingTask({ clock, run: () => this.#round(), fault, retryMs: EVERY_MS });
   }
 
   /** Resolves when the cursors are loaded, and begins the first read. */
   async start(): Promise<void> {
     await this.#cursors.load();
-    this.#begin();
+    void this.#rounds.run();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#stopTimer();
-    await this.#running;
-  }
-
-  #begin(): void {
-    this.#running = this.#tick()
-      .then(() => TICK_MS)
-      .catch((error: unknown) => {
-        this.#options.context.fault(error);
-        return EVERY_MS;
-      })
-      .then((waitMs) => {
-        if (!this.#stopped) this.#stopTimer = this.#clock.after(waitMs, () => this.#begin());
-      });
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   /** Reads every list that is due, one after the other. */
-  async #tick(): Promise<void> {
+  async #round(): Promise<number> {
     await this.#refreshNumbers();
     const { numbers } = this.#cursors;
     for (const number of this.#due.keys()) if (this.#cursors.get(number) === null) this.#due.delete(number);
     for (const number of numbers) {
-      if (this.#stopped || !this.#options.isUp() || this.#clock.real() < this.#pausedUntil) return;
+      if (this.#isStopped || !this.#options.isUp() || this.#clock.real() < this.#pausedUntil) break;
       if (this.#clock.real() < (this.#due.get(number)?.at ?? 0)) continue;
       await this.#refreshNumbers();
       const trouble = await this.#backfill(number).catch(unkept);
-      if (!this.#stopped) this.#schedule(number, trouble, numbers.length);
+      if (!this.#isStopped) this.#schedule(number, trouble, numbers.length);
     }
+    return TICK_MS;
+  }
+
+  get #isStopped(): boolean {
+    return this.#rounds.isStopped;
   }
 
   /** Updates the numbers and their customers. Called between any two requests, since a round takes a while. */
@@ -172,7 +164,7 @@ export class InboundBackfill {
     const isPatient = (this.#due.get(number)?.failures ?? 0) < PATIENCE;
     const troubles: ReadFailure[] = [];
     for (const message of oldestFirst(messages)) {
-      if (this.#stopped) return STOPPED;
+      if (this.#isStopped) return STOPPED;
       if (decide(message, known) !== "report") continue;
       await this.#refreshNumbers();
       // The number may have a new customer, who must not get the messages from before.

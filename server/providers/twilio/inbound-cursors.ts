@@ -1,6 +1,7 @@
 /** A cursor for each number, in the instance's memory: inbound messages up to there are on disk. */
 
 import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { Journal } from "../kit/journal.ts";
 import type { Memory, OwnAddress } from "../provider.ts";
 
 const PREFIX = "inbound/";
@@ -16,19 +17,16 @@ export interface InboundCursor {
 }
 
 export class InboundCursors {
-  readonly #memory: Memory;
-  readonly #byNumber = new Map<string, InboundCursor>();
+  /** By number. */
+  readonly #cursors: Journal<InboundCursor>;
 
   constructor(memory: Memory) {
-    this.#memory = memory;
+    this.#cursors = new Journal({ memory, prefix: PREFIX, format: formatCursor, parse: parseCursor });
   }
 
   /** Loads the cursors of previous processes. */
-  async load(): Promise<void> {
-    for (const { key, value } of await this.#memory.list(PREFIX)) {
-      const cursor = parseCursor(value);
-      if (cursor !== null) this.#byNumber.set(key.slice(PREFIX.length), cursor);
-    }
+  load(): Promise<void> {
+    return this.#cursors.load();
   }
 
   /**
@@ -37,14 +35,10 @@ export class InboundCursors {
    */
   async setNumbers(numbers: readonly OwnAddress[], now: number): Promise<void> {
     const present = new Set(numbers.map(({ address }) => address));
-    for (const number of [...this.#byNumber.keys()]) {
-      if (present.has(number)) continue;
-      await this.#memory.delete(PREFIX + number);
-      this.#byNumber.delete(number);
-    }
+    for (const number of this.numbers) if (!present.has(number)) await this.#cursors.delete(number);
     for (const { address, customerId } of numbers) {
-      if (this.#byNumber.get(address)?.customerId === customerId) continue;
-      await this.#put(address, { customerId, bornAt: now, readUntil: null });
+      if (this.get(address)?.customerId === customerId) continue;
+      await this.#cursors.put(address, { customerId, bornAt: now, readUntil: null });
     }
   }
 
@@ -53,21 +47,16 @@ export class InboundCursors {
    */
   async advance(number: string, cursor: InboundCursor, readUntil: number): Promise<void> {
     // The cursor was deleted or replaced meanwhile: the messages were not for its successor.
-    if (this.#byNumber.get(number) !== cursor || readUntil <= (cursor.readUntil ?? Number.NEGATIVE_INFINITY)) return;
-    await this.#put(number, { ...cursor, readUntil });
+    if (this.get(number) !== cursor || readUntil <= (cursor.readUntil ?? Number.NEGATIVE_INFINITY)) return;
+    await this.#cursors.put(number, { ...cursor, readUntil });
   }
 
   get(number: string): InboundCursor | null {
-    return this.#byNumber.get(number) ?? null;
+    return this.#cursors.get(number);
   }
 
   get numbers(): readonly string[] {
-    return [...this.#byNumber.keys()];
-  }
-
-  async #put(number: string, cursor: InboundCursor): Promise<void> {
-    await this.#memory.put(PREFIX + number, formatCursor(cursor));
-    this.#byNumber.set(number, cursor);
+    return [...this.#cursors].map(([number]) => number);
   }
 }
 

@@ -12,13 +12,13 @@ const RECEIVED_MAX = 100_000;
 const STOPS_MAX = 10_000;
 
 export class InboundReceiver {
-  readonly #reporter: () => TwilioReporter;
+  readonly #reporter: TwilioReporter;
   readonly #clock: Clock;
   readonly #received = new Map<string, true>();
   /** The last STOP that the hook received from a contact for a number, and when, by the real clock. */
   readonly #stops = new Map<string, { at: number; stop: OptOutSignal }>();
 
-  constructor(reporter: () => TwilioReporter, clock: Clock) {
+  constructor(reporter: TwilioReporter, clock: Clock) {
     this.#reporter = reporter;
     this.#clock = clock;
   }
@@ -54,9 +54,9 @@ export class InboundReceiver {
 
   /** Reports a message and then its opt-out. Only both together count as received. */
   async #report(inbound: InboundSignal, optOutOf: () => OptOutSignal | null): Promise<void> {
-    await this.#reporter().signal(inbound);
+    await this.#reporter.signal(inbound);
     const optOut = optOutOf();
-    if (optOut !== null) await this.#reporter().signal(optOut);
+    if (optOut !== null) await this.#reporter.signal(optOut);
     setBounded(this.#received, inbound.reference, true, RECEIVED_MAX);
   }
 

@@ -57,7 +57,7 @@ test("an ended record is kept for 15 minutes, any other for as long as it is pol
   assert.deepEqual([...entries.keys()], [`sent/${id(1)}/5`]);
   await journal.end(journal.find(id(1), 5) ?? assert.fail());
   assert.equal(entries.size, 0);
-  journal.stop();
+  await journal.stop();
   assert.equal(clock.pending, 0);
 });
 
@@ -79,5 +79,5 @@ test("beyond the limit the oldest record is deleted, and so is an entry that can
     [...entries.keys()],
     [3, 4, 5].map((number) => `sent/${id(number)}/1`),
   );
-  journal.stop();
+  await journal.stop();
 });

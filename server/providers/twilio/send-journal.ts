@@ -2,6 +2,10 @@
 
 import type { Clock } from "../../clock.ts";
 import type { MessageId } from "../../core/id.ts";
+import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
+import { Journal } from "../kit/journal.ts";
+import { RepeatingTask } from "../kit/repeating-task.ts";
 import type { Memory } from "../provider.ts";
 
 /** A send attempt that Twilio accepted. */
@@ -37,37 +41,41 @@ export interface SendJournalEvents {
 
 /** `stop` ends the sweeps. */
 export class SendJournal {
-  readonly #memory: Memory;
   readonly #clock: Clock;
   readonly #events: SendJournalEvents;
-  readonly #keptMax: number;
-  /** Oldest first. */
-  readonly #byKey = new Map<string, SendRecord>();
+  readonly #records: Journal<SendRecord>;
   readonly #bySid = new Map<string, SendRecord>();
-  #stopSweep = () => {};
-  #stopped = false;
+  readonly #serial = new SerialQueue();
+  readonly #sweeps: RepeatingTask;
+  #isLoaded = false;
 
   constructor(given: { memory: Memory; clock: Clock; events: SendJournalEvents; keptMax?: number }) {
-    this.#memory = given.memory;
-    this.#clock = given.clock;
-    this.#events = given.events;
-    this.#keptMax = given.keptMax ?? KEPT_MAX;
+    const { memory, clock, events, keptMax: max = KEPT_MAX } = given;
+    this.#clock = clock;
+    this.#events = events;
+    this.#records = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: formatRecord,
+      parse: parseRecord,
+      ageOf: ({ knownSince }) => knownSince,
+      max,
+      added: (record) => this.#added(record),
+      removed: (record) => this.#removed(record),
+    });
+    // A record that cannot be deleted is deleted by the next process.
+    this.#sweeps = new RepeatingTask({ clock, run: () => this.#sweep(), fault: () => {}, retryMs: SWEEP_MS });
   }
 
   /** Loads the records of previous processes. */
   async load(): Promise<void> {
-    const entries = await this.#memory.list(PREFIX);
-    const read = entries.map(({ key, value }) => ({ key, record: parseEntry(key, value) }));
-    read.sort((a, b) => (a.record?.knownSince ?? 0) - (b.record?.knownSince ?? 0));
-    for (const { key, record } of read) {
-      if (record === null) void this.#forget(key);
-      else if (!this.#byKey.has(key)) this.#add(key, record, true);
-    }
-    this.#sweepLater();
+    await this.#records.load();
+    this.#isLoaded = true;
+    this.#sweeps.schedule(SWEEP_MS);
   }
 
   find(messageId: MessageId, attemptedAt: number): SendRecord | null {
-    return this.#byKey.get(keyOf(messageId, attemptedAt)) ?? null;
+    return this.#records.get(nameOf({ messageId, attemptedAt }));
   }
 
   findBySid(sid: string): SendRecord | null {
@@ -75,18 +83,16 @@ export class SendJournal {
   }
 
   /** Records the sid of an attempt, and resolves once it is on disk. A known sid is not written again. */
-  async record(messageId: MessageId, attemptedAt: number, sid: string): Promise<SendRecord> {
-    const key = keyOf(messageId, attemptedAt);
-    const known = this.#byKey.get(key);
-    if (known?.sid === sid) return known;
-    const knownSince = this.#clock.real();
-    const record: SendRecord = { messageId, attemptedAt, sid, knownSince, reportedRank: 0, hasEnded: false };
-    await this.#memory.put(key, entryText(record));
-    const meanwhile = this.#byKey.get(key);
-    if (meanwhile?.sid === sid) return meanwhile;
-    if (meanwhile !== undefined) this.#remove(key, meanwhile);
-    if (!this.#stopped) this.#add(key, record, false);
-    return record;
+  record(messageId: MessageId, attemptedAt: number, sid: string): Promise<SendRecord> {
+    const name = nameOf({ messageId, attemptedAt });
+    return this.#serial.run(name, async () => {
+      const known = this.#records.get(name);
+      if (known?.sid === sid) return known;
+      const knownSince = this.#clock.real();
+      const record: SendRecord = { messageId, attemptedAt, sid, knownSince, reportedRank: 0, hasEnded: false };
+      await this.#records.put(name, record);
+      return record;
+    });
   }
 
   /** Marks a record as ended. If that cannot be written, the next process polls the record once more. */
@@ -94,87 +100,52 @@ export class SendJournal {
     if (record.hasEnded) return;
     record.hasEnded = true;
     this.#events.removed(record);
-    const key = keyOf(record.messageId, record.attemptedAt);
-    if (this.#byKey.get(key) !== record) return;
-    if (this.#isOver(record)) await this.#drop(key, record);
-    else await this.#memory.put(key, entryText(record)).catch(() => {});
+    const name = nameOf(record);
+    if (this.#records.get(name) !== record) return;
+    await (this.#isOver(record) ? this.#records.delete(name) : this.#records.save(name)).catch(() => {});
   }
 
-  stop(): void {
-    this.#stopped = true;
-    this.#stopSweep();
+  stop(): Promise<void> {
+    return this.#sweeps.stop();
   }
 
-  #add(key: string, record: SendRecord, isOld: boolean): void {
-    this.#byKey.set(key, record);
+  #added(record: SendRecord): void {
     this.#bySid.set(record.sid, record);
-    if (!record.hasEnded) this.#events.added(record, isOld);
-    for (const [oldest, one] of this.#byKey) {
-      if (this.#byKey.size <= this.#keptMax) break;
-      void this.#drop(oldest, one);
-    }
+    if (!record.hasEnded) this.#events.added(record, !this.#isLoaded);
   }
 
-  #remove(key: string, record: SendRecord): void {
-    this.#byKey.delete(key);
+  #removed(record: SendRecord): void {
     if (this.#bySid.get(record.sid) === record) this.#bySid.delete(record.sid);
     if (!record.hasEnded) this.#events.removed(record);
-  }
-
-  #drop(key: string, record: SendRecord): Promise<void> {
-    this.#remove(key, record);
-    return this.#forget(key);
-  }
-
-  /** If this fails, the next process deletes the record. */
-  #forget(key: string): Promise<void> {
-    return this.#memory.delete(key).catch(() => {});
   }
 
   #isOver({ hasEnded, knownSince }: SendRecord): boolean {
     return hasEnded && this.#clock.real() - knownSince >= KEPT_MS;
   }
 
-  #sweepLater(): void {
-    if (this.#stopped) return;
-    this.#stopSweep = this.#clock.after(SWEEP_MS, () => void this.#sweep());
-  }
-
-  async #sweep(): Promise<void> {
-    for (const [key, record] of [...this.#byKey]) {
-      if (this.#clock.real() - record.knownSince < KEPT_MS) break;
-      if (record.hasEnded && !this.#stopped) await this.#drop(key, record);
-    }
-    this.#sweepLater();
+  async #sweep(): Promise<number> {
+    await this.#records.sweep((record) => this.#isOver(record));
+    return SWEEP_MS;
   }
 }
 
-function keyOf(messageId: MessageId, attemptedAt: number): string {
-  return `${PREFIX}${messageId}/${attemptedAt}`;
+/** The name of a record in the journal. */
+function nameOf({ messageId, attemptedAt }: Pick<SendRecord, "messageId" | "attemptedAt">): string {
+  return `${messageId}/${attemptedAt}`;
 }
 
-const KEY = new RegExp(`^${PREFIX}(msg_[0-9a-f-]{36})/(\\d{1,16})$`);
+const NAME = /^(msg_[0-9a-f-]{36})\/(\d{1,16})$/;
 
-function entryText({ sid, knownSince, hasEnded }: SendRecord): string {
+function formatRecord({ sid, knownSince, hasEnded }: SendRecord): string {
   return JSON.stringify({ sid, knownSince, ...(hasEnded ? { hasEnded } : {}) });
 }
 
 /** Reads a record; null if it cannot be read. */
-function parseEntry(key: string, value: string): SendRecord | null {
-  const [, id, at] = KEY.exec(key) ?? [];
-  if (id === undefined) return null;
-  try {
-    const { sid, knownSince, hasEnded = false } = JSON.parse(value) as Record<string, unknown>;
-    if (typeof sid !== "string" || typeof knownSince !== "number") return null;
-    return {
-      messageId: id as MessageId,
-      attemptedAt: Number(at),
-      sid,
-      knownSince,
-      reportedRank: 0,
-      hasEnded: hasEnded === true,
-    };
-  } catch {
-    return null;
-  }
+function parseRecord(text: string, name: string): SendRecord | null {
+  const [, id, at] = NAME.exec(name) ?? [];
+  const fields = recordOf(jsonOf(text));
+  const [sid, knownSince] = [textOf(fields?.sid), numberOf(fields?.knownSince)];
+  if (id === undefined || sid === null || knownSince === null) return null;
+  const hasEnded = fields?.hasEnded === true;
+  return { messageId: id as MessageId, attemptedAt: Number(at), sid, knownSince, reportedRank: 0, hasEnded };
 }

@@ -1,6 +1,8 @@
 /** Polls the status of messages that have no final status yet, because callbacks get lost or cannot reach us. */
 
 import type { Clock } from "../../clock.ts";
+import { InFlight } from "../kit/in-flight.ts";
+import { PollSchedule } from "../kit/poll-schedule.ts";
 import type { Api } from "./api.ts";
 import { READ_TIMEOUT_MS } from "./message-list.ts";
 import { readMessage } from "./records.ts";
@@ -9,8 +11,8 @@ import type { SendJournal, SendRecord } from "./send-journal.ts";
 
 /** Ages at which a message is polled, in milliseconds. Twilio itself gives a message up after 10 h. */
 const AGES_MS = [30_000, 120_000, 600_000, 3_600_000, 14_400_000, 43_200_000] as const;
-/** The number of ages to skip while callbacks arrive, and how recent the last callback must be, in milliseconds. */
-const SPARED_AGES = 2;
+/** While callbacks arrive, no message is polled before this age. How recent the last callback must be, in milliseconds. */
+const AGE_OF_FIRST_POLL_MS = 600_000;
 const HEARD_WITHIN_MS = 600_000;
 
 /** The wait after a lookup that failed or could not be reported. */
@@ -20,17 +22,6 @@ const SOON_MS = 1_000;
 const ASKED_AT_ONCE_MAX = 4;
 /** How often to check whether the API is up again. */
 const DOWN_MS = 5_000;
-/** The longest single timer. */
-const WAIT_MS_MAX = 3_600_000;
-
-const SOON = AGES_MS.length;
-const RETRY = SOON + 1;
-
-/**
- * Records in the order in which they are due. There is one queue for each age, since all of its records wait equally
- * long.
- */
-type PollQueue = Map<SendRecord, number>;
 
 /** Polls in the background until each message has ended or is twelve hours old. */
 export class StatusPoller {
@@ -39,13 +30,12 @@ export class StatusPoller {
   readonly #pathOf: (sid: string) => string;
   readonly #isUp: () => boolean;
   readonly #parts: () => { journal: SendJournal; reporter: TwilioReporter };
-  readonly #queues: readonly PollQueue[] = Array.from({ length: RETRY + 1 }, () => new Map());
-  readonly #places = new Map<SendRecord, PollQueue>();
-  readonly #polling = new Set<Promise<void>>();
+  readonly #schedule: PollSchedule<SendRecord>;
+  /** Records that are polled even while callbacks arrive. */
+  readonly #urgent = new Set<SendRecord>();
+  readonly #polls = new InFlight();
   #callbackAt = Number.NEGATIVE_INFINITY;
-  #dueAt = Number.POSITIVE_INFINITY;
-  #stopTimer = () => {};
-  #isRunning = false;
+  #isStopped = false;
 
   /** `pathOf` makes the path of a message from its sid. */
   constructor(given: {
@@ -60,17 +50,17 @@ export class StatusPoller {
     this.#pathOf = given.pathOf;
     this.#isUp = given.isUp;
     this.#parts = given.parts;
+    this.#schedule = new PollSchedule(given.clock, () => this.#pollDue());
   }
 
   start(): void {
-    this.#isRunning = true;
-    this.#arm();
+    this.#schedule.start();
   }
 
   async stop(): Promise<void> {
-    this.#isRunning = false;
-    this.#stopTimer();
-    await Promise.allSettled(this.#polling);
+    this.#isStopped = true;
+    this.#schedule.stop();
+    await this.#polls.ended();
   }
 
   /** Notes that callbacks arrive at present. */
@@ -84,74 +74,58 @@ export class StatusPoller {
   }
 
   removed(record: SendRecord): void {
-    this.#places.get(record)?.delete(record);
-    this.#places.delete(record);
+    this.#schedule.delete(record);
+    this.#urgent.delete(record);
   }
 
   /** Polls a record out of order. */
   pollSoon(record: SendRecord): void {
-    this.#put(record, SOON, this.#clock.real() + SOON_MS);
+    this.#pollAfter(record, SOON_MS);
+  }
+
+  #pollAfter(record: SendRecord, ms: number): void {
+    if (record.hasEnded) return;
+    this.#urgent.add(record);
+    this.#schedule.set(record, this.#clock.real() + ms);
   }
 
   /** Schedules a record for its next age. After the last age it counts as ended. */
   #pollLater(record: SendRecord): void {
+    if (record.hasEnded) return;
     const age = this.#clock.real() - record.knownSince;
-    const step = AGES_MS.findIndex((ageMs) => ageMs > age);
-    const ageMs = AGES_MS[step];
-    if (ageMs === undefined) void this.#parts().journal.end(record);
-    else this.#put(record, step, record.knownSince + ageMs);
-  }
-
-  #put(record: SendRecord, step: number, dueAt: number): void {
-    this.removed(record);
-    const queue = this.#queues[step];
-    if (queue === undefined || record.hasEnded) return;
-    queue.set(record, dueAt);
-    this.#places.set(record, queue);
-    if (dueAt < this.#dueAt) this.#arm();
-  }
-
-  #arm(atLeastMs = 0): void {
-    this.#stopTimer();
-    this.#dueAt = Math.min(...this.#queues.map((queue) => first(queue)?.dueAt ?? Number.POSITIVE_INFINITY));
-    if (!this.#isRunning || this.#dueAt === Number.POSITIVE_INFINITY) return;
-    const waitMs = Math.max(this.#dueAt - this.#clock.real(), atLeastMs);
-    this.#stopTimer = this.#clock.after(Math.min(waitMs, WAIT_MS_MAX), () => this.#pollDue());
+    const nextAge = AGES_MS.find((ageMs) => ageMs > age);
+    if (nextAge === undefined) void this.#parts().journal.end(record);
+    else this.#schedule.set(record, record.knownSince + nextAge);
   }
 
   /** Polls the records that are due, up to the limit. Every finished lookup calls this again. */
   #pollDue(): void {
-    if (!this.#isRunning) return;
+    if (this.#isStopped) return;
     if (!this.#isUp()) {
-      this.#arm(DOWN_MS);
+      this.#schedule.wait(DOWN_MS);
       return;
     }
     const now = this.#clock.real();
-    const isSpared = now - this.#callbackAt < HEARD_WITHIN_MS;
-    for (const [step, queue] of this.#queues.entries()) {
-      for (let head = first(queue); head !== null && head.dueAt <= now; head = first(queue)) {
-        if (step < SPARED_AGES && isSpared) {
-          this.#pollLater(head.record);
-          continue;
-        }
-        if (this.#polling.size >= ASKED_AT_ONCE_MAX) return;
-        this.removed(head.record);
-        this.#poll(head.record);
+    while (this.#polls.size < ASKED_AT_ONCE_MAX) {
+      const record = this.#schedule.takeDue(now);
+      if (record === null) {
+        this.#schedule.wait();
+        return;
       }
+      if (!this.#urgent.delete(record) && this.#isSpared(record, now)) this.#pollLater(record);
+      else void this.#polls.track(this.#poll(record)).then(() => this.#pollDue());
     }
-    this.#arm();
   }
 
-  #poll(record: SendRecord): void {
-    const asking = this.#lookUp(record)
-      .catch(() => "retry" as const)
-      .then((next) => {
-        this.#polling.delete(asking);
-        if (next === "retry") this.#put(record, RETRY, this.#clock.real() + RETRY_MS);
-        else if (!record.hasEnded) this.#pollLater(record);
-        this.#pollDue();
-      });
-    this.#polling.add(asking);
+  /** Whether callbacks arrive, so that a young record needs no poll. */
+  #isSpared({ knownSince }: SendRecord, now: number): boolean {
+    return now - this.#callbackAt < HEARD_WITHIN_MS && now - knownSince < AGE_OF_FIRST_POLL_MS;
+  }
+
+  async #poll(record: SendRecord): Promise<void> {
+    const next = await this.#lookUp(record).catch(() => "retry" as const);
+    if (next === "retry") this.#pollAfter(record, RETRY_MS);
+    else this.#pollLater(record);
   }
 
   async #lookUp(record: SendRecord): Promise<"answered" | "retry"> {
@@ -170,9 +144,4 @@ export class StatusPoller {
     await reporter.receipt(record, message);
     return "answered";
   }
-}
-
-function first(queue: PollQueue): { record: SendRecord; dueAt: number } | null {
-  for (const [record, dueAt] of queue) return { record, dueAt };
-  return null;
 }

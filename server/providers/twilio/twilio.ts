@@ -6,6 +6,8 @@
 import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
+import { InFlight } from "../kit/in-flight.ts";
+import { SignalOutbox } from "../kit/signal-outbox.ts";
 import type {
   Actions,
   Applied,
@@ -73,7 +75,8 @@ class Twilio implements Provider {
   readonly #journal: SendJournal;
   readonly #receiver: InboundReceiver;
   readonly #backfill: InboundBackfill;
-  #reporter: TwilioReporter;
+  readonly #outbox: SignalOutbox;
+  readonly #reporter: TwilioReporter;
   readonly #errorCodes = new RecentErrorCodes();
   /** When the last send attempt of a message was recorded. */
   readonly #last = new Map<MessageId, number>();
@@ -81,7 +84,7 @@ class Twilio implements Provider {
   readonly #full = new Map<string, number>();
   /** Sends in flight by their two numbers: `reconcile` must not take one of them for the message that it looks for. */
   readonly #sending = new Map<string, number>();
-  readonly #inFlight = new Set<Promise<unknown>>();
+  readonly #inFlight = new InFlight();
   /** Messages are reconciled one after the other, so that two of them cannot match the same message at Twilio. */
   readonly #serial = new SerialQueue();
   #stopped = false;
@@ -91,7 +94,7 @@ class Twilio implements Provider {
     this.#context = context;
     this.#settings = readSettings(context.config);
     this.#path = `${API_PATH}/${this.#settings.accountSid}`;
-    this.#receiver = new InboundReceiver(() => this.#reporter, clock);
+    this.#outbox = new SignalOutbox(clock);
     const api = new Api(this.#settings, clock, TWILIO_CAPABILITIES.concurrency);
     this.#api = api;
     this.#monitor = new AccountMonitor({ api, clock, path: `${this.#path}.json`, changed: context.changed });
@@ -103,6 +106,9 @@ class Twilio implements Provider {
       parts: () => ({ journal: this.#journal, reporter: this.#reporter }),
     });
     this.#journal = new SendJournal({ memory, clock, events: this.#poller });
+    const onCode = (code: number) => this.#errorCodes.note(code, clock.real());
+    this.#reporter = new TwilioReporter(this.#outbox, this.#journal, onCode);
+    this.#receiver = new InboundReceiver(this.#reporter, clock);
     this.#backfill = new InboundBackfill({
       context,
       api,
@@ -110,7 +116,6 @@ class Twilio implements Provider {
       isUp: () => this.#monitor.isUp,
       receiver: this.#receiver,
     });
-    this.#reporter = this.#newReporter(() => Promise.reject(new Error("the instance is not started")));
     this.actions = { fetch: (reference, abort) => fetchMedia(api, this.#settings, reference, abort) };
   }
 
@@ -119,7 +124,7 @@ class Twilio implements Provider {
   }
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
-    this.#reporter = this.#newReporter(signals);
+    this.#outbox.begin(signals);
     await this.#journal.load();
     this.#poller.start();
     void this.#monitor.check();
@@ -136,7 +141,7 @@ class Twilio implements Provider {
     const pair = pairOf(message);
     this.#sending.set(pair, (this.#sending.get(pair) ?? 0) + 1);
     try {
-      return await this.#track(this.#post(message, made.form, abort));
+      return await this.#inFlight.track(this.#post(message, made.form, abort));
     } finally {
       const left = (this.#sending.get(pair) ?? 1) - 1;
       if (left > 0) this.#sending.set(pair, left);
@@ -145,7 +150,7 @@ class Twilio implements Provider {
   }
 
   reconcile(message: Outbound): Promise<Outcome | "absent"> {
-    return this.#track(this.#serial.run("reconcile", () => this.#lookUp(message)));
+    return this.#inFlight.track(this.#serial.run("reconcile", () => this.#lookUp(message)));
   }
 
   receive(request: HookRequest): Promise<HookResponse> {
@@ -162,7 +167,7 @@ class Twilio implements Provider {
       },
       request,
     );
-    return this.#track(received);
+    return this.#inFlight.track(received);
   }
 
   async health(): Promise<Health> {
@@ -179,10 +184,9 @@ class Twilio implements Provider {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#journal.stop();
-    const parts = [this.#reporter, this.#monitor, this.#poller, this.#backfill];
+    const parts = [this.#outbox, this.#journal, this.#monitor, this.#poller, this.#backfill];
     await Promise.all([this.#api.close(), ...parts.map((part) => part.stop())]);
-    await Promise.allSettled(this.#inFlight);
+    await this.#inFlight.ended();
   }
 
   async #post(message: Outbound, form: URLSearchParams, abort: AbortSignal): Promise<Outcome> {
@@ -216,7 +220,7 @@ class Twilio implements Provider {
     if (codeMeaning(code)?.isOptOut === true) {
       // If this report fails, the next message to the contact is refused, and reports the opt-out again.
       const reporting = this.#reporter.optOut(message.from, message.to);
-      this.#track(reporting).catch(this.#context.fault);
+      this.#inFlight.track(reporting).catch(this.#context.fault);
     }
     return outcome;
   }
@@ -264,19 +268,6 @@ class Twilio implements Provider {
     const fullMs = (this.#full.get(from) ?? 0) - this.#context.clock.real();
     if (fullMs <= 0) this.#full.delete(from);
     return Math.max(this.#monitor.pausedMs, fullMs, 0);
-  }
-
-  #newReporter(signals: (signal: Signal) => Promise<Applied>): TwilioReporter {
-    const { clock } = this.#context;
-    const onCode = (code: number) => this.#errorCodes.note(code, clock.real());
-    return new TwilioReporter({ clock, journal: this.#journal, signals, onCode });
-  }
-
-  #track<Value>(work: Promise<Value>): Promise<Value> {
-    const done = () => void this.#inFlight.delete(work);
-    this.#inFlight.add(work);
-    work.then(done, done);
-    return work;
   }
 }
 

@@ -1,25 +1,22 @@
-/** Limits the rate of submits, and pauses when the SMSC throttles. */
+/** Limits a rate, and pauses when the peer asks for it. */
 
 import type { Clock } from "../../clock.ts";
 
-/** The burst, in seconds of the rate: it makes up for a late timer. At least one message. */
-const BURST_SECONDS = 0.05;
-
 /** A token bucket on the real clock. */
-export class SubmitRateLimiter {
+export class RateLimiter {
   readonly #clock: Clock;
   readonly #perMs: number | null;
-  readonly #most: number;
+  readonly #burst: number;
   #tokens: number;
   #filledAt: number;
   #pausedUntil = 0;
 
-  /** `perSecond` null: no limit except pauses. */
-  constructor(clock: Clock, perSecond: number | null) {
+  /** `perSecond` null: no limit except pauses. `burst` tokens are saved up at most, and at least one. */
+  constructor(clock: Clock, perSecond: number | null, burst: number) {
     this.#clock = clock;
     this.#perMs = perSecond === null ? null : perSecond / 1_000;
-    this.#most = Math.max(1, (perSecond ?? 0) * BURST_SECONDS);
-    this.#tokens = this.#most;
+    this.#burst = Math.max(1, burst);
+    this.#tokens = this.#burst;
     this.#filledAt = clock.real();
   }
 
@@ -28,7 +25,8 @@ export class SubmitRateLimiter {
     const now = this.#clock.real();
     if (now < this.#pausedUntil) return this.#pausedUntil - now;
     if (this.#perMs === null) return 0;
-    this.#tokens = Math.min(this.#most, this.#tokens + Math.max(0, now - this.#filledAt) * this.#perMs);
+    // A clock that was set back delays nothing for longer.
+    this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, now - this.#filledAt) * this.#perMs);
     this.#filledAt = now;
     if (this.#tokens < 1) return Math.ceil((1 - this.#tokens) / this.#perMs);
     this.#tokens -= 1;

@@ -1,0 +1,70 @@
+/** Repeats a task: a poll, a check or a sweep, from time to time, and never twice at once. */
+
+import type { Clock } from "../../clock.ts";
+
+/** A clock waits no longer in one go. */
+const WAIT_MS_MAX = 3_600_000;
+
+export interface RepeatingTaskOptions {
+  clock: Clock;
+  /** Resolves with the time until the next run, in real milliseconds; null: the task runs only when told to. */
+  run: () => Promise<number | null>;
+  /** Gets the error of a run that threw. */
+  fault: (error: unknown) => void;
+  /** The time until the next run after a run that threw. */
+  retryMs: number;
+}
+
+/** `stop` is final. */
+export class RepeatingTask {
+  readonly #options: RepeatingTaskOptions;
+  #running: Promise<void> | null = null;
+  #cancelTimer = () => {};
+  #isStopped = false;
+
+  constructor(options: RepeatingTaskOptions) {
+    this.#options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Runs the task now. If it runs already, resolves with that run. Never throws. */
+  run(): Promise<void> {
+    if (this.#isStopped) return this.#running ?? Promise.resolve();
+    this.#cancelTimer();
+    this.#running ??= this.#runOnce();
+    return this.#running;
+  }
+
+  /** Sets the time until the next run, in place of an earlier one. */
+  schedule(afterMs: number): void {
+    this.#cancelTimer();
+    if (this.#isStopped) return;
+    this.#cancelTimer = this.#options.clock.after(Math.min(afterMs, WAIT_MS_MAX), () => void this.run());
+  }
+
+  /** Resolves when the present run has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    await this.#running;
+  }
+
+  async #runOnce(): Promise<void> {
+    const { run, fault, retryMs } = this.#options;
+    let nextMs: number | null = retryMs;
+    try {
+      nextMs = await run();
+    } catch (error) {
+      fault(error);
+    }
+    this.#running = null;
+    if (nextMs !== null) this.schedule(nextMs);
+  }
+}
