@@ -49,7 +49,7 @@ test("a refusal is thrown with its code, status, request id and every bad field"
 });
 
 for (const status of [429, 503]) {
-  test(`a ${status} is retried after what Retry-After says`, async (t) => {
+  test(`a ${status} is retried after the time in Retry-After`, async (t) => {
     const refused = { ...busy, status, headers: { "Retry-After": "7" } };
     const api = await startApi(t, { "GET /v1/numbers": [refused, refused, { data: [] }] });
     const { client, waits } = clientOf(api.url);

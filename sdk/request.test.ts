@@ -21,7 +21,7 @@ for (const [why, address, reason] of [
   ["nothing listens", closedAddress, "ECONNREFUSED"],
   ["a name does not exist", async () => "http://tightbeam.invalid", "ENOTFOUND"],
 ] as const) {
-  test(`where ${why}, the first call fails at once, and says what to do`, async () => {
+  test(`if ${why}, the first call fails at once, and says what to do`, async () => {
     const url = await address();
     const { client, waits } = clientOf(url, reason === "ENOTFOUND" ? { fetch: unknownName } : {});
     const message = `Nothing answers at ${url} (${reason}). Start the server, or set baseUrl or TIGHTBEAM_URL to its address.`;

@@ -165,7 +165,7 @@ test("an empty value counts as unset", () => {
   assert.deepEqual(config, defaults);
 });
 
-test("webhooks may go to loopback addresses by default while HOST and TB_PUBLIC_URL are such, and else nowhere private", () => {
+test("webhooks may go to loopback addresses by default while HOST and TB_PUBLIC_URL are loopback, and otherwise to no private address", () => {
   for (const [host, open] of [
     ["127.0.0.1", true],
     ["127.8.8.8", true],
@@ -181,7 +181,7 @@ test("webhooks may go to loopback addresses by default while HOST and TB_PUBLIC_
   }
 });
 
-test("an allow list that is set replaces the default, also when it is empty", () => {
+test("a set TB_WEBHOOK_ALLOW replaces the default, even if it is empty", () => {
   assert.equal(allows(readConfig({ TB_WEBHOOK_ALLOW: "" }).webhookAllow, LOOPBACK_TARGET), false);
   const publicUrls: [url: string, open: boolean][] = [
     ["https://tightbeam.example", false],
@@ -214,7 +214,7 @@ test("a flag that does not exist stops the start, and the nearest one is named",
   );
 });
 
-test("a TB_ variable that does not exist is warned of and ignored; other variables are none of our business", () => {
+test("an unknown TB_ variable causes a warning, and other variables are ignored", () => {
   const { warnings } = readConfig({ TB_RETENTON: "1d", TB_SOMETHING_ELSE: "x", PATH: "/bin", TBX: "1" });
   assert.deepEqual(warnings, [
     "TB_RETENTON is not a setting and is ignored: did you mean TB_RETENTION?",

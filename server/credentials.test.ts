@@ -26,7 +26,7 @@ test("credentials are kept with mode 0600 as {baseUrl, apiKey, adminKey}", (t) =
   assert.deepEqual(readCredentials(dir), credentials);
 });
 
-test("a key that came from a setting is absent", (t) => {
+test("credentials.json omits a key that is set by a setting", (t) => {
   const dir = directory(t);
   writeCredentials(dir, { baseUrl: BASE_URL, adminKey: "tb_b" });
   assert.deepEqual(JSON.parse(readFileSync(join(dir, "credentials.json"), "utf8")), {
@@ -36,7 +36,7 @@ test("a key that came from a setting is absent", (t) => {
   assert.deepEqual(readCredentials(dir), { baseUrl: BASE_URL, adminKey: "tb_b" });
 });
 
-test("writing again replaces the whole file, what was there included", (t) => {
+test("writing credentials again replaces the whole file", (t) => {
   const dir = directory(t);
   writeCredentials(dir, { baseUrl: BASE_URL, apiKey: "tb_a" });
   writeCredentials(dir, { baseUrl: "http://127.0.0.1:9000" });
@@ -48,7 +48,7 @@ test("a data directory without the file has no credentials", (t) => {
   assert.equal(readCredentials(join(directory(t), "missing")), null);
 });
 
-test("a file that is something else is refused with one line that names it", (t) => {
+test("a file that is not a credentials file is refused with one line that names it", (t) => {
   const dir = directory(t);
   for (const text of ["", "null", "[]", "{}", '{"baseUrl":1}', `{"baseUrl":"${BASE_URL}","apiKey":1}`, "{"]) {
     writeFileSync(join(dir, "credentials.json"), text);

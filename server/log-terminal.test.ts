@@ -17,7 +17,7 @@ function onTerminal() {
   return { log, shown: () => text.split("\n").slice(0, -1) };
 }
 
-test("a request is time, method, route, status and milliseconds; one that was refused has its id", () => {
+test("a request is shown with time, method, route, status and milliseconds, and its id if it was refused", () => {
   const { log, shown } = onTerminal();
   log.info("request", { requestId: "req_1", method: "POST", route: "/v1/messages", status: 202, durationMs: 3.1234 });
   log.info("request", { requestId: "req_2", method: "GET", route: "/v1/messages/:id", status: 404, durationMs: 12.6 });
@@ -38,7 +38,7 @@ test("posts to the built-in inbox are not shown; reads of it are", () => {
   assert.deepEqual(shown(), ["HH:MM:SS  GET     /v1/sandbox/inbox                       200  1.0 ms"]);
 });
 
-test("other lines are the event with its fields, graver ones with their level, errors with causes and frames", () => {
+test("other lines show the event with its fields, warnings and errors their level, errors also causes and frames", () => {
   const { log, shown } = onTerminal();
   log.info("listening", { port: 8080, version: "1.0.0" });
   log.warn("fault", { where: "deliver", reason: "the receiver is gone" });
@@ -53,7 +53,7 @@ test("other lines are the event with its fields, graver ones with their level, e
   assert.equal(cause, "    caused by  Error ENOSPC: no space left");
 });
 
-test("no key, text or whole number is shown, and nothing of a stranger's steers the terminal", () => {
+test("no key, text or whole number is shown, and no logged text controls the terminal", () => {
   const { log, shown } = onTerminal();
   log.info("request", {
     method: "GET",

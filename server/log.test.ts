@@ -97,7 +97,7 @@ test("secrets in a free text are masked, and the text is cut to 500 characters",
   assert.equal(reason.length, 500);
 });
 
-test("of a URL only scheme, host and port are written", () => {
+test("only scheme, host and port of a URL are written", () => {
   const { log, last } = capture();
   log.info("delivery failed", { origin: "https://user:pass@hooks.example:8443/token/secret?key=1" });
   assert.equal(last().origin, "https://hooks.example:8443");
@@ -133,7 +133,7 @@ test("an error is written as type, code and message; its stack and causes' stack
   assert.match(inner.stack, /^at /);
 });
 
-test("what the run time quotes of its input in an error's message is left out", () => {
+test("input that Node quotes in the message of an error is left out", () => {
   const { log, lines, last } = capture();
   for (const action of [
     () => JSON.parse(`${TEXT}`),

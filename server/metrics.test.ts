@@ -33,7 +33,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
   for (const name of names) assert.match(text, new RegExp(`^# HELP ${name} .{10,}\\.$`, "m"));
 });
 
-test("what is counted is rendered, with its labels", async (t) => {
+test("every counted value is rendered with its labels", async (t) => {
   const metrics = createMetrics();
   t.after(metrics.stop);
   metrics.messagesAccepted.inc();
@@ -72,7 +72,7 @@ test("what is counted is rendered, with its labels", async (t) => {
   }
 });
 
-test("the process and the run time are measured under their usual names", async (t) => {
+test("metrics of the process and of Node have their usual names", async (t) => {
   const metrics = createMetrics();
   t.after(metrics.stop);
   const text = await metrics.render();
@@ -81,7 +81,7 @@ test("the process and the run time are measured under their usual names", async 
   }
 });
 
-test("two processes' worth of metrics in one process share nothing", async (t) => {
+test("two sets of metrics in one process share nothing", async (t) => {
   const [one, other] = [createMetrics(), createMetrics()];
   t.after(one.stop);
   t.after(other.stop);

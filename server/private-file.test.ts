@@ -40,7 +40,7 @@ test("creating never overwrites a file", (t) => {
   assert.deepEqual(readdirSync(dir), ["secret"]);
 });
 
-test("a file that cannot be made is an error, not silence", (t) => {
+test("failing to create a file throws", (t) => {
   const path = join(directory(t), "file");
   writeFileSync(path, "");
   assert.throws(() => createPrivateFile(join(path, "secret"), "text"), /EEXIST|ENOTDIR/);

@@ -20,7 +20,7 @@ function directory(t: TestContext): string {
   return path;
 }
 
-test("what was sealed is opened unchanged, whatever the text", () => {
+test("a sealed text is opened unchanged, for any text", () => {
   const sealer = createSealer(KEY, randomBytes);
   fc.assert(
     fc.property(
@@ -59,20 +59,20 @@ test("a secret that was altered in any character does not open", () => {
   }
 });
 
-test("another key is told apart, and the error names both and what to do", () => {
+test("opening with another key fails with an error that names both keys and what to do", () => {
   const sealed = createSealer(KEY, randomBytes).seal("text", PLACE);
   const ids = `sealed with key ${fingerprint(KEY).slice(0, 8)}, the present key is ${fingerprint(OTHER_KEY).slice(0, 8)}`;
   assert.throws(() => createSealer(OTHER_KEY, randomBytes).open(sealed, PLACE), new RegExp(`${ids}.*TB_SECRET_KEY`));
 });
 
-test("what is not a sealed text is named as such", () => {
+test("opening a text that is not sealed fails with an error that says so", () => {
   const sealer = createSealer(KEY, randomBytes);
   for (const text of ["", "whsec_plain", "v2.a.b.c", "v1.a.b.c", `${sealer.seal("text", PLACE)}.more`]) {
     assert.throws(() => sealer.open(text, PLACE), /is not a sealed secret/, text);
   }
 });
 
-test("a key of another length makes no sealer", () => {
+test("createSealer refuses a key that does not have 32 bytes", () => {
   assert.throws(() => createSealer(Buffer.alloc(16), randomBytes), /has 32 bytes, this one has 16/);
 });
 

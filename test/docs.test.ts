@@ -49,14 +49,14 @@ function assertEachOnce(rows: string[][]): void {
   for (const row of rows) assert.match(row.at(-1) ?? "", /^[A-Za-z`].*\.$/, `${row[0]} has no sentence`);
 }
 
-test("every setting is documented with its flag, default and sentence, and no other is", () => {
+test("every setting is documented with its flag, default and sentence, and no missing setting is", () => {
   assert.deepEqual(
     tableUnder("docs/configuration.md", "Settings"),
     SETTINGS.map((row) => [row.name, row.flag, row.default ?? "", row.description]),
   );
 });
 
-test("no document speaks of a setting that does not exist", () => {
+test("no document mentions a setting that does not exist", () => {
   const known = SETTINGS.map((row) => row.name);
   const documents = globSync("{*.md,docs/**/*.md}", { cwd: ROOT });
   const mentioned = documents.flatMap((path) => [...read(path).matchAll(/\bTB_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
@@ -74,7 +74,7 @@ test("every error code is documented with its status, and none that does not exi
   assert.deepEqual(documented.sort(), Object.entries(ERROR_STATUS).sort());
 });
 
-test("an error code is called reserved as long as nothing answers it", () => {
+test("an error code is documented as reserved while nothing returns it", () => {
   for (const [code = ""] of tableUnder("docs/errors.md", "Codes")) assert.ok(isInServer(code), `${code} is not used`);
   for (const [code = ""] of tableUnder("docs/errors.md", "Reserved codes"))
     assert.ok(!isInServer(code), `${code} is used`);
@@ -103,13 +103,13 @@ test("every event type is documented, and none that does not exist", () => {
   assert.deepEqual([...sent, ...reserved].map(([type]) => type).sort(), [...EVENT_TYPES].sort());
 });
 
-test("an event type is called reserved as long as nothing sends it", () => {
+test("an event type is documented as reserved while nothing emits it", () => {
   for (const [type = ""] of tableUnder("docs/events.md", "Types")) assert.ok(isInServer(type), `${type} is not sent`);
   for (const [type = ""] of tableUnder("docs/events.md", "Reserved types"))
     assert.ok(!isInServer(type), `${type} is sent`);
 });
 
-test("the retries that are documented are those that are made", () => {
+test("the documented retry schedule is the default of the settings", () => {
   const rows = tableUnder("docs/events.md", "Success, failure, repeats");
   assert.deepEqual(
     rows.map(([retry, delay = ""]) => [Number(retry), parseDuration(delay)]),
@@ -126,7 +126,7 @@ test("every status is documented, and the transitions are those of the code", ()
   assert.deepEqual(tableUnder("docs/lifecycle.md", "Transitions"), transitions);
 });
 
-test("the documented receiver takes what is signed as here, and nothing else", async (t) => {
+test("the documented receiver accepts the service's signatures, and no others", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-docs-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const code = /```js\n(.*?)```/s.exec(read("docs/events.md"))?.[1] ?? assert.fail("there is no example");
@@ -151,7 +151,7 @@ test("the documented receiver takes what is signed as here, and nothing else", a
   assert.equal(isGenuine({}, body, secret), false);
 });
 
-test("links between documents lead somewhere", () => {
+test("every link between documents has a target", () => {
   const broken = globSync("{*.md,docs/**/*.md}", { cwd: ROOT }).flatMap((path) =>
     [...read(path).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)]
       .map(([, target = ""]) => join(dirname(path), target))

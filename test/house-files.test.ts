@@ -21,7 +21,7 @@ function importsOf(path: string): string[] {
     .filter((file) => SERVER.includes(file));
 }
 
-test("no circle of imports in the server, types included", () => {
+test("the server has no circular imports, types included", () => {
   assert.deepEqual(circlesIn(new Map(SERVER.map((path) => [path, importsOf(path)]))), []);
   const circle = new Map([
     ["a", ["b", "d"]],
@@ -50,7 +50,7 @@ function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[][] 
   return circles;
 }
 
-test("a type name stands in one file of the server", () => {
+test("a type name is declared in one file of the server", () => {
   const declared = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) ([A-Za-z0-9_]+)/gm;
   const files = new Map<string, Set<string>>();
   // A migration is never changed, and describes tables as they once were.
@@ -77,7 +77,7 @@ test("`where` of a fault in the log is the name of the file that reports it, or 
   );
 });
 
-test("no two files of a directory are named by one stem", () => {
+test("no two files of a directory share a stem", () => {
   assert.ok(haveOneStem("settle", "settled") && haveOneStem("submit", "submitting") && haveOneStem("retry", "retries"));
   assert.ok(!haveOneStem("receive", "receipts") && !haveOneStem("group", "group-photo"));
   const alike = SERVER.flatMap((path, index) =>

@@ -38,7 +38,7 @@ test("every declared route has an operation, and no operation is without its rou
   assert.deepEqual(gapsOf(routes), { undescribed: [], unserved: [] });
 });
 
-test("an event of every type is among the webhooks, and no other", () => {
+test("the document's webhooks are exactly the event types", () => {
   assert.deepEqual(Object.keys(document.webhooks).sort(), [...EVENT_TYPES].sort());
 });
 
@@ -60,7 +60,7 @@ function resolve(pointer: string): unknown {
   return value;
 }
 
-test("every reference leads to something, and everything that can be referred to is", () => {
+test("every $ref has a target, and every component has a $ref", () => {
   const used = new Set<string>();
   for (const { pointer, value } of walk(document)) {
     const { $ref } = value;
@@ -78,20 +78,20 @@ test("every reference leads to something, and everything that can be referred to
   }
 });
 
-test("names of components are those that OpenAPI allows", () => {
+test("component names are valid in OpenAPI", () => {
   for (const components of Object.values(document.components)) {
     for (const name of Object.keys(components)) assert.match(name, /^[A-Za-z0-9._-]+$/);
   }
 });
 
-test("every operation has an id of its own, and so has every webhook", () => {
+test("every operation and every webhook has a unique id", () => {
   const ids = OPERATIONS.map(({ operation }) => operation.operationId);
   const all = [...ids, ...Object.values(document.webhooks).map(({ post }) => post.operationId)];
   assert.deepEqual(all, [...new Set(all)]);
   for (const id of all) assert.match(id, /^[a-z][A-Za-z]+$/);
 });
 
-test("every tag of an operation is explained, and every tag that is explained is used", () => {
+test("every tag of an operation is described, and every described tag is used", () => {
   const tags = document.tags.map(({ name }) => name);
   assert.deepEqual(tags, [...new Set(tags)]);
   const used = new Set(OPERATIONS.flatMap(({ operation }) => operation.tags));
@@ -102,7 +102,7 @@ function parameterOf(parameter: Parameter | PublishedSchema): Parameter {
   return ("$ref" in parameter ? resolve(String(parameter.$ref).slice(1)) : parameter) as Parameter;
 }
 
-test("the parameters of a path are those that it names, each required; no parameter is there twice", () => {
+test("every path parameter is declared and required, and no parameter is declared twice", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const parameters = operation.parameters.map(parameterOf);
     const inPath = parameters.filter((parameter) => parameter.in === "path");
@@ -123,14 +123,14 @@ test("no two paths differ in the names of their parameters only for the same met
   assert.deepEqual(shapes, [...new Set(shapes)]);
 });
 
-test("every POST under /v1 takes an idempotency key, and no other method does", () => {
+test("every POST under /v1 accepts an idempotency key, and no other method does", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const takes = operation.parameters.some((parameter) => parameterOf(parameter).name === "Idempotency-Key");
     assert.equal(takes, method === "post" && template.startsWith("/v1/"), `${method} ${template}`);
   }
 });
 
-test("a body is asked for where the route declares one", () => {
+test("an operation has a request body if and only if its route declares one", () => {
   for (const { method, path, body } of routes) {
     const template = path.replace(/:(\w+)/g, "{$1}");
     const operation = document.paths[template]?.[method.toLowerCase()];
@@ -176,7 +176,7 @@ test("the document's patterns accept every value that the service's own checks a
   }
 });
 
-test("every link leads to an operation and gives every parameter of its path", () => {
+test("every link names an operation and gives every parameter of its path", () => {
   const byId = new Map(OPERATIONS.map(({ template, operation }) => [operation.operationId, template]));
   const links = OPERATIONS.flatMap(({ operation }) =>
     Object.values(operation.responses).flatMap((response) =>
@@ -209,7 +209,7 @@ test("the aliases of fields are those that requests accept", () => {
   ]);
 });
 
-test("a synonym is accepted in a request and is in no answer", () => {
+test("an alias is deprecated, and is in no response", () => {
   for (const { pointer, value } of walk(document.components.schemas)) {
     if (value["x-synonymOf"] === undefined) continue;
     assert.equal(value.deprecated, true);
@@ -219,7 +219,7 @@ test("a synonym is accepted in a request and is in no answer", () => {
   }
 });
 
-test("summaries and descriptions are there, and say no more than they should", () => {
+test("every operation has a short summary and a description that ends in a full stop", () => {
   for (const { operation } of OPERATIONS) {
     const { operationId, summary, description } = operation;
     assert.match(summary, /^[A-Z].*[^.]$/, operationId);
@@ -228,13 +228,13 @@ test("summaries and descriptions are there, and say no more than they should", (
   }
 });
 
-test("every error code has a sentence, and is in the answers that it can be in", () => {
+test("every error code has a description, and is in the responses that can carry it", () => {
   assert.deepEqual(Object.keys(errorSentences), Object.keys(ERROR_STATUS));
   const text = JSON.stringify([document.paths, document.components.responses]);
   for (const code of Object.keys(ERROR_STATUS)) assert.ok(text.includes(`"${code}"`), `${code} is nowhere`);
 });
 
-test("an answer is under the status of its codes", () => {
+test("a response is listed under the status of its codes", () => {
   const answers = OPERATIONS.flatMap(({ template, operation }) =>
     Object.entries(operation.responses).map(([status, answer]) => ({ template, status, answer })),
   );
@@ -248,7 +248,7 @@ test("an answer is under the status of its codes", () => {
   }
 });
 
-test("every operation has an example of each success, and it is what the document says", () => {
+test("every operation has an example of each success, and the example is valid", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
     const examples = successes.flatMap(([status, answer]) =>
@@ -264,7 +264,7 @@ test("every operation has an example of each success, and it is what the documen
   }
 });
 
-test("every body that can be sent has an example, and the service's own check takes it", () => {
+test("every request body has an example, and the service's own check accepts it", () => {
   for (const section of SECTIONS) {
     for (const [name, { body }] of Object.entries(section.operations)) {
       const route = routes.find(({ method, path }) => `${method} ${path}` === name);
@@ -279,7 +279,7 @@ test("every body that can be sent has an example, and the service's own check ta
   }
 });
 
-test("every body in an example is what the document says, parts that are checked later included", () => {
+test("every example of a request body is valid in the document, including fields that the service checks later", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const example = operation.requestBody?.content["application/json"]?.example;
     if (example === undefined) continue;
@@ -288,7 +288,7 @@ test("every body in an example is what the document says, parts that are checked
   }
 });
 
-test("every query in an example is one that the service takes", () => {
+test("every example of a query is valid for the service", () => {
   for (const section of SECTIONS) {
     for (const [name, { query }] of Object.entries(section.operations)) {
       if (query === undefined) continue;
@@ -298,7 +298,7 @@ test("every query in an example is one that the service takes", () => {
   }
 });
 
-test("every event has an example, and it is what the document says", () => {
+test("every event has an example, and the example is valid", () => {
   for (const [type, { post }] of Object.entries(document.webhooks)) {
     const { schema, example } = post.requestBody.content["application/json"] ?? assert.fail(type);
     assert.equal((example as { type: string }).type, type);
@@ -307,7 +307,7 @@ test("every event has an example, and it is what the document says", () => {
   }
 });
 
-test("every example of a refusal is what the document says", () => {
+test("every example of an error response is valid", () => {
   for (const [name, answer] of Object.entries(document.components.responses)) {
     const { example } = answer.content?.["application/json"] ?? assert.fail(name);
     const pointer = `/components/responses/${name}/content/application~1json/schema`;
@@ -315,7 +315,7 @@ test("every example of a refusal is what the document says", () => {
   }
 });
 
-test("an answer that the document does not have is found out", async () => {
+test("assertAnswered detects a response that the document does not allow", async () => {
   const requestId = "req_1";
   const refused = (code: string) => ({ success: false, error: { code, message: "x" }, requestId });
   const deleted = (data: unknown) => ({ success: true, data, requestId });
@@ -336,7 +336,7 @@ test("an answer that the document does not have is found out", async () => {
   }
 });
 
-test("the document is JSON that says itself which OpenAPI it is, and names no host", () => {
+test("the document is plain JSON, names its OpenAPI version, and names no host", () => {
   const text = JSON.stringify(document);
   assert.deepEqual(JSON.parse(text), document);
   assert.match(document.openapi, /^3\.1\.\d$/);

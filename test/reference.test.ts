@@ -29,14 +29,14 @@ test("docs/api.md has every route and every event", () => {
   for (const type of EVENT_TYPES) assert.ok(text.includes(`| \`${type}\` |`), type);
 });
 
-test("/openapi.json is the document of what is served, without a key", async () => {
+test("/openapi.json serves the OpenAPI document without a key", async () => {
   const answer = await get("/openapi.json");
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");
   assert.deepEqual(await answer.json(), document);
 });
 
-test("what lies beside /v1 is served under every path that the document has for it", async () => {
+test("every documented path outside /v1 is served", async () => {
   for (const path of Object.keys(document.paths).filter((one) => !one.startsWith("/v1/"))) {
     const answer = await get(path);
     assert.equal(answer.status, 200, path);
@@ -46,7 +46,7 @@ test("what lies beside /v1 is served under every path that the document has for 
 });
 
 for (const path of ["/openapi.json", "/docs", "/llms.txt"]) {
-  test(`${path} answers 304 to who has it, HEAD with its length, and no method that writes`, async () => {
+  test(`${path} responds with 304 to a known ETag, to HEAD with its length, and to POST with 405`, async () => {
     const plain = { "accept-encoding": "identity" };
     const first = await get(path, plain);
     const etag = first.headers.get("etag") ?? assert.fail("no ETag");
@@ -61,7 +61,7 @@ for (const path of ["/openapi.json", "/docs", "/llms.txt"]) {
   });
 }
 
-test("what the reference is served as is compressed for whoever takes that, each form under a tag of its own", async () => {
+test("the reference is compressed for clients that accept it, and each encoding has an ETag of its own", async () => {
   for (const path of ["/openapi.json", "/docs", "/llms.txt"]) {
     const plain = await get(path, { "accept-encoding": "identity" });
     const [text, tag] = [await plain.text(), plain.headers.get("etag")];
@@ -106,7 +106,7 @@ test("the page's own style and script are the ones that its policy names", async
   }
 });
 
-test("every link within the page leads somewhere, and no place has two names", () => {
+test("every link within the page has a target, and no id is repeated", () => {
   const ids = [...page.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
   assert.deepEqual(ids, [...new Set(ids)]);
   for (const [, target = ""] of page.matchAll(/href="#([^"]*)"/g)) assert.ok(ids.includes(target), target);

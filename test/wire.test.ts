@@ -18,11 +18,11 @@ import type {
 } from "../sdk/wire.ts";
 import { REQUEST_FIELDS, renderOptionHelp, renderWire, WIRE } from "./support/generate-wire.ts";
 
-test("sdk/wire.ts is the one that `npm run wire` writes", () => {
+test("sdk/wire.ts is the output of `npm run wire`", () => {
   assert.equal(readFileSync(WIRE, "utf8"), renderWire(), "run `npm run wire`");
 });
 
-test("cli/request-fields.ts is the one that `npm run wire` writes", () => {
+test("cli/request-fields.ts is the output of `npm run wire`", () => {
   assert.equal(readFileSync(REQUEST_FIELDS, "utf8"), renderOptionHelp(), "run `npm run wire`");
 });
 
@@ -55,7 +55,7 @@ test("a check of an event's type narrows its data", () => {
   assertSame<ReturnType<typeof amount>, string | null>(true);
 });
 
-test("fields become fields with their sentences, named schemas named types, and constants constants", () => {
+test("renderTypes turns schemas into named types with descriptions, and keeps constants", () => {
   const COLOURS = ["red", "green"] as const;
   const Colour = choice("Colour", COLOURS, "A colour.");
   const Paint = record("Paint", "A pot of paint.", {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { EncodedBody, encodingFor } from "./encodings.ts";
 
-test("RFC 9110, 12.5.3: the coding is one that the client takes, the one it likes best, and Brotli of equals", () => {
+test("RFC 9110, 12.5.3: the coding is the one that the client prefers, and Brotli among equals", () => {
   const rows: [string | undefined, string | null][] = [
     [undefined, null],
     ["", null],

@@ -8,7 +8,7 @@ import { findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./de
 import { findLastPosition, findPositionAt } from "./replays.ts";
 import { FIRST_PAGE } from "./windows.ts";
 
-test("a delivery to the inbox is found only by those who do not ask for a customer", async (t) => {
+test("a delivery to the built-in inbox is found only without a customer", async (t) => {
   const made = await testContext();
   t.after(() => made.close());
   const { db } = made.deps.store;
@@ -29,7 +29,7 @@ test("a delivery to the inbox is found only by those who do not ask for a custom
   assert.deepEqual([...(await findExisting(db, [toInbox.id, "dlv_none"]))], [toInbox.id]);
 });
 
-test("a replay's first position is that of the oldest event of a time, its last the customer's newest", async (t) => {
+test("a replay begins at the first event since the given time, and ends at the customer's newest event", async (t) => {
   const made = await testContext();
   t.after(() => made.close());
   const { db } = made.deps.store;

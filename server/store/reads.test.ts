@@ -322,7 +322,7 @@ const BAD = /^SCAN |^USE TEMP B-TREE/;
 /** Not rows of a table: constants, a list of values, the elements of one JSON text, what an inner query answers. */
 const HARMLESS = /^SCAN (\d+ )?(CONSTANT|.*VIRTUAL TABLE|lanes$|\(subquery)/;
 
-test("no read goes through a whole table, or sorts what it finds, but those named here with the reason", async () => {
+test("no read scans a whole table or sorts its rows, except those listed here with the reason", async () => {
   const bad: string[] = [];
   const used = new Set<string>();
   for (const [name, ask] of Object.entries(READS)) {
@@ -338,7 +338,7 @@ test("no read goes through a whole table, or sorts what it finds, but those name
   assert.deepEqual(Object.keys(EXCEPTIONS).toSorted(), [...used].toSorted(), "an exception that nothing needs goes");
 });
 
-test("every window of a list is a range of the index that the list is in the order of, whatever the filters", async () => {
+test("every window of a list is a range of the index with the list's order, with any filters", async () => {
   const lists = ["calls.listCalls", "contacts.contactList", "events.pageOfEvents", "payments.listPayments"];
   lists.push("message-lists.listMessages", "message-lists.listMessagesOfChat", "message-lists.listOldest");
   for (const name of lists) {
@@ -355,7 +355,7 @@ test("every window of a list is a range of the index that the list is in the ord
   }
 });
 
-test("every read of the store is looked at here", async () => {
+test("every read of the store has a line in this test", async () => {
   const names: string[] = [];
   for (const file of readdirSync(import.meta.dirname)) {
     if (!file.endsWith(".ts") || /^(schema|rows|records|store|windows|quarantine)\.ts$|\.test\.ts$/.test(file))

@@ -58,7 +58,7 @@ const Statuses = fc.array(fc.constantFrom("missed", "ended"), { maxLength: 60 })
 const Windows = fc.record({ windowRows: fc.integer({ min: 1, max: 7 }), windowsMax: fc.integer({ min: 1, max: 4 }) });
 const Order = fc.constantFrom("newest" as const, "oldest" as const);
 
-test("the pages of a list, one after the other, hold what matches, each once and in order, wherever windows end", async () => {
+test("the pages of a list together hold each matching record once and in order, wherever windows end", async () => {
   await fc.assert(
     fc.asyncProperty(
       Statuses,
@@ -87,13 +87,13 @@ test("the pages of a list, one after the other, hold what matches, each once and
   );
 });
 
-test("a page that finds nothing in its windows ends empty, with the place to go on from", async () => {
+test("a page without a match in its windows is empty, and has the cursor of the next page", async () => {
   const { list } = listOf(["missed", ...Array<string>(30).fill("ended")], { windowRows: 5, windowsMax: 2 });
   const page = await readPage(list, FIRST_PAGE, 10);
   assert.deepEqual(page, { records: [], next: { from: "call_0021", skip: 0 } });
 });
 
-test("a list ends before its last place", async () => {
+test("a list ends before its `stop` position", async () => {
   const { list, rows } = listOf(Array<string>(20).fill("missed"), { windowRows: 4, windowsMax: 9 });
   const page = await readPage({ ...list, order: "oldest", stop: "call_0010" }, FIRST_PAGE, 50);
   assert.deepEqual(

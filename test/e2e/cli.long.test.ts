@@ -221,7 +221,7 @@ test("instances: connected, looked at, changed and deleted, and no secret of the
   );
 });
 
-test("what a command keeps of its user is in one directory, which no other command needs", async (t) => {
+test("the files that a command stores for its user are in one directory, which no other command needs", async (t) => {
   const own = { ...envFor(t, api), XDG_CONFIG_HOME: "/dev/null" };
   assert.equal((await runOnTerminal(["events", "list"], own)).code, 0);
   const { code, stderr } = await runOnTerminal(["listen", "--print-secret"], own);

@@ -47,7 +47,7 @@ async function stage(t: TestContext, names: readonly string[]): Promise<Stage> {
 const reasonsOf = (message: { timeline: { reason?: string }[] }) =>
   message.timeline.flatMap(({ reason }) => (reason === undefined ? [] : [reason]));
 
-test("who is not on iMessage gets it by the carrier of the route, with its receipt, and answers by SMS into the same thread", async (t) => {
+test("a recipient without iMessage gets the message by SMS from the route's carrier, with a receipt, and replies into the same thread", async (t) => {
   if (!hasSmsc(t)) return;
   const made = await stage(t, ["Carrier"]);
   const [carrier] = made.carriers;
@@ -81,7 +81,7 @@ test("who is not on iMessage gets it by the carrier of the route, with its recei
   assert.deepEqual([refused.status, refused.error?.code], [403, "RECIPIENT_OPTED_OUT"]);
 });
 
-test("a carrier that is down is passed over for the other one of the same prefix, and not the channel given up", async (t) => {
+test("a carrier that is down is skipped for the other carrier of the same prefix, without a fallback", async (t) => {
   if (!hasSmsc(t)) return;
   const made = await stage(t, ["First", "Second"]);
   const [first, second] = made.carriers;
@@ -95,7 +95,7 @@ test("a carrier that is down is passed over for the other one of the same prefix
   assert.equal(message.providerMessageId, second.smsc.submits[0]?.id);
 });
 
-test("what the carrier cannot deliver fails with the carrier's own code, and goes nowhere else", async (t) => {
+test("a message that the carrier cannot deliver fails with the carrier's own code, and is sent by no other carrier", async (t) => {
   if (!hasSmsc(t)) return;
   const made = await stage(t, ["First", "Second"]);
   const message = await made.reached(await made.send(UNDELIVERABLE), "failed");
@@ -105,7 +105,7 @@ test("what the carrier cannot deliver fails with the carrier's own code, and goe
   assert.deepEqual(submits, [1, 0]);
 });
 
-test("a Mac that forwards no SMS has none: who is not on iMessage is not sent to it a second time", async (t) => {
+test("a Mac without SMS forwarding has no SMS channel: a recipient without iMessage is not tried a second time", async (t) => {
   const made = await stageMacService(t, { ingest: "socket", habit: "delivers" });
   const looks = () => made.mac.requests.filter((request) => request.endsWith("/availability/imessage")).length;
   await until(() => looks() === 1);

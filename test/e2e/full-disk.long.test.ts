@@ -27,7 +27,7 @@ const REQUESTS_MAX = 2_000;
 /** Recipients that take several commits each, also while there is no room for them. */
 const RECIPIENTS = ["+15005550100", "+15005550101", "+15005550102", "+15005550106", "+15005550107"];
 
-test("a full disk gives 503 in the envelope, loses nothing acknowledged, and is well again when there is room", async (t) => {
+test("on a full disk the API responds with 503 and loses nothing acknowledged, and the service recovers once there is room", async (t) => {
   const disk = await smallDisk(t);
   if (disk === null) {
     t.skip("a file system of its own is not permitted here: unshare -rm and nsenter must work");

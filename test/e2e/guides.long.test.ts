@@ -21,7 +21,7 @@ function blocks(text: string): { language: string; code: string }[] {
 
 const SHORTHANDS = blocks(INDEX).find(({ code }) => code.includes("api()"))?.code ?? assert.fail("no shorthands");
 
-test("every guide is in the index, in an order in which each leads to the next", () => {
+test("every guide is in the index, in order, and links to the next", () => {
   const listed = [...INDEX.matchAll(/^\d\. \[[^\]]*\]\((\w+\.md)\)/gm)].map(([, name = ""]) => name);
   assert.deepEqual([...listed].sort(), GUIDES.map((path) => basename(path)).sort());
   for (const [index, name] of listed.entries()) {

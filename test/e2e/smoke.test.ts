@@ -21,7 +21,7 @@ function smoke(env: Record<string, string>): Promise<{ code: number | null; stdo
   });
 }
 
-test("smoke takes a message from key to verified webhook on a server that works, and leaves no key, endpoint or message", async (t) => {
+test("smoke follows a message from a new key to a verified webhook, and leaves no key, endpoint or message", async (t) => {
   const service = await startTestService({}, { inThreads: true });
   t.after(() => service.stop());
   const { code, stdout, stderr } = await smoke({

@@ -26,7 +26,7 @@ const WELL_FORMED = /^tb_[A-Za-z0-9]{32,}$/;
 /** Keys are made by the start. */
 const GENERATE = { TB_API_KEY: "", TB_ADMIN_KEY: "" };
 
-describe("a start that cannot be made", { concurrency: 2 }, () => {
+describe("a failed start", { concurrency: 2 }, () => {
   test("for a port in use: one line, exit 1, and the next start still has keys to show", async (t) => {
     const port = await takePort(t);
     const dataDir = join(emptyDirectory(t), "data");

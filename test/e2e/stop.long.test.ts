@@ -46,7 +46,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     assert.deepEqual(await next.end("SIGINT"), ENDED);
   });
 
-  test("under load every answer that was given holds after the next start, and nothing is sent twice", async (t) => {
+  test("under load every response holds after the next start, and nothing is sent twice", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const receiver = await startReceiver();
     t.after(() => receiver.stop());
@@ -89,7 +89,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     assert.deepEqual(await service.end("SIGTERM"), ENDED);
   });
 
-  test("an open delivery is given back uncounted after 25 s, and is made by the next start", async (t) => {
+  test("an open delivery is released uncounted after 25 s, and is attempted after the next start", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const hanging = await startHostile(t, hang);
     const service = await startProcess(t, { dataDir });
@@ -115,7 +115,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     assert.deepEqual(await next.end("SIGTERM"), ENDED);
   });
 
-  test("a row of slow send attempts does not delay the end, and each is made once by the next start", async (t) => {
+  test("many slow send attempts do not delay the stop, and each is made once, at the latest after the next start", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const service = await startProcess(t, { dataDir });
     // The sandbox takes 5 s for each of them, and they go one after the other. Other messages keep the lane wide, so
@@ -148,7 +148,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     }
   });
 
-  test("npm start passes it on, and leaves nothing behind", async (t) => {
+  test("npm start passes SIGTERM on, and leaves no process behind", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const env = {
       PATH: process.env.PATH ?? "",

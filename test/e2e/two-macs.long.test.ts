@@ -36,7 +36,7 @@ async function addMac(t: TestContext, api: TestService, number: string, index: n
 const healthOf = async (api: TestService, id: string): Promise<string> =>
   (await api.ask("GET", `/v1/admin/instances/${id}`, { key: api.adminKey })).data.health;
 
-test("a number lives on one Mac: its messages go by that one, wait for that one, and replies come to it", async (t) => {
+test("a number belongs to one Mac: its messages are sent by that Mac, wait for that Mac, and replies arrive there", async (t) => {
   const api = await startTestService({}, { inThreads: true });
   t.after(() => api.stop());
   const [first, second] = [await addMac(t, api, NUMBERS[0], 1), await addMac(t, api, NUMBERS[1], 2)];

@@ -85,7 +85,7 @@ test(`every promise holds in ${SEEDS.length} simulated worlds of crashes, faults
   assert.deepEqual(await brokenWorlds(SEEDS, note), []);
 });
 
-test("everything that those promises are about happened in those worlds", (t) => {
+test("every situation that the promises cover occurred in those worlds", (t) => {
   if (SEEDS.length < SEEDS_DEFAULT) return t.skip(`fewer than ${SEEDS_DEFAULT} seeds have not seen everything`);
   assert.deepEqual(
     SOMETIMES.filter((what) => !seen.has(what)),

@@ -15,7 +15,7 @@ const NAMES = Object.keys(LIMITS.many) as (keyof MessageCost)[];
 
 for (const recipients of ["many", "one"] as const) {
   const whom = recipients === "many" ? "many recipients" : "one recipient";
-  test(`a message with three webhooks, in a load to ${whom}, costs the store no more than it did`, async () => {
+  test(`a message with three webhooks, in a load to ${whom}, costs the store no more than the recorded limits`, async () => {
     const cost = await measured[recipients];
     const above = NAMES.filter((name) => cost[name] > LIMITS[recipients][name]);
     assert.deepEqual(above, [], tableOf(cost, LIMITS[recipients]));

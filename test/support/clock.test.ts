@@ -18,7 +18,7 @@ test("timers run in order of time, then in the order they were set, each at its 
   assert.equal(clock.nextAt, 1_031);
 });
 
-test("what a timer sets off, across promises and turns, is done before the next runs, and may set timers on the way", async () => {
+test("work that a timer starts, across promises, ends before the next timer runs, and may set further timers", async () => {
   const clock = new SimulatedClock(0);
   const ran: string[] = [];
   const slow = async () => {
@@ -60,7 +60,7 @@ test("a wait takes a millisecond at least, so that a loop of waits lets time pas
   assert.equal(rounds, 101);
 });
 
-test("a wait of more than an hour, or of no number, is refused as the contract of a clock says", () => {
+test("a wait of more than an hour, or that is not a finite number, is refused", () => {
   const clock = new SimulatedClock();
   for (const ms of [3_600_001, Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(() => clock.after(ms, () => {}), RangeError);
@@ -90,7 +90,7 @@ test("advanceUntil stops at the moment its condition holds, and says when it nev
   assert.equal(clock.real(), 1_020);
 });
 
-test("two advances at once are refused, and one that failed frees the clock", async () => {
+test("a second concurrent advance is refused, and a failed advance frees the clock", async () => {
   const clock = new SimulatedClock();
   const first = clock.advance(10);
   await assert.rejects(clock.advance(10), /already/);
@@ -102,7 +102,7 @@ test("two advances at once are refused, and one that failed frees the clock", as
   await clock.advance(10);
 });
 
-test("of thousands of timers, half of them stopped, each other one runs once and in order", async () => {
+test("thousands of timers, half of them stopped, each run once and in order", async () => {
   const clock = new SimulatedClock(0);
   const ran: number[] = [];
   let seed = 1;

@@ -86,7 +86,7 @@ test("tests below node_modules and dist are not ours to run", async (t) => {
   assert.equal((await runOn(t, files)).code, 0);
 });
 
-test("a run takes the quick files, with --long the long ones, and with parts of paths whatever they name", async (t) => {
+test("a run takes the quick files, with --long the long files, and with parts of paths the files that they match", async (t) => {
   const named = (name: string) => `import test from "node:test";\ntest("${name}", () => {});\n`;
   const files = { "a.test.ts": named("quick"), "b.long.test.ts": named("long") };
   const ran = async (...args: string[]) => {
@@ -98,7 +98,7 @@ test("a run takes the quick files, with --long the long ones, and with parts of 
   assert.deepEqual(await ran("b.long", "a.test"), ["quick", "long"]);
 });
 
-test("each test file of this repository is in one of the two runs, and is found by a part of its path", () => {
+test("every test file of this repository is in one of the two runs, and matches a part of its path", () => {
   const [quick, long] = [findTests({ length: "quick" }), findTests({ length: "long" })];
   assert.ok(quick.includes(fileURLToPath(import.meta.url)));
   assert.ok([...quick, ...long].every((path) => existsSync(path) && !path.includes("node_modules")));

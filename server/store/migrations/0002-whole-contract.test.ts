@@ -79,7 +79,7 @@ test("messages of an older version are in the threads of their two addresses, on
   assert.equal(next?.id, "chat_1", "what is sent next goes into the same thread");
 });
 
-test("an instance of an older version was updated last when it was made, not in 1970", async () => {
+test("updatedAt of an instance of an older version is its creation", async () => {
   const db = await upgraded((database) => {
     insert(database, "instances", {
       id: "inst_1",

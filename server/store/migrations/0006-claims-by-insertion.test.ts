@@ -21,7 +21,7 @@ function insert(database: DatabaseSync, table: string, given: Given): void {
   database.prepare(`insert into ${table} (${quoted}) values (${names.map(() => "?").join(", ")})`).run(...values);
 }
 
-test("deliveries that wait at the upgrade are claimed in the order they were made, and endpoints have the default of attempts at once", async () => {
+test("waiting deliveries are claimed in the order of their creation after the migration, and endpoints have the default maxInFlight", async () => {
   const database = new DatabaseSync(":memory:");
   const read = createReader(database);
   const db = queryDatabase(async (query) => read(query));

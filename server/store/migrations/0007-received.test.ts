@@ -48,7 +48,7 @@ function timeline(...statuses: string[]): string {
   return JSON.stringify(statuses.map((status, index) => ({ status, at: 1_000 + index, channel: "imessage" })));
 }
 
-test("an inbound message of before is received, in its status and its timeline; an outbound one stays as it was", async () => {
+test("the migration makes the status and the timeline of an inbound message `received`, and leaves outbound messages unchanged", async () => {
   const { db, migrated } = await databaseOfBefore([
     { id: "msg_1", direction: "inbound", status: "delivered", timeline: timeline("delivered"), text: "Grüße 👋" },
     { id: "msg_2", direction: "inbound", status: "unsent", timeline: timeline("delivered", "unsent") },
@@ -69,7 +69,7 @@ test("an inbound message of before is received, in its status and its timeline; 
   assert.deepEqual(found[0]?.timeline, [{ status: "received", at: 1_000, channel: "imessage" }]);
 });
 
-test("a timeline that is no JSON is left as it is, and stops no upgrade", async () => {
+test("the migration leaves a timeline that is not JSON unchanged, and completes", async () => {
   const rows = ["[", "null", "[]", '{"status":"delivered"}'].map(
     (text, index): Stored => ({ id: `msg_${index}`, direction: "inbound", status: "delivered", timeline: text }),
   );
@@ -84,7 +84,7 @@ test("a timeline that is no JSON is left as it is, and stops no upgrade", async 
   );
 });
 
-test("the upgrade is done once: what it finds done already stays as it is", async () => {
+test("the migration leaves rows that it has already changed as they are", async () => {
   const { database, migrated } = await databaseOfBefore([
     { id: "msg_1", direction: "inbound", status: "delivered", timeline: timeline("delivered") },
   ]);

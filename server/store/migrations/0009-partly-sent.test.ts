@@ -12,7 +12,7 @@ import { MIGRATIONS } from "./list.ts";
 /** Values that columns of enumerations get, so that the rows can be read. */
 const FILLERS: Readonly<Record<string, string>> = { direction: "outbound", channel: "sms", message_type: "text" };
 
-test("a message that waits or is pending at the upgrade is as it was, with no part sent", async () => {
+test("the migration leaves a queued or pending message unchanged, with no sent part", async () => {
   const database = new DatabaseSync(":memory:");
   const read = createReader(database);
   const db = queryDatabase(async (query) => read(query));
