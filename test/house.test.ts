@@ -277,7 +277,7 @@ test("every file of the product says in its first line what may happen in it", (
   assert.deepEqual(silent, []);
 });
 
-test("a file is named for its noun or verb, never for its pattern", () => {
+test("a file is named after its noun or verb, never after a pattern", () => {
   const patterns = /(-(service|manager)|(^|[/-])(utils?|helpers?|types|constants|impl|base|index))\.(test\.)?ts$/;
   assert.deepEqual(
     SOURCES.filter((path) => patterns.test(path) && path !== "sdk/index.ts"),
@@ -298,7 +298,7 @@ test("time and chance are made in app/ and clock.ts only, and are arguments ever
   assert.deepEqual(linesMatching(others, made), []);
 });
 
-test("nothing is left for later, and no test is skipped or todo without being run", () => {
+test("no source has a note for later work, and no test is marked only, skip or todo", () => {
   const later = new RegExp(`\\b(${["TO", "FIX"].join("DO|")}ME)\\b`);
   assert.deepEqual(linesMatching(SOURCES, later), []);
   const tests = SOURCES.filter((path) => path.startsWith("test/") || path.endsWith(".test.ts"));
@@ -320,11 +320,11 @@ test("every dependency is pinned to one version, in package.json and in the lock
   }
 });
 
-test("the lock names no registry, so that an install asks the one it is told to", () => {
+test("the lock names no registry, so that an install uses the configured one", () => {
   assert.doesNotMatch(read("package-lock.json"), /"resolved"|https?:\/\/[^"]*registry/);
 });
 
-test("an install on an older Node shows no wall of warnings about a Node that runs nothing", () => {
+test("an install on an older Node shows no warnings about it", () => {
   assert.match(read(".npmrc"), /^loglevel=error$/m);
 });
 
@@ -338,13 +338,13 @@ test("npm run check is lint, types and dead code; npm test and npm run test:long
   assert.equal(PACKAGE.scripts["test:long"], "node test/support/run.ts --long");
 });
 
-test("the pinned Node is one that the package says it runs on", () => {
+test("the pinned Node satisfies the package's engines", () => {
   const [wanted = 0, wantedMinor = 0] = PACKAGE.engines.node.replace(/^>=/, "").split(".").map(Number);
   const [major = 0, minor = 0] = (PACKAGE.devDependencies.node ?? "").split(".").map(Number);
   assert.ok(major > wanted || (major === wanted && minor >= wantedMinor));
 });
 
-test("what continuous integration runs can be run", () => {
+test("the script of continuous integration is executable, and fails at the first error", () => {
   assert.equal(statSync(join(ROOT, ".ci/run")).mode & 0o100, 0o100);
   assert.match(read(".ci/run"), /^#!.*\n(#.*\n)*set -euo pipefail$/m);
 });

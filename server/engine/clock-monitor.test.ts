@@ -36,7 +36,7 @@ async function stageOf(t: NodeTest) {
   };
 }
 
-test("what was accepted under a clock that was 3 h ahead is due as soon as the clock is put right", async (t) => {
+test("messages accepted while the clock was 3 h ahead are due as soon as the clock is corrected", async (t) => {
   const stage = await stageOf(t);
   const { deps, clock, observed, woken } = stage;
   const sweep = new Sweep(deps);

@@ -199,7 +199,7 @@ describe("a process that dies during a send attempt", () => {
     }
   }
 
-  test("and again during each reconciliation sends the message once", async (t) => {
+  test("sends the message once, even if each next process dies while it reconciles", async (t) => {
     const peer = new Peer();
     const stage = await engineStage(t);
     stage.provider.onSettle = (message) => peer.knows(message);

@@ -82,7 +82,7 @@ test("capabilities of an address come only from the customer's own lookups", asy
   await other("PUT", `${phone(SHARED)}/settings`, { online: true });
 });
 
-describe("through a shared phone nobody can reach another customer's", () => {
+describe("a shared phone gives no customer access to another customer's records", () => {
   const cases: [name: string, path: string, body: object, status: number, code: string][] = [
     ["number", "messages", { text: "Hi", to: FIRST_NUMBER }, 403, "ADDRESS_NOT_AUTHORIZED"],
     ["message that was sent, by an answer", "messages", { text: "Hi", replyTo: one.delivered }, 404, "REPLY_NOT_FOUND"],
@@ -224,7 +224,7 @@ describe("an idempotency key is scoped to its customer: the same key of another 
   }
 });
 
-test("a reset takes everything of one customer, and leaves the other's as it was", async () => {
+test("a reset deletes every record of one customer, and none of another's", async () => {
   await until(async () => (await first("GET", "/v1/webhooks/deliveries?status=pending")).data !== null);
   const before = await viewOfFirst();
   const records = await Promise.all(

@@ -44,7 +44,7 @@ function texts({ mac }: MacStage): (string | null)[][] {
 
 for (const error of [22, 25]) {
   for (const form of ["mediaUrls", "attachments"]) {
-    test(`text and ${form}, the picture fails with ${error}: the text goes out once, and the message is sent with ATTACHMENT_FAILED`, async (t) => {
+    test(`text and ${form}, the picture fails with ${error}: the text is sent once, and the message is sent with ATTACHMENT_FAILED`, async (t) => {
       const { stage, forms } = await stagePartly(t, "fileErrorAtOnce", error);
       const id = await stage.send(ANNA, forms[form]);
       const { data } = await stage.event("message.sent");
@@ -80,7 +80,7 @@ test("POST /:id/retry of a message that is sent with ATTACHMENT_FAILED sends the
   );
 });
 
-test("a picture that fails a second after it was taken: failed, ATTACHMENT_FAILED, mayHaveBeenSent, and no second text", async (t) => {
+test("a picture that fails a second after it was accepted fails the message with ATTACHMENT_FAILED and mayHaveBeenSent, without a second text", async (t) => {
   const { stage, forms } = await stagePartly(t, "fileErrorLater", 22);
   const id = await stage.send(ANNA, forms.mediaUrls);
   await stage.event("message.sent");
@@ -91,7 +91,7 @@ test("a picture that fails a second after it was taken: failed, ATTACHMENT_FAILE
   assert.deepEqual(await stage.events("message.fallback"), []);
 });
 
-test("a recipient who turns out not to be on iMessage at all, text and picture, gets both by SMS, once", async (t) => {
+test("a recipient found not to be on iMessage gets text and picture by SMS, once", async (t) => {
   const { stage, forms } = await stagePartly(t, "fileErrorAtOnce", 22);
   stage.mac.fault("errorLater");
   const id = await stage.send(ANNA, forms.mediaUrls);

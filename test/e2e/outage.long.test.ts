@@ -64,7 +64,7 @@ const statusOf = async (api: TestService, id: string): Promise<string> =>
 
 const recipient = (index: number) => `+15005${String(4_000 + index)}00`;
 
-test("two days without the carrier: every message goes out once, in the order of acceptance, at the bind's pace", {
+test("after two days without the carrier every message is sent once, in the order of acceptance, at the bind's rate limit", {
   timeout: 180_000,
 }, async (t) => {
   if (!hasSmsc(t)) return;

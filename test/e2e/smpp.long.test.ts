@@ -143,7 +143,7 @@ test("an inbound SMS is message.inbound, also in parts, and STOP is an opt-out",
   for (const { data } of inbound) assert.deepEqual([data.from, data.to, data.channel], [`+${from}`, OWN, "sms"]);
 });
 
-test("after the carrier was killed and is back, messages accepted meanwhile go out once, in order", async (t) => {
+test("after the carrier was killed and is back, messages accepted during the outage are sent once, in order", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { service, smsc, instanceId, send, becomes } = at;

@@ -59,7 +59,7 @@ describe("a failed start", { concurrency: 2 }, () => {
     assert.deepEqual(readdirSync(dataDir), []);
   });
 
-  test("for a database that a newer version wrote: one line, exit 1, and the database as it was", async (t) => {
+  test("for a database that a newer version wrote: one line, exit 1, and an unchanged database", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     await end(await startProcess(t, { dataDir }));
     const path = join(dataDir, "tightbeam.db");
@@ -69,7 +69,7 @@ describe("a failed start", { concurrency: 2 }, () => {
     await end(await startProcess(t, { dataDir }));
   });
 
-  test("for a file that is no database: one line, exit 1, and the file as it was", async (t) => {
+  test("for a file that is no database: one line, exit 1, and an unchanged file", async (t) => {
     const dataDir = emptyDirectory(t);
     const garbage = "this is not a database\n".repeat(1_000);
     writeFileSync(join(dataDir, "tightbeam.db"), garbage);
@@ -102,7 +102,7 @@ describe("a failed start", { concurrency: 2 }, () => {
     );
   });
 
-  test("for a setting that cannot be: one line that names it and what is allowed, exit 1", async (t) => {
+  test("for an invalid setting: one line that names it and the allowed values, exit 1", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const bad: [name: string, value: string, shown: boolean][] = [
       ["PORT", "99999", true],
@@ -129,7 +129,7 @@ describe("a failed start", { concurrency: 2 }, () => {
 });
 
 describe("keys", { concurrency: 2 }, () => {
-  test("a first start keeps what it generated in credentials.json, 0600, and writes it nowhere else", async (t) => {
+  test("a first start stores its generated keys in credentials.json, 0600, and nowhere else", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const service = await startProcess(t, { dataDir, env: GENERATE });
     const kept = credentials(dataDir);
@@ -171,7 +171,7 @@ describe("keys", { concurrency: 2 }, () => {
     await end(next);
   });
 
-  test("keys of settings are not kept, and a changed one revokes the former", async (t) => {
+  test("keys from settings are not stored, and a changed key revokes the former", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const generated = await startProcess(t, { dataDir, env: GENERATE });
     const { apiKey, adminKey } = credentials(dataDir);
@@ -206,7 +206,7 @@ describe("keys", { concurrency: 2 }, () => {
     assert.ok(!second.includes(apiKey) && !second.includes(adminKey), second);
   });
 
-  test("a first start that cannot keep its keys makes none: one line, exit 1, and the next one does", async (t) => {
+  test("a first start that cannot store its keys creates none: one line, exit 1, and the next start creates them", async (t) => {
     const dataDir = emptyDirectory(t);
     // In the way of the file that is written before it takes its place.
     const obstacle = join(dataDir, "credentials.json.new");

@@ -143,7 +143,7 @@ test("a scheduled message that gets another time is not sent at the old time, or
   });
 });
 
-test("a scheduled message that gets another text as it comes due goes out with it, or the change is refused", async (t) => {
+test("a scheduled message whose text changes as it comes due is sent with the new text, or the change is refused", async (t) => {
   await race(t, ["scheduled scheduled queued sent", "scheduled queued sent"], async (stage, to, start) => {
     const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
     stage.clock.shift(1_000);

@@ -249,7 +249,7 @@ describe("a message that waits for an instance that is down moves to another ins
     assert.deepEqual([handedTo(a), handedTo(b)], [[], ids]);
   });
 
-  test("but not within the first seconds after a start, because the instance may still connect", async (t) => {
+  test("unless the service has just started, because the instance may still connect", async (t) => {
     const { stage, a, b, flip, routeTo } = await outage(t);
     await routeTo(a, b);
     await flip(false, a, b);
@@ -263,7 +263,7 @@ describe("a message that waits for an instance that is down moves to another ins
     assert.deepEqual([handedTo(a), handedTo(b)], [ids, []]);
   });
 
-  test("but never over iMessage: a number lives on one Mac", async (t) => {
+  test("never over iMessage, because a number belongs to one Mac", async (t) => {
     const { stage, mac, flip } = await outage(t);
     await flip(false, mac);
     const id = await stage.send();
@@ -274,7 +274,7 @@ describe("a message that waits for an instance that is down moves to another ins
     assert.deepEqual(handedTo(mac), [id]);
   });
 
-  test("and stays with the other instance when the first is up again", async (t) => {
+  test("for good, even if the first instance is up again", async (t) => {
     const { stage, a, b, flip, routeTo } = await outage(t);
     await routeTo(a, b);
     await flip(false, a, b);

@@ -168,7 +168,7 @@ describe("an Apple Cash message", () => {
 });
 
 describe("an archive", () => {
-  it("ends where it leads in a circle, out of itself or ever deeper", () => {
+  it("is read to an end, even with circular, missing or endless references", () => {
     const circle = { "NS.keys": [{ UID: 2 }], "NS.objects": [{ UID: 1 }] };
     const top = { root: { UID: 1 } };
     const inner = readArchive({ $top: top, $objects: ["$null", circle, "again"] });
@@ -185,7 +185,7 @@ describe("an archive", () => {
     assert.equal(readArchive({ $top: { root: { UID: 1 } }, $objects: objects })?.get("URL"), "x:y");
   });
 
-  it("is read whatever it holds: it throws nothing, and ends", () => {
+  it("with any content is read without an exception", () => {
     const uid = fc.record({ UID: fc.oneof(fc.integer({ min: -2, max: 12 }), fc.anything()) });
     const object = fc.oneof(
       fc.string(),
@@ -219,7 +219,7 @@ describe("a record on the wire", () => {
     );
   });
 
-  it("is none when it is cut off, at whichever byte", () => {
+  it("is null if it is cut off at any byte", () => {
     const whole = record([3, 1n], [4, "USD"], [19, decimal(26_500, -2)]);
     const cut = (length: number) => readFields(whole.subarray(0, length));
     // Between two fields it is a shorter record.
@@ -229,7 +229,7 @@ describe("a record on the wire", () => {
     }
   });
 
-  it("is read whatever its bytes are: it throws nothing, and a payment in it is none by chance", () => {
+  it("with any bytes is read without an exception, and without an invalid amount", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         readFields(bytes);

@@ -149,7 +149,7 @@ test("after a long outage earlier messages are still on record, even if another 
   assert.equal(reference(await stage.reconcile(taken)), stage.fake.sent[0]?.guid);
 });
 
-test("of equal texts whose responses got lost, each is found as its own row", async (t) => {
+test("each of several equal texts whose responses got lost is found as its own row", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message({ text: "Yes" })));

@@ -31,7 +31,7 @@ const MESSAGE = {
   unknown: { nested: true },
 };
 
-test("a whole message is read with what is in it; what is not used is left out", () => {
+test("parseMessage reads every used field of a message, and ignores others", () => {
   const message = parseMessage(MESSAGE);
   assert.equal(message?.guid, "G-1");
   assert.deepEqual(message.handle, { address: "+15551230001", service: "iMessage" });
@@ -44,13 +44,13 @@ test("a whole message is read with what is in it; what is not used is left out",
   assert.ok(!("unknown" in message));
 });
 
-test("a message of nothing but its guid has null, false, 0 and empty lists", () => {
+test("a message with only a guid has null, false, 0 and empty lists", () => {
   const message = parseMessage({ guid: "G" });
   assert.deepEqual([message?.text, message?.handle, message?.error, message?.isFromMe], [null, null, 0, false]);
   assert.deepEqual([message?.attachments, message?.chats, message?.itemType], [[], [], 0]);
 });
 
-test("what has no name of its own is nothing", () => {
+test("a record without a guid or address is null", () => {
   for (const value of [null, undefined, 1, "x", [], {}, { guid: 5 }, { guid: null }]) {
     assert.equal(parseMessage(value), null);
     assert.equal(parseChat(value), null);
@@ -61,7 +61,7 @@ test("what has no name of its own is nothing", () => {
   assert.deepEqual(parseMessages([{ guid: "G" }, 1]).length, 1);
 });
 
-test("no value, however odd, makes reading fail", () => {
+test("no value makes a parser throw", () => {
   const parsers = [parseMessage, parseChat, parseAttachment, parseHandle, dataOf, parseErrorBody, parseMessages];
   const odd = fc.anything({ withBigInt: true, withNullPrototype: true, maxDepth: 3 });
   fc.assert(
@@ -72,7 +72,7 @@ test("no value, however odd, makes reading fail", () => {
   );
 });
 
-test("an answer has its data, an error its words wherever they are", () => {
+test("dataOf returns a response's data, and parseErrorBody the error's type and message at either place", () => {
   assert.deepEqual(dataOf({ status: 200, data: [1], metadata: { total: 9 } }), [1]);
   assert.equal(dataOf({ status: 201, message: "No Data" }), null);
   const error = { type: "Database Error", message: "Chat does not exist!" };
@@ -80,7 +80,7 @@ test("an answer has its data, an error its words wherever they are", () => {
   assert.deepEqual(parseErrorBody({ message: "Oh" }), { type: null, message: "Oh" });
 });
 
-test("the channel is that of the service; the guid names one but for macOS 26", () => {
+test("the service of a handle gives the channel; a guid names its service, except on macOS 26", () => {
   assert.deepEqual(["iMessage", "SMS", "RCS", "any", null].map(channelOfService), [
     "imessage",
     "sms",

@@ -284,7 +284,7 @@ describe("events without a row", () => {
     assert.equal((await stage.provider.health()).status, "healthy");
   });
 
-  it("are limited to ten per second, whoever posts them", async (t) => {
+  it("are limited to ten per second from all posters together", async (t) => {
     const stage = await stageMacProvider(t);
     const body = (index: number) => ({
       type: "ft-call-status-changed",

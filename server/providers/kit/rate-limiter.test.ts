@@ -15,7 +15,7 @@ async function goings(clock: SimulatedClock, pace: RateLimiter, count: number): 
   return at;
 }
 
-test("no second sees more messages than the pace and its burst of 50 ms, and the pace is reached", async () => {
+test("no second has more submits than the rate limit and its burst of 50 ms, and the limit is reached", async () => {
   for (const perSecond of [1, 7, 10, 50, 1_000]) {
     const clock = new SimulatedClock();
     const at = await goings(clock, new RateLimiter(clock, perSecond, (perSecond ?? 0) * 0.05), perSecond * 3);
@@ -33,13 +33,13 @@ test("an idle hour saves up no more than the burst", async () => {
   assert.deepEqual(await goings(clock, pace, 3), [0, 100, 200]);
 });
 
-test("a pace below one a second holds, and none is no bound", async () => {
+test("a rate limit below one a second holds, and null is no limit", async () => {
   const clock = new SimulatedClock();
   assert.deepEqual(await goings(clock, new RateLimiter(clock, 0.1, 1), 3), [0, 10_000, 20_000]);
   assert.deepEqual(await goings(clock, new RateLimiter(clock, null, 1), 3), [0, 0, 0]);
 });
 
-test("while it is paused none goes, with and without a bound, and a shorter pause does not end a longer one", async () => {
+test("during a pause nothing is submitted, with and without a limit, and a shorter pause does not end a longer one", async () => {
   for (const perSecond of [null, 1_000]) {
     const clock = new SimulatedClock();
     const pace = new RateLimiter(clock, perSecond, (perSecond ?? 0) * 0.05);

@@ -73,7 +73,7 @@ function octetsOf(text: string, dataCoding: unknown): Buffer {
 }
 
 for (const longMessages of ["udh", "sar", "payload"] as const) {
-  test(`every form goes out by ${longMessages}, and its receipt is understood`, async (t) => {
+  test(`every form is sent by ${longMessages}, and its receipt is understood`, async (t) => {
     const smsc = await npmSmsc(t);
     const instance = await startInstance(t, smsc.port, { config: { longMessages, latin1: true } });
     for (const [what, text, encoding, segments] of FORMS) {

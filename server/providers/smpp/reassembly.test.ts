@@ -42,7 +42,7 @@ class Stage {
   }
 }
 
-test("parts in any order are one message, told once, and each is on disk before it is answered", async () => {
+test("parts in any order are one message, reported once, and each is on disk before its response", async () => {
   const stage = new Stage();
   for (const [index, text] of [
     [3, "c"],
@@ -59,7 +59,7 @@ test("parts in any order are one message, told once, and each is on disk before 
   assert.equal(stage.disk.entries.size, 0, "nothing of it is kept");
 });
 
-test("after ten minutes what there is is told, with a mark of the gap", async () => {
+test("after ten minutes an incomplete message is reported with its parts so far, and null for missing parts", async () => {
   const stage = new Stage();
   await stage.add(1, "a");
   await stage.pass(MINUTE);
@@ -75,7 +75,7 @@ test("after ten minutes what there is is told, with a mark of the gap", async ()
   assert.deepEqual(stage.texts()[1], [null, "b", null], "a part that comes after that is told by itself");
 });
 
-test("another text at a place that is taken belongs to the next message with this number", async () => {
+test("a different part at a position that is filled belongs to the next message with the same reference", async () => {
   const stage = new Stage();
   await stage.add(1, "a");
   await stage.add(2, "b");
@@ -91,7 +91,7 @@ test("another text at a place that is taken belongs to the next message with thi
   assert.equal(new Set(stage.reported.map(({ reference }) => reference)).size, 3);
 });
 
-test("a restart goes on with the parts that were there, and tells what it could not tell before", async () => {
+test("the next process continues with the stored parts, and reports complete messages that were not reported", async () => {
   const disk = new Disk();
   const first = new Stage(disk);
   first.report = () => Promise.reject(new Error("the store is busy"));
@@ -109,7 +109,7 @@ test("a restart goes on with the parts that were there, and tells what it could 
   assert.deepEqual(next.texts()[1], ["a", "b", "c"]);
 });
 
-test("a part that could not be kept is not here, and counts when it comes again", async () => {
+test("a part that could not be stored does not count until it comes again", async () => {
   const stage = new Stage();
   await stage.add(1, "a", { total: 2 });
   stage.disk.fails = true;
@@ -121,7 +121,7 @@ test("a part that could not be kept is not here, and counts when it comes again"
   assert.deepEqual(stage.texts(), [["a", "b"]]);
 });
 
-test("beyond ten thousand messages in parts the next has no room, and those there are go on", async () => {
+test("beyond ten thousand incomplete messages a new one is refused, and the others continue", async () => {
   const stage = new Stage();
   for (let reference = 0; reference < 10_000; reference += 1) {
     assert.equal(await stage.add(1, "a", { how: "udh16", reference }), true);

@@ -161,7 +161,7 @@ test("a missed START does not cancel a STOP that was received", async (t) => {
   assert.equal(stage.signals.at(-1)?.kind, "optOut");
 });
 
-test("a late START does not cancel a STOP that arrived meanwhile, by keyword or by Twilio's own opt-out", async (t) => {
+test("a late START does not cancel a STOP that arrived before it, by keyword or by Twilio's own opt-out", async (t) => {
   const { stage, fake, clock, away, untilReported, later } = await inboundStage(t);
   const wishes = () => stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.request] : []));
   await away(async () => {

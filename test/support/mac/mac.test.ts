@@ -63,7 +63,7 @@ async function hookOf(t: TestContext, mac: Mac, events: string[] = ["*"]) {
   return { url, came };
 }
 
-test("a password is asked for after the route is known, and a wrong guid is not saved by a right password", async (t) => {
+test("the password is checked after the route, and a right password does not excuse a wrong guid", async (t) => {
   const mac = await macOf(t);
   const status = async (path: string, method = "GET") => (await fetch(`${mac.url}${path}`, { method })).status;
   const right = encodeURIComponent(mac.password);
@@ -78,7 +78,7 @@ test("a password is asked for after the route is known, and a wrong guid is not 
   assert.equal(broken.status, 500);
 });
 
-test("a send needs a chat that is there; chat/new makes it, and its message is told once and without tempGuid", async (t) => {
+test("a send needs an existing chat; chat/new creates it, and its message is emitted once and without tempGuid", async (t) => {
   const mac = await macOf(t);
   const { came } = await hookOf(t, mac);
   const refused = await ask(mac, "POST", "message/text", text("Hi", { tempGuid: "t-1" }));
@@ -101,7 +101,7 @@ test("a send needs a chat that is there; chat/new makes it, and its message is t
   );
 });
 
-test("an error at first sight is a 500 without the guid; a late one is in the row alone", async (t) => {
+test("an error at once is a 500 without the guid; a late error is in the row alone", async (t) => {
   const mac = await macOf(t);
   const { came } = await hookOf(t, mac);
   mac.knows(ANNA);
@@ -141,7 +141,7 @@ test("a tempGuid is refused only while its send is under way", async (t) => {
   assert.equal(mac.sent.length, 2);
 });
 
-test("two equal texts can carry each other's tempGuid, and the answers do not", async (t) => {
+test("the events of two equal texts can carry each other's tempGuid, and their responses do not", async (t) => {
   const mac = await macOf(t);
   const { came } = await hookOf(t, mac);
   mac.knows(ANNA);
@@ -172,7 +172,7 @@ test("an update comes without its chat, and after an hour as a new message", asy
   ]);
 });
 
-test("a known webhook address keeps its old events, and one POST is all there is", async (t) => {
+test("a known webhook address keeps its old events, and a repeated event is posted once", async (t) => {
   const mac = await macOf(t);
   const { url, came } = await hookOf(t, mac, ["typing-indicator"]);
   assert.deepEqual((await ask(mac, "POST", "webhook", { url, events: ["*"] })).body.data.events, ["typing-indicator"]);
@@ -188,7 +188,7 @@ test("a known webhook address keeps its old events, and one POST is all there is
   assert.equal((await ask(mac, "DELETE", "webhook/99")).status, 404);
 });
 
-test("a query takes the statements that are proved, and answers SQLite's words to others", async (t) => {
+test("a query accepts known statements, and returns SQLite's error for others", async (t) => {
   const mac = await macOf(t);
   mac.knows(ANNA);
   const { guid } = (await ask(mac, "POST", "message/text", text("Hi"))).body.data;
@@ -211,7 +211,7 @@ test("a query takes the statements that are proved, and answers SQLite's words t
   assert.equal((await ask(mac, "POST", "handle/query", { address: ANNA })).status, 500);
 });
 
-test("without the helper nothing of the private API works, and the rest does", async (t) => {
+test("without the helper the private API fails, and the other routes work", async (t) => {
   const mac = await macOf(t);
   mac.knows(ANNA);
   const back = mac.fault("helperGone");
@@ -223,7 +223,7 @@ test("without the helper nothing of the private API works, and the rest does", a
   assert.equal((await ask(mac, "POST", "message/text", text("Hi"))).status, 200);
 });
 
-test("a file goes up, out in parts, and comes down; one that Messages has not fetched is a 500 until it is forced", async (t) => {
+test("a file is uploaded, sent as a part and downloaded; a file that Messages has not fetched is a 500 until it is forced", async (t) => {
   const mac = await macOf(t);
   mac.knows(ANNA);
   const form = new FormData();
@@ -262,7 +262,7 @@ test("in 1.9.9 the end of typing begins it, and a send ends it", async (t) => {
   assert.equal(newer.typing.size, 0);
 });
 
-test("a call is told as text inside of JSON, or with its uuid, by setting", async (t) => {
+test("a call is emitted as text inside of JSON, or with its uuid, by setting", async (t) => {
   const old = await macOf(t);
   old.phone(ANNA).rings();
   assert.equal(typeof old.emittedEvents[0]?.data, "string");
@@ -277,7 +277,7 @@ test("a call is told as text inside of JSON, or with its uuid, by setting", asyn
   assert.equal((await ask(mac, "POST", `facetime/leave/${uuid}`)).status, 201);
 });
 
-test("a socket with the password is told the whole message, one without is cut", async (t) => {
+test("a socket with the password receives the whole message, and a socket without it is closed", async (t) => {
   const mac = await macOf(t);
   const socket = io(mac.url, { query: { password: mac.password }, reconnection: false });
   const stranger = io(mac.url, { query: { password: "no" }, reconnection: false, forceNew: true });
@@ -297,7 +297,7 @@ test("a socket with the password is told the whole message, one without is cut",
   assert.equal(emitted?.payloadData, null);
 });
 
-test("a Mac that sleeps answers nothing, wakes, and does what it had read; one that is gone comes back and says so", async (t) => {
+test("a sleeping Mac does not respond until it wakes, and then handles what it had read; an unreachable Mac reports its return", async (t) => {
   const mac = await macOf(t);
   const { came } = await hookOf(t, mac);
   mac.knows(ANNA);
@@ -319,7 +319,7 @@ test("a Mac that sleeps answers nothing, wakes, and does what it had read; one t
   assert.equal(mac.messages.length, 3);
 });
 
-test("commands to the helper are counted by the second, and wait for each other where that is wanted", async (t) => {
+test("commands to the helper are counted by the second, and wait for each other if so configured", async (t) => {
   const mac = await macOf(t, { helperWaits: true });
   mac.knows(ANNA);
   const all = [1, 2, 3, 4, 5, 6, 7].map((number) => ask(mac, "POST", "message/text", text(`${number}`)));
