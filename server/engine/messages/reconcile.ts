@@ -1,4 +1,4 @@
-/** Reconciles send attempts whose outcome is unknown: looks them up at the provider, and never sends a message again by itself. */
+/** Reconciles send attempts whose outcome is unknown: looks them up at the provider, and sends a message again only if the provider proves that it never got it. */
 
 import type { MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
