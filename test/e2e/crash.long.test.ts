@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { CarrierLoad } from "../support/carrier-load.ts";
 import { emptyDirectory } from "../support/cli.ts";
 import { Load, type Order, PaymentLoad, seeded } from "../support/load.ts";
 import { checkPromises, NEVER_RECEIVED, RECIPIENTS, RETRY_SCHEDULE, readWhenQuiet, SECRET } from "../support/oracle.ts";
@@ -10,6 +11,7 @@ import { KEY, type Running, spawnService, startProcess } from "../support/proces
 import { type Found, PAYER } from "../support/quiet.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { checkRepeats } from "../support/repeats.ts";
+import { FakeTwilio } from "../support/twilio/fake-twilio.ts";
 
 /** Runs, each with a database of its own, and kills in each: 200 kills in all. */
 const RUNS = Number(process.env.TB_CRASH_RUNS ?? 5);
@@ -23,7 +25,7 @@ const BURST = 40;
 /** The goal is 3 s; a machine that does other things as well gets more. */
 const READY_MS_MAX = 10_000;
 
-const name = `${ROUNDS} kills at random moments under load lose no message, no event and no delivery, and repeat few webhooks`;
+const name = `${ROUNDS} kills at random moments under load lose no message, event or delivery, send nothing twice, and repeat few webhooks`;
 
 for (let run = 0; run < RUNS; run += 1) {
   test(`${name}, run ${run + 1}`, { timeout: 240_000 + ROUNDS * 12_000 }, (t) => killRepeatedly(t, SEED + run));
@@ -40,10 +42,13 @@ async function killRepeatedly(t: TestContext, seed: number): Promise<void> {
     response.statusCode = chance() < 0.03 ? 500 : 200;
     response.end();
   };
-  const env = { TB_WEBHOOK_RETRY_SCHEDULE: RETRY_SCHEDULE };
+  const carrier = await new FakeTwilio().start();
+  t.after(() => carrier.stop());
+  const env = { TB_WEBHOOK_RETRY_SCHEDULE: RETRY_SCHEDULE, TB_WEBHOOK_ALLOW: "loopback" };
   const callbackUrl = receiver.url.replace("/hook", "/callback");
   const load = new Load({ chance, recipients: RECIPIENTS, callbackUrl, workers: 6, pauseMs: 60 });
   const payments = new PaymentLoad({ chance, to: PAYER, pauseMs: 60 });
+  const carried = new CarrierLoad(carrier, () => chance() * 60);
   const logs: string[] = [];
   const readyMs: number[] = [];
   const livesFrom: number[] = [];
@@ -57,13 +62,17 @@ async function killRepeatedly(t: TestContext, seed: number): Promise<void> {
     }
     const service = await startProcess(t, { dataDir, env });
     readyMs.push(service.readyMs);
-    if (round === 0) await configure(service, receiver);
+    if (round === 0) {
+      await configure(service, receiver);
+      await carried.configure(service);
+    }
     load.start(service.url, round % BURST_EVERY === 0 ? BURST : 0);
     payments.start(service.url);
+    carried.start(service.url);
     await afterMs(50 + chance() * 1_500);
     const killed = await service.end("SIGKILL");
     assert.deepEqual(killed, { code: null, signal: "SIGKILL" });
-    await Promise.all([load.stop(), payments.stop()]);
+    await Promise.all([load.stop(), payments.stop(), carried.stop()]);
     logs.push(service.output.stdout, service.output.stderr);
   }
   livesFrom.push(Date.now());
@@ -79,6 +88,7 @@ async function killRepeatedly(t: TestContext, seed: number): Promise<void> {
   checkPromises(found, { orders: load.orders, payments: payments.orders, received });
   const repeats = checkRepeats(received, livesFrom);
   t.diagnostic(`${received.length} webhooks, ${repeats.all} repeated; by kill, at one endpoint: ${repeats.perKill}`);
+  t.diagnostic(`${await carried.check(service)} messages went to the carrier, each once`);
   assert.deepEqual(await service.end("SIGTERM"), { code: 0, signal: null });
   logs.push(service.output.stdout, service.output.stderr);
   for (const text of ["Grüße", KEY, SECRET, PAYER, ...RECIPIENTS]) {
