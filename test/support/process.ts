@@ -158,7 +158,7 @@ export interface Page<Item> {
 }
 
 /** All pages of a list under `data[name]`. */
-export async function allPages<Item>(service: Running, path: string, name: string): Promise<Page<Item>[]> {
+export async function allPages<Item>(service: Pick<Running, "ask">, path: string, name: string): Promise<Page<Item>[]> {
   const pages: Page<Item>[] = [];
   let cursor: string | null = "";
   while (cursor !== null) {

@@ -43,6 +43,8 @@ export interface TestService {
 export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log"> {
   /** Whether the database has threads of its own, as in production; otherwise it is in this process, which starts sooner. */
   inThreads?: boolean;
+  /** The data directory, with what is in it; default: a new one. */
+  dataDir?: string;
 }
 
 /**
@@ -51,9 +53,8 @@ export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log"> 
  */
 export async function startTestService(
   env: Record<string, string> = {},
-  { clock, inThreads = false, log }: TestServiceOptions = {},
+  { clock, inThreads = false, log, dataDir = mkdtempSync(join(tmpdir(), "tightbeam-test-")) }: TestServiceOptions = {},
 ): Promise<TestService> {
-  const dataDir = mkdtempSync(join(tmpdir(), "tightbeam-test-"));
   const settings = { PORT: "0", TB_RATE_LIMIT: "off", TB_SANDBOX_INBOX: "off", ...env, TB_DATA_DIR: dataDir };
   const start = (more: Record<string, string> = {}) =>
     startService(readConfig({ ...settings, ...more }), {
