@@ -30,10 +30,7 @@ import { type ApiResponse, type Route, route } from "./route.ts";
 /** How long a test waits for its first attempt, in real milliseconds. */
 const TEST_MS_MAX = 5_000;
 
-export function webhookRoutes(
-  deps: With<"attempted" | "receiverCache" | "sealer">,
-  openResponses: OpenResponses,
-): Route[] {
+export function webhookRoutes(deps: With<"attempted" | "sealer">, openResponses: OpenResponses): Route[] {
   return [
     ...configurationRoutes(deps),
     ...endpointsRoutes(deps),
@@ -44,7 +41,7 @@ export function webhookRoutes(
   ];
 }
 
-function configurationRoutes(deps: With<"receiverCache" | "sealer">): Route[] {
+function configurationRoutes(deps: With<"sealer">): Route[] {
   return [
     route({
       method: "PUT",
@@ -101,7 +98,7 @@ function endpointsRoutes(deps: With<"sealer">): Route[] {
   ];
 }
 
-function oneEndpointRoutes(deps: With<"receiverCache" | "sealer">): Route[] {
+function oneEndpointRoutes(deps: With<"sealer">): Route[] {
   return [
     route({
       method: "GET",

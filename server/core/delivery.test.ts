@@ -100,9 +100,7 @@ test("a delivery that always fails is tried eight times, each after its delay, a
   const waits: number[] = [];
   for (;;) {
     const endedAt = now + 30_000;
-    failing = { ...failing, dueAt: null, claimedUntil: 1 };
     failing = { ...failing, ...afterAttempt(failing, FAILED, SCHEDULE_MS, endedAt, 0) };
-    assert.equal(failing.claimedUntil, null);
     if (failing.dueAt === null) break;
     assert.equal(failing.status, "pending");
     waits.push(failing.dueAt - endedAt);
@@ -189,10 +187,10 @@ const ROWS: readonly Row[] = [
 
 for (const { is, before, succeeded, after } of ROWS) {
   test(`an attempt that ended: ${is}`, () => {
-    const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: null, claimedUntil: 1, ...before });
+    const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: NOW, ...before });
     const attempt = succeeded ? SUCCEEDED : FAILED;
     const ended = { ...inFlight, ...afterAttempt(inFlight, attempt, SCHEDULE_MS, ENDED_AT, 0) };
-    assert.deepEqual(ended, { ...inFlight, attemptCount: 4, attempts: [attempt], claimedUntil: null, ...after });
+    assert.deepEqual(ended, { ...inFlight, attemptCount: 4, attempts: [attempt], ...after });
   });
 }
 
@@ -216,26 +214,26 @@ test("a delivery keeps its newest 50 attempts", () => {
 
 test("a manual retry is due at once, and leaves the retry schedule as it was", () => {
   const waiting = delivery({ dueAt: RESUME_AT, attemptCount: 1, retryCount: 1 });
-  assert.deepEqual(retryByHand(waiting, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
+  assert.deepEqual(retryByHand(waiting, false, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
   const overdue = delivery({ dueAt: NOW - 5 });
   assert.deepEqual(
-    retryByHand(overdue, NOW),
+    retryByHand(overdue, false, NOW),
     { byHand: true, resumeAt: NOW - 5, dueAt: NOW - 5 },
     "it keeps its place",
   );
   const statuses: DeliveryStatus[] = ["succeeded", "exhausted", "cancelled"];
   for (const status of statuses) {
-    assert.deepEqual(retryByHand(delivery({ status, dueAt: null }), NOW), { byHand: true, resumeAt: null, dueAt: NOW });
+    const after = { byHand: true, resumeAt: null, dueAt: NOW };
+    assert.deepEqual(retryByHand(delivery({ status, dueAt: null }), false, NOW), after);
   }
 });
 
 test("a manual retry during an attempt follows that attempt; two requests before it begins are one attempt", () => {
-  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { retryRequested: true });
-  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), {
-    retryRequested: true,
-  });
+  const inFlight = delivery({ dueAt: NOW });
+  assert.deepEqual(retryByHand(inFlight, true, NOW), { retryRequested: true });
+  assert.deepEqual(retryByHand({ ...inFlight, byHand: true }, true, NOW), { retryRequested: true });
   const asked = { ...delivery({ dueAt: RESUME_AT }), byHand: true, resumeAt: RESUME_AT, dueAt: NOW };
-  assert.deepEqual({ ...asked, ...retryByHand(asked, NOW + 1) }, asked);
+  assert.deepEqual({ ...asked, ...retryByHand(asked, false, NOW + 1) }, asked);
 });
 
 test("the record of a delivery has every field, its attempts in order, and null for a missing value", () => {

@@ -37,10 +37,8 @@ export interface Delivery {
   attempts: readonly Attempt[];
   /** Attempts of the schedule that ended: the index of the next delay. */
   retryCount: number;
-  /** When the next attempt is due; null while the delivery is claimed or after it ended. */
+  /** When the attempt in flight or the next one is due; null if there will be none. */
   dueAt: number | null;
-  /** End of the lease of the attempt in flight (real time). */
-  claimedUntil: number | null;
   /** The attempt that is due or in flight was requested by hand and leaves the schedule as it is. */
   byHand: boolean;
   /** When the schedule continues after an attempt by hand. */
@@ -115,7 +113,6 @@ function newDelivery(
     attempts: [],
     retryCount: 0,
     dueAt: now,
-    claimedUntil: null,
     byHand: false,
     resumeAt: null,
     retryRequested: false,
@@ -138,7 +135,7 @@ export function afterAttempt(
 ): Partial<Delivery> {
   const next = afterScheduled(delivery, isSuccess(attempt), schedule, endedAt, chance);
   const attempts = [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT_MAX);
-  const ended = { ...next, attempts, attemptCount: delivery.attemptCount + 1, claimedUntil: null };
+  const ended = { ...next, attempts, attemptCount: delivery.attemptCount + 1 };
   if (!delivery.retryRequested) return { ...ended, byHand: false, resumeAt: null };
   return { ...ended, retryRequested: false, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
 }
@@ -163,8 +160,8 @@ function afterScheduled(
  * The delivery's changes when a retry by hand is requested: an attempt at once, or after the attempt in flight. A delivery
  * that is due already keeps its place, so that later events of its message stay behind it.
  */
-export function retryByHand(delivery: Delivery, now: number): Partial<Delivery> {
-  if (delivery.claimedUntil !== null) return { retryRequested: true };
+export function retryByHand(delivery: Delivery, isLeased: boolean, now: number): Partial<Delivery> {
+  if (isLeased) return { retryRequested: true };
   if (delivery.byHand && delivery.dueAt !== null) return {};
   return { byHand: true, resumeAt: delivery.dueAt, dueAt: Math.min(delivery.dueAt ?? now, now) };
 }

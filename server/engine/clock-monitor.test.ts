@@ -3,6 +3,7 @@ import { type TestContext as NodeTest, test } from "node:test";
 import { commitAll } from "../../test/support/context.ts";
 import { configure } from "../../test/support/deliver.ts";
 import { openContext, send } from "../../test/support/sending.ts";
+import type { Operation } from "../store/store.ts";
 import { ClockMonitor } from "./clock-monitor.ts";
 import { Sweep } from "./sweep.ts";
 
@@ -18,12 +19,12 @@ async function stageOf(t: NodeTest) {
   const claim = async (queue: "messages" | "deliveries") => {
     const due = await deps.store.dueLanes(queue, clock.now());
     const lanes = due.map(({ lane }) => ({ lane, permits: PERMITS }));
-    return { lanes, now: clock.now(), until: clock.real() + 45_000 };
+    return { lanes, now: clock.now(), until: clock.real() + 45_000, leaseMs: 45_000 };
   };
   return {
     ...made,
     claimMessages: async () => deps.store.claimMessages(await claim("messages")),
-    claimDeliveries: async () => deps.store.claimDeliveries(await claim("deliveries")),
+    claimDeliveries: async () => (await deps.store.claimDeliveries(await claim("deliveries"))).claimed,
     /** One message to each of `count` recipients. */
     sendMany: async (count: number, more: object = {}) => {
       const ids: string[] = [];
@@ -66,14 +67,23 @@ test("a time that a customer chose and a planned retry stay when the clock is pu
   await stage.sendMany(1, { scheduledAt });
   await stage.sendMany(1);
   const [message] = await stage.claimMessages();
-  const [delivery] = await stage.claimDeliveries();
+  const [delivery, ...others] = await stage.claimDeliveries();
   assert.ok(message !== undefined && delivery !== undefined);
   const retryAt = clock.now() + 5_000;
-  const retry = { dueAt: retryAt, claimedUntil: null };
+  const retry = { dueAt: retryAt };
   const { id, version } = delivery.delivery;
   await commitAll(deps, [
-    { op: "update", table: "messages", id: message.id, version: message.version, set: { ...retry, sendAttempts: 1 } },
+    {
+      op: "update",
+      table: "messages",
+      id: message.id,
+      version: message.version,
+      set: { ...retry, claimedUntil: null, sendAttempts: 1 },
+    },
     { op: "update", table: "deliveries", id, version, set: { ...retry, attemptCount: 1 } },
+    ...others.map(({ delivery: { id, version } }): Operation => {
+      return { op: "update", table: "deliveries", id, version, set: { status: "succeeded", dueAt: null } };
+    }),
   ]);
   clock.step(-AHEAD_MS);
   await monitor.check();

@@ -75,7 +75,8 @@ export async function commitInTime<Value>(
     try {
       return await write();
     } catch (error) {
-      const mayWork = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
+      const isBusy = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
+      const mayWork = isBusy || error instanceof StoreFull;
       if (!mayWork || clock.real() + TRY_AGAIN_MS >= (leasedUntil ?? 0)) throw error;
       await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MS, resolve));
     }

@@ -7,7 +7,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { AllowList } from "../core/address.ts";
-import type { NewId, Random } from "../core/id.ts";
+import type { CustomerId, NewId, Random } from "../core/id.ts";
 import type { SerialQueue } from "../core/serial-queue.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { Observer } from "./observer.ts";
@@ -36,6 +36,8 @@ export interface Wake {
   /** These lanes may have a message due. `pair`: sender and recipient of the one message that is due (`pairOf`). */
   messages(lanes: Iterable<string>, pair?: string): void;
   deliveries(lanes: Iterable<string>): void;
+  /** A reset deleted the deliveries of a customer: those that wait in memory are dropped. */
+  resetDeliveries(customerId: CustomerId): void;
   /** The transaction was committed: notifies those who wait for its events. */
   events(transaction: Transaction): void;
   /** An instance went up or down, or routes changed: looks at the messages that wait for an instance that is down. */

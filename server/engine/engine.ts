@@ -7,7 +7,7 @@ import { SerialQueue } from "../core/serial-queue.ts";
 import type { FileFetcher } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
-import type { ClaimedDelivery, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { apply } from "./apply.ts";
 import { ThreadCache } from "./chats/thread-cache.ts";
 import { TypingContacts } from "./chats/typing-contacts.ts";
@@ -18,7 +18,6 @@ import type { EngineSettings } from "./deps.ts";
 import type { EngineDeps } from "./engine-deps.ts";
 import { EventNotifier } from "./event-notifier.ts";
 import { Connections } from "./instances/connections.ts";
-import type { Lanes } from "./lanes.ts";
 import { Links } from "./links.ts";
 import { Dispatch } from "./messages/dispatch.ts";
 import { MessageCache } from "./messages/message-cache.ts";
@@ -26,7 +25,7 @@ import type { Observer } from "./observer.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
-import { createDeliver, type WebhookSender } from "./webhooks/deliver.ts";
+import { Deliver, type WebhookSender } from "./webhooks/deliver.ts";
 import { ReceiverCache } from "./webhooks/receiver-cache.ts";
 
 /** The parts of an engine that the composition gives. */
@@ -52,7 +51,7 @@ export class Engine {
   readonly deps: EngineDeps;
   readonly #sweep: Sweep;
   #dispatch: Dispatch | null = null;
-  #deliver: Lanes<ClaimedDelivery> | null = null;
+  #deliver: Deliver | null = null;
 
   constructor(parts: EngineParts) {
     const connections = new Connections(parts.createProvider ?? createProvider, (instanceId, signal) =>
@@ -81,6 +80,7 @@ export class Engine {
       wake: {
         messages: (lanes, pair) => this.#dispatch?.wake(lanes, pair),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
+        resetDeliveries: (customerId) => this.#deliver?.drop(customerId),
         events: (transaction) => eventNotifier.notify(transaction),
         pausedLanes: () => this.#dispatch?.pausedLanes.wake(),
         chores: () => {
@@ -99,7 +99,7 @@ export class Engine {
     await deps.store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
     await new QuarantineMonitor(deps).check();
     this.#dispatch = new Dispatch(deps);
-    this.#deliver = createDeliver(deps, sender);
+    this.#deliver = new Deliver(deps, sender);
     const instances = await deps.configCache.instances();
     deps.connections.noteAccounts(deps, instances);
     for (const instance of instances) await deps.connections.connect(deps, instance);

@@ -28,11 +28,11 @@ export async function nullIfUnreadable<Value>(
 
 /** Watches the quarantine: the log names each new row once, and repaired rows leave the quarantine. */
 export class QuarantineMonitor {
-  readonly #deps: With<"configCache">;
+  readonly #deps: With<"configCache" | "receiverCache">;
   /** Rows already reported, by table and id. */
   #reported = new Set<string>();
 
-  constructor(deps: With<"configCache">) {
+  constructor(deps: With<"configCache" | "receiverCache">) {
     this.#deps = deps;
   }
 
@@ -48,12 +48,15 @@ export class QuarantineMonitor {
   }
 
   async #recheck(): Promise<void> {
-    const { clock, configCache, store } = this.#deps;
+    const { clock, configCache, receiverCache, store } = this.#deps;
     let after: RowKey | null = null;
     do {
       const { mended, next } = await store.recheck(after, RECHECKED_AT_ONCE, clock.now());
       // The caches were filled without the row. The loops find rows that are due by themselves.
-      if (mended.length > 0) configCache.clear();
+      if (mended.length > 0) {
+        configCache.clear();
+        receiverCache.clear();
+      }
       after = next;
     } while (after !== null);
   }

@@ -7,9 +7,27 @@ import type { CustomerNumber } from "../core/number.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
+/** Ids that one statement names. */
+const IDS_PER_READ = 500;
+
 export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promise<Customer | null> {
   const row = await db.selectFrom("customers").selectAll().where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : decode("customers", row);
+}
+
+/** The fields of a customer that sign webhooks. */
+export type Signer = Pick<Customer, "id" | "secret" | "previousSecret" | "previousSecretUntil">;
+
+/** Signers by customer. Unknown ids, and rows that cannot be decoded, are left out. */
+export async function findSigners(db: Kysely<Database>, ids: readonly CustomerId[]): Promise<Signer[]> {
+  const signers: Signer[] = [];
+  for (let from = 0; from < ids.length; from += IDS_PER_READ) {
+    const columns = ["id", "secret", "previous_secret", "previous_secret_until"] as const;
+    const some = ids.slice(from, from + IDS_PER_READ);
+    const rows = await db.selectFrom("customers").select(columns).where("id", "in", some).execute();
+    signers.push(...decodeRows(db, "customers", rows));
+  }
+  return signers;
 }
 
 /** A customer with a route to the instance; null when there is none. */

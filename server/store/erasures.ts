@@ -84,7 +84,7 @@ export async function listStandaloneEvents(
   limit: number,
 ): Promise<StandaloneEvent[]> {
   const waits = sql<number>`exists (select 1 from deliveries d where d.event_id = events.id
-    and (d.due_at is not null or d.claimed_until is not null))`;
+    and d.due_at is not null)`;
   const rows = await db
     .selectFrom("events")
     .selectAll()

@@ -38,7 +38,7 @@ export async function findProviderReference(
 export async function listAwaitingErasure(db: Kysely<Database>, limit: number): Promise<Message[]> {
   const nobodyWaits = sql<boolean>`not exists (
     select 1 from events e join deliveries d on d.event_id = e.id
-    where e.message_id = messages.id and (d.due_at is not null or d.claimed_until is not null))`;
+    where e.message_id = messages.id and d.due_at is not null)`;
   const rows = await db
     .selectFrom("messages")
     .selectAll()

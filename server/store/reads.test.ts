@@ -51,7 +51,7 @@ import { queryDatabase } from "./sqlite/driver.ts";
 import { migrate } from "./sqlite/migrate.ts";
 import { createReader, type SqlQuery } from "./sqlite/query.ts";
 import { sumUsage } from "./usage.ts";
-import { findPrimaryEndpoint, findReceivers, findWebhook, listWebhooks } from "./webhooks.ts";
+import { findEndpoints, findPrimaryEndpoint, findWebhook, listWebhooks } from "./webhooks.ts";
 import { countAll, readPage } from "./windows.ts";
 
 type Db = Kysely<Database>;
@@ -101,6 +101,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "customers.findCustomerRouting": (db) => customers.findCustomerRouting(db, "inst_1"),
   "customers.findRoutedNumbers": (db) => customers.findRoutedNumbers(db, "inst_1"),
   "customers.findCustomersByEmail": (db) => customers.findCustomersByEmail(db, "a@b.example", 2),
+  "customers.findSigners": (db) => customers.findSigners(db, ["cust_1", "cust_2"]),
   "customers.hasCustomer": (db) => customers.hasCustomer(db, "cust_1"),
   "customers.hasSeveralCustomers": (db) => customers.hasSeveralCustomers(db),
   "customers.listCustomers": (db) => customers.listCustomers(db, null, 50),
@@ -219,8 +220,8 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
     await sumUsage(db, { of: "customer", customerId: "cust_1" }, PERIOD);
     await sumUsage(db, { of: "all" }, PERIOD);
   },
+  "webhooks.findEndpoints": (db) => findEndpoints(db, ["wh_1", "wh_2"]),
   "webhooks.findPrimaryEndpoint": (db) => findPrimaryEndpoint(db, "cust_1"),
-  "webhooks.findReceivers": (db) => findReceivers(db, ["wh_1", "wh_2"]),
   "webhooks.findWebhook": (db) => findWebhook(db, "cust_1", "wh_1"),
   "webhooks.listWebhooks": (db) => listWebhooks(db, "cust_1"),
 };

@@ -127,18 +127,6 @@ export function decode<Name extends TableName>(name: Name, row: object): Records
   return record as unknown as Records[Name];
 }
 
-/** Decodes some properties of a row given as values in the order of its columns. Throws `RowUnreadable`. */
-export function decodePart<Name extends TableName, Property extends keyof Records[Name] & string>(
-  table: Name,
-  values: readonly SqlValue[],
-  properties: readonly Property[],
-): Pick<Records[Name], Property> {
-  const part = LAYOUT[table].flatMap(({ property, column }, index) =>
-    (properties as readonly string[]).includes(property) ? [[column, values[index] ?? null] as const] : [],
-  );
-  return decode(table, Object.fromEntries(part));
-}
-
 /** A record of nulls per table: a copy has every property, in the order of the columns. */
 const BLANK = Object.fromEntries(
   Object.entries(LAYOUT).map(([table, columns]) => [

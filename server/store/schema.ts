@@ -203,7 +203,6 @@ const DECLARED = {
     attempts: ATTEMPTS,
     retryCount: NUMBER,
     dueAt: orNull(NUMBER),
-    claimedUntil: orNull(NUMBER),
     byHand: FLAG,
     resumeAt: orNull(NUMBER),
     retryRequested: named("owed", FLAG),

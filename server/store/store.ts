@@ -1,13 +1,11 @@
 /** The interface of a store: transactions, claims of due work, and reads. A result is returned only once it is on disk. */
 
 import type { Kysely } from "kysely";
-import type { Customer } from "../core/customer.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
-import type { CustomerId, EndpointId, EventId, MessageId } from "../core/id.ts";
+import type { CustomerId, DeliveryId, EndpointId, EventId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { UsageHour } from "../core/usage.ts";
-import type { Endpoint } from "../core/webhook.ts";
 import type { Records, TableName } from "./records.ts";
 import type { Database, UnreadableRow } from "./rows.ts";
 
@@ -39,14 +37,16 @@ type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Pa
  * transaction is a `duplicate`. `put` adds a record or replaces the one with its key. `update` changes a record that still
  * has `version`, and increments the version; otherwise the transaction is a `conflict`. `delete` removes every match. `event`
  * adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
- * of its receivers.
+ * of its receivers. `retryDelivery` asks for an attempt of a delivery that still has `version`: at `now`, or after the attempt
+ * in flight; otherwise the transaction is a `conflict`.
  */
 export type Operation =
   | { [Name in TableName]: InsertInto<Name> }[TableName]
   | { [Name in Versioned]: UpdateOf<Name> }[Versioned]
   | { [Name in TableName]: DeleteFrom<Name> }[TableName]
   | { op: "event"; event: Event; callbackUrl: string | null }
-  | { op: "rewrite"; eventId: EventId; bytes: string };
+  | { op: "rewrite"; eventId: EventId; bytes: string }
+  | { op: "retryDelivery"; id: DeliveryId; version: number; now: number };
 
 /** Operations that are committed together or not at all. As plain data they can be sent to a thread, repeated and compared. */
 export type Transaction = readonly Operation[];
@@ -54,7 +54,7 @@ export type Transaction = readonly Operation[];
 /**
  * The result of a transaction, returned once it is on disk. `conflict`: a record had changed; decide again from fresh records.
  * `duplicate`: a record of an `insertUnique` existed already. A refused transaction changes nothing. `lanes`: lanes of the
- * new deliveries.
+ * new deliveries, except those that went to the holder.
  */
 export type CommitResult = { result: "ok"; lanes: string[] } | { result: "conflict" } | { result: "duplicate" };
 
@@ -80,22 +80,57 @@ export interface WaitingPair {
   except: readonly MessageId[];
 }
 
-/** A leased delivery with everything that an attempt needs. */
+/** Claims at most `permits` deliveries of each lane, for `leaseMs` of real time. `now` is shifted time. */
+export interface DeliveryClaim {
+  lanes: readonly { lane: string; permits: number }[];
+  now: number;
+  leaseMs: number;
+}
+
+/** A leased delivery with its event. `lease` identifies the lease and is never used twice. */
 export interface ClaimedDelivery {
   delivery: Delivery;
-  /** When it became due; `delivery.dueAt` is null while it is leased. */
-  dueAt: number;
+  lease: number;
   /** The event's envelope, and its correlation id. */
   bytes: string;
   correlationId: string;
-  /** Null for a `callbackUrl`, and if the endpoint was deleted. */
-  endpoint: Endpoint | null;
-  /** The secrets of its customer; null if the customer is gone or its row cannot be decoded. */
-  customer: Signer | null;
 }
 
-/** The fields of a customer that sign webhooks. */
-export type Signer = Pick<Customer, "id" | "secret" | "previousSecret" | "previousSecretUntil">;
+/** Leased deliveries, and the lanes that may have more due ones. */
+export interface ClaimedDeliveries {
+  claimed: ClaimedDelivery[];
+  more: string[];
+}
+
+/** The one who posts deliveries. */
+export interface DeliveryHolder {
+  /** How long new deliveries are leased, in real milliseconds. */
+  leaseMs: number;
+  /** Takes over new deliveries, which are leased, in the order in which they were made. It must not throw. */
+  push(claimed: ClaimedDelivery[]): void;
+  /** A transaction changed endpoints or customers. It is called before the result of the transaction is returned. */
+  changed(transaction: Transaction): void;
+}
+
+/** The end of an attempt, or of a delivery without one: the new values, decided on this version under this lease. */
+export interface DeliveryOutcome {
+  id: DeliveryId;
+  lease: number;
+  version: number;
+  set: FinishedDelivery;
+}
+
+/** The properties that the end of an attempt sets. */
+export type FinishedDelivery = Pick<
+  Delivery,
+  "url" | "status" | "attemptCount" | "attempts" | "retryCount" | "dueAt" | "byHand" | "resumeAt" | "retryRequested"
+>;
+
+/**
+ * The result of an outcome. `ok`: it is on disk and the lease has ended. `changed`: the delivery has another version; decide
+ * again on this one under the same lease. `gone`: the delivery was deleted or the lease has ended; nothing was written.
+ */
+export type FinishResult = { result: "ok" } | { result: "changed"; delivery: Delivery } | { result: "gone" };
 
 /** Identifies a row: its table, and the values of its key as in `UnreadableRow`. */
 export interface RowKey {
@@ -146,21 +181,31 @@ export interface Store {
    */
   claimMessages(claim: Claim): Promise<Message[]>;
   /**
-   * Leases due deliveries of the given lanes, in order of due time and then of insertion. A delivery waits while an earlier
-   * event of its message, inserted before it, has not had its first attempt in the lane.
+   * Leases due deliveries of the given lanes, in order of due time and then of insertion. A lease is in memory and changes
+   * nothing on disk: the delivery stays due. It ends after its time, by `finishDeliveries` or `release`, with the delivery, or
+   * with the process.
    */
-  claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]>;
+  claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries>;
+  /**
+   * Registers the one holder of deliveries. New deliveries are leased to it with the commit of their event, as long as their
+   * lane has nothing else to claim and it does not hold too many. Returns the function that ends it.
+   */
+  hold(holder: DeliveryHolder): () => void;
+  /** Writes the ends of attempts. Throws `StoreFull` if the disk is full. */
+  finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]>;
+  /** Ends leases, except those that have ended already. Their records are due as before. */
+  release(queue: "deliveries", leases: readonly number[]): Promise<void>;
   /** Lanes of a queue with a record due at `now` (shifted time), and since when. */
   dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
   /**
-   * Ends leases that expired before `until` (real time; Infinity at a start: all). Their records become due at `now`; a
-   * `queued` message and a delivery without an attempt become due at their creation, so that they keep their place. A message
-   * with a recorded send attempt stays `pending`: its outcome is unknown.
+   * Ends leases that expired before `until` (real time; Infinity at a start: all). Messages become due at `now`; a `queued`
+   * message becomes due at its creation, so that it keeps its place. A message with a recorded send attempt stays `pending`:
+   * its outcome is unknown. Returns the number of messages.
    */
   releaseLeases(until: number, now: number): Promise<number>;
   /**
-   * Cancels up to `limit` pending deliveries, except those in flight, of a paused or deleted endpoint. Returns how many; 0 if
-   * the endpoint is active.
+   * Cancels up to `limit` pending deliveries, except leased ones, of a paused or deleted endpoint. Returns how many; 0 if the
+   * endpoint is active.
    */
   cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number>;
   /**

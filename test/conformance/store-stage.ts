@@ -16,7 +16,16 @@ import type { Endpoint } from "../../server/core/webhook.ts";
 import type { Idempotency, Records, TableName } from "../../server/store/records.ts";
 import { columnOf, decode } from "../../server/store/rows.ts";
 import { TABLES } from "../../server/store/schema.ts";
-import type { Claim, CommitResult, Operation, Store, Transaction, Versioned } from "../../server/store/store.ts";
+import type {
+  Claim,
+  ClaimedDelivery,
+  CommitResult,
+  DeliveryClaim,
+  Operation,
+  Store,
+  Transaction,
+  Versioned,
+} from "../../server/store/store.ts";
 
 /** Registers one promise of a store as a test; `run` gets a store of its own. */
 export type Promises = (title: string, run: (stage: Stage, deps: TestContext) => Promise<void>) => void;
@@ -34,6 +43,8 @@ export interface StoreUnderTest {
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 /** The end of a lease taken at `NOW`. */
 export const LEASE_END = NOW + 45_000;
+/** The length of a lease of deliveries. */
+export const LEASE_MS = 45_000;
 
 /** One test's store, with makers of records. Makers only make; what begins with `add` also commits. */
 export class Stage {
@@ -187,14 +198,17 @@ export class Stage {
     return this.store.claimMessages({ lanes: [{ lane, permits }], now: NOW, until: LEASE_END, ...changes });
   }
 
-  async claimDeliveries(lane: string, permits: number, changes: Partial<Claim> = {}): Promise<Delivery[]> {
-    const claimed = await this.store.claimDeliveries({
-      lanes: [{ lane, permits }],
-      now: NOW,
-      until: LEASE_END,
-      ...changes,
-    });
-    return claimed.map(({ delivery }) => delivery);
+  async leaseDeliveries(
+    lane: string,
+    permits: number,
+    changes: Partial<DeliveryClaim> = {},
+  ): Promise<ClaimedDelivery[]> {
+    const claim = { lanes: [{ lane, permits }], now: NOW, leaseMs: LEASE_MS, ...changes };
+    return (await this.store.claimDeliveries(claim)).claimed;
+  }
+
+  async claimDeliveries(lane: string, permits: number, changes: Partial<DeliveryClaim> = {}): Promise<Delivery[]> {
+    return (await this.leaseDeliveries(lane, permits, changes)).map(({ delivery }) => delivery);
   }
 
   /** All records of a table in the order of their keys, events by position. */

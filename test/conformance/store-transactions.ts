@@ -260,7 +260,7 @@ export function eventsAndDeliveries(promise: Promises): void {
         attemptCount: 0,
         retryCount: 0,
         dueAt: NOW,
-        claimedUntil: null,
+        attempts: [],
         byHand: false,
         resumeAt: null,
         retryRequested: false,

@@ -2,6 +2,7 @@
 
 import { test } from "node:test";
 import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
+import { heldDeliveries } from "./store-deliveries.ts";
 import { keeping } from "./store-keeping.ts";
 import { lists } from "./store-lists.ts";
 import { model } from "./store-model.ts";
@@ -31,6 +32,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
   claimedDeliveries(promise);
   claimedMessages(promise);
   claimsOfWaitingPairs(promise);
+  heldDeliveries(promise);
   leases(promise);
   keeping(promise);
   resetting(promise);

@@ -86,7 +86,12 @@ export async function openDisk(
       close: async () => {},
     };
   };
-  const store = await openSqliteInProcess(path, () => {}, through);
+  const store = await openSqliteInProcess(
+    path,
+    () => {},
+    through,
+    () => world.clock.monotonic(),
+  );
   return {
     store,
     release: async () => await file?.close(),

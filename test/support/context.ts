@@ -124,7 +124,7 @@ function repeatableRandom(seed = "tightbeam"): Random {
 export async function testContext(options: TestContextOptions = {}): Promise<TestContext> {
   const clock = new SimulatedClock();
   const random = repeatableRandom();
-  const store = await openSqliteInProcess(options.path, undefined, options.through);
+  const store = await openSqliteInProcess(options.path, undefined, options.through, () => clock.monotonic());
   const providers = new Map<InstanceId, Provider>();
   const woken: TestContext["woken"] = { messages: [], deliveries: [] };
   const observed: Observed = {
@@ -170,6 +170,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     wake: {
       messages: (lanes) => void woken.messages.push(...lanes),
       deliveries: (lanes) => void woken.deliveries.push(...lanes),
+      resetDeliveries: () => {},
       events: (transaction) => eventNotifier.notify(transaction),
       pausedLanes: () => {},
       chores: () => {},

@@ -5,12 +5,10 @@ import { createHmac } from "node:crypto";
 import type { TestContext as NodeTest } from "node:test";
 import type { Attempt, Delivery } from "../../server/core/delivery.ts";
 import type { EngineSettings } from "../../server/engine/deps.ts";
-import type { Lanes } from "../../server/engine/lanes.ts";
 import { setWebhook } from "../../server/engine/webhooks/configure.ts";
-import { createDeliver } from "../../server/engine/webhooks/deliver.ts";
+import { Deliver } from "../../server/engine/webhooks/deliver.ts";
 import type { PostRequest, PostResult } from "../../server/outgoing/post.ts";
 import { decode } from "../../server/store/rows.ts";
-import type { ClaimedDelivery } from "../../server/store/store.ts";
 import { type TestContext, testContext } from "./context.ts";
 import { URL_A } from "./webhooks.ts";
 
@@ -41,7 +39,7 @@ export interface DeliverStage extends TestContext {
   /** The results of the next attempts; then `answer` decides. Null leaves it to the test. */
   answers: (PostResult | null)[];
   answer: (request: PostRequest) => PostResult | null;
-  lanes: Lanes<ClaimedDelivery>;
+  lanes: Deliver;
   /** Sends all due deliveries without advancing the clock. */
   run(): Promise<void>;
   /** Advances shifted time in one step, then sends due deliveries. */
@@ -60,7 +58,7 @@ export interface DeliverOptions {
 
 /** Opens a stage until the test ends. Nothing is configured; at the end the loop may have met no fault. */
 export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 0 }: DeliverOptions = {}) {
-  const waking: { lanes: Lanes<ClaimedDelivery> | null } = { lanes: null };
+  const waking: { lanes: Deliver | null } = { lanes: null };
   const woken: string[] = [];
   const made = await testContext({
     settings,
@@ -71,6 +69,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
         events: () => {},
         pausedLanes: () => {},
         chores: () => {},
+        resetDeliveries: (customerId) => waking.lanes?.drop(customerId),
         deliveries: (names) => {
           const lanes = [...names];
           woken.push(...lanes);
@@ -88,7 +87,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       const answer = answers.length > 0 ? answers.shift() : stage.answer(request);
       if (answer !== null && answer !== undefined) resolve(answer);
     });
-  const lanes = createDeliver(deps, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
+  const lanes = new Deliver(deps, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
   waking.lanes = lanes;
   lanes.start();
   t.after(async () => {

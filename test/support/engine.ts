@@ -74,6 +74,7 @@ export class Life {
       wake: {
         messages: (lanes, pair) => this.dispatch.wake(lanes, pair),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
+        resetDeliveries: () => {},
         events: made.deps.wake.events,
         pausedLanes: () => this.dispatch.pausedLanes.wake(),
         chores: () => {},

@@ -41,7 +41,7 @@ interface CustomerEndpoints {
  * the secret is kept or, if it was never shown, generated and returned. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function setWebhook(
-  deps: With<"receiverCache" | "sealer">,
+  deps: With<"sealer">,
   customerId: CustomerId,
   wanted: SetWebhook,
 ): Promise<Configured> {
@@ -66,7 +66,6 @@ export async function setWebhook(
     const transaction = [updateCustomer(customer, known, now), save(before, endpoint)];
     return { transaction, value: { endpoint, secret: generated } };
   });
-  deps.receiverCache.forget(configured.endpoint.id);
   return configured;
 }
 
@@ -108,7 +107,7 @@ export function createWebhook(
  * which cancels its pending deliveries. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function updateWebhook(
-  deps: With<"receiverCache" | "sealer">,
+  deps: With<"sealer">,
   customerId: CustomerId,
   id: string,
   wanted: UpdateWebhook,
@@ -138,7 +137,6 @@ export async function updateWebhook(
     const transaction = [updateCustomer(customer, theirs, now), save(before, after)];
     return { transaction, value: { endpoint: after, paused: before.active && !after.active } };
   });
-  deps.receiverCache.forget(endpoint.id);
   if (paused) await cancelDeliveriesOf(deps, endpoint.id);
   return endpoint;
 }
@@ -147,18 +145,13 @@ export async function updateWebhook(
  * Deletes an endpoint and cancels its pending deliveries; the customer's secret stays. Returns the id. Throws 404
  * `WEBHOOK_NOT_FOUND` or, for the primary endpoint, `WEBHOOK_NOT_CONFIGURED`.
  */
-export async function deleteWebhook(
-  deps: With<"receiverCache">,
-  customerId: CustomerId,
-  target: EndpointRef,
-): Promise<EndpointId> {
+export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: EndpointRef): Promise<EndpointId> {
   const id = await change(deps, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const endpoint = oneOf(endpoints, target);
     const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
     return { transaction: [updateCustomer(customer, {}, deps.clock.now()), remove], value: endpoint.id };
   });
-  deps.receiverCache.forget(id);
   await cancelDeliveriesOf(deps, id);
   return id;
 }

@@ -62,7 +62,7 @@ describe("the retry schedule", () => {
     stage.sent[7]?.end(BROKEN);
     await stage.run();
     const delivery = await stage.delivery();
-    assert.deepEqual([delivery.status, delivery.dueAt, delivery.claimedUntil], ["exhausted", null, null]);
+    assert.deepEqual([delivery.status, delivery.dueAt], ["exhausted", null]);
     assert.equal(
       stage.clock.now() - startedAt,
       210_930 * SECOND_MS + 7 * attemptMs,

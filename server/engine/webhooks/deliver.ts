@@ -1,21 +1,20 @@
 /** Sends due deliveries as signed webhooks, and commits each attempt with its consequences for the schedule. */
 
 import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
+import type { CustomerId } from "../../core/id.ts";
 import { signatureHeaders } from "../../core/signature.ts";
+import type { Endpoint } from "../../core/webhook.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Poster, PostResult } from "../../outgoing/post.ts";
-import { findDelivery } from "../../store/deliveries.ts";
-import type { ClaimedDelivery } from "../../store/store.ts";
-import { findWebhook } from "../../store/webhooks.ts";
-import { change, commitInTime, difference } from "../commit.ts";
-import type { Deps } from "../deps.ts";
-import { claimOf } from "../drain.ts";
+import type { Signer } from "../../store/customers.ts";
+import type { ClaimedDelivery, DeliveryOutcome } from "../../store/store.ts";
+import { commitInTime } from "../commit.ts";
 import type { With } from "../engine-deps.ts";
 import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
-import { nullIfUnreadable } from "../quarantine.ts";
 import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+import { OutcomeBatch } from "./outcome-batch.ts";
 
 /** Length of a lease in real milliseconds: longer than any attempt. */
 const LEASE_MS = 45_000;
@@ -24,6 +23,8 @@ const ATTEMPT_MS_MAX = 35_000;
 const ATTEMPTS_AT_ONCE_MAX = 2_048;
 /** A customer may hold this multiple of the free permits: 80 % of all when alone, 44 % each of two. */
 const SHARE_OF_FREE = 4;
+/** Deliveries that a lane claims ahead of its permits. */
+const PREFETCH = 128;
 /** A successful response within this time earns its lane a permit, in milliseconds. */
 const SOON_MS = 5_000;
 
@@ -33,78 +34,156 @@ export interface WebhookSender {
   inboxUrl(path: string): string;
 }
 
-/** The loop that drains due deliveries; a lane is an endpoint, or the origin of a customer's callbacks. */
-export function createDeliver(
-  deps: With<"attempted" | "chance" | "configCache" | "receiverCache" | "sealer">,
-  sender: WebhookSender,
-): Lanes<ClaimedDelivery> {
-  const { clock, observer, receiverCache, settings, store } = deps;
-  return new Lanes<ClaimedDelivery>({
+/** A leased delivery, and until when it is leased (real time). */
+interface HeldDelivery extends ClaimedDelivery {
+  leasedUntil: number;
+}
+
+type DeliverDeps = With<"attempted" | "chance" | "configCache" | "receiverCache" | "sealer">;
+
+/** The parts that all attempts share. */
+interface Attempting {
+  deps: DeliverDeps;
+  sender: WebhookSender;
+  outcomes: OutcomeBatch;
+}
+
+/** The receiver of an attempt. */
+interface Target {
+  /** Null for a `callbackUrl`. */
+  endpoint: Endpoint | null;
+  signer: Signer | null;
+  url: string;
+}
+
+/** The loop that posts deliveries. It holds new deliveries from their commit on, and claims all others. */
+export class Deliver {
+  readonly #deps: DeliverDeps;
+  readonly #lanes: Lanes<HeldDelivery>;
+  #endHold: () => void = () => {};
+
+  constructor(deps: DeliverDeps, sender: WebhookSender) {
+    this.#deps = deps;
+    this.#lanes = createLanes({ deps, sender, outcomes: new OutcomeBatch(deps.store) });
+  }
+
+  start(): void {
+    const { clock, receiverCache, store } = this.#deps;
+    receiverCache.clear();
+    this.#lanes.start();
+    this.#endHold = store.hold({
+      leaseMs: LEASE_MS,
+      push: (claimed) => this.#lanes.push(held(claimed, clock.real())),
+      changed: (transaction) => receiverCache.changed(transaction),
+    });
+  }
+
+  wake(lanes: Iterable<string>): void {
+    this.#lanes.wake(lanes);
+  }
+
+  /** Drops the deliveries of a customer that have not begun: a reset has deleted them. */
+  drop(customerId: CustomerId): void {
+    this.#lanes.drop(({ delivery }) => delivery.customerId === customerId);
+  }
+
+  /** Begins nothing more, and resolves when the attempts in flight are on disk. */
+  async stop(): Promise<void> {
+    this.#endHold();
+    await this.#lanes.stop();
+  }
+}
+
+function held(claimed: readonly ClaimedDelivery[], now: number): HeldDelivery[] {
+  return claimed.map((one) => ({ ...one, leasedUntil: now + LEASE_MS }));
+}
+
+/** A lane is an endpoint, or the origin of a customer's callbacks. */
+function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
+  const { clock, observer, receiverCache, settings, store } = attempting.deps;
+  return new Lanes<HeldDelivery>({
     clock,
     async claim(lanes) {
-      const claimed = await store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + LEASE_MS });
-      return claimOf(lanes, claimed, ({ delivery }) => delivery.lane);
+      const now = clock.real();
+      const { claimed, more } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: LEASE_MS });
+      return { items: held(claimed, now), more };
     },
-    // Leases run out by themselves.
-    release() {},
+    release: (items) => release(attempting.deps, items),
     dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane),
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
-    // The store claims no event whose predecessor has had no attempt.
-    orderingKeyOf: () => null,
-    isStale: ({ delivery }) => (delivery.claimedUntil ?? 0) - clock.real() < ATTEMPT_MS_MAX,
-    prefetch: 0,
-    run: (claimed, free) => deliver(deps, sender, claimed, free),
+    // Within a message, an event waits for the first attempt of the event before.
+    orderingKeyOf: ({ delivery }) => (delivery.attemptCount === 0 ? delivery.messageId : null),
+    isStale: ({ leasedUntil }) => leasedUntil - clock.real() < ATTEMPT_MS_MAX,
+    prefetch: PREFETCH,
+    run: (item, free) => deliver(attempting, item, free),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
-    // The next event of a message waits for the first attempt of this one.
-    mayFreeOthers: ({ delivery }) => delivery.messageId !== null && delivery.attemptCount === 0,
+    mayFreeOthers: () => false,
     permitsPerLane: (lane) => receiverCache.maxInFlight(lane) ?? settings.webhookConcurrency,
     permitsMax: ATTEMPTS_AT_ONCE_MAX,
     shareOfFree: SHARE_OF_FREE,
   });
 }
 
+/** Gives back deliveries that were not tried: they stay due. */
+function release({ observer, store }: DeliverDeps, items: readonly HeldDelivery[]): void {
+  const leases = items.map(({ lease }) => lease);
+  store.release("deliveries", leases).catch((error: unknown) => observer.fault("deliver", error));
+}
+
 async function deliver(
-  deps: With<"attempted" | "chance" | "configCache" | "sealer">,
-  sender: WebhookSender,
-  claimed: ClaimedDelivery,
+  attempting: Attempting,
+  item: HeldDelivery,
   free: (result: RunResult) => void,
 ): Promise<RunResult> {
-  const { delivery, endpoint } = claimed;
-  deps.observer.dueLag(deps.clock.now() - claimed.dueAt);
+  const { clock, observer, receiverCache, settings, store, ...deps } = attempting.deps;
+  const { delivery } = item;
+  const { customerId, lane } = delivery;
+  observer.dueLag(clock.now() - (delivery.dueAt ?? clock.now()));
+  const find = () => receiverCache.findReceiver(store, lane, customerId);
+  const { endpoint, signer } = receiverCache.receiverOf(lane, customerId) ?? (await find());
+  if (endpoint === "unreadable") {
+    // The lane is in quarantine: it is claimed again once the row of its endpoint is repaired.
+    release(attempting.deps, [item]);
+    return "bad";
+  }
   if (delivery.endpointId !== null && endpoint?.active !== true) {
-    await record(deps, delivery, cancelled);
+    await record(attempting, item, cancelled);
     return "good";
   }
-  const url = endpoint === null ? delivery.url : endpoint.url;
-  const at = deps.clock.now();
-  const posted = await post(deps, sender, claimed, url);
+  const target = { endpoint, signer, url: endpoint?.url ?? delivery.url };
+  const at = clock.now();
+  const posted = await post(attempting, item, target);
   const ours = UNCOUNTED[posted.error ?? ""];
   if (ours !== undefined) {
-    if (ours.limit !== null) deps.observer.outOf(ours.limit);
+    if (ours.limit !== null) observer.outOf(ours.limit);
     return ours.result;
   }
-  const endedAt = deps.clock.now();
+  const endedAt = clock.now();
   const succeeded = isSuccess(posted);
   const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
   // The receiver is free for the next delivery; the response is recorded meanwhile.
   free(result);
-  const { webhookRetryScheduleMs } = deps.settings;
   const chance = deps.chance();
-  const response = await shownResponse(deps, claimed, posted);
+  const response = await shownResponse(attempting.deps, target, posted);
   const { status, durationMs, error } = posted;
   const attempt: Attempt = { at, status, durationMs, response, error };
   const ended = (fresh: Delivery): Delivery => ({
     ...fresh,
-    ...afterAttempt(fresh, attempt, webhookRetryScheduleMs, endedAt, chance),
-    url,
+    ...afterAttempt(fresh, attempt, settings.webhookRetryScheduleMs, endedAt, chance),
+    url: target.url,
   });
-  const isLast = !succeeded && (await wasClosed(deps, claimed));
-  await record(deps, delivery, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
-  deps.observer.attempted(delivery.customerId, outcomeOf(posted, succeeded));
+  const isLast = !succeeded && target.endpoint?.kind !== "inbox" && isClosed((await find()).endpoint, delivery);
+  await record(attempting, item, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+  observer.attempted(customerId, outcomeOf(posted, succeeded));
   return result;
+}
+
+/** Whether the endpoint was paused or deleted while the attempt was in flight. */
+function isClosed(endpoint: Endpoint | "unreadable" | null, { endpointId }: Delivery): boolean {
+  return endpointId !== null && endpoint !== "unreadable" && endpoint?.active !== true;
 }
 
 /** Errors of an attempt that say nothing about its receiver: the loop keeps the delivery, and runs it again. */
@@ -117,25 +196,17 @@ const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; resul
 /** The response of a private address is kept only if the service has a single customer. */
 async function shownResponse(
   deps: With<"configCache">,
-  { endpoint }: ClaimedDelivery,
+  { endpoint }: Target,
   posted: PostResult,
 ): Promise<string | null> {
   if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
   return (await deps.configCache.hasSeveralCustomers()) ? null : posted.response;
 }
 
-/** Whether the endpoint was paused or deleted while the attempt was in flight. */
-async function wasClosed({ observer, store }: Deps, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
-  if (endpoint === null || endpoint.kind === "inbox") return false;
-  const read = async () => ({ fresh: await findWebhook(store.db, delivery.customerId, endpoint.id) });
-  const found = await nullIfUnreadable({ observer }, "deliver", read);
-  return found !== null && found.fresh?.active !== true;
-}
-
 /** Cancels a delivery whose endpoint is paused or deleted. A delivery that had ended keeps its status. */
 function cancelled(delivery: Delivery): Delivery {
   const status = delivery.status === "pending" ? "cancelled" : delivery.status;
-  return { ...delivery, status, dueAt: null, claimedUntil: null, byHand: false, resumeAt: null, retryRequested: false };
+  return { ...delivery, status, dueAt: null, byHand: false, resumeAt: null, retryRequested: false };
 }
 
 function outcomeOf(posted: PostResult, succeeded: boolean): AttemptOutcome {
@@ -154,27 +225,23 @@ const UNSIGNED: PostResult = {
   opened: false,
 };
 
-async function post(
-  deps: With<"sealer">,
-  sender: WebhookSender,
-  claimed: ClaimedDelivery,
-  url: string,
-): Promise<PostResult> {
-  const { delivery, bytes, correlationId } = claimed;
-  const secrets = openSecrets(deps, claimed);
+async function post({ deps, sender }: Attempting, item: HeldDelivery, target: Target): Promise<PostResult> {
+  const { delivery, bytes, correlationId } = item;
+  const secrets = openSecrets(deps, delivery, target);
   if (secrets === null) return UNSIGNED;
   const { secret, previousSecret } = secrets;
   const sentAtSeconds = Math.floor(deps.clock.real() / 1_000);
   const signed = signatureHeaders({ eventId: delivery.eventId, body: bytes, secret, previousSecret, sentAtSeconds });
   const headers = { "X-Correlation-Id": correlationId, ...signed };
-  const toInbox = claimed.endpoint?.kind === "inbox";
-  return sender.poster.post({ url: toInbox ? sender.inboxUrl(url) : url, body: bytes, headers, trusted: toInbox });
+  const toInbox = target.endpoint?.kind === "inbox";
+  const url = toInbox ? sender.inboxUrl(target.url) : target.url;
+  return sender.poster.post({ url, body: bytes, headers, trusted: toInbox });
 }
 
 /** The decrypted signing secrets; null if they cannot be decrypted, which is logged for the operator. */
-function openSecrets(deps: With<"sealer">, claimed: ClaimedDelivery) {
+function openSecrets(deps: DeliverDeps, delivery: Delivery, target: Target) {
   try {
-    return secretsOf(deps, claimed);
+    return secretsOf(deps, delivery, target);
   } catch (error) {
     deps.observer.fault("deliver", error);
     return null;
@@ -182,10 +249,10 @@ function openSecrets(deps: With<"sealer">, claimed: ClaimedDelivery) {
 }
 
 /** The signing secrets: the endpoint's own, or the customer's for the configuration and for callbacks. */
-function secretsOf(deps: With<"sealer">, { delivery, endpoint, customer }: ClaimedDelivery) {
+function secretsOf(deps: DeliverDeps, { customerId }: Delivery, { endpoint, signer }: Target) {
   const own = endpoint !== null && endpoint.secret !== null;
-  const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(delivery.customerId);
-  const holder = own ? endpoint : customer;
+  const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(customerId);
+  const holder = own ? endpoint : signer;
   if (holder === null || holder.secret === null) throw new Error(`there is no secret at ${place}`);
   const inGrace = holder.previousSecretUntil !== null && holder.previousSecretUntil > deps.clock.real();
   const previous = inGrace ? holder.previousSecret : null;
@@ -197,20 +264,25 @@ function secretsOf(deps: With<"sealer">, { delivery, endpoint, customer }: Claim
 
 /**
  * Commits the end of an attempt. If a retry by hand changed the delivery meanwhile, decides on its present state. A delivery
- * whose lease ran out and was claimed again is left to that claim.
+ * whose lease has ended is left to the next claim.
  */
-async function record(deps: With<"attempted">, claimed: Delivery, after: (fresh: Delivery) => Delivery): Promise<void> {
-  let known: Delivery | null = claimed;
-  const decision = async () => {
-    const fresh: Delivery | null = known ?? (await findDelivery(deps.store.db, claimed.id));
-    known = null;
-    if (fresh === null || fresh.claimedUntil !== claimed.claimedUntil) return { transaction: null, value: null };
-    const next = after(fresh);
-    const set = difference(fresh, next);
-    const update = { op: "update", table: "deliveries", id: fresh.id, version: fresh.version, set } as const;
-    return { transaction: [update], value: next };
-  };
-  const ended = await commitInTime(deps, claimed.claimedUntil, () => change(deps, decision));
-  deps.attempted.notify(claimed.id);
-  if (ended !== null && ended.dueAt !== null && ended.dueAt <= deps.clock.now()) deps.wake.deliveries([ended.lane]);
+async function record(
+  { deps, outcomes }: Attempting,
+  { delivery, lease, leasedUntil }: HeldDelivery,
+  after: (fresh: Delivery) => Delivery,
+): Promise<void> {
+  const { id, lane } = delivery;
+  for (let fresh = delivery; ; ) {
+    const set = after(fresh);
+    const outcome: DeliveryOutcome = { id, lease, version: fresh.version, set };
+    const finished = await commitInTime(deps, leasedUntil, () => outcomes.finish(outcome));
+    if (finished.result === "changed") {
+      fresh = finished.delivery;
+      continue;
+    }
+    deps.attempted.notify(id);
+    const isDue = finished.result === "ok" && set.dueAt !== null && set.dueAt <= deps.clock.now();
+    if (isDue) deps.wake.deliveries([lane]);
+    return;
+  }
 }

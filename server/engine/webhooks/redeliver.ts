@@ -28,10 +28,11 @@ export async function retryDelivery(
   const result = await idempotent<Delivery>(deps, request, async () => {
     const delivery = await requireDelivery(deps, customerId, id);
     await requireReceiver(deps, delivery);
-    const set = retryByHand(delivery, deps.clock.now());
-    const update: Operation = { op: "update", table: "deliveries", id: delivery.id, version: delivery.version, set };
-    const transaction = Object.keys(set).length === 0 ? null : [update];
-    return { transaction, value: { ...delivery, ...set }, result: delivery.id };
+    const now = deps.clock.now();
+    const retry: Operation = { op: "retryDelivery", id: delivery.id, version: delivery.version, now };
+    // The record does not show whether an attempt is in flight, which only the writer knows.
+    const value = { ...delivery, ...retryByHand(delivery, false, now) };
+    return { transaction: [retry], value, result: delivery.id };
   });
   if (!result.repeated) deps.wake.deliveries([result.value.lane]);
   return result;

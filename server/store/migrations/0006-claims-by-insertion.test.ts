@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { Kysely } from "kysely";
+import { LAYOUT, type SqlValue } from "../rows.ts";
 import { queryDatabase } from "../sqlite/driver.ts";
 import { createReader } from "../sqlite/query.ts";
 import { Statements } from "../sqlite/statements.ts";
-import { findReceivers } from "../webhooks.ts";
 import { MIGRATIONS } from "./list.ts";
 
 type Given = Record<string, string | number | null>;
@@ -41,21 +41,17 @@ test("waiting deliveries are claimed in the order of their creation after the mi
   insert(database, "deliveries", { ...waiting, id: "dlv_5", sequence: 1, message_id: "msg_2" });
   insert(database, "deliveries", { ...waiting, id: "dlv_7", sequence: 3, due_at: null, claimed_until: 9 });
   for (const name of names.filter((one) => one >= "0006")) await MIGRATIONS[name]?.up(migrated);
-  const due = new Statements(database).deliveriesDueAfter().all("wh_1", 0, 9, 10) as unknown as [
-    string,
-    number,
-    number,
-    number,
-  ][];
+  const place = new Statements(database);
+  const columns = LAYOUT.deliveries.map(({ column }) => column);
+  const due = place.deliveriesDueAfter().all("wh_1", -1, 9, 10) as unknown as SqlValue[][];
   assert.deepEqual(
-    due.map(([id, , , isHeldUp]) => [id, isHeldUp]),
-    [
-      ["dlv_9", 0],
-      ["dlv_1", 1],
-      ["dlv_5", 0],
-    ],
+    due.map((row) => row[3 + columns.indexOf("id")]),
+    ["dlv_7", "dlv_9", "dlv_1", "dlv_5"],
+    "one that was leased comes first",
   );
-  assert.deepEqual(await findReceivers(db, ["wh_1", "wh_none"]), [
-    { id: "wh_1", customerId: "cust_1", maxInFlight: null },
-  ]);
+  const endpoints = database.prepare("select id, customer_id, max_in_flight from endpoints").all();
+  assert.deepEqual(
+    endpoints.map((row) => ({ ...row })),
+    [{ id: "wh_1", customer_id: "cust_1", max_in_flight: null }],
+  );
 });

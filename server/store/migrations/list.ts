@@ -13,6 +13,7 @@ import { up as partlySent } from "./0009-partly-sent.ts";
 import { up as keyPermissions } from "./0010-key-permissions.ts";
 import { up as quarantine } from "./0011-quarantine.ts";
 import { up as attempts } from "./0012-attempts.ts";
+import { up as leasesInMemory } from "./0013-leases-in-memory.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -27,4 +28,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0010-key-permissions": { up: keyPermissions },
   "0011-quarantine": { up: quarantine },
   "0012-attempts": { up: attempts },
+  "0013-leases-in-memory": { up: leasesInMemory },
 };

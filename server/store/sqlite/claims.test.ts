@@ -1,21 +1,18 @@
-/** The cost of claims in rows read, however many rows wait in front. Counts, not times. */
+/** The cost of claims of messages in rows read, however many rows wait in front. Counts, not times. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import type { Customer } from "../../core/customer.ts";
-import { type Delivery, deliveryTo } from "../../core/delivery.ts";
-import type { Event } from "../../core/event.ts";
 import type { Message } from "../../core/message.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
 import { SqliteEngine } from "./engine.ts";
-import { type ClaimedRows, encodeTransaction } from "./jobs.ts";
+import { encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
 
 const UNTIL = NOW + 45_000;
-const EVENTS_PER_MESSAGE = 3;
 
 /** The writer on an empty database with one customer and one endpoint. */
 class Writer {
@@ -37,36 +34,7 @@ class Writer {
 
   commit(transaction: readonly Operation[]): void {
     const [result] = this.engine.run([["commit", encodeTransaction(transaction)]]);
-    assert.deepEqual(result, { value: { result: "ok", lanes: [] } });
-  }
-
-  /** Stores events of so many messages, in the order in which they happened. */
-  addEvents(messages: number): Event[] {
-    const events = Array.from({ length: messages }, () => this.make.message(this.customer)).flatMap((message) =>
-      Array.from({ length: EVENTS_PER_MESSAGE }, (_, index) => this.make.event(message, { sequence: index + 1 })),
-    );
-    this.commit(events.map((record) => ({ op: "insert", table: "events", record })));
-    return events;
-  }
-
-  /** Makes a delivery of each event, all due at once, as a replay does. */
-  replay(events: readonly Event[], dueAt = NOW): void {
-    const salt = this.make.newId("replay");
-    const records = events.map((event) => deliveryTo(event, this.endpoint, dueAt, salt));
-    this.commit(records.map((record) => ({ op: "insert", table: "deliveries", record })));
-  }
-
-  claimDeliveries(permits: number, now = NOW + 1_000): Delivery[] {
-    const claim = { lanes: [{ lane: this.endpoint.id, permits }], now, until: UNTIL };
-    const [result] = this.engine.run([["claimDeliveries", claim]]);
-    assert.ok(result !== undefined && "value" in result);
-    return (result.value as ClaimedRows).deliveries.map(({ values }) => decodeRecord("deliveries", values));
-  }
-
-  end(delivery: Delivery, set: Partial<Delivery> = { status: "succeeded" }): void {
-    const ended = { attemptCount: delivery.attemptCount + 1, claimedUntil: null, dueAt: null, ...set };
-    const { id, version } = delivery;
-    this.commit([{ op: "update", table: "deliveries", id, version, set: ended }]);
+    assert.deepEqual(result, { value: { result: "ok", lanes: [], born: [] } });
   }
 
   claimMessages(permits: number): Message[] {
@@ -90,109 +58,6 @@ class Writer {
     return this.engine.rowsRead - before;
   }
 }
-
-/** Claims and ends deliveries until nothing is left, `permits` in flight. Answers the messages' events as they began. */
-function drain(writer: Writer, permits: number): Delivery[] {
-  const inFlight: Delivery[] = [];
-  const began: Delivery[] = [];
-  for (;;) {
-    const claimed = writer.claimDeliveries(permits - inFlight.length);
-    inFlight.push(...claimed);
-    began.push(...claimed);
-    const first = inFlight.shift();
-    if (first === undefined) return began;
-    writer.end(first);
-  }
-}
-
-const SLOTS = 16;
-
-for (const replays of [1, 2]) {
-  test(`after ${replays} replay(s) at once a claim looks at a few rows a webhook, however many wait`, async () => {
-    const rows = async (messages: number): Promise<number> => {
-      const writer = await Writer.open();
-      const events = writer.addEvents(messages);
-      for (let count = 0; count < replays; count += 1) writer.replay(events, NOW + count);
-      const began: Delivery[] = [];
-      const looked = writer.rowsRead(() => began.push(...drain(writer, SLOTS)));
-      assert.equal(began.length, events.length * replays);
-      writer.engine.close();
-      return looked / began.length;
-    };
-    const [few, many] = [await rows(50), await rows(400)];
-    // In flight are 16: behind each wait two events of its message.
-    assert.ok(many <= EVENTS_PER_MESSAGE * SLOTS, `${many} rows a webhook`);
-    assert.ok(many <= few * 1.2, `${few} rows a webhook of 50 messages, ${many} of 400`);
-  });
-}
-
-test("replayed events of a message come in the order in which they happened, message after message", async () => {
-  const writer = await Writer.open();
-  const events = writer.addEvents(20);
-  writer.replay(events);
-  const began = drain(writer, 1);
-  assert.deepEqual(
-    began.map(({ eventId }) => eventId),
-    events.map(({ id }) => id),
-  );
-});
-
-test("a replay does not wait for a later replay of the same events", async () => {
-  const writer = await Writer.open();
-  const [first, second] = writer.addEvents(1);
-  assert.ok(first && second);
-  writer.replay([first, second]);
-  writer.replay([first], NOW + 1);
-  const [one, ...none] = writer.claimDeliveries(1);
-  assert.deepEqual([one?.eventId, none], [first.id, []]);
-  writer.end(one as Delivery);
-  assert.equal(writer.claimDeliveries(1)[0]?.eventId, second.id);
-});
-
-test("a first event that hangs with thousands behind it holds up no other message, and claims stay small", async () => {
-  const writer = await Writer.open();
-  const message = writer.make.message(writer.customer);
-  const behind = Array.from({ length: 4_000 }, (_, index) => writer.make.event(message, { sequence: index + 1 }));
-  const others = Array.from({ length: 50 }, () => writer.make.event(writer.customer));
-  writer.commit([...behind, ...others].map((record) => ({ op: "insert", table: "events", record })));
-  writer.replay([...behind, ...others]);
-  const [hanging] = writer.claimDeliveries(1);
-  assert.equal(hanging?.eventId, behind[0]?.id);
-  const wanted = new Set<string>(others.map(({ id }) => id));
-  for (let claims = 0; wanted.size > 0; claims += 1) {
-    assert.ok(claims < 60, `${wanted.size} of the others are held up`);
-    const rows = writer.rowsRead(() => {
-      for (const delivery of writer.claimDeliveries(1)) {
-        assert.ok(wanted.delete(delivery.eventId), "only the others can begin");
-        writer.end(delivery);
-      }
-    });
-    assert.ok(rows <= 2_001, `${rows} rows in one claim`);
-  }
-  writer.end(hanging as Delivery);
-  assert.equal(writer.claimDeliveries(1)[0]?.eventId, behind[1]?.id, "and what waited goes on when it has ended");
-});
-
-test("retries of all kinds of times between what waits are claimed when they are due, each once", async () => {
-  const writer = await Writer.open();
-  const events = writer.addEvents(60);
-  writer.replay(events);
-  let failed = 0;
-  const began: string[] = [];
-  for (let now = NOW; began.length < events.length + failed; now += 10) {
-    const claimed = writer.claimDeliveries(4, now);
-    assert.ok(now < NOW + 100_000);
-    for (const [index, delivery] of claimed.entries()) {
-      began.push(delivery.eventId);
-      const fails = delivery.attemptCount === 0 && (began.length + index) % 3 === 0;
-      failed += fails ? 1 : 0;
-      writer.end(delivery, fails ? { dueAt: now + ((began.length * 7) % 50) * 10 } : { status: "succeeded" });
-    }
-  }
-  assert.ok(failed > 20);
-  assert.equal(new Set(began).size, events.length);
-  assert.equal(writer.claimDeliveries(99, NOW + 1_000_000).length, 0);
-});
 
 const BUSY = "+15005550100";
 

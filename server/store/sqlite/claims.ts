@@ -5,8 +5,6 @@ import type { Statements } from "./statements.ts";
 
 /** The most messages of one sender and recipient in a claim: a run, sent in sequence. */
 const RUN_MAX = 8;
-/** The most due deliveries of one scan of a lane. A claim scans at most twice: from the front, and from the end of the last scan. */
-const DELIVERIES_SCANNED_MAX = 1_000;
 /** Due messages that a claim reads from the front of a lane, besides one per permit. */
 const MESSAGES_SCANNED = 64;
 /** Pairs of sender and recipient that a claim reads in a lane whose front is full of busy pairs. */
@@ -15,20 +13,6 @@ const PAIRS_SCANNED_MAX = 256;
 const POSITIONS_CACHED_MAX = 1_000;
 
 type LaneClaim = Claim["lanes"][number];
-
-/** A due delivery that may be leased. */
-export interface DueDelivery {
-  id: string;
-  dueAt: number;
-}
-
-/** A position in the order of a lane's deliveries: due time, then insertion. */
-interface LanePosition {
-  dueAt: number;
-  row: number;
-}
-
-const FRONT: LanePosition = { dueAt: Number.MIN_SAFE_INTEGER, row: 0 };
 
 /** A sender and recipient. */
 type AddressPair = readonly [from: string, to: string];
@@ -44,8 +28,6 @@ interface DueMessage {
 /** The reads of claims, and positions that keep them short. Positions are hints: without them a claim finds the same rows later. */
 export class Claims {
   readonly #statements: Statements;
-  /** Lanes whose front is full of blocked deliveries, and where the next scan behind the front begins. */
-  readonly #positions = new Map<string, LanePosition>();
   /** The last pair read in lanes whose front is full of busy pairs. */
   readonly #pairs = new Map<string, AddressPair>();
   #rowsRead = 0;
@@ -57,46 +39,6 @@ export class Claims {
   /** Rows read so far by claims. */
   get rowsRead(): number {
     return this.#rowsRead;
-  }
-
-  /** Due deliveries of a lane, at most `permits`, in order of due time and insertion, without blocked ones. */
-  freeDeliveries({ lane, permits }: LaneClaim, now: number): DueDelivery[] {
-    const free: DueDelivery[] = [];
-    const front = this.#scan(lane, now, FRONT, permits, free);
-    if (free.length === permits) return free;
-    if (front === null) {
-      this.#positions.delete(lane);
-      return free;
-    }
-    const behind = this.#scan(lane, now, later(front, this.#positions.get(lane) ?? front), permits, free);
-    if (behind === null) this.#positions.delete(lane);
-    else keep(this.#positions, lane, behind);
-    return free;
-  }
-
-  /**
-   * Adds deliveries after a position that are not blocked, until `free` holds `permits` or the scan is long enough. Returns the
-   * last position read, or null at the end of the lane.
-   */
-  #scan(lane: string, now: number, after: LanePosition, permits: number, free: DueDelivery[]): LanePosition | null {
-    const { dueAt, row } = after;
-    let left = DELIVERIES_SCANNED_MAX;
-    let last: LanePosition | null = null;
-    // SQLite seeks to a row number by the index only with an exact due time.
-    for (const rows of [
-      () => this.#statements.deliveriesDueAt().iterate(lane, dueAt, row, left),
-      () => this.#statements.deliveriesDueAfter().iterate(lane, dueAt, now, left),
-    ]) {
-      for (const found of rows() as unknown as Iterable<[string, number, number, number]>) {
-        const [id, at, number, isBlocked] = found;
-        left -= 1;
-        this.#rowsRead += 1;
-        last = { dueAt: at, row: number };
-        if (isBlocked === 0 && free.push({ id, dueAt: at }) === permits) return last;
-      }
-      if (left === 0) return last;
-    }
-    return null;
   }
 
   /**
@@ -182,11 +124,6 @@ export class Claims {
     }
     keep(this.#pairs, lane, after);
   }
-}
-
-function later(one: LanePosition, other: LanePosition): LanePosition {
-  if (one.dueAt !== other.dueAt) return one.dueAt > other.dueAt ? one : other;
-  return one.row > other.row ? one : other;
 }
 
 function keep<Kept>(positions: Map<string, Kept>, lane: string, position: Kept): void {

@@ -8,10 +8,20 @@ import { decodeEach } from "../quarantine.ts";
 import type { TableName } from "../records.ts";
 import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
-import type { Claim, CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import type { Claim, RecheckResult, RowKey, StoreCounts } from "../store.ts";
 import { Claims } from "./claims.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
-import { type ClaimedRows, type EncodedOperation, encodeRecord, type Job, type JobResult } from "./jobs.ts";
+import { DeliveryWriter, type NewDeliveries } from "./delivery-writer.ts";
+import {
+  type BornRow,
+  type CommitReply,
+  type EncodedOperation,
+  isLeaseJob,
+  type Job,
+  type JobResult,
+  type LeaseJob,
+  type WritingJob,
+} from "./jobs.ts";
 import { QuarantineTable } from "./quarantine.ts";
 import { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
@@ -20,15 +30,6 @@ import { WriteCounts } from "./write-counts.ts";
 /** Customers whose endpoints are cached. */
 const CUSTOMERS_CACHED_MAX = 1_000;
 
-interface CachedCustomer {
-  endpoints: Endpoint[];
-  endpointRows: SqlValue[][];
-  row: SqlValue[] | null;
-}
-
-/** Index of the event and of the customer in the values of a delivery. */
-const EVENT_ID = LAYOUT.deliveries.findIndex(({ property }) => property === "eventId");
-const CUSTOMER_ID = LAYOUT.deliveries.findIndex(({ property }) => property === "customerId");
 /** Name of the setting that `probe` writes. */
 const PROBE = "disk-probe";
 
@@ -40,18 +41,21 @@ export class SqliteEngine {
   readonly #counts: WriteCounts;
   readonly #statements: Statements;
   readonly #claims: Claims;
-  /** Endpoints and secrets by customer, as of the last commit. Cleared when either changes. */
-  readonly #customers = new Map<string, CachedCustomer>();
+  readonly #deliveries: DeliveryWriter;
+  /** Endpoints by customer, as of the last commit. Cleared when one changes. */
+  readonly #endpoints = new Map<string, Endpoint[]>();
   /** Customers that are being reset and whose provider references are removed already. */
   readonly #resetting = new Set<string>();
   readonly #quarantine: QuarantineTable;
 
-  constructor(path: string) {
+  /** `now`: the monotonic clock, by which leases end. */
+  constructor(path: string, now: () => number = () => performance.now()) {
     this.#database = openWriter(path);
     this.#counts = new WriteCounts(this.#database);
     this.#statements = new Statements(this.#database, () => this.#counts.addStatement());
     this.#claims = new Claims(this.#statements);
     this.#quarantine = new QuarantineTable(this.#database);
+    this.#deliveries = new DeliveryWriter(this.#statements, this.#quarantine, now);
   }
 
   /** The connection, for the in-process store, which reads on it too. */
@@ -66,21 +70,52 @@ export class SqliteEngine {
 
   /** Rows that claims have read so far; tests bound it. */
   get rowsRead(): number {
-    return this.#claims.rowsRead;
+    return this.#claims.rowsRead + this.#deliveries.rowsRead;
   }
 
   /**
-   * Runs jobs in one SQL transaction. A full disk refuses all of them and changes nothing. Any other failure of a job is a
-   * bug: every job is then run by itself. Throws `DiskFailed` if an fsync fails or the file is damaged.
+   * Runs jobs: those that write in one SQL transaction, then those that change leases only. A full disk refuses all that write
+   * and changes nothing. Throws `DiskFailed` if an fsync fails or the file is damaged.
    */
   run(jobs: readonly Job[]): JobResult[] {
+    const writing = jobs.filter((job): job is WritingJob => !isLeaseJob(job));
+    const written = writing.length === 0 ? [] : this.#write(writing);
+    return jobs.map((job) => (isLeaseJob(job) ? this.#lease(job) : (written.shift() ?? NO_RESULT)));
+  }
+
+  /** Any failure of a job except for a full disk is a bug: every job is then run by itself. */
+  #write(jobs: readonly WritingJob[]): JobResult[] {
+    let results: { value: unknown }[];
     try {
-      return this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })), jobs.length);
+      results = this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })), jobs.length);
     } catch (error) {
       const refused = refusal(error);
       if (refused.error === "full" || jobs.length === 1) return jobs.map(() => refused);
+      return jobs.flatMap((job) => this.#write([job]));
     }
-    return jobs.flatMap((job) => this.run([job]));
+    this.#deliveries.apply();
+    return results.map(({ value }) => ({ value: value instanceof Committed ? value.reply() : value }));
+  }
+
+  #lease(job: LeaseJob): JobResult {
+    try {
+      return { value: this.#doLease(job) };
+    } catch (error) {
+      return refusal(error);
+    }
+  }
+
+  #doLease(job: LeaseJob): unknown {
+    switch (job[0]) {
+      case "claimDeliveries":
+        return this.#deliveries.claim(job[1]);
+      case "release":
+        this.#deliveries.release(job[2]);
+        return null;
+      case "hold":
+        this.#deliveries.hold(job[1]);
+        return null;
+    }
   }
 
   close(): void {
@@ -95,25 +130,26 @@ export class SqliteEngine {
       this.#counts.addGroup(transactions);
       return outcome;
     } catch (error) {
-      this.#customers.clear();
+      this.#deliveries.drop();
+      this.#endpoints.clear();
       this.#quarantine.forget();
       if (this.#database.isTransaction) this.#database.exec("rollback");
       throw error;
     }
   }
 
-  #do(job: Job): unknown {
+  #do(job: WritingJob): unknown {
     switch (job[0]) {
       case "commit":
         return this.#commit(job[1]);
       case "claimMessages":
         return this.#claimMessages(job[1]);
-      case "claimDeliveries":
-        return this.#claimDeliveries(job[1]);
+      case "finishDeliveries":
+        return this.#deliveries.finish(job[1]);
       case "releaseLeases":
         return this.#releaseLeases(job[1], job[2]);
       case "cancelDeliveries":
-        return Number(this.#statements.cancelDeliveries().run(job[1], job[2]).changes);
+        return this.#deliveries.cancel(job[1], job[2]);
       case "prune":
         return this.#prune(job[1], job[2]);
       case "reset":
@@ -123,7 +159,7 @@ export class SqliteEngine {
         return null;
       case "quarantine":
         this.#quarantine.add(job[1]);
-        this.#quarantine.returnToQueue(job[2]);
+        for (const { table, id } of job[1]) if (table === "deliveries") this.#deliveries.removed(id);
         return null;
       case "recheck":
         return this.#recheck(job[1], job[2], job[3]);
@@ -133,16 +169,18 @@ export class SqliteEngine {
     }
   }
 
-  #commit(operations: readonly EncodedOperation[]): CommitResult {
+  #commit(operations: readonly EncodedOperation[]): CommitReply | Committed {
     for (const operation of operations) {
       if (operation[0] === "insertUnique" && this.#isDuplicate(operation[1], operation[2]))
         return { result: "duplicate" };
       if (operation[0] === "update" && this.#isConflict(operation[1], operation[4], operation[5]))
         return { result: "conflict" };
+      if (operation[0] === "retryDelivery" && this.#isConflict("deliveries", operation[1], operation[2]))
+        return { result: "conflict" };
     }
-    const lanes = new Set<string>();
-    for (const operation of operations) this.#apply(operation, lanes);
-    return { result: "ok", lanes: [...lanes] };
+    const committed = new Committed();
+    for (const operation of operations) this.#apply(operation, committed);
+    return committed;
   }
 
   #isDuplicate(table: TableName, values: readonly SqlValue[]): boolean {
@@ -158,59 +196,65 @@ export class SqliteEngine {
     return row?.[0] !== version;
   }
 
-  #apply(operation: EncodedOperation, lanes: Set<string>): void {
+  #apply(operation: EncodedOperation, committed: Committed): void {
     switch (operation[0]) {
       case "insert":
-      case "insertUnique":
-        this.#statements.insert(operation[1]).run(...operation[2]);
+      case "insertUnique": {
+        const { lastInsertRowid } = this.#statements.insert(operation[1]).run(...operation[2]);
+        if (operation[1] === "deliveries") this.#deliveries.inserted(operation[2], Number(lastInsertRowid));
         break;
+      }
       case "put":
         this.#statements.put(operation[1]).run(...operation[2]);
         break;
       case "update":
         this.#statements.update(operation[1], operation[2]).run(...operation[3], operation[4]);
+        if (operation[1] === "deliveries" && /\bdueAt\b/.test(operation[2])) this.#deliveries.updated(operation[4]);
         break;
       case "delete":
         this.#statements.delete(operation[1], operation[2]).run(...operation[3]);
         break;
       case "event":
-        this.#addEvent(operation[1], operation[2], lanes);
+        this.#addEvent(operation[1], operation[2], committed);
         return;
       case "rewrite":
         this.#statements.rewriteEvent().run(operation[2], operation[1]);
         this.#statements.eraseResponses().run(operation[1]);
         return;
+      case "retryDelivery":
+        this.#deliveries.retry(operation[1], operation[3]);
+        return;
     }
-    if (operation[1] === "endpoints" || operation[1] === "customers") this.#customers.clear();
+    if (operation[1] === "endpoints") this.#endpoints.clear();
   }
 
   /** Adds an event and its deliveries, in the transaction of the change that it reports. */
-  #addEvent(values: SqlValue[], callbackUrl: string | null, lanes: Set<string>): void {
+  #addEvent(values: SqlValue[], callbackUrl: string | null, committed: Committed): void {
     this.#statements.insert("events").run(...values);
     const event = decodeRecord("events", values);
-    const { endpoints } = this.#customer(event.customerId);
+    const endpoints = this.#endpointsOf(event.customerId);
     for (const delivery of deliveriesOf(event, endpoints, callbackUrl)) {
-      this.#statements.insert("deliveries").run(...encodeRecord("deliveries", delivery));
-      lanes.add(delivery.lane);
+      this.#deliveries.add(delivery, event.bytes.length, committed);
     }
   }
 
-  #customer(id: string): CachedCustomer {
-    const cached = this.#customers.get(id);
+  #endpointsOf(customerId: string): Endpoint[] {
+    const cached = this.#endpoints.get(customerId);
     if (cached !== undefined) return cached;
-    if (this.#customers.size >= CUSTOMERS_CACHED_MAX) this.#customers.clear();
-    const endpointRows = allRows(this.#statements.endpointsOf(), [id]) as SqlValue[][];
-    const [row = null] = allRows(this.#statements.customer(), [id]) as SqlValue[][];
-    const { records, unreadable } = decodeEach(endpointRows, (values) => decodeRecord("endpoints", values));
+    if (this.#endpoints.size >= CUSTOMERS_CACHED_MAX) this.#endpoints.clear();
+    const rows = allRows(this.#statements.endpointsOf(), [customerId]) as SqlValue[][];
+    const { records, unreadable } = decodeEach(rows, (values) => decodeRecord("endpoints", values));
     this.#quarantine.add(unreadable.map((one) => ({ ...one, isLeased: false })));
-    const customer = { endpoints: records, endpointRows, row };
-    this.#customers.set(id, customer);
-    return customer;
+    this.#endpoints.set(customerId, records);
+    return records;
   }
 
   #recheck(after: RowKey | null, limit: number, now: number): RecheckResult {
     const rechecked = this.#quarantine.recheck(after, limit, now);
-    if (rechecked.mended.length > 0) this.#customers.clear();
+    if (rechecked.mended.length > 0) {
+      this.#endpoints.clear();
+      this.#deliveries.rescan();
+    }
     return rechecked;
   }
 
@@ -219,34 +263,10 @@ export class SqliteEngine {
     return due.flatMap((id) => allRows(this.#statements.leaseMessage(), [claim.until, id]) as SqlValue[][]);
   }
 
-  #claimDeliveries(claim: Claim): ClaimedRows {
-    const claimed: ClaimedRows = { deliveries: [], endpoints: [], customers: [] };
-    const seen = new Set<string>();
-    for (const lane of claim.lanes) {
-      // Deliveries to an endpoint in quarantine wait until its row is repaired.
-      if (this.#quarantine.holds(lane.lane)) continue;
-      for (const { id, dueAt } of this.#claims.freeDeliveries(lane, claim.now)) {
-        const [values = []] = allRows(this.#statements.leaseDelivery(), [claim.until, id]) as SqlValue[][];
-        const event = this.#statements.eventBytes().get(values[EVENT_ID] ?? null) as unknown as SqlValue[] | undefined;
-        const [bytes = null, correlationId = null] = event ?? [];
-        claimed.deliveries.push({ values, dueAt, bytes, correlationId });
-        const customerId = values[CUSTOMER_ID];
-        if (typeof customerId !== "string" || seen.has(customerId)) continue;
-        seen.add(customerId);
-        const { endpointRows, row } = this.#customer(customerId);
-        claimed.endpoints.push(...endpointRows);
-        if (row !== null) claimed.customers.push(row);
-      }
-    }
-    return claimed;
-  }
-
   #releaseLeases(until: number, now: number): number {
+    this.#deliveries.expire(until === Number.POSITIVE_INFINITY);
     const end = Math.min(until, Number.MAX_SAFE_INTEGER);
-    const counts = (["messages", "deliveries"] as const).map(
-      (table) => this.#statements.releaseLeases(table).run(now, end).changes,
-    );
-    return counts.reduce<number>((sum, changes) => sum + Number(changes), 0);
+    return Number(this.#statements.releaseLeases().run(now, end).changes);
   }
 
   #prune(before: number, limit: number): number {
@@ -266,7 +286,10 @@ export class SqliteEngine {
 
   #reset(customerId: string, limit: number): number {
     const deliveries = this.#statements.someOf("deliveries").all(customerId, limit) as unknown as string[][];
-    for (const [id = ""] of deliveries) this.#statements.delete("deliveries", "id").run(id);
+    for (const [id = ""] of deliveries) {
+      this.#statements.delete("deliveries", "id").run(id);
+      this.#deliveries.removed(id);
+    }
     let removed = deliveries.length + this.#resetMessages(customerId, limit);
     for (const table of RESET_TABLES) {
       removed += Number(this.#statements.deleteSome(table, "customerId").run(customerId, limit).changes);
@@ -302,6 +325,18 @@ const RESET_TABLES: readonly TableName[] = [
   "payments",
   "calls",
 ];
+
+/** A committed transaction. Whether its new deliveries are leased is decided after COMMIT. */
+class Committed implements NewDeliveries {
+  readonly lanes = new Set<string>();
+  readonly born: BornRow[] = [];
+
+  reply(): CommitReply {
+    return { result: "ok", lanes: [...this.lanes], born: this.born };
+  }
+}
+
+const NO_RESULT: JobResult = { error: "failed", message: "the writer has no result" };
 
 /** The refusal of a job after an error. Throws `DiskFailed` if the writer must not go on. */
 function refusal(error: unknown): { error: "full" } | { error: "failed"; message: string } {

@@ -4,8 +4,9 @@ import type { Column } from "../column.ts";
 import type { Records, TableName } from "../records.ts";
 import { encodeValue, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
-import type { Claim, Operation, RowKey, Transaction } from "../store.ts";
-import type { QuarantineEntry, ReturnedDelivery } from "./quarantine.ts";
+import type { Claim, DeliveryClaim, DeliveryOutcome, Operation, Queue, RowKey, Transaction } from "../store.ts";
+import type { QuarantineEntry } from "./quarantine.ts";
+import { FINISHED_COLUMNS } from "./statements.ts";
 
 /** An encoded operation. Properties are comma-separated: with the table they name one prepared statement. */
 export type EncodedOperation =
@@ -13,30 +14,64 @@ export type EncodedOperation =
   | ["update", TableName, properties: string, SqlValue[], id: string, version: number]
   | ["delete", TableName, properties: string, SqlValue[]]
   | ["event", SqlValue[], callbackUrl: string | null]
-  | ["rewrite", eventId: string, bytes: string];
+  | ["rewrite", eventId: string, bytes: string]
+  | ["retryDelivery", id: string, version: number, now: number];
 
-/** A job for the writer. All jobs of one group commit together. */
-export type Job =
+/** A job that writes. All of one group commit together. */
+export type WritingJob =
   | ["commit", EncodedOperation[]]
   | ["claimMessages", Claim]
-  | ["claimDeliveries", Claim]
+  | ["finishDeliveries", EncodedOutcome[]]
   | ["releaseLeases", until: number, now: number]
   | ["cancelDeliveries", endpointId: string, limit: number]
   | ["prune", before: number, limit: number]
   | ["reset", customerId: string, limit: number]
   | ["addUsage", SqlValue[][]]
-  | ["quarantine", QuarantineEntry[], ReturnedDelivery[]]
+  | ["quarantine", QuarantineEntry[]]
   | ["recheck", after: RowKey | null, limit: number, now: number]
   | ["probe", string];
+
+/** A job that changes leases only: it runs after the COMMIT of its group, and writes nothing. */
+export type LeaseJob =
+  | ["claimDeliveries", DeliveryClaim]
+  | ["release", queue: Queue, leases: readonly number[]]
+  | ["hold", leaseMs: number | null];
+
+/** A job for the writer. */
+export type Job = WritingJob | LeaseJob;
+
+const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>(["claimDeliveries", "release", "hold"]);
+
+export function isLeaseJob(job: Job): job is LeaseJob {
+  return LEASE_JOBS.has(job[0]);
+}
 
 /** The result of a job: its value, or the error that prevented it. */
 export type JobResult = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
 
-/** Claimed deliveries as passed between threads: rows as values, each endpoint and customer once. */
+/** The result of a commit as passed between threads: `born` are the new deliveries that are leased already. */
+export type CommitReply = { result: "ok"; lanes: string[]; born: BornRow[] } | { result: "conflict" | "duplicate" };
+
+/** A new delivery; the caller has its event. */
+export type BornRow = [lease: number, values: SqlValue[]];
+
+/** Claimed deliveries as passed between threads. */
 export interface ClaimedRows {
-  deliveries: { values: SqlValue[]; dueAt: number; bytes: SqlValue; correlationId: SqlValue }[];
-  endpoints: SqlValue[][];
-  customers: SqlValue[][];
+  rows: ClaimedRow[];
+  more: string[];
+}
+
+export type ClaimedRow = [lease: number, values: SqlValue[], bytes: SqlValue, correlationId: SqlValue];
+
+/** The end of an attempt. The values are those of `FINISHED_COLUMNS`. */
+export type EncodedOutcome = [lease: number, id: string, version: number, SqlValue[]];
+
+/** Its result; the row if the delivery has changed. */
+export type FinishedRow = "ok" | "gone" | SqlValue[];
+
+export function encodeOutcome({ id, lease, version, set }: DeliveryOutcome): EncodedOutcome {
+  const columns = TABLES.deliveries.columns;
+  return [lease, id, version, FINISHED_COLUMNS.map((property) => encodeValue(columns[property].kind, set[property]))];
 }
 
 /** Encodes a record as values in the order of its table's columns. */
@@ -66,10 +101,13 @@ function encodeOperation(operation: Operation): EncodedOperation {
       return ["event", encodeRecord("events", operation.event), operation.callbackUrl];
     case "rewrite":
       return ["rewrite", operation.eventId, operation.bytes];
+    case "retryDelivery":
+      return ["retryDelivery", operation.id, operation.version, operation.now];
   }
 }
 
-function encodePart(table: TableName, part: object): [string, SqlValue[]] {
+/** Some properties of a record: their names, and their values. */
+export function encodePart(table: TableName, part: object): [string, SqlValue[]] {
   const columns: Readonly<Record<string, Column>> = TABLES[table].columns;
   const properties: string[] = [];
   const values: SqlValue[] = [];

@@ -12,9 +12,6 @@ export interface QuarantineEntry extends UnreadableRow {
   isLeased: boolean;
 }
 
-/** A leased delivery that cannot be tried: it becomes due again at its old `dueAt`. */
-export type ReturnedDelivery = [id: string, dueAt: number];
-
 /** Tables with a queue, and when a repaired row becomes due, as SQL with `:now`. */
 const QUEUES: Partial<Record<TableName, string>> = {
   messages: "case status when 'queued' then min(coalesce(scheduled_at, created_at), :now) else :now end",
@@ -58,18 +55,11 @@ export class QuarantineTable {
          on conflict do update set reason = excluded.reason, parked = max(parked, excluded.parked)`,
       ).run(table, id, customerId, reason, parked);
       if (parked === 1) {
-        const sql = `update ${table} set due_at = null, claimed_until = null, version = version + 1 where id = ?`;
-        this.#statement(sql).run(id);
+        const lease = table === "messages" ? ", claimed_until = null" : "";
+        this.#statement(`update ${table} set due_at = null${lease}, version = version + 1 where id = ?`).run(id);
       }
       if (table === "endpoints") this.#endpoints?.add(id);
     }
-  }
-
-  /** Ends the leases of deliveries whose endpoint cannot be decoded. */
-  returnToQueue(deliveries: readonly ReturnedDelivery[]): void {
-    const sql = `update deliveries set due_at = ?, claimed_until = null, version = version + 1
-                 where id = ? and claimed_until is not null`;
-    for (const [id, dueAt] of deliveries) this.#statement(sql).run(dueAt, id);
   }
 
   /** Rechecks the next `limit` rows. Rows that can be decoded and rows that are gone leave the quarantine. */
@@ -117,9 +107,9 @@ export class QuarantineTable {
   #putBack(table: TableName, id: string, now: number): void {
     const dueAt = QUEUES[table];
     if (dueAt === undefined) return;
+    const isFree = table === "messages" ? "and claimed_until is null" : "";
     this.#statement(
-      `update ${table} set due_at = ${dueAt}, version = version + 1
-       where id = :id and due_at is null and claimed_until is null`,
+      `update ${table} set due_at = ${dueAt}, version = version + 1 where id = :id and due_at is null ${isFree}`,
     ).run({ id, now });
   }
 

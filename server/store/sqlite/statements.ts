@@ -1,6 +1,7 @@
 /** The SQL statements of the writer, generated from the tables or written by hand, each prepared once. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Delivery } from "../../core/delivery.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { TABLES } from "../schema.ts";
@@ -16,15 +17,22 @@ const matching = (table: TableName, properties: readonly string[]) =>
  */
 const LIMIT = "limit ? + 0";
 
-/**
- * Whether a delivery waits for its predecessor: the delivery of an earlier event of its message in the same lane that has had no
- * attempt. Only earlier insertions count, so that a replay never waits for a later replay of the same events. Deliveries that
- * are neither due nor leased are in quarantine and do not count.
- */
-const IS_BLOCKED = `attempt_count = 0 and message_id is not null and exists (
-  select 1 from deliveries e where e.message_id = d.message_id and e.lane = d.lane and e.sequence < d.sequence
-  and e.attempt_count = 0 and e.status = 'pending' and e.rowid < d.rowid
-  and (e.due_at is not null or e.claimed_until is not null))`;
+/** The properties that the end of an attempt sets, in the order of `finishDelivery`. */
+export const FINISHED_COLUMNS = [
+  "url",
+  "status",
+  "attemptCount",
+  "attempts",
+  "retryCount",
+  "dueAt",
+  "byHand",
+  "resumeAt",
+  "retryRequested",
+] as const satisfies (keyof Delivery)[];
+
+/** A due delivery with its event: row number, bytes, correlation id, then its columns. */
+const DUE_DELIVERY = `select d.rowid, e.bytes, e.correlation_id, ${columnsOf("deliveries", "d.")}
+  from deliveries d left join events e on e.id = d.event_id where d.lane = ? and d.due_at is not null`;
 
 /** Prepared statements of one connection. Rows come as arrays, in the order of the table's columns. */
 export class Statements {
@@ -153,35 +161,37 @@ export class Statements {
     );
   }
 
-  /** Deliveries of a lane due at one time and inserted after a row: id, time, row, whether it is blocked. */
+  /** Deliveries of a lane due at one time and inserted after a row, with their events. */
   deliveriesDueAt(): StatementSync {
     return this.#get(
       "deliveriesDueAt",
-      () => `select id, due_at, rowid, ${IS_BLOCKED} from deliveries d where lane = ? and due_at is not null
-             and due_at = ? and rowid > ? order by due_at, rowid ${LIMIT}`,
+      () => `${DUE_DELIVERY} and d.due_at = ? and d.rowid > ? order by d.due_at, d.rowid ${LIMIT}`,
     );
   }
 
-  /** Deliveries of a lane due after one time and not after another: id, time, row, whether it is blocked. */
+  /** Deliveries of a lane due after one time and not after another, with their events. */
   deliveriesDueAfter(): StatementSync {
     return this.#get(
       "deliveriesDueAfter",
-      () => `select id, due_at, rowid, ${IS_BLOCKED} from deliveries d where lane = ? and due_at is not null
-             and due_at > ? and due_at <= ? order by due_at, rowid ${LIMIT}`,
+      () => `${DUE_DELIVERY} and d.due_at > ? and d.due_at <= ? order by d.due_at, d.rowid ${LIMIT}`,
     );
   }
 
-  /** Leases a delivery and returns its row. */
-  leaseDelivery(): StatementSync {
-    return this.#get(
-      "leaseDelivery",
-      () => `update deliveries set due_at = null, claimed_until = ?, version = version + 1 where id = ?
-             returning ${columnsOf("deliveries")}`,
-    );
+  delivery(): StatementSync {
+    return this.#get("delivery", () => `select ${columnsOf("deliveries")} from deliveries where id = ?`);
   }
 
-  eventBytes(): StatementSync {
-    return this.#get("eventBytes", () => "select bytes, correlation_id from events where id = ?");
+  /** Place of a delivery in its queue: lane, due time, row number. */
+  placeOfDelivery(): StatementSync {
+    return this.#get("placeOfDelivery", () => "select lane, due_at, rowid from deliveries where id = ?");
+  }
+
+  /** Writes the end of an attempt, if the delivery still has the version that the end was decided on. */
+  finishDelivery(): StatementSync {
+    return this.#get("finishDelivery", () => {
+      const sets = FINISHED_COLUMNS.map((property) => `${quote("deliveries", property)} = ?`).join(", ");
+      return `update deliveries set ${sets}, version = version + 1 where id = ? and version = ?`;
+    });
   }
 
   rewriteEvent(): StatementSync {
@@ -205,38 +215,33 @@ export class Statements {
     );
   }
 
-  customer(): StatementSync {
-    return this.#get("customer", () => `select ${columnsOf("customers")} from customers where id = ?`);
-  }
-
-  /** Ends leases. A `queued` message and a delivery without an attempt keep their place in the queue. */
-  releaseLeases(table: "messages" | "deliveries"): StatementSync {
+  /** Ends leases of messages. A `queued` message keeps its place in the queue. */
+  releaseLeases(): StatementSync {
     const now = "(select now from given)";
-    const accepted = "coalesce(scheduled_at, created_at)";
-    const due =
-      table === "messages"
-        ? `case status when 'queued' then min(${accepted}, ${now}) else ${now} end`
-        : `case attempt_count when 0 then min(created_at, ${now}) else ${now} end`;
+    const due = `case status when 'queued' then min(coalesce(scheduled_at, created_at), ${now}) else ${now} end`;
     return this.#get(
-      `releaseLeases ${table}`,
+      "releaseLeases",
       () => `with given (now) as (values (?))
-             update ${table} set due_at = ${due}, claimed_until = null, version = version + 1
+             update messages set due_at = ${due}, claimed_until = null, version = version + 1
              where claimed_until is not null and claimed_until < ?`,
     );
   }
 
-  /** Cancels due deliveries of an endpoint, unless it is active. A delivery that succeeded before keeps that status. */
-  cancelDeliveries(): StatementSync {
+  activeEndpoint(): StatementSync {
+    return this.#get("activeEndpoint", () => "select 1 from endpoints where id = ? and active = 1");
+  }
+
+  /** Ids of deliveries of a lane that wait for an attempt. */
+  dueOfLane(): StatementSync {
+    return this.#get("dueOfLane", () => "select id from deliveries where lane = ? and due_at is not null limit ?");
+  }
+
+  /** Cancels a delivery. A delivery that succeeded before keeps that status. */
+  cancelDelivery(): StatementSync {
     return this.#get(
-      "cancelDeliveries",
-      () => `with given (lane) as (values (?))
-             update deliveries set status = case status when 'pending' then 'cancelled' else status end, due_at = null,
-               by_hand = 0, resume_at = null, version = version + 1
-             where id in (
-               select id from deliveries where due_at is not null and lane = (
-                 select lane from given
-                 where not exists (select 1 from endpoints e where e.id = given.lane and e.active = 1)
-               ) limit ?)`,
+      "cancelDelivery",
+      () => `update deliveries set status = case status when 'pending' then 'cancelled' else status end, due_at = null,
+               by_hand = 0, resume_at = null, version = version + 1 where id = ?`,
     );
   }
 
@@ -245,7 +250,7 @@ export class Statements {
     return this.#get(
       "oldEvents",
       () => `select id from events e where id < ? and not exists (select 1 from deliveries d where d.event_id = e.id
-             and (d.due_at is not null or d.claimed_until is not null)) order by id limit ?`,
+             and d.due_at is not null) order by id limit ?`,
     );
   }
 

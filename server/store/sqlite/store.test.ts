@@ -11,9 +11,10 @@ import { storeConformance } from "../../../test/conformance/store.ts";
 import { findLanesWithDueTimers, listWaiting } from "../messages.ts";
 import { openWriter } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
+import { dueLanesQuery } from "./due-lanes.ts";
 import { migrate } from "./migrate.ts";
 import { Statements } from "./statements.ts";
-import { dueLanesQuery, openSqlite, openSqliteInProcess } from "./store.ts";
+import { openSqlite, openSqliteInProcess } from "./store.ts";
 
 function scratch() {
   const path = mkdtempSync(join(tmpdir(), "tightbeam-store-"));
@@ -47,16 +48,11 @@ test("whatever the writer looks for it finds by an index, and sorts nothing, how
     [statements.deliveriesDueAt(), /^SEARCH d USING INDEX deliveries_due \(lane=\? AND due_at=\? AND rowid>\?\)$/],
     [statements.nextPair(), /COVERING INDEX messages_pair \(instance_id=\? AND \(from,to\)>\(\?,\?\)\)$/],
     [statements.dueOfPair(), /COVERING INDEX messages_pair \(instance_id=\? AND from=\? AND to=\? AND due_at[<>]/],
-    [
-      statements.deliveriesDueAfter(),
-      /^SEARCH e USING (COVERING )?INDEX deliveries_first \(message_id=\? AND lane=\? AND seq/,
-    ],
     [statements.dueMessages(), /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND due_at[<>]/],
     [statements.dueTimers(), /^SEARCH messages USING INDEX messages_due_beside \(instance_id=\? AND due_at[<>]/],
     [statements.leasedPairs(), /^SEARCH messages USING INDEX messages_claimed \(instance_id=\?/],
-    [statements.releaseLeases("deliveries"), /USING (COVERING )?INDEX deliveries_claimed/],
-    [statements.releaseLeases("messages"), /USING (COVERING )?INDEX messages_claimed/],
-    [statements.cancelDeliveries(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_due \(lane=\?/],
+    [statements.releaseLeases(), /USING (COVERING )?INDEX messages_claimed/],
+    [statements.dueOfLane(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_due \(lane=\?/],
     [statements.oldEvents(), /^SEARCH e USING (COVERING )?INDEX \S+ \(id<\?\)$/],
     [statements.oldEvents(), /^SEARCH d USING INDEX deliveries_event \(event_id=\?\)$/],
     [statements.eraseResponses(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_event/],

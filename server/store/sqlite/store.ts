@@ -4,7 +4,7 @@ import { channel } from "node:diagnostics_channel";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Kysely } from "kysely";
 import type { CustomerId, EndpointId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
@@ -12,9 +12,15 @@ import { decodeEach, reportUnreadable } from "../quarantine.ts";
 import { type Database, decodeRecord, type SqlValue, type UnreadableRow } from "../rows.ts";
 import {
   type Claim,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type CommitObserver,
   type CommitResult,
+  type DeliveryClaim,
+  type DeliveryHolder,
+  type DeliveryOutcome,
+  type FinishResult,
+  type Operation,
   type Queue,
   type RecheckResult,
   type RowKey,
@@ -24,14 +30,23 @@ import {
   type Transaction,
 } from "../store.ts";
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
-import { decodeClaim } from "./decode-claim.ts";
+import { decodeBorn, decodeClaim } from "./decode-claim.ts";
 import { queryDatabase } from "./driver.ts";
+import { dueLanesQuery } from "./due-lanes.ts";
 import { SqliteEngine } from "./engine.ts";
 import { GroupPace, type PaceTimer } from "./group-pace.ts";
-import { type ClaimedRows, encodeRecord, encodeTransaction, type Job, type JobResult } from "./jobs.ts";
+import {
+  type ClaimedRows,
+  type CommitReply,
+  encodeOutcome,
+  encodeRecord,
+  encodeTransaction,
+  type FinishedRow,
+  type Job,
+  type JobResult,
+} from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
-import type { ReturnedDelivery } from "./quarantine.ts";
 import { createReader, type QueryRows, readBatched, readSingly, type SqlQuery } from "./query.ts";
 import { COUNTS, DatabaseThread } from "./thread.ts";
 
@@ -118,14 +133,15 @@ async function prepare(path: string, report: (progress: string) => void): Promis
 
 /**
  * Opens the same store without threads, on a file or `:memory:`, for tests with simulated time. `through` may insert delays
- * and faults between the store and its database.
+ * and faults between the store and its database; `now` is the monotonic clock, by which leases end.
  */
 export async function openSqliteInProcess(
   path = ":memory:",
   observe: CommitObserver = () => {},
   through: (ports: Ports) => Ports = (ports) => ports,
+  now?: () => number,
 ): Promise<Store> {
-  const engine = new SqliteEngine(path);
+  const engine = new SqliteEngine(path, now);
   await (path === ":memory:" ? prepareInMemory(engine.database) : migrate(engine.database));
   const read = createReader(engine.database);
   const ports: Ports = {
@@ -148,30 +164,6 @@ async function prepareInMemory(database: DatabaseSync): Promise<void> {
   empty = database.serialize();
 }
 
-/** Reads the lanes of `dueLanes` by a loose index scan: one step per lane, however many rows a lane has. */
-export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string; due_at: number }> {
-  const [table, lane] = queue === "messages" ? ["messages", "instance_id"] : ["deliveries", "lane"];
-  const from = sql.raw(table);
-  const column = sql.raw(lane);
-  return sql`
-    with recursive lanes (lane) as (
-      select min(${column}) from ${from} where due_at is not null
-      union all
-      select (select min(${column}) from ${from} where ${column} > lanes.lane and due_at is not null)
-      from lanes where lanes.lane is not null
-    )
-    select lane, due_at from (
-      select lane, (select min(due_at) from ${from} where ${column} = lanes.lane and due_at is not null) as due_at
-      from lanes where lane is not null
-    ) where due_at <= ${now} and ${isClaimable(queue)}`;
-}
-
-/** Whether the lane is not in quarantine: deliveries to an undecodable endpoint wait until it is repaired. */
-function isClaimable(queue: Queue): RawBuilder<boolean> {
-  if (queue === "messages") return sql`true`;
-  return sql`not exists (select 1 from quarantined where "table" = 'endpoints' and id = lane)`;
-}
-
 class SqliteStore implements Store {
   readonly db: Kysely<Database>;
   readonly #ports: Ports;
@@ -183,6 +175,9 @@ class SqliteStore implements Store {
   #isBusy = false;
   #isFull = false;
   #idle: (() => void) | null = null;
+  #holder: DeliveryHolder | null = null;
+  /** New deliveries that the holder gets in this turn. */
+  #born: ClaimedDelivery[] = [];
   /** Rows in quarantine. */
   readonly #quarantined = new Set<string>();
 
@@ -209,8 +204,55 @@ class SqliteStore implements Store {
     return this.#isFull;
   }
 
-  commit(transaction: Transaction): Promise<CommitResult> {
-    return this.#ask(["commit", encodeTransaction(transaction)]);
+  async commit(transaction: Transaction): Promise<CommitResult> {
+    const reply = await this.#ask<CommitReply>(["commit", encodeTransaction(transaction)]);
+    if (reply.result !== "ok") return reply;
+    if (transaction.some(changesReceivers)) this.#holder?.changed(transaction);
+    if (reply.born.length > 0) this.#collect(decodeBorn(transaction, reply.born));
+    return { result: "ok", lanes: reply.lanes };
+  }
+
+  hold(holder: DeliveryHolder): () => void {
+    this.#holder = holder;
+    void this.#ask(["hold", holder.leaseMs]).catch(() => {});
+    return () => {
+      if (this.#holder !== holder) return;
+      this.#holder = null;
+      void this.#ask(["hold", null]).catch(() => {});
+    };
+  }
+
+  /** The deliveries of a group of transactions go to the holder together, after the results of the transactions. */
+  #collect(born: readonly ClaimedDelivery[]): void {
+    if (this.#born.length === 0) setImmediate(() => this.#push());
+    this.#born.push(...born);
+  }
+
+  #push(): void {
+    if (this.#born.length === 0) return;
+    const born = this.#born;
+    this.#born = [];
+    if (this.#holder !== null) this.#holder.push(born);
+    else
+      void this.release(
+        "deliveries",
+        born.map(({ lease }) => lease),
+      ).catch(() => {});
+  }
+
+  async finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]> {
+    const finished = await this.#ask<FinishedRow[]>(["finishDeliveries", outcomes.map(encodeOutcome)]);
+    return finished.map((row): FinishResult => {
+      if (typeof row === "string") return { result: row };
+      const { records, unreadable } = decodeEach([row], (values) => decodeRecord("deliveries", values));
+      this.#addToQuarantine(unreadable, { isLeased: true });
+      const [delivery] = records;
+      return delivery === undefined ? { result: "gone" } : { result: "changed", delivery };
+    });
+  }
+
+  async release(queue: "deliveries", leases: readonly number[]): Promise<void> {
+    if (leases.length > 0) await this.#ask(["release", queue, leases]);
   }
 
   async claimMessages(claim: Claim): Promise<Message[]> {
@@ -220,13 +262,13 @@ class SqliteStore implements Store {
     return records;
   }
 
-  async claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]> {
-    const { claimed, unreadable, leased, returned } = decodeClaim(
-      await this.#ask<ClaimedRows>(["claimDeliveries", claim]),
-    );
-    this.#addToQuarantine(leased, { isLeased: true, returned });
-    this.#addToQuarantine(unreadable, { isLeased: false });
-    return claimed;
+  async claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries> {
+    const { rows, more } = await this.#ask<ClaimedRows>(["claimDeliveries", claim]);
+    // New deliveries of an earlier group come before those that were claimed behind them.
+    this.#push();
+    const { records, unreadable } = decodeClaim(rows);
+    this.#addToQuarantine(unreadable, { isLeased: true });
+    return { claimed: records, more };
   }
 
   quarantine(row: UnreadableRow): void {
@@ -234,15 +276,12 @@ class SqliteStore implements Store {
   }
 
   /** Quarantines rows in a later commit. Rows of claims are added each time, others once. */
-  #addToQuarantine(
-    rows: readonly UnreadableRow[],
-    { isLeased, returned = [] }: { isLeased: boolean; returned?: ReturnedDelivery[] },
-  ): void {
+  #addToQuarantine(rows: readonly UnreadableRow[], { isLeased }: { isLeased: boolean }): void {
     const fresh = rows.filter((row) => isLeased || !this.#quarantined.has(nameOf(row)));
-    if (fresh.length + returned.length === 0) return;
+    if (fresh.length === 0) return;
     for (const row of fresh) this.#quarantined.add(nameOf(row));
     const added = fresh.map((row) => ({ ...row, isLeased }));
-    this.#ask(["quarantine", added, returned]).catch(() => {
+    this.#ask(["quarantine", added]).catch(() => {
       // The disk is full: the row is found again, at the latest when the lease of its claim expires.
       for (const row of fresh) this.#quarantined.delete(nameOf(row));
     });
@@ -329,6 +368,10 @@ class SqliteStore implements Store {
     if (this.#pending.length > 0) setImmediate(() => this.#send());
     else this.#idle?.();
   }
+}
+
+function changesReceivers(operation: Operation): boolean {
+  return "table" in operation && (operation.table === "endpoints" || operation.table === "customers");
 }
 
 function nameOf({ table, id }: RowKey): string {

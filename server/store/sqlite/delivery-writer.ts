@@ -1,0 +1,201 @@
+/** The writer's deliveries: new ones, claims, outcomes of attempts, retries by hand and cancellations. */
+
+import { type Delivery, retryByHand } from "../../core/delivery.ts";
+import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
+import type { DeliveryClaim } from "../store.ts";
+import { DeliveryQueue, type DueRow, type LanePosition } from "./delivery-queue.ts";
+import {
+  type BornRow,
+  type ClaimedRow,
+  type ClaimedRows,
+  type EncodedOutcome,
+  encodePart,
+  encodeRecord,
+  type FinishedRow,
+} from "./jobs.ts";
+import type { QuarantineTable } from "./quarantine.ts";
+import { FINISHED_COLUMNS, type Statements } from "./statements.ts";
+import { allRows } from "./wide-rows.ts";
+
+/** The greatest step back of the clock that new deliveries hide, so that they keep the order in which they were made. */
+const STEP_BACK_MAX_MS = 5_000;
+
+const indexOf = (property: keyof Delivery) => LAYOUT.deliveries.findIndex((column) => column.property === property);
+const ID = indexOf("id");
+const LANE = indexOf("lane");
+const DUE_AT = indexOf("dueAt");
+const FINISHED_DUE_AT = FINISHED_COLUMNS.indexOf("dueAt");
+
+interface ReadRow extends DueRow {
+  values: SqlValue[];
+  bytes: SqlValue;
+  correlationId: SqlValue;
+}
+
+/** The new deliveries of a transaction, complete after COMMIT. */
+export interface NewDeliveries {
+  /** Lanes of the deliveries that stay on disk. */
+  lanes: Set<string>;
+  /** New deliveries that are leased already. */
+  born: BornRow[];
+}
+
+/** Claims and releases change leases at once; everything else changes them with `apply`, after the COMMIT of its SQL transaction. */
+export class DeliveryWriter {
+  readonly #statements: Statements;
+  readonly #quarantine: QuarantineTable;
+  readonly #queue: DeliveryQueue;
+  /** The lease of new deliveries; null without a holder. */
+  #leaseMs: number | null = null;
+  /** The greatest due time that a new delivery got. */
+  #lastDueAt = Number.MIN_SAFE_INTEGER;
+  #rowsRead = 0;
+
+  /** `now`: the monotonic clock, by which leases end. */
+  constructor(statements: Statements, quarantine: QuarantineTable, now: () => number) {
+    this.#statements = statements;
+    this.#quarantine = quarantine;
+    this.#queue = new DeliveryQueue(now);
+  }
+
+  /** Rows that claims have read so far. */
+  get rowsRead(): number {
+    return this.#rowsRead;
+  }
+
+  /** From now on new deliveries are leased for `leaseMs` and returned with their transaction; null: no longer. */
+  hold(leaseMs: number | null): void {
+    this.#leaseMs = leaseMs;
+  }
+
+  apply(): void {
+    this.#queue.apply(this.#leaseMs);
+  }
+
+  drop(): void {
+    this.#queue.drop();
+  }
+
+  /** Inserts the delivery of an event that just happened. `size`: the length of the event. */
+  add(delivery: Delivery, size: number, { lanes, born }: NewDeliveries): void {
+    const stepMs = this.#lastDueAt - delivery.createdAt;
+    const dueAt = stepMs > 0 && stepMs < STEP_BACK_MAX_MS ? this.#lastDueAt : delivery.createdAt;
+    this.#lastDueAt = dueAt;
+    const values = encodeRecord("deliveries", { ...delivery, dueAt });
+    const { lastInsertRowid } = this.#statements.insert("deliveries").run(...values);
+    const { id, lane } = delivery;
+    const row = Number(lastInsertRowid);
+    this.#queue.add({ id, lane, dueAt, row, size, lanes, born: (lease) => void born.push([lease, values]) });
+  }
+
+  /** A delivery was inserted that no event of its transaction made, such as a replay. */
+  inserted(values: readonly SqlValue[], row: number): void {
+    const dueAt = values[DUE_AT];
+    if (typeof dueAt === "number") this.#queue.dueAgain(String(values[LANE]), { dueAt, row }, true);
+  }
+
+  /** The due time of a delivery was changed by somebody else than the holder of its lease, which stands if it is still due. */
+  updated(id: string): void {
+    const place = this.#statements.placeOfDelivery().get(id) as unknown as [string, number | null, number] | undefined;
+    const [lane = "", dueAt = null, row = 0] = place ?? [];
+    if (dueAt === null) this.#queue.end(id);
+    else if (this.#queue.leased(id) !== null) this.#queue.move(id, { dueAt, row });
+    else this.#queue.dueAgain(lane, { dueAt, row }, true);
+  }
+
+  /** A delivery is gone, or out of its queue. */
+  removed(id: string): void {
+    this.#queue.end(id);
+  }
+
+  /** Rows have become due that nobody named. */
+  rescan(): void {
+    this.#queue.rescan();
+  }
+
+  claim({ lanes, now, leaseMs }: DeliveryClaim): ClaimedRows {
+    this.#queue.expire();
+    const rows: ClaimedRow[] = [];
+    const more: string[] = [];
+    for (const { lane, permits } of lanes) {
+      // Deliveries to an endpoint in quarantine wait until its row is repaired.
+      if (this.#quarantine.holds(lane)) continue;
+      const claim = this.#queue.claim(lane, { permits, now, leaseMs }, (after, limit) =>
+        this.#read(lane, now, after, limit),
+      );
+      for (const { lease, row } of claim.claimed) rows.push([lease, row.values, row.bytes, row.correlationId]);
+      if (claim.more) more.push(lane);
+    }
+    return { rows, more };
+  }
+
+  /** Due deliveries of a lane after a position, with their events. */
+  #read(lane: string, now: number, after: LanePosition, limit: number): ReadRow[] {
+    // SQLite seeks to a row number by the index only with an exact due time.
+    const same = allRows(this.#statements.deliveriesDueAt(), [lane, after.dueAt, after.row, limit]) as SqlValue[][];
+    const left = limit - same.length;
+    const later = left === 0 ? [] : allRows(this.#statements.deliveriesDueAfter(), [lane, after.dueAt, now, left]);
+    const rows = [...same, ...(later as SqlValue[][])];
+    this.#rowsRead += rows.length;
+    return rows.map(([row = 0, bytes = null, correlationId = null, ...values]) => {
+      const size = typeof bytes === "string" ? bytes.length : 0;
+      const [id, dueAt] = [String(values[ID]), Number(values[DUE_AT])];
+      return { id, dueAt, row: Number(row), size, values, bytes, correlationId };
+    });
+  }
+
+  release(leases: readonly number[]): void {
+    this.#queue.release(leases);
+  }
+
+  /** Ends the leases whose time is over, or all. */
+  expire(all: boolean): void {
+    this.#queue.expire(all);
+  }
+
+  /** Writes the outcomes of attempts whose lease and version are still theirs. */
+  finish(outcomes: readonly EncodedOutcome[]): FinishedRow[] {
+    return outcomes.map(([lease, id, version, values]) => {
+      const leased = this.#queue.leased(id);
+      if (leased === null || leased.lease !== lease) return "gone";
+      const { changes } = this.#statements.finishDelivery().run(...values, id, version);
+      if (Number(changes) === 0) return this.#changed(id);
+      this.#queue.end(id);
+      const dueAt = values[FINISHED_DUE_AT];
+      if (typeof dueAt === "number") this.#queue.dueAgain(leased.lane, { dueAt, row: leased.position.row }, false);
+      return "ok";
+    });
+  }
+
+  #changed(id: string): FinishedRow {
+    const [values] = allRows(this.#statements.delivery(), [id]) as SqlValue[][];
+    if (values !== undefined) return values;
+    this.#queue.end(id);
+    return "gone";
+  }
+
+  /** An attempt at once, or after the one in flight. */
+  retry(id: string, now: number): void {
+    const [values] = allRows(this.#statements.delivery(), [id]) as SqlValue[][];
+    if (values === undefined) return;
+    const delivery = decodeRecord("deliveries", values);
+    const isLeased = this.#queue.leased(id) !== null;
+    const [properties, set] = encodePart("deliveries", retryByHand(delivery, isLeased, now));
+    if (properties === "") return;
+    this.#statements.update("deliveries", properties).run(...set, id);
+    if (!isLeased) this.updated(id);
+  }
+
+  /** Cancels deliveries of an endpoint that is not active, except leased ones. */
+  cancel(endpointId: string, limit: number): number {
+    if (this.#statements.activeEndpoint().get(endpointId) !== undefined) return 0;
+    const read = limit + this.#queue.leasedIn(endpointId);
+    const due = this.#statements.dueOfLane().all(endpointId, read) as unknown as string[][];
+    const ids = due.flatMap(([id = ""]) => (this.#queue.leased(id) === null ? [id] : [])).slice(0, limit);
+    for (const id of ids) {
+      this.#statements.cancelDelivery().run(id);
+      this.#queue.end(id);
+    }
+    return ids.length;
+  }
+}
