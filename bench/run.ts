@@ -11,6 +11,7 @@ import { measurePipeline } from "./pipeline.ts";
 import { profileService } from "./profile.ts";
 import { measureReads } from "./reads.ts";
 import { count, type Row, tableOf } from "./report.ts";
+import { measureSlowReceiver } from "./slow-receiver.ts";
 import { measureSmpp } from "./smpp.ts";
 import { type Extent, Stage } from "./stage.ts";
 
@@ -42,6 +43,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   accepts: measureAccepts,
   pipeline: measurePipeline,
   latency: measureLatency,
+  slow: measureSlowReceiver,
   backlog: measureBacklog,
   reads: measureReads,
   smpp: measureSmpp,
