@@ -1,4 +1,4 @@
-/** Every spelling of a request to send becomes one new message, and its problems name the caller's own fields. */
+/** Both request forms and all field aliases make the same new message; problems name the caller's own fields. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

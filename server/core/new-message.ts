@@ -1,4 +1,4 @@
-/** A message that a customer asks to send, in one form for every spelling of the request, and what is wrong with its fields. Pure. */
+/** Turns a request to send, in any of its forms, into a `NewMessage`, and finds the problems of its fields. Pure. */
 
 import type { AttachmentInput, ErrorDetail, Mention, SendCarousel, SendMessage, SendOptions } from "../../sdk/wire.ts";
 import { type AllowList, checkAddress } from "./address.ts";
@@ -18,15 +18,15 @@ export interface NewMessage extends Requester, Omit<SendOptions, "idempotencyKey
   to?: string;
   chatId?: string;
   content?: { text?: string; mediaUrls?: string[] };
-  /** The caller's names of the fields, for error details. */
+  /** The caller's own names of the fields, for error details. */
   fieldNames: FieldNames;
   /** The payment that the message requests. */
   payment?: { id: PaymentId; amountCents: number };
-  /** An id that was chosen before; a new one otherwise. */
+  /** The message's id; a new id by default. */
   messageId?: MessageId;
 }
 
-/** Names of the fields that have synonyms. */
+/** Fields that have an alias. */
 export interface FieldNames {
   text: string;
   mediaUrl: (index: number) => string;
@@ -39,7 +39,7 @@ const MESSAGE_FIELDS: FieldNames = {
 
 const CAROUSEL_FIELDS: FieldNames = { text: "text", mediaUrl: (index) => `mediaUrls[${index}]` };
 
-/** The message of a body of `POST /v1/messages`. Throws if the body has both a field and its synonym. */
+/** Makes the message of a body of `POST /v1/messages`. Throws if the body has both a field and its alias. */
 export function newMessage(requester: Requester, body: SendMessage): NewMessage {
   const { to: _, chatId: __, conversationId: ___, idempotencyKey: ____, content = {}, ...options } = body;
   const { text, mediaUrls, fieldNames } = contentOf(content);
@@ -52,7 +52,7 @@ export function newMessage(requester: Requester, body: SendMessage): NewMessage 
   };
 }
 
-/** The message of a body of `POST /v1/messages/carousel`. */
+/** Makes the message of a body of `POST /v1/messages/carousel`. */
 export function newCarousel(requester: Requester, body: SendCarousel): NewMessage {
   const { to: _, chatId: __, conversationId: ___, idempotencyKey: ____, mediaUrls, text, ...options } = body;
   return {
@@ -64,13 +64,13 @@ export function newCarousel(requester: Requester, body: SendCarousel): NewMessag
   };
 }
 
-/** The fields that the caller asked for: two requests with the same idempotency key are compared by them. */
+/** The requested fields, by which two requests with the same idempotency key are compared. */
 export function requestedFields(message: NewMessage): Omit<NewMessage, keyof Requester | "fieldNames"> {
   const { customerId: _, keyId: __, correlationId: ___, fieldNames: ____, ...fields } = message;
   return fields;
 }
 
-/** The text and media of a request, media under either name. Throws if both names are given. */
+/** The text and media of a request. Throws if both `mediaUrl` and `mediaUrls` are given. */
 export function contentOf({ text, mediaUrls, mediaUrl }: NonNullable<SendMessage["content"]>): {
   text: string | undefined;
   mediaUrls: string[] | undefined;
@@ -87,8 +87,8 @@ export function contentOf({ text, mediaUrls, mediaUrl }: NonNullable<SendMessage
 }
 
 /**
- * The recipient: exactly one of the three fields, an empty one counts as absent. A conversation in `to` is the same as in
- * `chatId`. Throws `INVALID_RECIPIENT`.
+ * The recipient, named by exactly one of the three fields; an empty field counts as absent. A chat id in `to` means the
+ * same as in `chatId`. Throws `INVALID_RECIPIENT`.
  */
 function recipientOf(body: Pick<SendMessage, "to" | "chatId" | "conversationId">): Pick<NewMessage, "to" | "chatId"> {
   const { to, chatId, conversationId } = body;
@@ -130,13 +130,13 @@ function withoutAttachmentDefaults({ isAudioMessage = false, ...input }: Attachm
   return isAudioMessage ? { ...input, isAudioMessage } : input;
 }
 
-/** Private addresses that the operator allows: for webhooks, and for media to fetch. */
+/** Private addresses that the operator allows for webhooks and for fetched media. */
 export interface AllowedAddresses {
   webhookAllow: AllowList;
   fetchAllow: AllowList;
 }
 
-/** Problems of the fields beyond those that the request's schema checks. Attachments are checked elsewhere. */
+/** Problems that the request's schema does not find. Attachments are checked elsewhere. */
 export function problemsOf(message: NewMessage, allowed: AllowedAddresses): ErrorDetail[] {
   const { content = {}, attachments = [], mentions = [], callbackUrl, fieldNames } = message;
   const { text, mediaUrls = [] } = content;
@@ -152,7 +152,7 @@ export function problemsOf(message: NewMessage, allowed: AllowedAddresses): Erro
   return found;
 }
 
-/** Problems of the addresses of media. */
+/** Problems of media URLs. */
 export function mediaProblems(
   mediaUrls: readonly string[],
   fieldNames: FieldNames,

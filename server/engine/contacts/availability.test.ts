@@ -14,12 +14,12 @@ import { AvailabilityLookups } from "./availability.ts";
 const PEER = "+15550100001";
 const HOUR_MS = 3_600_000;
 
-/** A provider that is asked about addresses, and what it says. */
+/** A provider with availability lookups, and the functions that set its responses. */
 interface Stage {
   made: TestContext;
   provider: ScriptedProvider;
   inquiries: AvailabilityLookups;
-  /** The provider's answer from now on. */
+  /** Sets the provider's response from now on. */
   says(availability: Availability | "throws" | "never"): void;
   saysOfFocus(state: FocusState): void;
 }
@@ -45,7 +45,7 @@ async function stage(t: NodeTest): Promise<Stage> {
 
 const hasCode = (code: string) => (error: unknown) => error instanceof ApiError && error.code === code;
 
-/** Both have written: `PEER`, and the customer, whose message was delivered. */
+/** Exchanges messages with `PEER` in both directions; the customer's message is delivered. */
 async function converse({ deps, customer, apiKey, instance, number }: TestContext, peer = PEER): Promise<void> {
   const requester = { customerId: customer.id, keyId: apiKey.id, correlationId: `cor_${"0".repeat(32)}` };
   const { record } = await accept(deps, newMessage(requester, { to: peer, content: { text: "Hello" } }), null);

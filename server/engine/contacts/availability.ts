@@ -17,7 +17,7 @@ const AVAILABILITY_MS = 3_600_000;
 const UNAVAILABILITY_MS = 300_000;
 /** A focus changes during the day: a minute still protects the provider from repeated requests. */
 const FOCUS_MS = 60_000;
-/** Cached answers of each kind; beyond this the oldest one is dropped. */
+/** Most cached answers of each kind; the oldest answer is dropped. */
 const KEPT_MAX = 10_000;
 
 /** A provider's answer: its time (shifted), and whether it came from the cache. */
@@ -39,7 +39,10 @@ class LookupCache<Value> {
     this.#keptMs = keptMs;
   }
 
-  /** The answer for `key`. If `ask` fails, an expired answer is used; without one, throws the error of `ask`. */
+  /**
+   * Returns the answer for `key`. If `ask` fails, returns an expired answer; without an expired answer, throws the
+   * error of `ask`.
+   */
   async get(key: string, ask: () => Promise<Value>): Promise<CachedLookup<Value>> {
     const known = this.#known.get(key);
     const ageMs = known === undefined ? null : this.#now() - known.at;
@@ -89,8 +92,8 @@ export class AvailabilityLookups {
   }
 
   /**
-   * The channels on which `address` can receive messages from the customer's numbers. If no provider knows, as far as
-   * earlier messages show; a focus only of people one has written with both ways.
+   * The channels on which `address` can receive messages from the customer's numbers. If no provider knows, earlier
+   * messages decide. Focus is included only for contacts with messages in both directions.
    */
   async capabilities(customerId: CustomerId, address: string): Promise<PhoneCapabilities> {
     const deps = this.#deps;
@@ -130,13 +133,16 @@ export class AvailabilityLookups {
     return { phoneNumber: address, available: value.facetime ?? false, cached };
   }
 
-  /** Whether a person has notifications silenced. Throws 404 unless both have written, and the errors of `runAction`. */
+  /**
+   * Whether a person has notifications silenced. Throws 404 without messages in both directions, and the errors of
+   * `runAction`.
+   */
   async focus(customerId: CustomerId, address: string): Promise<Focus> {
     const { value, cached } = await this.#focused(customerId, address);
     return { phoneNumber: address, focusActive: value.focused, ...focusOf(value), cached };
   }
 
-  /** Asks from the default number, or the first one whose provider can be asked. */
+  /** Asks from the default number, else from the first number whose provider supports the lookup. */
   async #available(customerId: CustomerId, address: string, numbers: readonly CustomerNumber[]) {
     const deps = this.#deps;
     const able = ({ instanceId }: CustomerNumber) =>

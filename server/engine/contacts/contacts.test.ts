@@ -1,4 +1,4 @@
-/** Contacts under concurrency: one address, one contact, whoever comes at the same moment. */
+/** Contacts under concurrency: an address belongs to one contact, whatever requests run at the same time. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

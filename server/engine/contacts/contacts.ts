@@ -20,7 +20,7 @@ import { change, decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { idempotent } from "../idempotency.ts";
 
-/** Most decisions on a bulk request while other requests take its addresses. */
+/** Most attempts at a bulk request whose addresses other requests take at the same time. */
 const ROUNDS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
@@ -68,7 +68,7 @@ export async function ensureContact(deps: Deps, customerId: CustomerId, address:
 /** One entry of a bulk request: the fields of a contact, or the error. */
 export type BulkEntry = { fields: UpdateContact } | { error: string };
 
-/** The result of a bulk request; `repeated` if an earlier request with the same idempotency key did it. */
+/** The result of a bulk request; `repeated` if it is that of an earlier request with the same idempotency key. */
 export interface BulkResult {
   repeated: boolean;
   made: CreatedContacts;

@@ -40,11 +40,11 @@ import { paymentContext } from "../payments/payments.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
 import { deletionOf } from "./contacts.ts";
 
-/** Erasures that are looked at in one go. */
+/** Erasures in one batch. */
 const ERASURES_AT_ONCE = 20;
-/** Records of a kind that are erased in one go: some milliseconds of the writer. */
+/** Records of a kind that one batch erases: a few milliseconds of the writer. */
 const ERASED_AT_ONCE = 50;
-/** Events of no message that are looked through in one go. */
+/** Events without a message that one batch reads. */
 const EVENTS_AT_ONCE = 500;
 
 /**
@@ -89,7 +89,7 @@ async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure
   const { db } = deps.store;
   const messages = await listErasable(db, erasure, ERASED_AT_ONCE);
   const erased = await Promise.all(messages.map((id) => eraseOne(deps, id)));
-  // Where none of them could be erased, the next look is not at once.
+  // If no event could be erased, the next batch does not follow at once.
   if (messages.length > 0) return erased.includes(true);
   const read = await eraseLooseEvents(deps, erasure);
   if (read === "more") return true;
@@ -159,16 +159,16 @@ async function eraseCalls(deps: Deps, erasure: Erasure): Promise<boolean> {
   const calls = await listCallsWith(deps.store.db, erasure, ERASED_AT_ONCE);
   for (const call of calls) {
     const set = difference(call, eraseCall(call, erasure.addresses));
-    // Stale: it changed in between, and is found again at the next look.
+    // The event changed after it was read; the next batch finds it again.
     await deps.store.commit([{ op: "update", table: "calls", id: call.id, version: call.version, set }]);
   }
   return calls.length > 0;
 }
 
-/** Threads name the person. Those in which something new was written stay. */
+/** Threads name the person. A thread with newer messages stays. */
 async function deleteThreads(deps: With<"threadCache">, erasure: Erasure): Promise<void> {
   await deps.threadCache.runExclusively(async () => {
-    // Whatever was decided on a thread before this is on disk once this commit is answered.
+    // Every earlier transaction on a thread is on disk once this commit resolves.
     await deps.store.commit([]);
     if (await hasMessages(deps.store.db, erasure, null)) return;
     const threads = await listThreadIds(deps.store.db, erasure, EVENTS_AT_ONCE);

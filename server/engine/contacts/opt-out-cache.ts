@@ -15,7 +15,7 @@ export class OptOutCache {
   readonly #lists = new Map<string, ReadonlySet<string>>();
   readonly #contactsMax: number;
   #contacts = 0;
-  /** Numbers whose list is too long to keep. */
+  /** Numbers whose list is too long for the cache. */
   readonly #long = new Map<string, true>();
   /** Incremented by `invalidate`. A list read before it must not be cached afterwards. */
   #generation = 0;

@@ -1,4 +1,4 @@
-/** The STOP lists as sending asks for them: from memory, and never an old one. */
+/** The opt-out lists as sending reads them: from memory, and never outdated. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -12,15 +12,18 @@ import { change, type Decision } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 
-/** Whether a contact does not want messages from a number. Answered at once, from memory, but for the first time. */
+/**
+ * Whether a contact opted out of messages from a number. Returns at once, from memory, after the first read of the
+ * list.
+ */
 export function isOptedOut(deps: With<"optOutCache">, number: string, contact: string): boolean | Promise<boolean> {
   return deps.optOutCache.has(number, contact);
 }
 
 /**
- * The change that an inbound message makes to the opt-out list of its number, on any channel: none, unless the
- * whole of it is a keyword. The operations belong into the message's transaction; call `invalidateOptOuts` after the commit. Only
- * for one-to-one threads: what is said in a group is said to everybody there.
+ * The change that an inbound message makes to the opt-out list of its number, on any channel. No change unless its
+ * whole text is a keyword. The operations belong into the message's transaction; call `invalidateOptOuts` after the
+ * commit. Only for one-to-one threads: what is said in a group is said to everybody there.
  */
 export function keywordOperations(deps: Deps, message: Message): Operation[] {
   const { customerId, from: contact, to: number } = message;
@@ -32,7 +35,7 @@ export function keywordOperations(deps: Deps, message: Message): Operation[] {
   return [{ op: "put", table: "optOuts", record }];
 }
 
-/** Applies an opt-out or opt-in that the provider itself received; resolves when it is on disk. */
+/** Applies an opt-out or opt-in that the provider itself received. Resolves when the change is on disk. */
 export async function receiveOptOut(
   deps: With<"configCache" | "optOutCache">,
   instanceId: InstanceId,
@@ -65,8 +68,8 @@ export async function receiveOptOut(
 }
 
 /**
- * Puts a contact on a number's list, for the customer who has the number; answers the entry, which is the one that was
- * there already where the same customer had it.
+ * Adds a contact to the opt-out list of a customer's number. Returns the entry, or the existing entry of the same
+ * customer.
  */
 export async function optOut(
   deps: With<"optOutCache">,
@@ -81,7 +84,7 @@ export async function optOut(
   });
 }
 
-/** Removes a contact from a number's list; returns whether it was on it. */
+/** Removes a contact from a number's list. Returns whether the contact was on the list. */
 export async function optIn(deps: With<"optOutCache">, number: string, contact: string): Promise<boolean> {
   return await changeList(deps, async () => {
     if ((await findOptOut(deps.store.db, number, contact)) === null) return { transaction: null, value: false };

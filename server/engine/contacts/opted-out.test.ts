@@ -1,4 +1,4 @@
-/** The STOP list and sending, from a contact's keyword to the refusal: over the whole engine, in simulated time. */
+/** Opt-outs and sending, from a contact's keyword to the refusal, on the whole engine in simulated time. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import type { FileFetcher } from "../../outgoing/fetch.ts";
 const HOUR_MS = 3_600_000;
 const PEER = "+15550100001";
 
-/** The contact writes `text`. */
+/** Reports a message `text` of the contact. */
 async function write(stage: EngineStage, text: string, group: GroupSnapshot | null = null): Promise<void> {
   writes += 1;
   await stage.report(inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, text, group }));

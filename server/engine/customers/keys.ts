@@ -18,7 +18,7 @@ import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
-/** How long a key that was rotated works on, unless something else is asked for: a day. */
+/** Default time for which a rotated key still works: a day. */
 const GRACE_SECONDS = 86_400;
 
 /** A key's record and, only in the response that created it, the key itself. */
@@ -47,8 +47,8 @@ export function keyFor(deps: Deps, grant: KeyGrant, key: string): ApiKey {
 }
 
 /**
- * Makes a key. A `messages` key needs one customer, named by id or e-mail address; an `admin` key has none. Throws a 400
- * that names the fields which do not fit. A repeat of an idempotency key returns the record without the key.
+ * Creates a key. A `messages` key needs a customer, named by id or e-mail address; an `admin` key has no customer.
+ * Throws a 400 that names the invalid fields. A repeat of an idempotency key returns the record without the key.
  */
 export async function createKey(
   deps: With<"configCache">,
@@ -73,8 +73,9 @@ export async function createKey(
 }
 
 /**
- * Makes a key that opens the same as this one, which works until its grace period or its own time ends, whichever is
- * first. Throws 404 for an unknown key, and 400 `INVALID_STATUS` for one that is revoked, expired or replaced already.
+ * Creates a key with the same rights as this key, which works until its grace period or its own expiry ends, whichever
+ * is first. Throws 404 for an unknown key, and 400 `INVALID_STATUS` for a key that is already revoked, expired or
+ * replaced.
  */
 export async function rotateKey(
   deps: With<"configCache">,
@@ -108,7 +109,7 @@ export async function rotateKey(
   });
 }
 
-/** Revokes a key at once and for good; one that is revoked already stays as it is. Throws 404 for an unknown key. */
+/** Revokes a key at once and for good. Leaves a revoked key unchanged. Throws 404 for an unknown key. */
 export async function revokeKey(deps: With<"configCache">, id: string): Promise<ApiKey> {
   const revoked = await change(deps, async () => {
     const apiKey = await findExisting(deps, id);
@@ -156,7 +157,10 @@ function ownerProblems({ scope, customerId, customerEmail }: CreateKey): ErrorDe
   return ["customerId", "customerEmail"].map((path) => ({ path, message }));
 }
 
-/** Permissions of a new key of this scope: those `asked` for, without duplicates and in a fixed order, else all. */
+/**
+ * Permissions of a new key of this scope: the permissions `asked` for, without duplicates and in a fixed order, else
+ * all.
+ */
 export function permissionsOf(scope: KeyScope, asked?: readonly KeyPermission[]): KeyPermission[] {
   return scope === "admin" ? [] : KEY_PERMISSIONS.filter((one) => asked?.includes(one) ?? true);
 }

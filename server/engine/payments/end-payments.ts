@@ -23,8 +23,8 @@ export async function requirePayment(deps: Deps, customerId: CustomerId, id: str
 }
 
 /**
- * Cancels a pending request and returns it; a repeat of an idempotency key returns its id. Throws 404
- * `NOT_FOUND`, and 400 `INVALID_STATUS` when it is pending no more.
+ * Cancels a pending request and returns it; a repeat of an idempotency key returns its id. Throws 404 `NOT_FOUND`, and
+ * 400 `INVALID_STATUS` if the request is not pending.
  */
 export async function cancelRequest(
   deps: With<"link">,
@@ -42,10 +42,10 @@ export async function cancelRequest(
   });
 }
 
-/** Requests that are expired in one go. */
+/** Requests that one batch expires. */
 const EXPIRED_AT_ONCE = 100;
 
-/** Expires requests whose time is up. Returns whether there may be more. */
+/** Expires one batch of due requests. Returns whether there may be more. */
 export async function expirePayments(deps: With<"link">): Promise<boolean> {
   const due = await listDuePayments(deps.store.db, deps.clock.now(), EXPIRED_AT_ONCE);
   await Promise.all(due.map(({ id }) => nullIfUnreadable(deps, "end-payments", () => expireRequest(deps, id))));
@@ -55,7 +55,7 @@ export async function expirePayments(deps: With<"link">): Promise<boolean> {
 async function expireRequest(deps: With<"link">, id: PaymentId): Promise<void> {
   await change(deps, async () => {
     const payment = await findPayment(deps.store.db, id);
-    // A sandbox that was reset in between has forgotten it.
+    // A reset of the sandbox deleted the request after it was read.
     const changed = payment === null ? null : expirePayment(payment, paymentContext(deps));
     const transaction = payment === null || changed === null ? null : await endingOf(deps, payment, changed);
     return { transaction, value: undefined };

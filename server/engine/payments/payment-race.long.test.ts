@@ -1,4 +1,4 @@
-/** Two ends of a payment request at once, in a thousand orders each: one wins, and the events say which. */
+/** Two concurrent ends of a payment request, in a thousand orders each: one wins, and the events name it. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
@@ -14,21 +14,21 @@ import { cancelRequest, expirePayments } from "./end-payments.ts";
 import { requestPayment } from "./request-payment.ts";
 
 const ROUNDS = 1_000;
-/** Turns of the event loop that a write, and the beginning of each action, may be put off. */
+/** Most turns of the event loop by which a write, or the start of an action, is delayed. */
 const WRITE_DELAY_MAX = 3;
 const START_DELAY_MAX = 6;
 
-/** One round: a contact of its own, and what can be done to requests to it. */
+/** One round: its own contact, and the actions on payment requests to that contact. */
 interface Round {
   stage: EngineStage;
   contact: string;
-  /** Begins all of the actions, each at some moment, and waits for them. Answers the codes of refusals. */
+  /** Starts all actions, each after a random delay, and waits for them. Returns the codes of refusals. */
   atOnce(...actions: (() => Promise<unknown>)[]): Promise<(string | null)[]>;
 }
 
 /**
- * Runs `round` a thousand times, and fails when one of `ends` came about in fewer than one of a hundred rounds: then
- * nothing raced.
+ * Runs `round` a thousand times. Fails if one of `ends` occurred in less than 1 % of the rounds, because then nothing
+ * raced.
  */
 async function race(t: NodeTest, ends: readonly string[], round: (round: Round) => Promise<string>): Promise<void> {
   const stage = await engineStage(t);
@@ -69,7 +69,7 @@ async function ask({ stage, contact }: Round): Promise<Payment> {
   return result.value;
 }
 
-/** A payment of $25 by the contact; `name` tells it from others of the round. */
+/** A payment of $25 by the contact; `name` is its reference within the round. */
 function pay({ stage, contact }: Round, name = "1"): Promise<unknown> {
   const payment = { amountCents: 2_500, currency: "USD" as const, isRequest: false };
   const signal = inbound({ reference: `${contact} ${name}`, from: contact, text: null, payment });
@@ -81,7 +81,10 @@ function cancel({ stage }: Round, id: PaymentId): Promise<unknown> {
   return cancelRequest(stage.life.deps, request, stage.customer.id, id);
 }
 
-/** How a request ended, after checks that hold whoever wins: one event says it, with the record as it is. */
+/**
+ * The final status of a request, after checks that hold for either winner: one event reports it, with the current
+ * record.
+ */
 async function endOf({ stage }: Round, id: PaymentId): Promise<string> {
   const payment = await findPayment(stage.deps.store.db, id);
   assert.ok(payment !== null);
@@ -106,7 +109,7 @@ async function endOf({ stage }: Round, id: PaymentId): Promise<string> {
   return status;
 }
 
-/** The names of the inbound messages that paid. */
+/** The references of the inbound messages that paid. */
 async function payersOf(round: Round, ...ids: PaymentId[]): Promise<string[]> {
   const { db } = round.stage.deps.store;
   const payers: string[] = [];

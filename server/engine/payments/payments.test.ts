@@ -1,4 +1,4 @@
-/** Payment requests: which messages pay one, which do not, and that each ends once, with one event. */
+/** Payment requests: which messages pay a request, which do not, and that each request ends once, with one event. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
@@ -18,14 +18,14 @@ import { requestPayment } from "./request-payment.ts";
 const CONTACT = "+15550100001";
 const DAY_MS = 86_400_000;
 
-/** A stage on which a contact is asked for money and pays it. */
+/** A stage on which a customer requests a payment and the contact pays. */
 async function paymentStage(t: NodeTest, options: StageOptions = {}) {
   const stage = await engineStage(t, options);
   let reported = 0;
   return {
     ...stage,
     ask: (more: { to?: string; amount?: number | string; expiresInSeconds?: number } = {}) => ask(stage, more),
-    /** Tells an inbound message with the payment, and answers its reference. */
+    /** Reports an inbound message with the payment, and returns its reference. */
     async pay(amountCents: number | null, more: Partial<InboundSignal> = {}) {
       reported += 1;
       const payment = amountCents === null ? null : { amountCents, currency: "USD" as const, isRequest: false };
@@ -57,7 +57,7 @@ async function paymentOf({ deps }: EngineStage, id: Payment["id"]): Promise<Paym
   return payment;
 }
 
-/** Events of payment requests so far: what happened to which, and that each carries the record as it then was. */
+/** Events of payment requests so far, after checking that each carries the record of its time. */
 async function paymentEvents({ deps }: EngineStage): Promise<[type: string, id: string, data: PaymentRequest][]> {
   const rows = await deps.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
   return rows
@@ -194,7 +194,7 @@ describe("paid", () => {
 });
 
 describe("text alone", () => {
-  /** A provider that is not told of payments. */
+  /** A provider that does not see payments. */
   const blind = () => {
     const provider = new ScriptedProvider();
     Object.assign(provider.capabilities, { seesPayments: false });

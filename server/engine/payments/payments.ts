@@ -1,4 +1,7 @@
-/** Changes of payment requests by messages: an inbound message pays one, a failed message cancels its own. Both belong into the message's transaction. */
+/**
+ * Changes of payment requests by messages: an inbound message pays a request, a failed message cancels its own request.
+ * Both changes belong in the message's transaction.
+ */
 
 import type { EventId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
@@ -41,9 +44,9 @@ interface CarriedPayment {
 }
 
 /**
- * The operations by which an inbound message pays the oldest pending request to its sender, from the number it
- * reached, of exactly its amount. The operations belong into the message's transaction and are decided again with it.
- * None if the message pays nothing.
+ * The operations by which an inbound message pays the oldest pending request from its recipient to its sender with
+ * exactly its amount. They belong in the message's transaction, and are decided again with it. None if the message pays
+ * nothing.
  */
 export async function paidBy(deps: With<"providers">, message: Message, signal: InboundSignal): Promise<Operation[]> {
   const carried = carriedBy(deps, message, signal);
@@ -56,7 +59,7 @@ export async function paidBy(deps: With<"providers">, message: Message, signal: 
   return payment === null || changed === null ? [] : paymentOperations(payment, changed);
 }
 
-/** In a group it is not certain whom a payment is for: it counts as none. */
+/** A payment in a group may be for anybody in it, so it pays no request. */
 function carriedBy(
   deps: With<"providers">,
   message: Message,
@@ -69,7 +72,10 @@ function carriedBy(
   return amountCents === null ? null : { amountCents, evidence: "text" };
 }
 
-/** Anyone can type a sentence: it counts over iMessage only, and where there is nothing better, or the operator wants it. */
+/**
+ * Anyone can type a sentence, so text counts only over iMessage, and only if the provider sees no payments or the
+ * operator allows it.
+ */
 function countsText({ providers, settings }: With<"providers">, { channel, instanceId }: Message): boolean {
   if (channel !== "imessage") return false;
   return settings.paymentText || providers.get(instanceId)?.capabilities.seesPayments === false;

@@ -1,4 +1,4 @@
-/** Asks a contact for a payment: the request and the message that asks, with their events, in one transaction. */
+/** Requests a payment from a contact: the request, its message and both events are one transaction. */
 
 import type { RequestPayment } from "../../../sdk/wire.ts";
 import { invalidField } from "../../core/error.ts";
@@ -20,7 +20,7 @@ import { type CheckedMessage, checkMessage } from "../messages/accept.ts";
 import { requireRecipient } from "../messages/recipient.ts";
 import { paymentContext } from "./payments.ts";
 
-/** How long a request is open that does not say, in seconds: 30 days. */
+/** Default time until a request expires, in seconds: 30 days. */
 const EXPIRES_IN_SECONDS = 30 * 86_400;
 
 /** A request for a payment, and its customer and key. */
@@ -39,8 +39,8 @@ type PaymentTerms = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresI
 };
 
 /**
- * Asks for a payment. When it resolves, request, message and both events are on disk; a repeat of an idempotency key is
- * answered with the request's id. Throws the refusals of a message, and 400 for what is no amount.
+ * Requests a payment. When it resolves, request, message and both events are on disk. A repeat of an idempotency key
+ * returns the request's id. Throws the refusals of a message, and a 400 for an invalid amount.
  */
 export async function requestPayment(
   deps: With<
@@ -100,7 +100,7 @@ async function checkRequest(
       ...(metadata === undefined ? {} : { metadata }),
     },
   );
-  // One contact pays: a conversation may be a group, and is refused as a recipient that is no address.
+  // A payment has one payer, so a chat id, which may name a group, is refused as an invalid recipient.
   if (wanted.chatId !== undefined) requireRecipient(to);
   const checked = await checkMessage(deps, { ...wanted, payment: { id, amountCents } });
   const { message } = checked;
