@@ -18,7 +18,7 @@ export class Chance {
     this.#c = digest.readInt32LE(8);
   }
 
-  /** A stream of its own: what is drawn from it moves no other. */
+  /** A stream that is independent of all others. */
   stream(name: string): Chance {
     return new Chance(`${this.#seed} ${name}`);
   }
@@ -49,7 +49,7 @@ export class Chance {
     return item;
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** A name, chosen with its weight. */
   weighted<Name extends string>(weights: Readonly<Partial<Record<Name, number>>>): Name {
     const entries = Object.entries(weights) as [Name, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

@@ -1,4 +1,4 @@
-/** The customers: what they ask of the service, at random, and every answer they got or did not get. */
+/** The customers: random requests to the service, and every response or its absence. */
 
 import type { CustomerList, Delivery, Message, SendMessage, Webhook } from "../../sdk/wire.ts";
 import type { SimulatedClock } from "../support/clock.ts";
@@ -7,10 +7,10 @@ import { doMore } from "./more.ts";
 import { RECEIVERS, receiverUrl } from "./network.ts";
 import type { Answer, Request } from "./service.ts";
 
-/** One request and what came of it. */
+/** A request and its result. */
 export interface Call {
   order: number;
-  /** Place at which it was over. */
+  /** Position in the run at which it ended. */
   endedOrder: number;
   at: number;
   method: Request["method"];
@@ -18,9 +18,9 @@ export interface Call {
   customer: string;
   body: unknown;
   idempotencyKey: string | null;
-  /** False when nobody listened: it certainly did nothing. */
+  /** False if no process listened: the request certainly changed nothing. */
   reached: boolean;
-  /** Null when it was never answered: it may have been done or not. */
+  /** Null without a response: the request may have been carried out or not. */
   status: number | null;
   answer: Envelope | null;
 }
@@ -31,7 +31,7 @@ export interface Envelope {
   error?: { code: string; message: string };
 }
 
-/** A message that a customer wants sent, and the calls it made for that. `tag` is its `externalMessageId`. */
+/** A message that a customer sends, and the calls it made to send it. `tag` is its `externalMessageId`. */
 export interface SendIntent {
   tag: string;
   customer: string;
@@ -53,24 +53,24 @@ export interface ClientParts {
   clock: SimulatedClock;
   chance: Chance;
   order(): number;
-  /** Resolves with null when the process died before it answered; undefined when none was there. */
+  /** Resolves with null if the process died before it responded, and undefined if no process ran. */
   ask(request: Request): Promise<Answer | null | undefined>;
 }
 
-/** Key of the first customer and of the admin, as settings name them. */
+/** The keys of the first customer and of the admin, from the settings. */
 export const FIRST_KEY = `tb_${"f".repeat(36)}`;
 export const ADMIN_KEY = `tb_${"a".repeat(36)}`;
 
 /** Settings of a scripted carrier's instance; nothing connects to it. */
 const CARRIER = { host: "carrier.example", port: 2775, systemId: "sim", password: "sim", bindMode: "transceiver" };
 
-/** Where scripted carriers' phones are; the sandbox's are in its table. */
+/** Numbers of the scripted carriers' phones; the sandbox has its own table. */
 const PHONES = ["+15551230001", "+15551230002", "+15551230003", "+15551230004", "someone@example.com"];
 const SANDBOX_PHONES = [..."0123456789"]
   .map((end) => `+1500555010${end}`)
   .concat(["0110", "0111", "0112", "0114", "0116"].map((end) => `+1500555${end}`));
 
-/** All customers of a run. Each of its acts resolves when it was answered, or never will be. */
+/** All customers of a run. Each act resolves once its call was answered or cut off. */
 export class Clients {
   readonly calls: Call[] = [];
   readonly intents: SendIntent[] = [];
@@ -84,7 +84,7 @@ export class Clients {
     this.#phones = kind === "sandbox" ? SANDBOX_PHONES : PHONES;
   }
 
-  /** Whom customers write with. */
+  /** Contacts of the customers. */
   get phones(): readonly string[] {
     return this.#phones;
   }
@@ -99,7 +99,7 @@ export class Clients {
     return this.#open.size;
   }
 
-  /** Customers, numbers, keys and endpoints. In a life that nothing befalls. */
+  /** Creates customers, numbers, keys and endpoints, in a life without faults. */
   async setUp(): Promise<void> {
     const { chance } = this.#parts;
     const first: Customer = { name: "first", key: FIRST_KEY, numbers: ["+15005550001"], secret: "", endpoints: [] };
@@ -163,7 +163,7 @@ export class Clients {
     return call.answer?.data as Data;
   }
 
-  /** One call; the record of it, when it is over. */
+  /** Makes a call; resolves with its record when the call has ended. */
   call(
     by: { name: string; key: string },
     method: Request["method"],
@@ -215,7 +215,7 @@ export class Clients {
     return call;
   }
 
-  /** Does one thing that a customer might do. */
+  /** Performs a random act of a customer. */
   act(): void {
     const { chance } = this.#parts;
     const customer = chance.pick(this.customers);
@@ -276,7 +276,7 @@ export class Clients {
     } else await this.call(customer, "GET", path);
   }
 
-  /** A message that the customer knows of; to cancel, mostly one that was scheduled. */
+  /** A message that the customer knows; for a cancellation mostly a scheduled message. */
   #someMessage(customer: Customer, act: string): string | null {
     const { chance } = this.#parts;
     const own = this.intents.filter((intent) => intent.customer === customer.name && idOf(intent) !== null);
@@ -302,7 +302,7 @@ export class Clients {
     const intent: SendIntent = { tag, customer: customer.name, body, idempotencyKey, calls: [] };
     this.intents.push(intent);
     await this.#ask(intent);
-    // An impatient customer sends the same thing twice at once.
+    // An impatient customer sends the same request twice at once.
     if (idempotencyKey !== null && chance.flip(0.15)) await this.#ask(intent);
   }
 
@@ -341,7 +341,7 @@ export class Clients {
     return customer;
   }
 
-  /** Asks again for what got no answer, and now and then for what got one. */
+  /** Repeats a request without a response, and sometimes a request with a response. */
   async #repeat(): Promise<void> {
     const safe = this.intents.filter((intent) => intent.idempotencyKey !== null);
     const open = safe.filter((intent) => !isAnswered(intent));
@@ -350,7 +350,7 @@ export class Clients {
     if (candidates.length > 0) await this.#ask(chance.pick(candidates));
   }
 
-  /** Asks for everything that can safely be asked again and got no answer yet. Whether there was anything. */
+  /** Repeats every request that can safely be repeated and got no response. Returns whether there was any. */
   async insist(): Promise<boolean> {
     const open = this.intents.filter((intent) => intent.idempotencyKey !== null && !isAnswered(intent));
     await Promise.all(open.map((intent) => this.#ask(intent)));

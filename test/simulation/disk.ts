@@ -9,24 +9,24 @@ import type { Life } from "./life.ts";
 
 /** Faults of the disk in one life. */
 export interface DiskFaults {
-  /** Operations until it dies around the one after them; null: not by this. Counts down. */
+  /** Operations before the life dies at the next one; counts down. Null if the disk does not end the life. */
   operationsLeft: number | null;
-  /** Whether the operation at which it dies was done: it is not answered either way. */
+  /** Whether the operation at which the life dies takes effect. It gets no response either way. */
   doneBeforeDeath: boolean;
   /** Share of operations that take a while. */
   slowShare: number;
   /** Whether there is no room at this real time. */
   isFull(real: number): boolean;
-  /** For tests of the oracle: changes jobs before they run. */
+  /** Changes jobs before they run, for tests of the oracle. */
   forge?: (jobs: Job[]) => Job[];
 }
 
-/** A store of one life on the file, and how to take the file from it. */
+/** A store of one life on the file, and functions to release the file. */
 export interface OpenDisk {
   store: Store;
-  /** Closes the file; the life must be over or stopped. */
+  /** Closes the file. The life must have ended or stopped. */
   release(): Promise<void>;
-  /** The first value of a query, past all faults. Only to know when a run is over. */
+  /** The first value of a query, without faults. Used only to find the end of a run. */
   peek(sql: string): Promise<number | null>;
 }
 

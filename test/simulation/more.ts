@@ -12,7 +12,7 @@ interface Choosing {
   message: string | null;
 }
 
-/** Does one of these acts. Resolves when the call was answered or cut off. */
+/** Performs one of these acts. Resolves when the call was answered or cut off. */
 export async function doMore(
   clients: Clients,
   customer: Customer,

@@ -1,4 +1,6 @@
-/** The network between the service and its receivers: late, lossy, and with receivers of every kind. Keeps what it saw. */
+/**
+ * The network between the service and its receivers: late, lossy, with receivers of every kind. Records every request.
+ */
 
 import type { Clock } from "../../server/clock.ts";
 import type { PostError, Poster, PostRequest, PostResult } from "../../server/outgoing/post.ts";
@@ -7,7 +9,7 @@ import type { Life } from "./life.ts";
 
 /** One webhook request, as the network saw it. */
 export interface Sending {
-  /** Place among everything that was observed. */
+  /** Position among everything that was observed. */
   order: number;
   life: number;
   url: string;
@@ -16,16 +18,16 @@ export interface Sending {
   /** Shifted and real time of its start. */
   at: number;
   real: number;
-  /** Whether the receiver got it. */
+  /** Whether the request reached the receiver. */
   arrived: boolean;
   /** Status of the receiver's response, whether or not the service got it. */
   answered: number | null;
   /** The result that the service got; null if the service died first. */
   posted: PostResult | null;
-  /** Shifted time and place of that end. */
+  /** Shifted time and position of its end. */
   endedAt: number | null;
   endedOrder: number | null;
-  /** Sendings under way at the same address when it began, itself included. */
+  /** Requests in flight to the same address when it began, including itself. */
   abreast: number;
 }
 
@@ -42,7 +44,7 @@ export function receiverUrl(name: ReceiverName, path: string): string {
 type Fate = { afterMs: number } & ({ status: number } | { error: PostError; arrives: boolean });
 
 const DEADLINE_MS = 30_000;
-/** Sendings that may hang to the deadline in one run: each holds up its lane for half a minute. */
+/** Most requests that hang until the deadline in one run: each blocks its lane for half a minute. */
 const HANGS_MAX = 4;
 /** Length of a receiver's outage and of the time between two, in shifted milliseconds. */
 const OUTAGE_EVERY_MS = 60_000;
@@ -50,7 +52,7 @@ const OUTAGE_EVERY_MS = 60_000;
 export interface NetworkParts {
   clock: Clock;
   chance: Chance;
-  /** Draws the next place among everything that was observed. */
+  /** Returns the next position among everything that was observed. */
   order(): number;
 }
 
@@ -65,17 +67,17 @@ export class Network {
     this.#parts = parts;
   }
 
-  /** From here on only the receivers that are dead for good fail. */
+  /** From now on only the receivers that are down for good fail. */
   calm(): void {
     this.#calm = true;
   }
 
-  /** Sendings under way. */
+  /** Requests in flight. */
   get underWay(): number {
     return [...this.#abreast.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** A poster for one life. `inbox` is how it reaches its own inbox, by path. `close` ends what is open. */
+  /** A poster for one life. `inbox` posts to the service's own inbox, by path. `close` ends open requests. */
   poster(life: Life, inbox: (request: PostRequest) => Promise<{ status: number; body: string }>) {
     const open = new Set<() => void>();
     let closed = false;
@@ -136,7 +138,7 @@ export class Network {
       const fate = this.#fateOf(request.url);
       const towardsMs = Math.floor(fate.afterMs * this.#parts.chance.next());
       await this.#wait(towardsMs);
-      // A request of a process that has died since may arrive or not.
+      // A request of a process that has since died may or may not arrive.
       const lost = !life.alive && this.#parts.chance.flip(0.5);
       sending.arrived = !lost && ("status" in fate || fate.arrives);
       await this.#wait(fate.afterMs - towardsMs);

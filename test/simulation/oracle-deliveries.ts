@@ -42,7 +42,7 @@ function isReplayed({ run }: Judge, endpointId: string): boolean {
   return run.calls.some((call) => call.path === `/v1/webhooks/${endpointId}/replay` && mayBeDone(call));
 }
 
-/** Every event has one delivery to each endpoint that was there all the time, and to its message's callback. */
+/** Every event has one delivery to each endpoint that existed during the whole run, and to its message's callback. */
 function judgeCompleteness(judge: Judge, { customer, rest }: Mail): void {
   const deliveries = Map.groupBy(rest.deliveries, ({ eventId }) => eventId);
   for (const event of rest.events) {
@@ -153,7 +153,7 @@ function whatIsWrong({ run, stories }: Judge, { customer }: Mail, sending: Sendi
   return null;
 }
 
-/** Every sending whose end the service saw is on record, unless it died, or could write nothing. */
+/** Every request whose end the service saw is recorded, unless the service died or the disk was full. */
 function judgeRecords({ run, report }: Judge, { rest, sendings }: Mail): void {
   if (run.wasFull) return;
   const recorded = new Map<string, number>();
@@ -174,7 +174,10 @@ function judgeRecords({ run, report }: Judge, { rest, sendings }: Mail): void {
   }
 }
 
-/** Within one message and address, the first attempt of an event starts when that of the one before has ended. */
+/**
+ * Within one message and address, the first attempt of an event starts after the first attempt of the previous event
+ * has ended.
+ */
 function judgeFirstAttempts(judge: Judge, { customer, sendings }: Mail): void {
   const steady = customer.endpoints.filter(({ id, isStatic }) => isStatic && !isReplayed(judge, id));
   for (const { url } of steady) {

@@ -116,7 +116,7 @@ function judgeSteps({ report }: Judge, message: Message): void {
   if (times.some((at, index) => at < (times[index - 1] ?? at))) report("the past never changes", `${id}: ${shown}`);
 }
 
-/** Every timeline that was read during the run is a prefix of the last one. */
+/** Every timeline that was read during the run is a prefix of the last timeline. */
 function judgePast({ report }: Judge, story: Story, message: Message): void {
   for (const { status, answer } of story.calls("GET")) {
     if (status !== 200 || answer === null) continue;

@@ -46,7 +46,7 @@ function reporting(
   };
 }
 
-/** The values of a new record, one of them changed. */
+/** The values of a new record with one change. */
 function withValue(table: TableName, values: readonly SqlValue[], property: string, value: SqlValue): SqlValue[] {
   const place = LAYOUT[table].findIndex((column) => column.property === property);
   return values.with(place, value);

@@ -52,7 +52,7 @@ export interface ServiceParts {
   fault(where: string, error: unknown): void;
 }
 
-/** The service of one life, started. After its life ended it answers nothing. */
+/** The service of one life, started. After the end of its life it responds to nothing. */
 export class Service {
   readonly life: Life;
   readonly #parts: ServiceParts;
@@ -97,7 +97,7 @@ export class Service {
     await this.#engine.start({ poster: this.#parts.poster, inboxUrl: (path) => `http://127.0.0.1${path}` });
   }
 
-  /** Asks as a client would; rejects never, and answers only the living. */
+  /** Sends a request as a client does. Never rejects; resolves only while the life lasts. */
   async ask({ method, path, key, body, headers = {} }: Request): Promise<Answer> {
     const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
     const content = body === undefined ? {} : { "content-type": "application/json" };
@@ -112,7 +112,7 @@ export class Service {
     return { status: statusCode, text };
   }
 
-  /** Ends as at SIGTERM. */
+  /** Stops as after SIGTERM. */
   async stop(): Promise<void> {
     this.#closing = true;
     this.#inboxes.stop();
@@ -128,7 +128,7 @@ export class Service {
     this.dispose();
   }
 
-  /** Gives back what is not part of the simulated world. */
+  /** Releases resources outside the simulated world. */
   dispose(): void {
     this.#metrics.stop();
   }
@@ -154,7 +154,7 @@ export class Service {
   }
 }
 
-/** A log that keeps nothing but what the service calls an error. */
+/** A log that keeps only the service's errors. */
 function logTo(fault: ServiceParts["fault"]): Log {
   const nothing = () => {};
   return { debug: nothing, info: nothing, warn: nothing, error: (event, fields) => fault(event, fields?.error) };

@@ -7,15 +7,17 @@ import type { Rule } from "./story.ts";
 import { hashOf, type Observed, type Sabotage, simulate } from "./world.ts";
 import { brokenWorlds, firstSeeds, seedsOf } from "./worlds.ts";
 
-/** Enough to see everything that can happen happen. */
+/** Enough runs for every possible situation to occur. */
 const SEEDS_DEFAULT = 60;
 
 const SEEDS = seedsOf(SEEDS_DEFAULT);
 
-/** The runs in which a sabotage has to show: most show within the first few, and no further run is made then. */
+/**
+ * Most runs until the oracle must notice a sabotage. Usually the first few runs are enough, and the rest are skipped.
+ */
 const SABOTAGE_SEEDS = firstSeeds(40);
 
-/** A run takes less than a second; the limit is for a machine that does much else. */
+/** A run takes less than a second; the limit allows for a busy machine. */
 const TIMEOUT = Math.max(600_000, SEEDS.length * 5_000);
 
 /** Counts everything that happened in all runs, so that an uneventful simulation does not pass. */

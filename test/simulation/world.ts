@@ -24,7 +24,7 @@ import { Service, type ServiceParts } from "./service.ts";
 export interface Observed {
   seed: string;
   kind: "scripted" | "sandbox";
-  /** Whether receipts name messages so that even one which comes before the outcome is on disk finds its message. */
+  /** Whether receipts carry our message id, so that even a receipt before the stored outcome finds its message. */
   namesMessages: boolean;
   /** Settings that the rules depend on. */
   settings: Pick<Config, "webhookRetryScheduleMs" | "fallbackAfterMs" | "messageTtlMs">;
@@ -37,16 +37,16 @@ export interface Observed {
   faults: { life: number; where: string; message: string }[];
   /** Whether there was a time without room on the disk. */
   wasFull: boolean;
-  /** Times that a line to a carrier went down. */
+  /** How often a line to a carrier went down. */
   outages: number;
   lives: number;
-  /** Whether everything came to an end. */
+  /** Whether all work ended. */
   hasEnded: boolean;
   /** By customer. */
   rest: Map<string, Rest>;
 }
 
-/** Ways to make the service wrong, by which the oracle is tried. */
+/** Ways to break the service, for tests of the oracle. */
 export interface Sabotage {
   disk?: (jobs: Job[]) => Job[];
   provider?: (provider: Provider) => Provider;
@@ -54,18 +54,18 @@ export interface Sabotage {
   config?: Record<string, string>;
 }
 
-/** Where the files of a run are: in memory where Linux has it. What a power cut leaves on a disk is not tried here. */
+/** Directory for the files of a run: in memory if the system offers it. A power cut is not simulated. */
 const MEMORY = "/dev/shm";
 const FILES = existsSync(MEMORY) ? MEMORY : tmpdir();
 
-/** Rounds after which a world that has not come to rest never will. */
+/** Rounds after which a world that is still busy counts as never coming to rest. */
 const ROUNDS_MAX = 4_000;
 const LIVES_MAX = 8;
 /** The longest a start, a stop or an answer may take, and the step of waiting, in milliseconds. */
 const WORK_MS_MAX = 120_000;
 const STEP_MS = 10;
 
-/** Runs the world of a seed to its rest. The same seed gives the same run, unless the product changed. */
+/** Runs the world of a seed until it is at rest. The same seed gives the same run, unless the product changed. */
 export async function simulate(seed: string, sabotage: Sabotage = {}): Promise<Observed> {
   const directory = mkdtempSync(join(FILES, "tightbeam-simulation-"));
   const world = new World(seed, join(directory, "world.db"), sabotage);
@@ -234,7 +234,7 @@ class World {
     }
   }
 
-  /** Moves the shifted clock, which is only allowed where a carrier is not of the real world: none then is surprised. */
+  /** Moves the shifted clock, once no send attempt of a dead process is still on its way. */
   async #shift(): Promise<void> {
     while (this.#carrier.isLate(this.#life)) await this.#clock.advance(200);
     this.#clock.shift(this.#chance.pick([5_000, 60_000, 400_000, 3_600_000, 30_000_000]));
@@ -245,14 +245,14 @@ class World {
     this.#fullTimes.push({ from, to: from + this.#chance.between(10, 3_000) });
   }
 
-  /** Sets the next life, or this one, to die by itself within so many operations of the disk. */
+  /** Makes the next life, or the present one, die within the given number of disk operations. */
   #arm(operationsMax: number): void {
     this.#disk.operationsLeft =
       this.#lives < LIVES_MAX && this.#chance.flip(0.7) ? this.#chance.between(0, operationsMax) : null;
     this.#disk.doneBeforeDeath = this.#chance.flip(0.5);
   }
 
-  /** Starts the service, unless it runs, as often as it takes. */
+  /** Starts the service unless it runs, repeatedly if it dies during the start. */
   async #revive(): Promise<void> {
     while (this.#service === null || this.#life?.alive !== true) {
       await this.#bury();
@@ -314,7 +314,7 @@ class World {
       createProvider: (name, deps) => {
         const inner = this.#line(life, name, deps);
         if (sabotage.provider === undefined) return inner;
-        // A copy would be up for ever, or down.
+        // A copy would keep the value of this moment.
         return Object.defineProperty(sabotage.provider(inner), "isUp", { get: () => inner.isUp !== false });
       },
       poster: sabotage.poster?.(poster) ?? poster,
@@ -345,7 +345,7 @@ class World {
       done = true;
     };
     work.then(end, end);
-    // In small steps: with no timer left, what goes on by itself would get no turn of the event loop.
+    // In small steps: without a timer, work that goes on by itself would get no turn of the event loop.
     for (let waitedMs = 0; !done; waitedMs += STEP_MS) {
       if (waitedMs > WORK_MS_MAX) throw new Error(`${what} takes longer than ${WORK_MS_MAX} ms`);
       await this.#clock.advance(STEP_MS);
@@ -353,7 +353,7 @@ class World {
     return await work;
   }
 
-  /** Lets everything come to its end: nothing fails any more but what is dead for good. Whether it did. */
+  /** Lets all work end; only receivers that are down for good still fail. Returns whether all work ended. */
   async #rest(): Promise<boolean> {
     this.#disk.slowShare = 0;
     this.#disk.isFull = () => false;
@@ -371,7 +371,7 @@ class World {
     return false;
   }
 
-  /** Shifted time at which something is due; now when something is under way; null when all is at rest. */
+  /** The shifted time of the next due work; now if work is in flight; null if all is at rest. */
   async #next(): Promise<number | null> {
     const now = this.#clock.now();
     const underWay = this.#clients.underWay + this.#network.underWay + this.#carrier.unreported;

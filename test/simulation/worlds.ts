@@ -1,13 +1,13 @@
-/** Runs simulated worlds and tells which of the service's promises they broke. */
+/** Runs simulated worlds, and reports the promises that the service broke. */
 
 import { judge } from "./oracle.ts";
 import type { Rule } from "./story.ts";
 import { type Observed, simulate } from "./world.ts";
 
-/** The violations that are told of one seed at the most: a seed that goes wrong mostly goes wrong everywhere. */
+/** Most violations that are reported for one seed, because one fault often causes many. */
 const VIOLATIONS_SHOWN_MAX = 3;
 
-/** The seeds "1" to `count`; or the one that `TB_SIMULATION_SEED` names; or as many as `TB_SIMULATION_SEEDS` says. */
+/** The seeds "1" to `count`; or the seed `TB_SIMULATION_SEED`; or `TB_SIMULATION_SEEDS` seeds. */
 export function seedsOf(count: number): string[] {
   const { TB_SIMULATION_SEED: seed, TB_SIMULATION_SEEDS: wanted = count } = process.env;
   return seed === undefined ? firstSeeds(Number(wanted)) : [seed];

@@ -33,7 +33,7 @@ const ROUND = 32;
 const ROUNDS = 8;
 /** Between two rounds: 4,000 messages a second. */
 const ROUND_MS = 8;
-/** A round arrives in so many parts, as requests of several connections do. */
+/** Parts in which a round arrives, as requests of several connections do. */
 const PARTS = 4;
 /** How long a commit takes, and a webhook's request. */
 const COMMIT_MS = 1;
@@ -159,7 +159,7 @@ class WriteLoad {
       isDone = true;
     };
     work.then(end, end);
-    // In small steps: with no timer left, what goes on by itself would get no turn of the event loop.
+    // In small steps: without a timer, work that goes on by itself would get no turn of the event loop.
     while (!isDone) await this.#clock.advance(1);
     await work;
   }

@@ -1,4 +1,6 @@
-/** Several instances on one engine stage: carriers that a customer's routes name, which go down and come up. */
+/**
+ * An engine stage with several instances: carriers named by a customer's routes, which a test takes down and brings up.
+ */
 
 import type { TestContext as NodeTest } from "node:test";
 import type { ProviderName, Route, SendMessage } from "../../sdk/wire.ts";
@@ -10,7 +12,7 @@ import { commitAll } from "./context.ts";
 import { type EngineStage, engineStage, type StageOptions } from "./engine.ts";
 import { ScriptedProvider } from "./provider.ts";
 
-/** One more instance, and the provider that runs on it. */
+/** A further instance and its provider. */
 export interface Carrier {
   id: InstanceId;
   name: string;
@@ -19,20 +21,20 @@ export interface Carrier {
 
 export interface Carriers {
   stage: EngineStage;
-  /** The instance that the number lives on: a Mac, which has iMessage only unless told otherwise. */
+  /** The number's own instance: a Mac, with iMessage only by default. */
   mac: Carrier;
-  /** Adds an instance; a carrier of SMS unless told otherwise. */
+  /** Adds an instance; an SMS carrier by default. */
   add(provider?: ScriptedProvider, kind?: ProviderName): Promise<Carrier>;
   setRoutes(routes: Route[]): Promise<void>;
-  /** Takes carriers down or brings them up, and lets happen what comes of it. */
+  /** Takes carriers down or brings them up, and runs the work that follows. */
   flip(isUp: boolean, ...carriers: Carrier[]): Promise<void>;
 }
 
-/** By SMS first: what a route decides about. */
+/** Prefers SMS, so that a route decides. */
 export const SMS_FIRST: Partial<SendMessage> = { routing: { preference: ["sms", "imessage"] } };
 export const SMS_ONLY: Partial<SendMessage> = { routing: { preference: ["sms"] } };
 
-/** Opens a stage with a number on a Mac, and as many carriers of SMS as it takes. */
+/** Opens a stage with a number on a Mac, to which a test adds SMS carriers. */
 export async function carriersOn(t: NodeTest, options: StageOptions = {}): Promise<Carriers> {
   const provider = options.provider ?? new ScriptedProvider({ channels: ["imessage"] });
   const stage = await engineStage(t, { ...options, provider });
@@ -63,14 +65,14 @@ export async function carriersOn(t: NodeTest, options: StageOptions = {}): Promi
       for (const carrier of carriers) carrier.provider.isUp = isUp;
       stage.life.deps.wake.messages(carriers.map(({ id }) => id));
       stage.life.deps.wake.pausedLanes();
-      // Timers of no time at all take a millisecond, and a walk takes one for each stretch.
+      // A timer of 0 ms takes a millisecond, and a walk over the paused lanes sets one for each batch.
       await clock.advance(10);
       await stage.run();
     },
   };
 }
 
-/** Which messages a carrier was given, in their order. */
+/** The messages that a carrier received, in order. */
 export function handedTo({ provider }: Pick<Carrier, "provider">): MessageId[] {
   return provider.handed.map(({ messageId }) => messageId);
 }

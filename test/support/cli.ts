@@ -1,4 +1,4 @@
-/** The command line in tests: as a program of its own (stdout is a pipe), or in this process on a pretended terminal. */
+/** The command line in tests: as a child process (stdout is a pipe), or in this process on a fake terminal. */
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ export interface CliResult {
 interface CliOptions {
   env?: Record<string, string>;
   cwd?: string;
-  /** The Node that runs it; default: this one. */
+  /** The Node that runs it; default: the Node of this process. */
   node?: string;
 }
 
@@ -37,7 +37,7 @@ export function emptyDirectory(t: TestContext): string {
   return path;
 }
 
-/** The environment that makes the command line ask a service, and keep what is its user's own in an empty directory. */
+/** An environment with which the command line calls a service, and stores its user's files in an empty directory. */
 export function envFor(t: TestContext, { url, key, adminKey }: Pick<TestService, "url" | "key" | "adminKey">) {
   return {
     TIGHTBEAM_URL: url,
@@ -67,8 +67,8 @@ export function runCli(
 }
 
 /**
- * Runs the command line in this process on a terminal 120 columns wide without colours; no wait takes time. `ask` is
- * the person at it, if there is one.
+ * Runs the command line in this process on a terminal 120 columns wide without colours; no wait takes time. `ask`
+ * answers its questions.
  */
 export async function runOnTerminal(
   args: string[],
@@ -98,7 +98,7 @@ export const AT = "2031-05-01T09:00:00.000Z";
 /** The end of a list. */
 export const pagination = { hasMore: false, nextCursor: null };
 
-/** A fake API, and the environment that makes the command line ask it. */
+/** A fake API, and an environment with which the command line calls it. */
 export async function serverWith(
   t: TestContext,
   routes: Record<string, Route>,
@@ -107,7 +107,7 @@ export async function serverWith(
   return { ...api, env: { TIGHTBEAM_URL: api.url, TIGHTBEAM_API_KEY: KEY, TIGHTBEAM_ADMIN_KEY: ADMIN_KEY } };
 }
 
-/** A message as the API answers it, as far as the command line reads it. */
+/** The fields of the API's messages that the command line reads. */
 export const message = (status: string, more: object = {}) => ({
   id: "msg_1",
   status,

@@ -1,4 +1,4 @@
-/** A whole small context for tests: the real store in this process, simulated time, repeatable chance, one customer. */
+/** A small context for tests: the real store in this process, simulated time, repeatable chance, one customer. */
 
 import { createHash } from "node:crypto";
 import { readConfig } from "../../server/config.ts";
@@ -36,7 +36,7 @@ import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store
 import type { Transaction } from "../../server/store/store.ts";
 import { SimulatedClock } from "./clock.ts";
 
-/** A customer with one number on the sandbox instance, and a key of its own. */
+/** A customer with one number on the sandbox instance, and its own key. */
 export interface Tenant {
   customer: Customer;
   number: CustomerNumber;
@@ -57,7 +57,7 @@ export interface Observed {
   faults: { where: string; error: unknown }[];
 }
 
-/** A context and what was put into it. Nothing runs in it: waking a loop only adds its lanes to `woken`. */
+/** A context and its first records. No loop runs: waking a loop only adds its lanes to `woken`. */
 export interface TestContext extends Tenant {
   deps: EngineDeps;
   clock: SimulatedClock;
@@ -66,7 +66,7 @@ export interface TestContext extends Tenant {
   providers: Map<InstanceId, Provider>;
   woken: { messages: string[]; deliveries: string[] };
   observed: Observed;
-  /** Another customer; its number is the next one up. */
+  /** Adds a customer, with the next number. */
   addTenant(name: string): Promise<Tenant>;
   /** Closes the store. */
   close(): Promise<void>;
@@ -75,16 +75,16 @@ export interface TestContext extends Tenant {
 /** Differences of a test: settings, dependencies, or a database file in place of memory. */
 export interface TestContextOptions {
   settings?: Partial<EngineSettings>;
-  /** Parts put in place of the ordinary ones. */
+  /** Replaced dependencies. */
   deps?: Partial<EngineDeps>;
   path?: string;
-  /** Puts something between the store and its database. */
+  /** Wraps the store's database. */
   through?: (ports: Ports) => Ports;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** Fetches nothing: each address is deferred. A test that fetches puts another one in its place. */
+/** Fetches nothing: each address is deferred. A test that fetches replaces it. */
 export const NO_FETCHER: FileFetcher = {
   fetch: async () => ({ deferred: "was not fetched: there is no network in this test" }),
   hold: () => () => {},
@@ -118,8 +118,8 @@ function repeatableRandom(seed = "tightbeam"): Random {
 }
 
 /**
- * Makes a context with one customer (`secretKnown` false), its default number `+15550000001`, the sandbox instance it
- * is on, and a `messages` key. Jitter is 0. The test closes it.
+ * Makes a context with one customer (`secretKnown` false), its default number `+15550000001` on the sandbox instance,
+ * and a `messages` key. Jitter is 0. The test closes it.
  */
 export async function testContext(options: TestContextOptions = {}): Promise<TestContext> {
   const clock = new SimulatedClock();
@@ -197,13 +197,13 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
   return { ...tenant, deps, clock, instance, providers, woken, observed, addTenant, close };
 }
 
-/** Commits a transaction of records that a test lays out; throws unless it was taken in. */
+/** Commits a transaction with records of a test. Throws if it is refused. */
 export async function commitAll(deps: Pick<EngineDeps, "store">, transaction: Transaction): Promise<void> {
   const { result } = await deps.store.commit(transaction);
   if (result !== "ok") throw new Error(`the test's own records were refused: ${result}`);
 }
 
-/** A usable key: the record, and the key in clear. An admin key when `customerId` is null. */
+/** A usable key: the record, and the plain key. An admin key if `customerId` is null. */
 export function testKey(
   { newId, random, clock }: { newId: NewId; random: Random; clock: { real(): number } },
   customerId: CustomerId | null,

@@ -1,4 +1,4 @@
-/** Answers against the reference: whatever the service says to a test must be what its OpenAPI document promises. */
+/** Checks responses against the reference: every response that a test gets must be valid in the OpenAPI document. */
 
 import assert from "node:assert/strict";
 import type { ValidateFunction } from "ajv";
@@ -8,7 +8,7 @@ import { buildDocument, type OpenApiDocument, type PublishedOperation } from "..
 import type { PublishedResponse } from "../../server/api/openapi/responses.ts";
 import { listRoutes } from "./routes.ts";
 
-/** The document of the routes that the service is built from, made once a process. */
+/** The document of the service's routes, made once per process. */
 export function readDocument(): Promise<OpenApiDocument> {
   document ??= listRoutes().then((routes) => buildDocument(routes, "test"));
   return document;
@@ -17,28 +17,28 @@ export function readDocument(): Promise<OpenApiDocument> {
 let document: Promise<OpenApiDocument> | undefined;
 let validator: Promise<Validator> | undefined;
 
-/** Fails unless `envelope` is an answer that the document has for the operation and this status. */
+/** Fails unless the document allows `envelope` as a response of the operation with this status. */
 export async function assertAnswered(method: string, path: string, status: number, envelope: unknown): Promise<void> {
   validator ??= readDocument().then(createValidator);
   (await validator).assertAnswered(method, path, status, envelope);
 }
 
-/** Fails unless `event` is what the document says of events of its type. */
+/** Fails unless `event` is valid for its type in the document. */
 export async function assertEvent(event: unknown): Promise<void> {
   validator ??= readDocument().then(createValidator);
   (await validator).assertValid("/components/schemas/Event", event, "an event");
 }
 
-/** Checks of values against a document, whose schemas are compiled when they are first needed. */
+/** Validates values against a document. Schemas are compiled on first use. */
 export interface Validator {
   assertAnswered(method: string, path: string, status: number, envelope: unknown): void;
-  /** Fails unless the value is as the schema at this JSON pointer into the document says. */
+  /** Fails unless the value is valid for the schema at this JSON pointer of the document. */
   assertValid(pointer: string, value: unknown, what: string): void;
 }
 
 const JSON_CONTENT = "content/application~1json/schema";
 
-/** Instants as they are answered: stricter than the format by itself. */
+/** Instants as responses have them: stricter than the format. */
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 export function createValidator(source: OpenApiDocument): Validator {
@@ -78,7 +78,7 @@ export function createValidator(source: OpenApiDocument): Validator {
   };
 }
 
-/** Fails unless the error code is one that the document has for this response. */
+/** Fails unless the document lists the error code for this response. */
 function assertCode({ "x-codes": codes }: PublishedResponse, envelope: unknown, what: string): void {
   const { error } = (envelope ?? {}) as { error?: { code?: ErrorCode } };
   if (error?.code === undefined || codes === undefined) return;
@@ -94,7 +94,7 @@ interface Found {
   operation: PublishedOperation;
 }
 
-/** A parameter of a path: these words are never ids, so that a path with one leads nowhere. */
+/** Matches a path parameter. These words are never ids, so a path with such a word matches no operation. */
 const PARAMETER = "(?!(?:scheduled|carousel|bulk|groups|list|deliveries|test|rotate-secret)(?:/|$))[^/]+";
 
 /** Finds the operation of a request: a path of fixed words before one with parameters. */
@@ -114,7 +114,10 @@ function createFinder({ paths }: OpenApiDocument): (method: string, path: string
   };
 }
 
-/** Readers are to expect new fields; tests are not. What only readers need of a choice, the validator does not take. */
+/**
+ * Clients must expect new fields; tests must not. The validator also refuses the parts of a choice that only clients
+ * need.
+ */
 function close<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null) return value;
   const schema = value as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** The edge in front of stub routes: what its tests speak to. */
+/** The edge in front of stub routes, for tests of the edge. */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -19,7 +19,7 @@ import { type ApiKey, hashKey } from "../../server/core/key.ts";
 import type { LogFields } from "../../server/log.ts";
 import type { RawAnswer } from "./socket.ts";
 
-/** A customer's key, another customer's, an admin's, and two that no longer work. */
+/** The key of a customer, of another customer and of an admin, and two keys that no longer work. */
 export const KEYS = {
   customer: `tb_${"c".repeat(36)}`,
   other: `tb_${"o".repeat(36)}`,
@@ -65,7 +65,7 @@ export const Sample = closed({
   metadata: Type.Optional(metadataInput),
 });
 
-/** Stub routes: `POST /v1/messages` echoes its call, the rest are there to be found, refused or broken. */
+/** Stub routes: `POST /v1/messages` echoes its call; the others exist to be found, refused or failed. */
 export const STUBS: readonly Route[] = [
   route({
     method: "POST",
@@ -138,7 +138,7 @@ export interface TestEdge {
   counted: CompletedRequest[];
 }
 
-/** An edge that listens on a free port until the test ends. Without a rate limit unless `options` sets one. */
+/** Starts an edge on a free port until the test ends. It has no rate limit unless `options` sets it. */
 export async function startEdge(t: TestContext, options: Partial<ServerOptions> = {}): Promise<TestEdge> {
   const lines: TestEdge["lines"] = [];
   const counted: CompletedRequest[] = [];
@@ -166,7 +166,7 @@ export async function startEdge(t: TestContext, options: Partial<ServerOptions> 
   return { app, port: (app.server.address() as AddressInfo).port, lines, counted };
 }
 
-/** Checks that the text is a failure in the envelope, of a code that has this status, and gives it back. */
+/** Parses a failure and checks its envelope, and that its code belongs to this status. */
 export function failureOf(status: number, body: string): Failure {
   const failure: Failure = JSON.parse(body);
   assert.deepEqual(Object.keys(failure), ["success", "error", "requestId"], body);
@@ -182,7 +182,7 @@ export const AUTH = `Authorization: Bearer ${KEYS.customer}`;
 export const OTHER = `Authorization: Bearer ${KEYS.other}`;
 export const ADMIN = `Authorization: Bearer ${KEYS.admin}`;
 export const JSON_TYPE = "Content-Type: application/json";
-/** A body that `POST /v1/messages` takes. */
+/** A valid body of `POST /v1/messages`. */
 export const GOOD = '{"to":"+15005550100","content":{"text":"hi"}}';
 
 /** A request as text: its first line without the version, headers beside Host and Content-Length, body. */
@@ -202,7 +202,7 @@ export interface Scenario {
   headers?: Record<string, string>;
 }
 
-/** Checks an answer against its scenario, envelope and ids included. */
+/** Checks a response against its scenario, including envelope and ids. */
 export function check(answer: RawAnswer, { name, status, code, data, paths, headers = {} }: Scenario): void {
   assert.equal(answer.status, status, `${name}: ${answer.body}`);
   assert.equal(answer.headers["content-type"], "application/json; charset=utf-8", name);

@@ -3,11 +3,11 @@
 import { type Message, NEW_MESSAGE } from "../../server/core/message.ts";
 import type { ChangeContext } from "../../server/core/message-lifecycle.ts";
 
-/** When everything happens, unless a test says otherwise. */
+/** The default time of every change. */
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 export const TTL_MS = 72 * 3_600_000;
 
-/** A queued message with a fallback to SMS, unless told otherwise. */
+/** A queued message, with a fallback to SMS by default. */
 export function message(changes: Partial<Message> = {}): Message {
   return {
     ...NEW_MESSAGE,

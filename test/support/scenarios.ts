@@ -1,4 +1,4 @@
-/** Refusals as a table: what is asked, and the clear answer to it. A refusal changes nothing. */
+/** Refusals as a table: each request, and its expected error response. A refusal changes nothing. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -6,25 +6,25 @@ import { ERROR_STATUS, type ErrorCode } from "../../sdk/wire.ts";
 import type { SandboxStage } from "./sandbox.ts";
 import type { Answered } from "./service.ts";
 
-/** One request that is refused. */
+/** A request that is refused. */
 export interface Scenario {
   /** Method and path. */
   ask: string;
-  /** A string is sent as it stands. */
+  /** A string is sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   key?: string;
   code: ErrorCode;
-  /** Fields that are named, in any order; none unless given. */
+  /** The fields that the error names, in any order; none by default. */
   paths?: readonly string[];
   /** The text that the message must contain: what is wrong, or what to do. */
   says: RegExp;
 }
 
-/** Scenarios by the title of their test. They are made when it runs: the records that they name are there then. */
+/** Scenarios by the title of their test. They are created when the test runs, so that the records they name exist. */
 export type Table = Readonly<Record<string, () => readonly Scenario[]>>;
 
-/** Tests every scenario of the table: status, code, fields and message, and after each title that nothing was changed. */
+/** Tests every scenario of the table: status, code, fields and message, and after each title that nothing changed. */
 export function testRefusals(name: string, stageOf: () => SandboxStage, table: Table): void {
   describe(name, () => {
     for (const [title, scenarios] of Object.entries(table)) {
@@ -38,7 +38,7 @@ export function testRefusals(name: string, stageOf: () => SandboxStage, table: T
   });
 }
 
-/** Asks, and checks that the answer is the refusal. */
+/** Sends the request, and checks that it is refused as expected. */
 export async function checkRefused(stage: SandboxStage, scenario: Scenario): Promise<Answered> {
   const { ask, body, headers = {}, key = stage.api.key, code, paths = [], says } = scenario;
   const [method = "", path = ""] = ask.split(" ");

@@ -89,7 +89,7 @@ async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure
   const { db } = deps.store;
   const messages = await listErasable(db, erasure, ERASED_AT_ONCE);
   const erased = await Promise.all(messages.map((id) => eraseOne(deps, id)));
-  // If no event could be erased, the next batch does not follow at once.
+  // If no message could be erased, the next batch does not follow at once.
   if (messages.length > 0) return erased.includes(true);
   const read = await eraseLooseEvents(deps, erasure);
   if (read === "more") return true;
@@ -159,7 +159,7 @@ async function eraseCalls(deps: Deps, erasure: Erasure): Promise<boolean> {
   const calls = await listCallsWith(deps.store.db, erasure, ERASED_AT_ONCE);
   for (const call of calls) {
     const set = difference(call, eraseCall(call, erasure.addresses));
-    // The event changed after it was read; the next batch finds it again.
+    // If the call has changed since it was read, this is refused, and the next batch finds the call again.
     await deps.store.commit([{ op: "update", table: "calls", id: call.id, version: call.version, set }]);
   }
   return calls.length > 0;
