@@ -1,4 +1,4 @@
-/** A load that goes out through a carrier, whose ledger outlives the service: what a kill must not send twice, or never. */
+/** Sends a load through a fake carrier that outlives the service, and checks that no message was sent twice or lost. */
 
 import assert from "node:assert/strict";
 import type { Message } from "../../sdk/wire.ts";
@@ -20,11 +20,11 @@ const QUIET_MS_MAX = 180_000;
 interface CarrierOrder {
   text: string;
   to: string;
-  /** The acknowledged id, null until there is an answer. */
+  /** The acknowledged id; null until there is a response. */
   id: string | null;
 }
 
-/** Sends messages of a customer of its own until it is stopped, from one process after another. */
+/** Sends messages of its own customer until it is stopped, to one process after another. */
 export class CarrierLoad {
   readonly #fake: FakeTwilio;
   readonly #pauseMs: () => number;
@@ -40,7 +40,7 @@ export class CarrierLoad {
     for (const [to, behaviour] of Object.entries(RECIPIENTS)) fake.behaviours.set(to, behaviour);
   }
 
-  /** Makes the customer, its instance and its number. */
+  /** Creates the customer, its instance and its number. */
   async configure(service: Running): Promise<void> {
     const admin = async (path: string, body: unknown) => {
       const made = await service.ask("POST", `/v1/admin${path}`, body, ADMIN_KEY);
@@ -54,33 +54,33 @@ export class CarrierLoad {
     this.#key = (await admin("/keys", { name: "key", customerId: customer.id })).key;
   }
 
-  /** Begins to send to `url`: requests that were never answered first. */
+  /** Starts sending to `url`, requests without a response first. */
   start(url: string): void {
     this.#stopped = false;
     this.#worker = this.#work(url);
   }
 
-  /** Sends nothing more, and resolves when each request was answered or failed. */
+  /** Stops sending, and resolves when each request got a response or failed. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#worker;
   }
 
-  /** Compares the ledger with the service: each message that the service has went out once, and nothing else did. */
+  /** Compares the carrier with the service: the carrier received each of the service's messages once, and no other. */
   async check(service: Running): Promise<number> {
     for (let order = this.#again.shift(); order !== undefined; order = this.#again.shift())
       await this.#send(service.url, order);
     const messages = await this.#readWhenQuiet(service);
     const acknowledged = this.#orders.map(({ id }) => id);
     assert.deepEqual(messages.map(({ id }) => id).sort(), acknowledged.sort());
-    const ledger = this.#fake.messages.filter(({ direction }) => direction === "outbound-api");
+    const received = this.#fake.messages.filter(({ direction }) => direction === "outbound-api");
     const shown = (one: Message) => `${one.id} ${one.to} ${JSON.stringify(one.timeline)}`;
     for (const message of messages) {
-      const times = ledger.filter(({ body }) => body === message.content.text).length;
+      const times = received.filter(({ body }) => body === message.content.text).length;
       assert.equal(times, 1, `the carrier received it ${times} times: ${shown(message)}`);
       assert.ok(["sent", "delivered"].includes(message.status), shown(message));
     }
-    assert.equal(ledger.length, messages.length);
+    assert.equal(received.length, messages.length);
     return messages.length;
   }
 

@@ -29,7 +29,7 @@ export function framesOf(log: Buffer): Frame[] {
 
 /** A log as a crash may leave it. */
 export interface TornLog {
-  /** What was done to it. */
+  /** How the log was torn, for messages. */
   how: string;
   log: Buffer;
   /** Every transaction that ends at or before this offset of the whole log is in it. */
