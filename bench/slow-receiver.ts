@@ -6,7 +6,7 @@ import { subscribe } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
 const PER_SECOND_MIN = 150;
-/** Of a round's messages: a slow receiver takes long for few. */
+/** Share of a round's messages, because a slow receiver takes long for a few. */
 const SHARE = 3 / 20;
 
 /** From the first request to the last webhook, with the seconds in which the endpoint earns its permits. */

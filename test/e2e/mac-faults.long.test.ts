@@ -113,7 +113,7 @@ describe("a fault of the Mac's events", () => {
 
 describe("another Mac", () => {
   for (const release of [{ macOs: 26 }, { version: "development" }] as const) {
-    test(`of release ${JSON.stringify(release)} sends, begins conversations, and reports events`, async (t) => {
+    test(`with release ${JSON.stringify(release)} sends, begins conversations, and reports events`, async (t) => {
       const stage = await stageMacService(t, { ingest: "socket", habit: "delivers", release });
       for (const text of ["First", "Second"]) {
         const id = await stage.send(contact(1), { content: { text } });
