@@ -16,7 +16,7 @@ import type { Stage } from "./stage.ts";
 const ABOVE_MB_MAX = 250;
 const START_MS_MAX = 3_000;
 
-/** The pipeline's benchmark with a backlog and without, turn by turn. */
+/** The pipeline's benchmark with a backlog and without, alternately. */
 export async function measureBacklog(stage: Stage): Promise<Row[]> {
   const filled = await fill(stage);
   const full = await stage.start("full");
@@ -40,7 +40,7 @@ export async function measureBacklog(stage: Stage): Promise<Row[]> {
   return rows;
 }
 
-/** Fills the data directory `full`, and says how that went. */
+/** Fills the data directory `full`, and returns its figures. */
 async function fill(stage: Stage): Promise<string> {
   const dataDir = stage.dataDir("full");
   await (await stage.start("full")).stop();

@@ -5,7 +5,7 @@ import { signatureHeaders } from "../server/core/signature.ts";
 import { answerParent } from "./child.ts";
 import { nowMs } from "./clock.ts";
 
-/** So many posts to each of `urls` at once, for some time or until so many were posted in all. */
+/** Concurrent posts to each of `urls`, for a time or up to a total. */
 export interface Posting {
   urls: readonly string[];
   concurrency: number;
@@ -33,7 +33,7 @@ const BODY = JSON.stringify({
   },
 });
 
-/** Posts a second. The connections are kept from one question to the next. */
+/** Posts a second. Connections are kept between calls. */
 answerParent<Posting, number>(async ({ urls, concurrency, until }) => {
   const startedAt = nowMs();
   let begun = 0;

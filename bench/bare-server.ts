@@ -39,7 +39,7 @@ const server = createServer((request, response) => {
   });
 });
 
-/** Where it listens: there is nothing else to ask. */
+/** Its only request: the port. */
 export type BareQuestion = "port";
 
 answerParent<BareQuestion, number>(

@@ -1,4 +1,6 @@
-/** A process of the benchmark's own beside the server: starts one, asks it, ends it; and the other end of that line. */
+/**
+ * A helper process of the benchmark: starts it, sends requests to it and ends it; and the child's side of that channel.
+ */
 
 import { type ChildProcess, fork } from "node:child_process";
 
@@ -9,13 +11,13 @@ interface Asked<Question> {
 
 type Reply<Answer> = { id: number; answer: Answer } | { id: number; failed: string };
 
-/** A process that answers questions one at a time or several at once. Ends with its parent. */
+/** A process that responds to requests, sequential or concurrent. It ends with its parent. */
 export class Child<Question, Answer> {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>();
   #nextId = 1;
 
-  /** Starts `file`, a script beside this one that calls `answerParent`. */
+  /** Starts `file`, a script in this directory that calls `answerParent`. */
   constructor(file: string) {
     this.#process = fork(new URL(file, import.meta.url), { serialization: "advanced" });
     this.#process.on("message", (reply: Reply<Answer>) => {
@@ -34,7 +36,7 @@ export class Child<Question, Answer> {
     return this.#process.pid ?? 0;
   }
 
-  /** Rejects with the child's error, or when it ends before it answered. */
+  /** Rejects with the child's error, or if the child ends before it responds. */
   ask(question: Question): Promise<Answer> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -48,7 +50,7 @@ export class Child<Question, Answer> {
   }
 }
 
-/** The child's end: answers each question of the parent by `answer`, and ends when the parent is gone. */
+/** The child's side: responds to each request of the parent with `answer`, and ends when the parent has ended. */
 export function answerParent<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
   const respond = (reply: Reply<Answer>) => void process.send?.(reply);
   process.on("message", async ({ id, question }: Asked<Question>) => {

@@ -10,7 +10,7 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Resolves when `holds` answers true, asked every `everyMs`; throws with `what` after `limitMs`. */
+/** Resolves when `holds` returns true; calls it every `everyMs`. Throws with `what` after `limitMs`. */
 export async function waitFor(
   what: string,
   holds: () => boolean | Promise<boolean>,

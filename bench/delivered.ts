@@ -17,16 +17,16 @@ export type Insert = <Name extends TableName>(table: Name, record: Records[Name]
 
 const EVENTS_PER_MESSAGE = 3;
 const CALLS_PER_TRANSACTION = 2_000;
-/** Stands in the timeline of each message, as long as the product would write it. */
+/** A reason in the timeline of each message, as long as the product's own. */
 const WAY = `iMessage (preferred), via inst_${"0".repeat(36)} (this number's instance)`;
 
 /**
- * Writes into the database of a data directory that a service has started on once, and that no service has now: calls
- * what `begin` answers until that answers false. Indexes are dropped meanwhile and made again at the end.
+ * Writes into the database of a data directory that a service has created and that no service uses now. Calls the
+ * function that `begin` returns until it returns false. Drops the indexes first, and creates them again at the end.
  */
 export function fillDatabase(dataDir: string, begin: (insert: Insert) => () => boolean): void {
   const database = openWriter(join(dataDir, "tightbeam.db"));
-  // Only while it is filled: the service opens it with its own settings, and finds the indexes made again.
+  // Only during the filling: the service opens the database with its own settings, and with all indexes.
   database.exec("pragma synchronous = off; pragma cache_size = -262144;");
   const indexes = database
     .prepare("select name, sql from sqlite_master where type = 'index' and sql is not null")
@@ -50,7 +50,7 @@ export function fillDatabase(dataDir: string, begin: (insert: Insert) => () => b
 const POOL = randomBytes(1 << 20);
 let drawn = 0;
 
-/** Random enough for ids that are only to differ, and much faster than the kernel's a few at a time. */
+/** Random enough for unique ids, and much faster than single reads from the kernel. */
 export function pooled(size: number): Uint8Array {
   drawn = (drawn + size + 1) % (POOL.length - size);
   return POOL.subarray(drawn, drawn + size);

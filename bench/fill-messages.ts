@@ -6,7 +6,7 @@ import { openReader } from "../server/store/sqlite/connection.ts";
 import { answerParent } from "./child.ts";
 import { deliveredMessage, fillDatabase, pooled } from "./delivered.ts";
 
-/** A data directory that a service has started on once, and how many messages to put there. */
+/** A data directory that a service has created, and the number of messages to insert. */
 export interface MessageFilling {
   dataDir: string;
   messages: number;
@@ -14,7 +14,7 @@ export interface MessageFilling {
 
 const DAY_MS = 86_400_000;
 
-/** Answers how many messages there are. */
+/** Responds with the number of messages. */
 answerParent<MessageFilling, number>(({ dataDir, messages }) => {
   const customerId = firstCustomer(dataDir);
   const startedAt = Date.now() - DAY_MS;

@@ -1,4 +1,4 @@
-/** Fills a database with deliveries that wait, a process of its own: writes the file directly, while no service has it. */
+/** Fills a database with waiting deliveries, in its own process: writes the file directly while no service uses it. */
 
 import { randomBytes } from "node:crypto";
 import { type Delivery, deliveryTo } from "../server/core/delivery.ts";
@@ -11,13 +11,13 @@ import { createSealer, loadSecretKey, type Sealer } from "../server/secrets.ts";
 import { answerParent } from "./child.ts";
 import { deliveredMessage, fillDatabase, type Insert, pooled } from "./delivered.ts";
 
-/** A data directory that a service has started on once, and what to put there. */
+/** A data directory that a service has created, and the rows to insert. */
 export interface Filling {
   dataDir: string;
   waiting: number;
-  /** One endpoint has half of the deliveries, first attempts due an hour ago. */
+  /** One endpoint has half of the deliveries: first attempts, due an hour ago. */
   hangingUrl: string;
-  /** A thousand have the other half, first retries due within a day from now. */
+  /** A thousand endpoints have the other half: first retries, due within a day from now. */
   healthyUrl: string;
 }
 
@@ -25,7 +25,7 @@ const ENDPOINTS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Answers how many deliveries there are. */
+/** Responds with the number of deliveries. */
 answerParent<Filling, number>((filling) => {
   let written = 0;
   fillDatabase(filling.dataDir, (insert) => {
@@ -47,7 +47,7 @@ class Filler {
   readonly #newId: NewId;
   readonly #endpoints: Endpoint[] = [];
   #messages = 0;
-  /** One after the other from an hour ago, as if they had come in then. */
+  /** In sequence from an hour ago, as if they had been accepted then. */
   #at: number;
 
   constructor(filling: Filling, insert: Insert) {
@@ -61,7 +61,9 @@ class Filler {
     }
   }
 
-  /** A delivered message with its three events and their deliveries; false when all deliveries are there. */
+  /**
+   * Inserts a delivered message with its three events and their deliveries; returns false once all deliveries exist.
+   */
   addMessage(): boolean {
     const index = this.#messages++;
     const toHanging = index % 2 === 0;
@@ -85,7 +87,7 @@ class Filler {
       this.#insert("deliveries", delivery);
       return;
     }
-    // Spread over a day, in no order that the ids have.
+    // Spread over a day, in an order unrelated to the ids.
     const dueAt = this.#startedAt + HOUR_MS + ((this.deliveries * 7_919_111) % DAY_MS);
     const attempts = [{ at: event.createdAt, status: 503, durationMs: 12, response: "", error: null }];
     this.#insert("deliveries", { ...delivery, attemptCount: 1, attempts, retryCount: 1, dueAt } satisfies Delivery);

@@ -6,7 +6,10 @@ export type OnMessage = (head: string, body: Buffer) => void;
 const EMPTY_LINE = Buffer.from("\r\n\r\n");
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
-/** A function to hand each chunk of a connection to. Knows no chunked bodies: none of ours has one. */
+/**
+ * Returns a function that receives each chunk of a connection. Does not support chunked bodies, which the benchmark
+ * never sends.
+ */
 export function framing(onMessage: OnMessage): (chunk: Buffer) => void {
   let rest: Buffer | null = null;
   return (chunk) => {

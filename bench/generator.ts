@@ -1,4 +1,4 @@
-/** The load generator, a process of its own: keeps connections busy with one request each, and measures the answers. */
+/** The load generator, in its own process: keeps connections busy with one request each, and measures the responses. */
 
 import { connect, type Socket } from "node:net";
 import { answerParent } from "./child.ts";
@@ -6,23 +6,23 @@ import { nowMs } from "./clock.ts";
 import { framing } from "./framing.ts";
 import { bodyOf, type MessageMix, requestOf } from "./request.ts";
 
-/** A closed loop: each of `connections` sends its next request when the last was answered. */
+/** A closed loop: each of `connections` sends its next request after the last response. */
 export interface Load extends MessageMix {
   port: number;
-  /** Used in turn: each is a customer's. */
+  /** Used in turn; each key belongs to a customer. */
   keys: readonly string[];
   connections: number;
   /** Not measured, at the start. */
   warmMs: number;
-  /** How long is measured, or how many messages are sent in all. */
+  /** Length of the measurement, or the total number of messages. */
   until: { ms: number } | { messages: number };
 }
 
 /** The result of a load; times in milliseconds, instants on the machine's monotonic clock. */
 export interface Loaded {
-  /** Answered with a 202, the warm-up included. */
+  /** Responses with 202, including the warm-up. */
   accepted: number;
-  /** Answered otherwise. */
+  /** Other responses. */
   refused: number;
   startedAt: number;
   endedAt: number;

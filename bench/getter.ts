@@ -1,11 +1,13 @@
-/** Asks for pages, a process of its own: keeps connections busy with one GET each, and measures the answers. */
+/** Requests pages, in its own process: keeps connections busy with one GET each, and measures the responses. */
 
 import { connect, type Socket } from "node:net";
 import { answerParent } from "./child.ts";
 import { nowMs, pause } from "./clock.ts";
 import { framing } from "./framing.ts";
 
-/** A closed loop of GET requests for `ms`: each connection pauses for `pauseMs` between an answer and its next request. */
+/**
+ * A closed loop of GET requests for `ms`: each connection pauses for `pauseMs` between a response and its next request.
+ */
 export interface Getting {
   port: number;
   /** Null: without a key. */
@@ -16,7 +18,7 @@ export interface Getting {
   pauseMs: number;
 }
 
-/** Milliseconds of each request that was answered, in the order of the answers; how many answers were no 200. */
+/** Milliseconds of each answered request, in the order of the responses, and the number of responses other than 200. */
 export interface Got {
   latenciesMs: number[];
   refused: number;

@@ -26,7 +26,7 @@ const MANY_SHARE = 1 / 2;
 const ONE_SHARE = 1 / 10;
 const POSTS_AT_ONCE = 64;
 const FLOOR_WARM_ROUNDS = 4;
-/** Rounds' lengths while the oldest due work is watched. */
+/** Length, in rounds, of the run that watches the oldest due work. */
 const WATCHED_ROUNDS = 3;
 const SAMPLE_MS = 250;
 
@@ -96,8 +96,8 @@ async function measureSide(stage: Stage, service: Service, recipients: MessageMi
 }
 
 /**
- * The floor of as many messages as a round sends: processor time in microseconds of a bare request and three bare posts, and
- * how many bare posts there are a second. The same work each time, whatever the machine does beside it.
+ * The floor for the messages of a round: processor time in microseconds of a bare request and three bare posts, and the
+ * number of bare posts a second. The work is always the same, whatever else the machine does.
  */
 async function measureFloor(stage: Stage, bare: Target): Promise<{ costUs: number; postsPerSecond: number }> {
   const messages = stage.extent.messages * MANY_SHARE;
@@ -141,7 +141,7 @@ function countRows(whom: string, { spent }: Side): Row[] {
   });
 }
 
-/** A burst, and how long each of its messages took to be reported as delivered. */
+/** A burst, and the time until each of its messages was reported as delivered. */
 async function measureBurst(service: Service): Promise<Row[]> {
   const prober = new Child<Probe, Probed>("./prober.ts");
   const probe = { port: service.port, key: service.apiKey, arrivals: BURST };
@@ -158,7 +158,7 @@ async function measureBurst(service: Service): Promise<Row[]> {
   ];
 }
 
-/** Accepts without a pause, for some seconds: what is delivered meanwhile, and for how long work has been due. */
+/** Sends requests without a pause for some seconds, and returns the deliveries of that time and the age of due work. */
 async function measureWhileAccepting(stage: Stage): Promise<Row[]> {
   const service = await stage.start("heart-accepting");
   await subscribe(service, service.apiKey, await stage.webhookUrl());
@@ -177,7 +177,7 @@ async function measureWhileAccepting(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** Reads the age of the oldest due work until it is stopped; `stop` answers the highest. */
+/** Reads the age of the oldest due work until `stop`, which returns the highest age. */
 function watchOldestDue({ port }: Service): { stop(): Promise<number> } {
   let isStopped = false;
   let highest = 0;

@@ -1,4 +1,7 @@
-/** Loaded into the service before its own code (`--import`): tells the benchmark its processor time and the counts of its store. */
+/**
+ * Loaded into the service before its own code (`--import`): reports its processor time and its store's counts to the
+ * benchmark.
+ */
 
 import { subscribe } from "node:diagnostics_channel";
 import { isMainThread } from "node:worker_threads";
@@ -21,6 +24,6 @@ function answerWith(store: Store): void {
     const { user, system } = process.cpuUsage();
     process.send?.({ processorSeconds: (user + system) / 1e6, counts: await store.counts() } satisfies Spent);
   });
-  // Or the service would not end by itself.
+  // Otherwise the service would not end by itself.
   process.channel?.unref();
 }

@@ -9,7 +9,7 @@ import type { Stage } from "./stage.ts";
 const PER_SECOND = 200;
 const P50_MS_MAX = 5;
 const P99_MS_MAX = 10;
-/** Before what is measured: code gets compiled, connections opened. */
+/** Warm-up before the measurement: code is compiled and connections are opened. */
 const WARM_SECONDS = 2;
 
 /** Latency on an idle service. */
@@ -20,7 +20,7 @@ export async function measureLatency(stage: Stage): Promise<Row[]> {
   return rows;
 }
 
-/** Latency of a service whose first customer may be sent messages of. */
+/** Latency of a service, measured with messages of its first customer. */
 export async function latencyRows(stage: Stage, service: Service, when: string): Promise<Row[]> {
   const prober = new Child<Probe, Probed>("./prober.ts");
   const probe = (seconds: number) => ({
@@ -44,7 +44,7 @@ export async function latencyRows(stage: Stage, service: Service, when: string):
   ];
 }
 
-/** The middle, and what 99 % and 99.9 % of the values are below; 0 for none. */
+/** The median and the 99th and 99.9th percentile of the values; 0 without values. */
 export function quantiles(values: readonly number[]): { p50: number; p99: number; p999: number } {
   const sorted = [...values].sort((left, right) => left - right);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -15,7 +15,7 @@ export interface FsyncFigures {
 
 const BLOCK = Buffer.alloc(4_096, 1);
 
-/** Measures, for `ms`, how fast the disk under `directory` takes small durable writes one after the other. */
+/** Measures, for `ms`, how fast the disk under `directory` performs sequential small durable writes. */
 export function measureFsync(directory: string, ms: number): FsyncFigures {
   const path = join(directory, "fsync");
   const file = openSync(path, "w");
@@ -33,7 +33,7 @@ export function measureFsync(directory: string, ms: number): FsyncFigures {
   return { perSecond: times.length / (ms / 1_000), p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-/** The processors, and how many processes want one at the moment: others on the machine show here. */
+/** The number of processors and of runnable processes, which shows other load on the machine. */
 export function describeMachine(): string {
   const [first] = cpus();
   const [load = 0] = loadavg();

@@ -7,11 +7,11 @@ import { limitRow, type Row } from "./report.ts";
 import type { Service } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
-/** After this time the memory is stable: the start's garbage is given back or stays. */
+/** After this time the memory is stable: the garbage of the start is freed or stays. */
 const SETTLED_MS = 4_000;
 const IDLE_ABOVE_MB_MAX = 90;
 
-/** A service that was just started, and nobody asks anything of. */
+/** A service that was just started and gets no requests. */
 export async function measureMemory(stage: Stage): Promise<Row[]> {
   const above: number[] = [];
   for (let round = 0; round < Math.min(stage.extent.rounds, 3); round += 1) {

@@ -1,4 +1,4 @@
-/** Benchmark: the whole pipeline at once: accepts while it runs behind them, and webhooks from end to end. */
+/** Benchmark: the whole pipeline: accepts while sending and delivery run, and webhooks from end to end. */
 
 import { processorSeconds } from "./machine.ts";
 import { median, type Row, rate, ratioRow } from "./report.ts";
@@ -13,12 +13,12 @@ const SLOTS_PER_ENDPOINT = 64;
 const DRAIN_MS_MAX = 300_000;
 /** Customers, each with an endpoint, of the run with several. */
 const CUSTOMERS = 4;
-/** One recipient's messages go one after the other: fewer of them take as long. */
+/** Messages to one recipient are sent in sequence, so fewer messages take as long. */
 const ONE_PAIR_SHARE = 1 / 8;
-/** One recipient's messages may cost so many times the processor time of many recipients'. */
+/** Most processor time of messages to one recipient, as a multiple of that of messages to many. */
 const ONE_PAIR_COST_MAX = 1.3;
 
-/** Accepts with the pipeline behind them, and webhooks of one endpoint, of several, and of one conversation. */
+/** Accepts with the whole pipeline, and webhooks of one endpoint, of several endpoints, and of one conversation. */
 export async function measurePipeline(stage: Stage): Promise<Row[]> {
   const service = await stage.start("pipeline");
   await subscribe(service, service.apiKey, await stage.webhookUrl());
@@ -55,7 +55,7 @@ async function measureOneEndpoint(stage: Stage, target: Target): Promise<Row[]> 
   ];
 }
 
-/** Posts a second of the bare loop to so many endpoints. */
+/** Posts a second of the bare loop to a number of endpoints. */
 async function postRound(stage: Stage, endpoints: number): Promise<number> {
   const url = await stage.webhookUrl("bare");
   const urls = Array.from({ length: endpoints }, () => url);
@@ -63,8 +63,8 @@ async function postRound(stage: Stage, endpoints: number): Promise<number> {
 }
 
 /**
- * Webhooks a second of `messages` messages, from the first request until the last webhook came, and processor time of
- * the service a message in microseconds, null where it cannot be told.
+ * Webhooks a second of `messages` messages, from the first request until the last webhook, and the service's processor
+ * time a message in microseconds; null if unknown.
  */
 export async function webhookRound(
   stage: Stage,
@@ -82,7 +82,7 @@ export async function webhookRound(
   return { perSecond: (webhooks * 1_000) / (lastAt - round.loaded.startedAt), round, cost };
 }
 
-/** The cost of order: messages of one number to one recipient are sent one after the other. */
+/** The cost of order: messages from one number to one recipient are sent in sequence. */
 async function measureOnePair(stage: Stage, target: Target): Promise<Row[]> {
   const sides = {
     one: { rates: [] as number[], costs: [] as number[] },

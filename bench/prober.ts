@@ -1,4 +1,4 @@
-/** Measures latency, a process of its own: sends messages at a steady rate and receives their webhooks itself. */
+/** Measures latency, in its own process: sends messages at a steady rate and receives their webhooks itself. */
 
 import { connect, createServer, type Socket } from "node:net";
 import { answerParent } from "./child.ts";
@@ -20,8 +20,8 @@ export interface Probe {
 export type Arrivals = { perSecond: number; seconds: number } | { messages: number; connections: number };
 
 /**
- * Milliseconds from the instant at which each request was to be sent, by the plan and not by when it could be
- * (so that a stall counts for all that it held up), to its answer and to its webhook.
+ * Milliseconds from the planned instant of each request to its response and to its webhook. The planned instant counts,
+ * not the actual one, so that a stall counts for every request that it delays.
  */
 export interface Probed {
   receivingPort: number;
@@ -34,7 +34,7 @@ const WEBHOOKS_MS_MAX = 30_000;
 const SPUN_MS = 1.5;
 const ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 
-/** When each message was to be sent, by its `externalMessageId`; taken out by the webhook that is awaited. */
+/** The planned instant of each message, by its `externalMessageId`; removed by the awaited webhook. */
 const planned = new Map<string, number>();
 let toWebhookMs: number[] = [];
 let runs = 0;
@@ -56,7 +56,7 @@ const receiver = createServer({ noDelay: true }, (socket) => {
   socket.on("error", () => {}).on("data", read);
 });
 
-/** Connections that wait for nothing. One that is busy is not waited for: another is opened. */
+/** Idle connections. If all are busy, another connection is opened. */
 class Connections {
   readonly #port: number;
   readonly #free: { send: (request: string, answered: () => void) => void }[] = [];
@@ -131,7 +131,7 @@ async function sendSteadily({ perSecond, seconds }: { perSecond: number; seconds
   const total = perSecond * seconds;
   let dueAt = startedAt;
   for (let index = 0; index < total; index += 1) {
-    // Gaps of an exponential distribution: arrivals that know nothing of each other.
+    // Gaps of an exponential distribution: independent arrivals.
     dueAt += (-Math.log(1 - Math.random()) * 1_000) / perSecond;
     await until(dueAt);
     send(index, dueAt);

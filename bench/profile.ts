@@ -1,4 +1,4 @@
-/** Where the time goes: runs the service under Node's own sampling profiler, and says it in words, thread by thread. */
+/** Runs the service under Node's sampling profiler, and reports in words how each thread spends its time. */
 
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ interface CpuProfile {
   timeDeltas: number[];
 }
 
-/** A recorded profile, and the time that counts: without the start and the end of the service. */
+/** A recorded profile, and its relevant time: without the start and the end of the service. */
 interface Recorded {
   directory: string;
   messages: number;
@@ -84,7 +84,7 @@ async function record(stage: Stage, kind: MessageKind): Promise<Recorded> {
   return { directory, messages: loaded.accepted, units, commits, fromMs, toMs };
 }
 
-/** A thread by the places and functions that it spends its time in themselves, and by the lines of ours that do most. */
+/** A thread by the modules and functions with the most time of their own, and by our lines with the most time. */
 function describe(profile: CpuProfile, recorded: Recorded): string {
   const { byNode, byFunction, byPlace, totalMs, idleMs } = selfTimes(profile, recorded);
   const busyMs = totalMs - idleMs;
@@ -174,7 +174,7 @@ function nameOf(frame: CallFrame): string {
 
 const ROOT = new URL("../", import.meta.url).href;
 
-/** A file of ours by its path, a package by its name, Node by its module, and what has no file by what it is. */
+/** Names a file of ours by its path, a package by its name, Node by its module, and code without a file by its kind. */
 function placeOf({ url, functionName }: CallFrame): string {
   if (url.startsWith(ROOT) && !url.includes("node_modules")) return url.slice(ROOT.length);
   const packaged = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];

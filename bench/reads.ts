@@ -1,4 +1,4 @@
-/** Benchmark: a customer's reads while another customer's ten connections ask for what is rare among many messages. */
+/** Benchmark: a customer's reads while another customer's ten connections search many messages for rare ones. */
 
 import { Child } from "./child.ts";
 import type { MessageFilling } from "./fill-messages.ts";
@@ -9,7 +9,7 @@ import { addCustomer, type Service } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
 const ATTACKERS = 10;
-/** Nothing in the filled database is like this: of the first an index knows, for the others rows have to be looked at. */
+/** Filters without a match in the filled database: an index decides the first, the others read rows. */
 const ATTACKS = ["/v1/messages?status=unsent", "/v1/messages?direction=inbound", "/v1/messages?q=nothing"];
 const PROBES = { list: "/v1/messages?limit=20", health: "/health", ready: "/readyz" } as const;
 const PAUSE_MS = 5;
@@ -50,7 +50,7 @@ async function attack(stage: Stage, { service, otherKey, path, alone }: Attack):
   ];
 }
 
-/** A service with many messages of its first customer and another customer, whose key is answered. */
+/** A service with many messages of its first customer, and another customer, whose key is returned. */
 async function filled(stage: Stage): Promise<{ service: Service; otherKey: string }> {
   const dataDir = stage.dataDir("reads");
   const first = await stage.start("reads");

@@ -8,12 +8,12 @@ import { framing } from "./framing.ts";
 /** `reset` begins a new count. */
 export type ReceiverQuestion = "ports" | "count" | "reset";
 
-/** `lastAt` is when the newest one came, on the machine's monotonic clock. */
+/** `lastAt` is when the newest webhook came, on the machine's monotonic clock. */
 export interface Received {
   port: number;
   /** Answers after 300 ms. */
   slowPort: number;
-  /** Takes connections and requests, and answers none. */
+  /** Accepts connections and requests, and responds to none. */
   hangingPort: number;
   count: number;
   lastAt: number;

@@ -7,14 +7,14 @@ export interface Row {
   measured: string;
   /** The comparison in the same run, with its unit; empty if the goal stands by itself. */
   against?: string;
-  /** The figure that the goal is about, when there is one. */
+  /** The figure of the goal, if there is a goal. */
   ratio?: number;
   goal?: string;
   /** Undefined: there is no goal. */
   met?: boolean;
 }
 
-/** The middle of the values; of an even number of them, the mean of the two in the middle. 0 for none. */
+/** The median of the values; 0 without values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const half = sorted.length / 2;

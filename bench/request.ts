@@ -3,14 +3,14 @@
 /** `scheduled` messages wait for a day; `queued` ones go through the whole pipeline. */
 export type MessageKind = "scheduled" | "queued";
 
-/** The parameters of a load. `recipients`: `one` puts every message behind the one before it. */
+/** The parameters of a load. With `recipients` `one`, every message waits for the previous message. */
 export interface MessageMix {
   kind: MessageKind;
   recipients: "many" | "one";
 }
 
 const DAY_MS = 86_400_000;
-/** Above the sandbox's table: every one of them has iMessage and delivers. */
+/** Above the sandbox's table: every such number has iMessage and delivers. */
 const FIRST_RECIPIENT = 200;
 const RECIPIENTS = 9_800;
 /** Coprime to the number of recipients, so that neighbours in time are not neighbours in the index. */

@@ -60,7 +60,7 @@ export function acceptRows(what: string, ours: readonly Round[], bare: readonly 
   ];
 }
 
-/** Processor time does not depend, as rates do, on who else uses the machine. */
+/** Unlike rates, processor time does not depend on other load on the machine. */
 function costRows(ours: readonly Round[], bare: readonly Round[]): Row[] {
   const part = (side: readonly Round[], name: "main" | "all") =>
     side.flatMap(({ cost }) => (cost === null ? [] : [cost[name]]));

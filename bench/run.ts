@@ -1,4 +1,4 @@
-/** `npm run bench`: runs the benchmarks and prints what was measured, against what, and whether the goals are met. */
+/** `npm run bench`: runs the benchmarks and prints each figure, its comparison, and whether the goal is met. */
 
 import { parseArgs } from "node:util";
 import { measureAccepts } from "./accepts.ts";
@@ -79,7 +79,7 @@ async function run(): Promise<void> {
   const rounds = Number(values.rounds ?? extent.rounds);
   const waiting = Number(values.waiting ?? extent.waiting);
   const stage = new Stage({ ...extent, rounds, waiting }, values.dir);
-  // Or the service would outlive it.
+  // Otherwise the service would outlive it.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stage.close().finally(() => process.exit(1)));
   try {
     if (values.profile) console.log(await profileService(stage));

@@ -14,11 +14,14 @@ export interface Service {
   /** The key of the first customer. */
   readonly apiKey: string;
   readonly adminKey: string;
-  /** How long it took from its start to ready, in milliseconds. */
+  /** Time from its start until it was ready, in milliseconds. */
   readonly startMs: number;
-  /** Its processor time and the counts of its store. Only of a service that was started with `isCounted`, one call at a time. */
+  /** Its processor time and its store's counts. Only for a service started with `isCounted`, one call at a time. */
   spent(): Promise<Spent>;
-  /** Ends it by SIGTERM, and resolves when it has ended; by SIGKILL when open deliveries keep it for longer than 2 s. */
+  /**
+   * Ends it with SIGTERM, and resolves when it has ended; uses SIGKILL if open deliveries delay the end by more than 2
+   * s.
+   */
   stop(): Promise<void>;
 }
 
@@ -55,7 +58,7 @@ export async function startService({ dataDir, nodeArgs = [], isCounted = false }
     },
   });
   child.stderr?.on("data", (chunk: Buffer) => {
-    // Where it listens is known here; whatever else it says is of interest.
+    // The address is known here; all its other output is printed.
     const said = chunk.toString().replace(/^listening on .*\n/m, "");
     if (said !== "") process.stderr.write(said);
   });
@@ -100,7 +103,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Calls the service, and answers `data`. Throws for a refusal. */
+/** Calls the service, and returns `data`. Throws if the request is refused. */
 async function call(
   service: Pick<Service, "port">,
   { key, method, path, body }: { key: string; method: string; path: string; body?: unknown },
@@ -120,7 +123,7 @@ export async function subscribe(service: Service, key: string, url: string): Pro
   await call(service, { key, method: "PUT", path: "/v1/webhooks", body: { url, events: ["*"] } });
 }
 
-/** Makes a customer with a number of its own, and answers its key. */
+/** Creates a customer with its own number, and returns its key. */
 export async function addCustomer(service: Service, index: number): Promise<string> {
   const admin = { key: service.adminKey, method: "POST" };
   const customer = (await call(service, {

@@ -7,7 +7,7 @@ import { nowMs } from "./clock.ts";
 import { type Row, ratioRow } from "./report.ts";
 import type { Stage } from "./stage.ts";
 
-/** Looks at the clock each so many PDUs. */
+/** PDUs between two reads of the clock. */
 const BATCH = 500;
 
 const TEXT = Buffer.from("Your parcel comes today between 2 and 4 pm. Reply STOP to end these messages.", "latin1");
@@ -40,13 +40,13 @@ const THEIRS = {
   dest_addr_npi: 1,
   destination_addr: "15550100001",
   registered_delivery: 1,
-  // Left unset it would write GSM octets and call them IA5.
+  // Without this setting it would write GSM octets and declare them as IA5.
   data_coding: 0,
   short_message: TEXT,
   user_message_reference: 7,
 };
 
-/** A submit_sm of a common text, written and read again. Both codecs write the same octets for it. */
+/** A submit_sm with a common text, encoded and decoded. Both codecs write the same octets. */
 export async function measureSmpp(stage: Stage): Promise<Row[]> {
   const theirs = () => new PDU(new PDU("submit_sm", THEIRS).toBuffer());
   const ours = () => decodePdu(encodePdu(OURS));

@@ -11,17 +11,17 @@ import type { Load, Loaded } from "./generator.ts";
 import type { Received, ReceiverQuestion } from "./receiver.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
 
-/** How much is measured. */
+/** Sizes of the measurements. */
 export interface Extent {
-  /** Rounds of each side, A B A B …: medians of them count. */
+  /** Rounds of each side, alternating; their medians count. */
   rounds: number;
   /** Measured in each round, in milliseconds. */
   roundMs: number;
-  /** Thrown away at the start of a round, in milliseconds. */
+  /** Discarded start of a round, in milliseconds. */
   warmMs: number;
   /** Length of the latency run, in seconds. */
   latencySeconds: number;
-  /** Messages of a round that is measured from its first request to its last webhook. */
+  /** Messages of a round measured from its first request to its last webhook. */
   messages: number;
   /** Deliveries that wait in the run with a backlog. */
   waiting: number;
@@ -66,17 +66,17 @@ export class Stage {
     return this.#barePort;
   }
 
-  /** Where the receiver answers. */
+  /** The receiver's address. */
   async webhookUrl(path = "hook"): Promise<string> {
     return `http://127.0.0.1:${(await this.receiver.ask("ports")).port}/${path}`;
   }
 
-  /** Begins a new count of webhooks. */
+  /** Resets the count of webhooks. */
   async resetReceived(): Promise<void> {
     await this.receiver.ask("reset");
   }
 
-  /** Waits until `count` webhooks came since the reset, and answers when the last one did. */
+  /** Waits until `count` webhooks came since the reset, and returns when the last of them came. */
   async received(count: number, limitMs: number): Promise<number> {
     let got = await this.receiver.ask("count");
     const arrived = async () => {
@@ -87,7 +87,7 @@ export class Stage {
     return got.lastAt;
   }
 
-  /** Ends everything, and removes what it wrote. */
+  /** Ends everything, and deletes its files. */
   async close(): Promise<void> {
     for (const service of this.#services) await service.stop();
     for (const child of [this.generator, this.receiver, this.bareServer, this.bareSender]) child.stop();
