@@ -8,7 +8,7 @@ import { WEBHOOKS_PER_MESSAGE } from "./pipeline.ts";
 import { count } from "./report.ts";
 import type { MessageKind } from "./request.ts";
 import { loadRound } from "./rounds.ts";
-import { subscribe } from "./service.ts";
+import { type Service, subscribe } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
 const FUNCTIONS_SHOWN = 30;
@@ -71,17 +71,35 @@ async function record(stage: Stage, kind: MessageKind): Promise<Recorded> {
   const nodeArgs = ["--cpu-prof", `--cpu-prof-dir=${directory}`, `--cpu-prof-interval=${INTERVAL_US}`];
   const service = await stage.start(`profiled-${kind}`, { nodeArgs });
   if (kind === "queued") await subscribe(service, service.apiKey, await stage.webhookUrl());
-  await stage.resetReceived();
+  const load = async () => {
+    await stage.resetReceived();
+    const { loaded } = await loadRound(stage, { ...service, keys: [service.apiKey] }, { kind });
+    if (kind === "queued") await stage.received(loaded.accepted * WEBHOOKS_PER_MESSAGE, DRAIN_MS_MAX);
+    return loaded.accepted;
+  };
+  // Until code is compiled.
+  await load();
+  const before = await readCommits(service);
   const fromMs = nowMs();
-  const { loaded } = await loadRound(stage, { ...service, keys: [service.apiKey] }, { kind });
-  if (kind === "queued") await stage.received(loaded.accepted * WEBHOOKS_PER_MESSAGE, DRAIN_MS_MAX);
+  const messages = await load();
   const toMs = nowMs();
-  const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
-  const metric = (name: string) => Number(new RegExp(`^${name} (.*)$`, "m").exec(metrics)?.[1]);
+  const after = await readCommits(service);
   await service.stop();
-  const units = metric("tightbeam_units_committed_total");
-  const commits = metric("tightbeam_commit_group_units_count");
-  return { directory, messages: loaded.accepted, units, commits, fromMs, toMs };
+  return {
+    directory,
+    messages,
+    units: after.units - before.units,
+    commits: after.commits - before.commits,
+    fromMs,
+    toMs,
+  };
+}
+
+/** Transactions that the service has committed, and the commits that they shared. */
+async function readCommits({ port }: Service): Promise<{ units: number; commits: number }> {
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const metric = (name: string) => Number(new RegExp(`^${name} (.*)$`, "m").exec(metrics)?.[1]);
+  return { units: metric("tightbeam_units_committed_total"), commits: metric("tightbeam_commit_group_units_count") };
 }
 
 /** A thread by the modules and functions with the most time of their own, and by our lines with the most time. */
