@@ -184,7 +184,7 @@ export function cancel(message: Message, context: ChangeContext): Change | null 
 export function beginAttempt(message: Message, account: string | null, context: ChangeContext): Change | null {
   const status = transition(message.status, "beginAttempt");
   if (status === null) return null;
-  const next = { ...message, sendAttempts: message.sendAttempts + 1, account, unknownSince: null };
+  const next = { ...message, dueAt: null, sendAttempts: message.sendAttempts + 1, account, unknownSince: null };
   return enter({ message: next, events: [] }, status, context);
 }
 

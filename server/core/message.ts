@@ -72,9 +72,9 @@ export interface Message {
   instanceId: InstanceId;
   /** Instances of the present channel that refused it, in order: none of them gets it again. */
   instancesTried: InstanceId[];
-  /** When the engine looks at it next: scheduled, retry, fallback or reconciling time. Null while claimed or when done. */
+  /** When the engine looks at it next: scheduled, retry, fallback or reconciling time. Null during a send attempt or when done. */
   dueAt: number | null;
-  /** End of the lease of the worker that claimed it (real time). */
+  /** End of the lease of its send attempt (real time); null if there is none. */
   claimedUntil: number | null;
   /** The message fails if it is still `queued` then. */
   expiresAt: number | null;

@@ -23,7 +23,10 @@ async function stageOf(t: NodeTest) {
   };
   return {
     ...made,
-    claimMessages: async () => deps.store.claimMessages(await claim("messages")),
+    claimMessages: async () => {
+      const { claimed } = await deps.store.claimMessages(await claim("messages"));
+      return claimed.map(({ message }) => message);
+    },
     claimDeliveries: async () => (await deps.store.claimDeliveries(await claim("deliveries"))).claimed,
     /** One message to each of `count` recipients. */
     sendMany: async (count: number, more: object = {}) => {

@@ -9,6 +9,9 @@ const DECISIONS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 const FULL_RETRY_AFTER_SECONDS = 10;
 
+/** A requirement of a decision's transaction does not hold: nothing was changed. */
+export class RequirementUnmet extends Error {}
+
 /** The dependencies of a commit. */
 type Committing = Pick<Deps, "store" | "wake" | "generation">;
 
@@ -25,7 +28,7 @@ export type Decided<Value> = { taken: false; value: Value } | { taken: true };
 
 /**
  * Makes a decision and commits it. `decide` reads what it decides on, each time anew. Throws a 503 when the records
- * never hold still, or when the disk is full. A decision on records from before a sandbox reset is made again.
+ * never hold still, or when the disk is full, and `RequirementUnmet`. A decision on records from before a sandbox reset is made again.
  */
 export async function decide<Value>(
   deps: Committing,
@@ -40,6 +43,7 @@ export async function decide<Value>(
     const answer = await commitTransaction(deps.store, transaction);
     if (answer.result === "duplicate") return { taken: true };
     if (answer.result === "conflict") continue;
+    if (answer.result === "unmet") throw new RequirementUnmet("a requirement of the transaction does not hold");
     deps.wake.deliveries(answer.lanes);
     deps.wake.events(transaction);
     return { taken: false, value };

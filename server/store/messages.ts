@@ -121,12 +121,6 @@ export async function listWaiting(
   return decodeRows(db, "messages", await query.execute());
 }
 
-/** Senders and recipients of the leased messages of a lane. */
-export async function listLeasedPairs(db: Kysely<Database>, lane: InstanceId): Promise<Pick<Message, "from" | "to">[]> {
-  const query = db.selectFrom("messages").select(["from", "to"]).where("instance_id", "=", lane);
-  return query.where("claimed_until", "is not", null).execute();
-}
-
 /** A customer's queued messages on an instance that are due after `from` and until `until`, in the order of the queue. */
 export async function listDeferred(
   db: Kysely<Database>,

@@ -36,7 +36,6 @@ import {
   listAwaitingErasure,
   listDeferred,
   listInterrupted,
-  listLeasedPairs,
   listMessagesAhead,
   listWaiting,
 } from "./messages.ts";
@@ -178,7 +177,6 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "messages.findMessageOf": (db) => findMessageOf(db, "cust_1", "msg_1"),
   "messages.findLanesWithDueTimers": (db) => findLanesWithDueTimers(db, ["inst_1"], NOW),
   "messages.listInterrupted": (db) => listInterrupted(db, "inst_1", { now: NOW, withinMs: 60_000 }),
-  "messages.listLeasedPairs": (db) => listLeasedPairs(db, "inst_1"),
   "messages.listDeferred": (db) =>
     listDeferred(
       db,

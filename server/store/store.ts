@@ -3,7 +3,7 @@
 import type { Kysely } from "kysely";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
-import type { CustomerId, DeliveryId, EndpointId, EventId, MessageId } from "../core/id.ts";
+import type { CustomerId, DeliveryId, EndpointId, EventId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Records, TableName } from "./records.ts";
@@ -38,7 +38,8 @@ type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Pa
  * has `version`, and increments the version; otherwise the transaction is a `conflict`. `delete` removes every match. `event`
  * adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
  * of its receivers. `retryDelivery` asks for an attempt of a delivery that still has `version`: at `now`, or after the attempt
- * in flight; otherwise the transaction is a `conflict`.
+ * in flight; otherwise the transaction is a `conflict`. `requireUnleased` requires that no message of the sender and recipient
+ * is leased in the lane; otherwise the transaction is `unmet`.
  */
 export type Operation =
   | { [Name in TableName]: InsertInto<Name> }[TableName]
@@ -46,31 +47,48 @@ export type Operation =
   | { [Name in TableName]: DeleteFrom<Name> }[TableName]
   | { op: "event"; event: Event; callbackUrl: string | null }
   | { op: "rewrite"; eventId: EventId; bytes: string }
-  | { op: "retryDelivery"; id: DeliveryId; version: number; now: number };
+  | { op: "retryDelivery"; id: DeliveryId; version: number; now: number }
+  | { op: "requireUnleased"; lane: InstanceId; from: string; to: string };
 
 /** Operations that are committed together or not at all. As plain data they can be sent to a thread, repeated and compared. */
 export type Transaction = readonly Operation[];
 
 /**
  * The result of a transaction, returned once it is on disk. `conflict`: a record had changed; decide again from fresh records.
- * `duplicate`: a record of an `insertUnique` existed already. A refused transaction changes nothing. `lanes`: lanes of the
- * new deliveries, except those that went to the holder.
+ * `duplicate`: a record of an `insertUnique` existed already. `unmet`: a requirement does not hold. A refused transaction
+ * changes nothing. `lanes`: lanes of the new deliveries, except those that went to the holder.
  */
-export type CommitResult = { result: "ok"; lanes: string[] } | { result: "conflict" } | { result: "duplicate" };
+export type CommitResult =
+  | { result: "ok"; lanes: string[] }
+  | { result: "conflict" }
+  | { result: "duplicate" }
+  | { result: "unmet" };
 
 /** The queues that the loops of the engine drain. */
 export type Queue = "messages" | "deliveries";
 
 /**
- * Claims at most `permits` records of each lane. From a paused lane (messages only) it claims no `queued` message. `now` is
- * shifted time, `until` the end of the lease in real time. From a waiting pair (messages only) it claims no `queued` message
- * except those named, so that later messages keep their place behind them.
+ * Claims at most `permits` messages of each lane, for `leaseMs` of real time. From a paused lane it claims no `queued` message.
+ * `now` is shifted time. From a waiting pair it claims no `queued` message except those named, so that later messages keep their
+ * place behind them.
  */
-export interface Claim {
+export interface MessageClaim {
   lanes: readonly { lane: string; permits: number; paused?: boolean }[];
   now: number;
-  until: number;
+  leaseMs: number;
   waiting?: readonly WaitingPair[];
+}
+
+/** A leased message. `lease` identifies the lease and is never used twice. */
+export interface ClaimedMessage {
+  message: Message;
+  lease: number;
+}
+
+/** Leased messages, and the lanes that may have more due ones. */
+export interface ClaimedMessages {
+  claimed: ClaimedMessage[];
+  more: string[];
 }
 
 /** A sender and recipient between whom only some messages may be claimed. */
@@ -178,8 +196,14 @@ export interface Store {
   /**
    * Leases due messages of the given lanes, in order of due time. Of one sender and recipient it leases a run of a few in
    * order of acceptance, and none while another message of the pair is leased. The caller sends a run in sequence.
+   *
+   * A lease is in memory and changes nothing on disk: the message stays due. It ends after its time, by `release`, when a commit
+   * sets the message's status, due time or instance, with the message, or with the process. A commit that sets `claimedUntil`
+   * records a send attempt: then only such a commit, `release` or `releaseLeases` ends the lease.
    */
-  claimMessages(claim: Claim): Promise<Message[]>;
+  claimMessages(claim: MessageClaim): Promise<ClaimedMessages>;
+  /** Senders and recipients of the leased messages of a lane. */
+  leasedPairs(lane: InstanceId): Promise<Pick<Message, "from" | "to">[]>;
   /**
    * Leases due deliveries of the given lanes, in order of due time and then of insertion. A lease is in memory and changes
    * nothing on disk: the delivery stays due. It ends after its time, by `finishDeliveries` or `release`, with the delivery, or
@@ -194,11 +218,11 @@ export interface Store {
   /** Writes the ends of attempts. Throws `StoreFull` if the disk is full. */
   finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]>;
   /** Ends leases, except those that have ended already. Their records are due as before. */
-  release(queue: "deliveries", leases: readonly number[]): Promise<void>;
+  release(queue: Queue, leases: readonly number[]): Promise<void>;
   /** Lanes of a queue with a record due at `now` (shifted time), and since when. */
   dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
   /**
-   * Ends leases that expired before `until` (real time; Infinity at a start: all). Messages become due at `now`; a `queued`
+   * Ends leases on disk that expired before `until` (real time; Infinity at a start: all). Messages become due at `now`; a `queued`
    * message becomes due at its creation, so that it keeps its place. A message with a recorded send attempt stays `pending`:
    * its outcome is unknown. Returns the number of messages.
    */

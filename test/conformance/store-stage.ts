@@ -17,10 +17,11 @@ import type { Idempotency, Records, TableName } from "../../server/store/records
 import { columnOf, decode } from "../../server/store/rows.ts";
 import { TABLES } from "../../server/store/schema.ts";
 import type {
-  Claim,
   ClaimedDelivery,
+  ClaimedMessage,
   CommitResult,
   DeliveryClaim,
+  MessageClaim,
   Operation,
   Store,
   Transaction,
@@ -43,7 +44,7 @@ export interface StoreUnderTest {
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 /** The end of a lease taken at `NOW`. */
 export const LEASE_END = NOW + 45_000;
-/** The length of a lease of deliveries. */
+/** The length of a lease. */
 export const LEASE_MS = 45_000;
 
 /** One test's store, with makers of records. Makers only make; what begins with `add` also commits. */
@@ -194,8 +195,13 @@ export class Stage {
     return (await this.store.commit([operation])).result;
   }
 
-  claimMessages(lane: string, permits: number, changes: Partial<Claim> = {}): Promise<Message[]> {
-    return this.store.claimMessages({ lanes: [{ lane, permits }], now: NOW, until: LEASE_END, ...changes });
+  async leaseMessages(lane: string, permits: number, changes: Partial<MessageClaim> = {}): Promise<ClaimedMessage[]> {
+    const claim = { lanes: [{ lane, permits }], now: NOW, leaseMs: LEASE_MS, ...changes };
+    return (await this.store.claimMessages(claim)).claimed;
+  }
+
+  async claimMessages(lane: string, permits: number, changes: Partial<MessageClaim> = {}): Promise<Message[]> {
+    return (await this.leaseMessages(lane, permits, changes)).map(({ message }) => message);
   }
 
   async leaseDeliveries(

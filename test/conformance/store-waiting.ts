@@ -28,7 +28,7 @@ export function claimsOfWaitingPairs(promise: Promises): void {
       const claimed = await stage.claimMessages(stage.instanceId, 9, { waiting });
       assert.deepEqual(idsOf(claimed).toSorted(), [again.id, pending.id, other.id].toSorted());
       assert.deepEqual(await stage.claimMessages(stage.instanceId, 9, { waiting }), []);
-      for (const message of claimed) await stage.update("messages", message, { status: "sent", claimedUntil: null });
+      for (const message of claimed) await stage.update("messages", message, { status: "sent", dueAt: null });
       const next = idsOf(await stage.claimMessages(stage.instanceId, 16));
       assert.deepEqual(next.toSorted(), [...followers.slice(0, 8), behind.id].toSorted());
     },

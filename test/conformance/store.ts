@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
 import { heldDeliveries } from "./store-deliveries.ts";
 import { keeping } from "./store-keeping.ts";
+import { leasesOfMessages } from "./store-leases.ts";
 import { lists } from "./store-lists.ts";
 import { model } from "./store-model.ts";
 import { reads } from "./store-reads.ts";
@@ -34,6 +35,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
   claimsOfWaitingPairs(promise);
   heldDeliveries(promise);
   leases(promise);
+  leasesOfMessages(promise);
   keeping(promise);
   resetting(promise);
   model(promise);

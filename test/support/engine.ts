@@ -124,6 +124,10 @@ export class Life {
         return this.#write(() => store.commit(transaction));
       },
       claimMessages: (claim) => this.#write(() => store.claimMessages(claim)),
+      release: async (queue, leases) => {
+        await this.#alive();
+        return store.release(queue, leases);
+      },
       claimDeliveries: (claim) => this.#write(() => store.claimDeliveries(claim)),
       dueLanes: async (queue, now) => {
         await this.#alive();

@@ -1,4 +1,4 @@
-/** Commits one change of a message in one transaction: its new state, its events and their deliveries. Leases decide which worker may change it. */
+/** Commits one change of a message in one transaction: its new state, its events and their deliveries. */
 
 import type { Message } from "../../core/message.ts";
 import type { Change } from "../../core/message-lifecycle.ts";
@@ -60,7 +60,7 @@ async function alsoFails(deps: Deps, before: Message, after: Message): Promise<O
   return after.status === "failed" && before.status !== "failed" ? failedWith(deps, after) : [];
 }
 
-/** Length of a lease in real milliseconds. Work that may take longer is aborted before, or renews its lease. */
+/** Length of a lease in real milliseconds. */
 export const LEASE_MS = 45_000;
 /** A send attempt's lease is this much longer than the attempt, in real milliseconds, so that its outcome is committed within it. */
 const COMMIT_MS = 5_000;
@@ -70,13 +70,18 @@ export function attemptLeaseMs({ capabilities }: Provider): number {
   return capabilities.sendTimeoutMs + COMMIT_MS;
 }
 
-/** Whether the message still has the lease that `leased` was claimed with; a worker that waited too long has lost it. */
-export function hasLease(message: Message, leased: Message): boolean {
-  return message.claimedUntil !== null && message.claimedUntil === leased.claimedUntil;
+/**
+ * Whether the message is still as it was claimed. If not, another change has decided about it: the run that claimed it does
+ * nothing more. Two runs may hold a message if the lease of the first ran out; the first to commit changes it for both.
+ */
+export function isAsClaimed(message: Message, claimed: Message): boolean {
+  return CLAIMED_BY.every((property) => message[property] === claimed[property]);
 }
 
-/** Releases the lease of a message that needs nothing, if the message still has that lease. */
-export function releaseLease(message: Message, leased: Message): MessageDecision {
-  if (!hasLease(message, leased)) return null;
-  return { message: { ...message, claimedUntil: null }, events: [] };
+const CLAIMED_BY = ["status", "dueAt", "sendAttempts", "channel", "instanceId"] as const;
+
+/** Removes a message that needs nothing from the queue, if it is still as it was claimed. */
+export function leaveQueue(message: Message, claimed: Message): MessageDecision {
+  if (!isAsClaimed(message, claimed)) return null;
+  return { message: { ...message, dueAt: null }, events: [] };
 }

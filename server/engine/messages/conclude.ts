@@ -26,12 +26,16 @@ import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { referenceKey } from "./find.ts";
 
-/** Commits the outcome of a send attempt, as the provider returned it or looked it up later. Returns the message as it then is. */
+/**
+ * Commits the outcome of a send attempt, as the provider returned it or looked it up later, and tries until `until` (real time)
+ * while the store cannot take it. Returns the message as it then is.
+ */
 export async function conclude(
   deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
   provider: Provider,
   attempted: Message,
   outcome: Outcome,
+  until = attempted.claimedUntil,
 ): Promise<Message> {
   const { instanceId } = attempted;
   const rest = outcomeOfRest(outcome);
@@ -40,7 +44,7 @@ export async function conclude(
   // Before its messages are due again: they then wait for the instance and are not sent to it one by one.
   if (isDown) deps.connections.reportDown(deps, instanceId, provider, waitMs);
   const write = () =>
-    commitInTime(deps, attempted.claimedUntil, async () => {
+    commitInTime(deps, until, async () => {
       const ended = { provider, attempted, outcome, waitMs };
       const decideRest = await decisionOf(deps, ended);
       return changeMessage(deps, attempted, (fresh) => afterOutcome(deps, fresh, ended, decideRest));

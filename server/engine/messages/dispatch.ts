@@ -6,9 +6,10 @@ import { becomeDue, beginAttempt } from "../../core/message-lifecycle.ts";
 import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
 import { findLanesWithDueTimers, findMessage } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
+import type { ClaimedMessage } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
-import { type ClaimedItems, claimOf } from "../drain.ts";
+import type { ClaimedItems } from "../drain.ts";
 import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
 import { Lanes } from "../lanes.ts";
 import { PausedLanes } from "../routing/paused-lanes.ts";
@@ -17,10 +18,10 @@ import type { RunResult } from "../run-result.ts";
 import {
   attemptLeaseMs,
   changeMessage,
-  hasLease,
+  isAsClaimed,
   LEASE_MS,
+  leaveQueue,
   type MessageDecision,
-  releaseLease,
 } from "./change-message.ts";
 import { conclude, giveUp } from "./conclude.ts";
 import { MessageGone } from "./find.ts";
@@ -51,6 +52,12 @@ const UNREADABLE_RETRY_MS = 60_000;
 /** Releases the permit of a message that goes on without it. */
 type ReleasePermit = (result: RunResult) => void;
 
+/** A claimed message. */
+interface LeasedMessage extends ClaimedMessage {
+  /** Real time. */
+  leasedUntil: number;
+}
+
 /** A message in progress, as the next one of its pair sees it. */
 interface Predecessor {
   lane: string;
@@ -62,7 +69,7 @@ interface Predecessor {
 
 /** Sends due messages; a lane is a provider instance. */
 export class Dispatch {
-  readonly lanes: Lanes<Message>;
+  readonly lanes: Lanes<LeasedMessage>;
   readonly pausedLanes: PausedLanes;
   readonly #deps: EngineDeps;
   /** The last message in progress from each number to each recipient. */
@@ -73,6 +80,8 @@ export class Dispatch {
   /** Messages with files that released their permit while the files were fetched. */
   readonly #withoutPermit = new Set<Message>();
   readonly #interrupted: InterruptedPairs;
+  /** Leases of messages that were handled, to be released with the others of this turn of the event loop. */
+  #ended: number[] = [];
   #stopped = false;
 
   constructor(deps: EngineDeps) {
@@ -80,23 +89,24 @@ export class Dispatch {
     this.#deps = deps;
     this.#interrupted = new InterruptedPairs(deps);
     this.pausedLanes = new PausedLanes(deps);
-    this.lanes = new Lanes<Message>({
+    this.lanes = new Lanes<LeasedMessage>({
       clock,
       claim: (lanes) => this.#claim(lanes),
       dueLanes: () => this.#dueLanes(),
       // Customers may share an instance: a lane has no owner but itself.
       ownerOf: (lane) => lane,
       loadOwners: async () => {},
-      // Leases run out by themselves.
-      release() {},
-      laneOf: (message) => message.instanceId,
+      release: (items) => {
+        for (const { lease } of items) this.#release(lease);
+      },
+      laneOf: ({ message }) => message.instanceId,
       // Messages of a pair are sent in the order of their claim by `#inOrder`, which also holds across lanes.
       orderingKeyOf: () => null,
-      isStale: ({ claimedUntil }) => (claimedUntil ?? 0) < clock.real(),
+      isStale: ({ leasedUntil }) => leasedUntil < clock.real(),
       prefetch: 0,
-      run: (message, release) => this.#inOrder(message, release),
+      run: (leased, release) => this.#run(leased, release),
       // Nothing of a pair is claimed while a message of the pair is in progress.
-      mayFreeOthers: (message) => !this.#last.has(pairOf(message)),
+      mayFreeOthers: ({ message }) => !this.#last.has(pairOf(message)),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
       permitsPerLane: (lane) => this.#permitsOf(lane as InstanceId),
@@ -117,13 +127,30 @@ export class Dispatch {
   }
 
   /** Claims messages. The lane of an instance that is down is paused: its queued messages keep their places. */
-  async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<Message>> {
+  async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<LeasedMessage>> {
     await this.#interrupted.load();
     const { clock, store } = this.#deps;
     const lanes = wanted.map(({ lane, permits }) => ({ lane, permits, paused: !this.#isUp(lane) }));
     const waiting = this.#interrupted.waiting();
-    const claimed = await store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS, waiting });
-    return claimOf(wanted, claimed, ({ instanceId }) => instanceId);
+    this.#releaseEnded();
+    const leasedUntil = clock.real() + LEASE_MS;
+    const { claimed, more } = await store.claimMessages({ lanes, now: clock.now(), leaseMs: LEASE_MS, waiting });
+    return { items: claimed.map((one) => ({ ...one, leasedUntil })), more };
+  }
+
+  /** Releases leases once a turn of the event loop. */
+  #release(lease: number): void {
+    this.#ended.push(lease);
+    if (this.#ended.length === 1) setImmediate(() => this.#releaseEnded());
+  }
+
+  #releaseEnded(): void {
+    if (this.#ended.length === 0) return;
+    const leases = this.#ended;
+    this.#ended = [];
+    this.#deps.store
+      .release("messages", leases)
+      .catch((error: unknown) => this.#deps.observer.fault("dispatch", error));
   }
 
   async #dueLanes(): Promise<string[]> {
@@ -152,12 +179,20 @@ export class Dispatch {
     for (const abort of this.#aborts) abort.abort();
   }
 
+  /** Handles a message and releases its lease. If that throws, the lease runs out by itself: nothing is tried again at once. */
+  async #run(leased: LeasedMessage, release: ReleasePermit): Promise<RunResult> {
+    const result = await this.#inOrder(leased, release);
+    this.#release(leased.lease);
+    return result;
+  }
+
   /** Handles a message after the earlier ones from the same number to the same recipient. */
-  async #inOrder(message: Message, release: ReleasePermit): Promise<RunResult> {
+  async #inOrder(leased: LeasedMessage, release: ReleasePermit): Promise<RunResult> {
+    const { message } = leased;
     const pair = pairOf(message);
     const before = this.#last.get(pair) ?? { passed: Promise.resolve(), isLate: false };
     const { promise: accepted, resolve: wasAccepted } = Promise.withResolvers<void>();
-    const handled = before.passed.then(() => this.#handle(message, release, wasAccepted));
+    const handled = before.passed.then(() => this.#handle(leased, release, wasAccepted));
     const passed = Promise.race([accepted, handled.catch(() => {})]);
     const own: Predecessor = { lane: message.instanceId, passed, isLate: false };
     this.#last.set(pair, own);
@@ -174,14 +209,18 @@ export class Dispatch {
     }
   }
 
-  async #handle(message: Message, release: ReleasePermit, wasAccepted: () => void): Promise<RunResult> {
-    // The process began to stop while it waited: the next start ends its lease.
+  async #handle(
+    { message, leasedUntil }: LeasedMessage,
+    release: ReleasePermit,
+    wasAccepted: () => void,
+  ): Promise<RunResult> {
+    // The process began to stop while it waited: the message is due at the next start.
     if (this.#stopped) return "bad";
     const abort = new AbortController();
     this.#aborts.add(abort);
     try {
       const waitsForFiles = () => this.#waitForFiles(message, release);
-      const handling = { abort, waitsForFiles, wasAccepted, fetching: this.#fetching };
+      const handling = { leasedUntil, abort, waitsForFiles, wasAccepted, fetching: this.#fetching };
       const result = await handleClaimed(this.#deps, message, handling);
       this.#interrupted.handled(message, result);
       return result;
@@ -227,7 +266,7 @@ async function postponeUnreadable(
   deps.observer.fault("dispatch", error);
   const dueAt = deps.clock.now() + UNREADABLE_RETRY_MS;
   await changeMessage(deps, message, (fresh) =>
-    hasLease(fresh, message) ? { message: { ...fresh, dueAt, claimedUntil: null }, events: [] } : null,
+    isAsClaimed(fresh, message) ? { message: { ...fresh, dueAt }, events: [] } : null,
   );
   return "bad";
 }
@@ -240,7 +279,7 @@ async function handleClaimed(deps: EngineDeps, message: Message, handling: Handl
       const plan = await planOf(deps, message);
       const due = await changeMessage(deps, message, (fresh) =>
         // A change of its time ends this claim.
-        hasLease(fresh, message)
+        isAsClaimed(fresh, message)
           ? becomeDue(fresh, wayNow(deps, plan, fresh), deps.settings.messageTtlMs, changeContext(deps))
           : null,
       );
@@ -250,14 +289,14 @@ async function handleClaimed(deps: EngineDeps, message: Message, handling: Handl
     case "queued":
       return attempt(deps, message, handling);
     case "pending":
-      return reconcile(deps, message, handling.abort);
+      return reconcile(deps, message, handling);
     case "sent": {
       const plan = await planOf(deps, message);
       await changeMessage(deps, message, (fresh) => noDelivery(deps, plan, fresh, message));
       return "good";
     }
     default:
-      await changeMessage(deps, message, (fresh) => releaseLease(fresh, message));
+      await changeMessage(deps, message, (fresh) => leaveQueue(fresh, message));
       return "good";
   }
 }
@@ -267,9 +306,10 @@ function noDelivery(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
-  leased: Message,
+  claimed: Message,
 ): MessageDecision {
-  if (message.status !== "sent" || nextChannel(deps, plan, message) === null) return releaseLease(message, leased);
+  if (!isAsClaimed(message, claimed)) return null;
+  if (nextChannel(deps, plan, message) === null) return leaveQueue(message, claimed);
   const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
   return giveUp(deps, plan, message, "NO_DELIVERY", cause);
 }
@@ -301,9 +341,9 @@ async function attemptReady(
   let begun = false;
   const { generation } = deps.threadCache;
   const attempted = await changeMessage(deps, message, (fresh) => {
-    const change = hasLease(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
+    const change = isAsClaimed(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
     begun = change !== null;
-    if (change === null) return releaseLease(fresh, message);
+    if (change === null) return null;
     // It may have waited long: the lease begins with the attempt.
     const claimedUntil = deps.clock.real() + attemptLeaseMs(provider);
     return { ...change, message: { ...change.message, claimedUntil } };

@@ -17,18 +17,18 @@ import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import type { Connection } from "../instances/connections.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
-import { changeMessage, hasLease, LEASE_MS } from "./change-message.ts";
+import { changeMessage, isAsClaimed } from "./change-message.ts";
 
 /** Messages whose files are fetched at once; others are postponed. */
 const FETCHED_AT_ONCE_MAX = 16;
 /** A message whose files cannot be fetched waits as long as it has waited so far, within these bounds, in milliseconds. */
 const POSTPONED_MS_MIN = 1_000;
 const POSTPONED_MS_MAX = 300_000;
-/** A lease with less time left, in real milliseconds, is renewed before files are fetched. */
-const FETCHING_MS_MAX = 40_000;
 
 /** The handling of one claimed message. */
 export interface Handling {
+  /** End of its lease (real time). */
+  leasedUntil: number;
   /** Aborts its requests. */
   abort: AbortController;
   /** To be called before its files are fetched, which may take long. */
@@ -72,9 +72,9 @@ export function expiryOf({ clock, settings }: Deps, { expiresAt }: Message): Fai
 /** Defers a message whose instance is down: it keeps its place and may move to another instance after the messages before it. */
 export async function deferWhileDown(deps: With<"messageCache">, message: Message): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
-    if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
+    if (!isAsClaimed(fresh, message) || fresh.status !== "queued") return null;
     const dueAt = placeOf(fresh, deps.settings.messageTtlMs, deps.clock.now());
-    return { message: { ...fresh, dueAt, claimedUntil: null }, events: [] };
+    return dueAt === fresh.dueAt ? null : { message: { ...fresh, dueAt }, events: [] };
   });
   deps.wake.pausedLanes();
   return null;
@@ -116,11 +116,9 @@ export function isStranded({ sentPart, account }: Message, connection: Connectio
 
 async function fetchFiles(
   deps: With<"configCache" | "fetcher" | "link" | "messageCache">,
-  claimed: Message,
+  message: Message,
   handling: Handling,
 ): Promise<PreparedMessage | null> {
-  const message = hasFiles(claimed) ? await renewLease(deps, claimed) : claimed;
-  if (message === null) return null;
   const fetched = await fetchWhenFree(deps, message, handling);
   if ("parts" in fetched) {
     // Files may have taken long, and a deferred message needs them again when it is sent.
@@ -131,18 +129,6 @@ async function fetchFiles(
   if ("deferred" in fetched) return postponeForFiles(deps, message, fetched.deferred);
   const { refused, code } = fetched;
   return failLeased(deps, message, { code: "REJECTED", message: refused, providerErrorCode: code });
-}
-
-/** Renews a lease that may end while files are fetched. Null if the lease was lost. */
-async function renewLease(deps: With<"messageCache">, message: Message): Promise<Message | null> {
-  const until = deps.clock.real() + LEASE_MS;
-  if ((message.claimedUntil ?? 0) - deps.clock.real() >= FETCHING_MS_MAX) return message;
-  let isRenewed = false;
-  const renewed = await changeMessage(deps, message, (fresh) => {
-    isRenewed = hasLease(fresh, message);
-    return isRenewed ? { message: { ...fresh, claimedUntil: until }, events: [] } : null;
-  });
-  return isRenewed ? renewed : null;
 }
 
 async function fetchWhenFree(
@@ -164,7 +150,7 @@ async function fetchWhenFree(
 /** Postpones a message for as long as it has waited for its files already. */
 async function postponeForFiles(deps: With<"messageCache">, message: Message, reason: string): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
-    if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
+    if (!isAsClaimed(fresh, message) || fresh.status !== "queued") return null;
     const now = deps.clock.now();
     const waitedMs = now - (postponedSince(fresh) ?? now);
     const waitMs = Math.min(Math.max(waitedMs, POSTPONED_MS_MIN), POSTPONED_MS_MAX);
@@ -176,7 +162,7 @@ async function postponeForFiles(deps: With<"messageCache">, message: Message, re
 
 async function failLeased(deps: With<"link" | "messageCache">, message: Message, cause: FailureCause): Promise<null> {
   await changeMessage(deps, message, (fresh) =>
-    hasLease(fresh, message) ? fail(fresh, cause, changeContext(deps)) : null,
+    isAsClaimed(fresh, message) ? fail(fresh, cause, changeContext(deps)) : null,
   );
   return null;
 }

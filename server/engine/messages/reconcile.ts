@@ -14,7 +14,7 @@ import { nullIfUnreadable } from "../quarantine.ts";
 import type { RunResult } from "../run-result.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
-import { outboundForLookup } from "./prepare.ts";
+import { type Handling, outboundForLookup } from "./prepare.ts";
 
 /** A message whose outcome is unknown for this long fails with `OUTCOME_UNKNOWN`, in milliseconds of the service's time. */
 const UNKNOWN_MS_MAX = 300_000;
@@ -22,11 +22,11 @@ const UNKNOWN_MS_MAX = 300_000;
 const NEXT_LOOKUP_MS_MIN = 1_000;
 const NEXT_LOOKUP_MS_MAX = 15_000;
 
-/** Looks up a message whose send attempt was recorded and whose outcome is unknown. `abort` ends the lookup. */
+/** Looks up a message whose send attempt was recorded and whose outcome is unknown. */
 export async function reconcile(
   deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
   message: Message,
-  abort: AbortController,
+  { abort, leasedUntil }: Pick<Handling, "abort" | "leasedUntil">,
 ): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) return wait(deps, message, "its instance is not running");
@@ -53,7 +53,8 @@ export async function reconcile(
   }
   const rest = outcome === null ? null : outcomeOfRest(outcome);
   if (outcome !== null && rest !== null && rest.outcome !== "unknown") {
-    const concluded = await nullIfUnreadable(deps, "reconcile", () => conclude(deps, provider, message, outcome));
+    const concluding = () => conclude(deps, provider, message, outcome, leasedUntil);
+    const concluded = await nullIfUnreadable(deps, "reconcile", concluding);
     return concluded === null ? wait(deps, message, "a record that it needs cannot be read") : "good";
   }
   // Only the operator sees in the instance's health why it is down.

@@ -2,9 +2,10 @@
 
 import type { InstanceId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
-import { fail } from "../../core/message-lifecycle.ts";
+import { type Change, fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
-import { listLeasedPairs, listWaiting, positionAfter, type QueuePosition } from "../../store/messages.ts";
+import { listWaiting, positionAfter, type QueuePosition } from "../../store/messages.ts";
+import { RequirementUnmet } from "../commit.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { changeMessage, type MessageDecision } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
@@ -126,7 +127,7 @@ export class PausedLanes {
   async #page(lane: InstanceId, after: QueuePosition | null) {
     const { clock, store } = this.#deps;
     // Read before the messages, so that a message whose lease ends in between is in the page.
-    const inProgress = new Set((await listLeasedPairs(store.db, lane)).map(pairOf));
+    const inProgress = new Set((await store.leasedPairs(lane)).map(pairOf));
     const messages = await listWaiting(store.db, lane, clock.now(), after, PAGE);
     const pairs = [...Map.groupBy(messages, pairOf)].filter(([pair]) => !inProgress.has(pair));
     const gone = await Promise.all(pairs.map(([, pair]) => this.#inOrder(pair)));
@@ -155,6 +156,7 @@ export class PausedLanes {
     try {
       await changeMessage(deps, message, (fresh) => verdictOn(deps, plan, fresh, isGone));
     } catch (error) {
+      if (error instanceof RequirementUnmet) return false;
       if (!(error instanceof MessageGone)) throw error;
     }
     return true;
@@ -168,9 +170,20 @@ function verdictOn(
   message: Message,
   isGone: boolean,
 ): MessageDecision {
-  // The worker that leased the message decides about it.
-  if (message.status !== "queued" || message.claimedUntil !== null) return null;
-  if (deps.connections.isUp(deps, message.instanceId)) return null;
+  if (message.status !== "queued" || deps.connections.isUp(deps, message.instanceId)) return null;
+  const change = changeOf(deps, plan, message, isGone);
+  if (change === null) return null;
+  const { instanceId: lane, from, to } = message;
+  // A run that leased a message of the pair decides about it, and keeps the order.
+  return { ...change, also: [{ op: "requireUnleased", lane, from, to }] };
+}
+
+function changeOf(
+  deps: With<"connections" | "link">,
+  plan: RoutePlan,
+  message: Message,
+  isGone: boolean,
+): Change | null {
   if (isGone) return fail(message, { code: "ATTACHMENT_FAILED", message: STRANDED }, changeContext(deps));
   const expiry = expiryOf(deps, message);
   if (expiry !== null) return fail(message, expiry, changeContext(deps));

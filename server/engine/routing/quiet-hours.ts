@@ -13,7 +13,7 @@ import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
-import { changeMessage, hasLease } from "../messages/change-message.ts";
+import { changeMessage, isAsClaimed } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
 
 /** The end of the quiet hours that cover a message to `to` at an instant; null if none do. */
@@ -45,7 +45,7 @@ export async function waitsForQuietHours(
   const until = await quietFor(deps, message, now);
   if (until === null) return false;
   await changeMessage(deps, message, (fresh) =>
-    hasLease(fresh, message) && fresh.status === "queued"
+    isAsClaimed(fresh, message) && fresh.status === "queued"
       ? { message: postponeForQuietHours(fresh, until, now), events: [] }
       : null,
   );

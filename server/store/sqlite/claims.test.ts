@@ -9,10 +9,8 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
 import { SqliteEngine } from "./engine.ts";
-import { encodeTransaction } from "./jobs.ts";
+import { type ClaimedMessageRows, encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
-
-const UNTIL = NOW + 45_000;
 
 /** The writer on an empty database with one customer and one endpoint. */
 class Writer {
@@ -39,9 +37,9 @@ class Writer {
 
   claimMessages(permits: number): Message[] {
     const lanes = [{ lane: this.make.instanceId, permits }];
-    const [result] = this.engine.run([["claimMessages", { lanes, now: NOW, until: UNTIL }]]);
+    const [result] = this.engine.run([["claimMessages", { lanes, now: NOW, leaseMs: 45_000 }]]);
     assert.ok(result !== undefined && "value" in result);
-    return (result.value as Parameters<typeof decodeRecord>[1][]).map((values) => decodeRecord("messages", values));
+    return (result.value as ClaimedMessageRows).rows.map(({ values }) => decodeRecord("messages", values));
   }
 
   addMessages(count: number, changes: (index: number) => Partial<Message>): void {

@@ -1,15 +1,26 @@
-/** Decodes claimed deliveries one by one: a row that cannot be decoded affects no other. */
+/** Decodes claimed records one by one: a row that cannot be decoded affects no other. */
 
 import type { Delivery } from "../../core/delivery.ts";
 import { decodeEach } from "../quarantine.ts";
 import { decodeRecord, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
-import type { ClaimedDelivery, Transaction } from "../store.ts";
+import type { ClaimedDelivery, ClaimedMessage, Transaction } from "../store.ts";
 import type { BornRow, ClaimedRow } from "./jobs.ts";
+import type { LeasedRow } from "./message-claims.ts";
 
 /** Decoded deliveries, and those whose row or event cannot be decoded. */
 export interface DecodedClaim {
   records: ClaimedDelivery[];
   unreadable: UnreadableRow[];
+}
+
+/** Decoded messages, and those whose row cannot be decoded. */
+export interface DecodedMessageClaim {
+  records: ClaimedMessage[];
+  unreadable: UnreadableRow[];
+}
+
+export function decodeMessageClaim(rows: readonly LeasedRow[]): DecodedMessageClaim {
+  return decodeEach(rows, ({ values, lease }) => ({ message: decodeRecord("messages", values), lease }));
 }
 
 export function decodeClaim(rows: readonly ClaimedRow[]): DecodedClaim {

@@ -8,12 +8,12 @@ import { decodeEach } from "../quarantine.ts";
 import type { TableName } from "../records.ts";
 import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
-import type { Claim, RecheckResult, RowKey, StoreCounts } from "../store.ts";
-import { Claims } from "./claims.ts";
+import type { MessageClaim, RecheckResult, RowKey, StoreCounts } from "../store.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { DeliveryWriter, type NewDeliveries } from "./delivery-writer.ts";
 import {
   type BornRow,
+  type ClaimedMessageRows,
   type CommitReply,
   type EncodedOperation,
   isLeaseJob,
@@ -22,6 +22,8 @@ import {
   type LeaseJob,
   type WritingJob,
 } from "./jobs.ts";
+import { LeaseEffects } from "./lease-effects.ts";
+import { MessageClaims } from "./message-claims.ts";
 import { QuarantineTable } from "./quarantine.ts";
 import { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
@@ -40,7 +42,8 @@ export class SqliteEngine {
   readonly #database: DatabaseSync;
   readonly #counts: WriteCounts;
   readonly #statements: Statements;
-  readonly #claims: Claims;
+  readonly #messages: MessageClaims;
+  readonly #leaseEffects: LeaseEffects;
   readonly #deliveries: DeliveryWriter;
   /** Endpoints by customer, as of the last commit. Cleared when one changes. */
   readonly #endpoints = new Map<string, Endpoint[]>();
@@ -53,7 +56,8 @@ export class SqliteEngine {
     this.#database = openWriter(path);
     this.#counts = new WriteCounts(this.#database);
     this.#statements = new Statements(this.#database, () => this.#counts.addStatement());
-    this.#claims = new Claims(this.#statements);
+    this.#messages = new MessageClaims(this.#statements, now);
+    this.#leaseEffects = new LeaseEffects(this.#messages, this.#statements);
     this.#quarantine = new QuarantineTable(this.#database);
     this.#deliveries = new DeliveryWriter(this.#statements, this.#quarantine, now);
   }
@@ -70,7 +74,7 @@ export class SqliteEngine {
 
   /** Rows that claims have read so far; tests bound it. */
   get rowsRead(): number {
-    return this.#claims.rowsRead + this.#deliveries.rowsRead;
+    return this.#messages.rowsRead + this.#deliveries.rowsRead;
   }
 
   /**
@@ -94,6 +98,7 @@ export class SqliteEngine {
       return jobs.flatMap((job) => this.#write([job]));
     }
     this.#deliveries.apply();
+    this.#leaseEffects.apply();
     return results.map(({ value }) => ({ value: value instanceof Committed ? value.reply() : value }));
   }
 
@@ -110,8 +115,13 @@ export class SqliteEngine {
       case "claimDeliveries":
         return this.#deliveries.claim(job[1]);
       case "release":
-        this.#deliveries.release(job[2]);
+        if (job[1] === "messages") this.#messages.release(job[2]);
+        else this.#deliveries.release(job[2]);
         return null;
+      case "claimMessages":
+        return this.#claimMessages(job[1]);
+      case "leasedPairs":
+        return this.#messages.leasedPairs(job[1]);
       case "hold":
         this.#deliveries.hold(job[1]);
         return null;
@@ -131,6 +141,7 @@ export class SqliteEngine {
       return outcome;
     } catch (error) {
       this.#deliveries.drop();
+      this.#leaseEffects.drop();
       this.#endpoints.clear();
       this.#quarantine.forget();
       if (this.#database.isTransaction) this.#database.exec("rollback");
@@ -142,8 +153,6 @@ export class SqliteEngine {
     switch (job[0]) {
       case "commit":
         return this.#commit(job[1]);
-      case "claimMessages":
-        return this.#claimMessages(job[1]);
       case "finishDeliveries":
         return this.#deliveries.finish(job[1]);
       case "releaseLeases":
@@ -159,7 +168,10 @@ export class SqliteEngine {
         return null;
       case "quarantine":
         this.#quarantine.add(job[1]);
-        for (const { table, id } of job[1]) if (table === "deliveries") this.#deliveries.removed(id);
+        for (const { table, id, isLeased } of job[1]) {
+          if (table === "deliveries") this.#deliveries.removed(id);
+          if (table === "messages" && isLeased) this.#leaseEffects.removed(id);
+        }
         return null;
       case "recheck":
         return this.#recheck(job[1], job[2], job[3]);
@@ -177,6 +189,8 @@ export class SqliteEngine {
         return { result: "conflict" };
       if (operation[0] === "retryDelivery" && this.#isConflict("deliveries", operation[1], operation[2]))
         return { result: "conflict" };
+      if (operation[0] === "requireUnleased" && this.#messages.isBusy(operation[1], [operation[2], operation[3]]))
+        return { result: "unmet" };
     }
     const committed = new Committed();
     for (const operation of operations) this.#apply(operation, committed);
@@ -202,6 +216,7 @@ export class SqliteEngine {
       case "insertUnique": {
         const { lastInsertRowid } = this.#statements.insert(operation[1]).run(...operation[2]);
         if (operation[1] === "deliveries") this.#deliveries.inserted(operation[2], Number(lastInsertRowid));
+        if (operation[1] === "messages") this.#leaseEffects.inserted(operation[2]);
         break;
       }
       case "put":
@@ -210,9 +225,11 @@ export class SqliteEngine {
       case "update":
         this.#statements.update(operation[1], operation[2]).run(...operation[3], operation[4]);
         if (operation[1] === "deliveries" && /\bdueAt\b/.test(operation[2])) this.#deliveries.updated(operation[4]);
+        if (operation[1] === "messages") this.#leaseEffects.updated(operation[2], operation[3], operation[4]);
         break;
       case "delete":
         this.#statements.delete(operation[1], operation[2]).run(...operation[3]);
+        if (operation[1] === "messages") this.#leaseEffects.removed(String(operation[3][0]));
         break;
       case "event":
         this.#addEvent(operation[1], operation[2], committed);
@@ -223,6 +240,8 @@ export class SqliteEngine {
         return;
       case "retryDelivery":
         this.#deliveries.retry(operation[1], operation[3]);
+        return;
+      case "requireUnleased":
         return;
     }
     if (operation[1] === "endpoints") this.#endpoints.clear();
@@ -254,19 +273,27 @@ export class SqliteEngine {
     if (rechecked.mended.length > 0) {
       this.#endpoints.clear();
       this.#deliveries.rescan();
+      this.#leaseEffects.rescan();
     }
     return rechecked;
   }
 
-  #claimMessages(claim: Claim): SqlValue[][] {
-    const due = claim.lanes.flatMap((lane) => this.#claims.freeMessages(lane, claim.now, claim.waiting));
-    return due.flatMap((id) => allRows(this.#statements.leaseMessage(), [claim.until, id]) as SqlValue[][]);
+  #claimMessages({ lanes, ...claim }: MessageClaim): ClaimedMessageRows {
+    const claimed = lanes.map((lane) => ({ lane: lane.lane, ...this.#messages.claim(lane, claim) }));
+    return {
+      rows: claimed.flatMap(({ rows }) => rows),
+      more: claimed.flatMap(({ lane, more }) => (more ? [lane] : [])),
+    };
   }
 
   #releaseLeases(until: number, now: number): number {
     this.#deliveries.expire(until === Number.POSITIVE_INFINITY);
     const end = Math.min(until, Number.MAX_SAFE_INTEGER);
-    return Number(this.#statements.releaseLeases().run(now, end).changes);
+    const messages = this.#statements.releaseLeases().all(now, end) as unknown as string[][];
+    for (const [id = ""] of messages) this.#leaseEffects.removed(id);
+    if (messages.length > 0) this.#leaseEffects.rescan();
+    if (until === Number.POSITIVE_INFINITY) this.#leaseEffects.cleared();
+    return messages.length;
   }
 
   #prune(before: number, limit: number): number {
@@ -310,6 +337,7 @@ export class SqliteEngine {
       this.#statements.delete("contents", "messageId").run(id);
       this.#statements.delete("providerReferences", "instanceId,reference").run(instanceId, reference);
       this.#statements.delete("messages", "id").run(id);
+      this.#leaseEffects.removed(id);
     }
     return messages.length;
   }

@@ -27,7 +27,7 @@ test("a claim that finds nothing does not end a full disk; a probe or a transact
   for (const write of [() => store.probe(), () => store.commit(TRANSACTION)]) {
     hasRoom = false;
     await assert.rejects(store.commit(TRANSACTION), StoreFull);
-    await store.claimMessages({ lanes: [{ lane: "inst_1", permits: 1 }], now: 1, until: 2 });
+    await store.claimMessages({ lanes: [{ lane: "inst_1", permits: 1 }], now: 1, leaseMs: 2 });
     await store.releaseLeases(1, 1);
     assert.equal(store.isFull, true);
     await assert.rejects(store.probe(), StoreFull);

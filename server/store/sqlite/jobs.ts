@@ -4,7 +4,8 @@ import type { Column } from "../column.ts";
 import type { Records, TableName } from "../records.ts";
 import { encodeValue, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
-import type { Claim, DeliveryClaim, DeliveryOutcome, Operation, Queue, RowKey, Transaction } from "../store.ts";
+import type { DeliveryClaim, DeliveryOutcome, MessageClaim, Operation, Queue, RowKey, Transaction } from "../store.ts";
+import type { LeasedRow } from "./message-claims.ts";
 import type { QuarantineEntry } from "./quarantine.ts";
 import { FINISHED_COLUMNS } from "./statements.ts";
 
@@ -15,12 +16,12 @@ export type EncodedOperation =
   | ["delete", TableName, properties: string, SqlValue[]]
   | ["event", SqlValue[], callbackUrl: string | null]
   | ["rewrite", eventId: string, bytes: string]
-  | ["retryDelivery", id: string, version: number, now: number];
+  | ["retryDelivery", id: string, version: number, now: number]
+  | ["requireUnleased", lane: string, from: string, to: string];
 
 /** A job that writes. All of one group commit together. */
 export type WritingJob =
   | ["commit", EncodedOperation[]]
-  | ["claimMessages", Claim]
   | ["finishDeliveries", EncodedOutcome[]]
   | ["releaseLeases", until: number, now: number]
   | ["cancelDeliveries", endpointId: string, limit: number]
@@ -33,6 +34,8 @@ export type WritingJob =
 
 /** A job that changes leases only: it runs after the COMMIT of its group, and writes nothing. */
 export type LeaseJob =
+  | ["claimMessages", MessageClaim]
+  | ["leasedPairs", lane: string]
   | ["claimDeliveries", DeliveryClaim]
   | ["release", queue: Queue, leases: readonly number[]]
   | ["hold", leaseMs: number | null];
@@ -40,7 +43,13 @@ export type LeaseJob =
 /** A job for the writer. */
 export type Job = WritingJob | LeaseJob;
 
-const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>(["claimDeliveries", "release", "hold"]);
+const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>([
+  "claimMessages",
+  "leasedPairs",
+  "claimDeliveries",
+  "release",
+  "hold",
+]);
 
 export function isLeaseJob(job: Job): job is LeaseJob {
   return LEASE_JOBS.has(job[0]);
@@ -50,10 +59,18 @@ export function isLeaseJob(job: Job): job is LeaseJob {
 export type JobResult = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
 
 /** The result of a commit as passed between threads: `born` are the new deliveries that are leased already. */
-export type CommitReply = { result: "ok"; lanes: string[]; born: BornRow[] } | { result: "conflict" | "duplicate" };
+export type CommitReply =
+  | { result: "ok"; lanes: string[]; born: BornRow[] }
+  | { result: "conflict" | "duplicate" | "unmet" };
 
 /** A new delivery; the caller has its event. */
 export type BornRow = [lease: number, values: SqlValue[]];
+
+/** Claimed messages as passed between threads. */
+export interface ClaimedMessageRows {
+  rows: LeasedRow[];
+  more: string[];
+}
 
 /** Claimed deliveries as passed between threads. */
 export interface ClaimedRows {
@@ -101,6 +118,8 @@ function encodeOperation(operation: Operation): EncodedOperation {
       return ["event", encodeRecord("events", operation.event), operation.callbackUrl];
     case "rewrite":
       return ["rewrite", operation.eventId, operation.bytes];
+    case "requireUnleased":
+      return ["requireUnleased", operation.lane, operation.from, operation.to];
     case "retryDelivery":
       return ["retryDelivery", operation.id, operation.version, operation.now];
   }

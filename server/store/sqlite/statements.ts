@@ -98,48 +98,40 @@ export class Statements {
     return this.#get(`delete ${table} ${properties}`, write);
   }
 
-  /** Sender and recipient of each leased message of a lane. */
-  leasedPairs(): StatementSync {
+  /** Due messages of a lane after a place in its order: id, sender, recipient, due time. */
+  messagesDueAfter(): StatementSync {
     return this.#get(
-      "leasedPairs",
-      () => `select "from", "to" from messages where instance_id = ? and claimed_until is not null`,
+      "messagesDueAfter",
+      () => `select id, "from", "to", due_at from messages where instance_id = ? and due_at is not null
+             and (due_at, id) > (?, ?) and due_at <= ? order by due_at, id ${LIMIT}`,
     );
   }
 
-  /** Due messages of a lane: id, sender, recipient. */
-  dueMessages(): StatementSync {
-    return this.#get(
-      "dueMessages",
-      () => `select id, "from", "to" from messages where instance_id = ? and due_at is not null and due_at <= ?
-             order by due_at, id ${LIMIT}`,
-    );
-  }
-
-  /** Messages of a lane with a due timer, which are not `queued`: id, sender, recipient. */
+  /** Messages of a lane with a due timer, which are not `queued`: id, sender, recipient, due time. */
   dueTimers(): StatementSync {
     return this.#get(
       "dueTimers",
-      () => `select id, "from", "to" from messages where instance_id = ? and due_at is not null and due_at <= ?
+      () => `select id, "from", "to", due_at from messages where instance_id = ? and due_at is not null and due_at <= ?
              and status <> 'queued' order by due_at, id ${LIMIT}`,
     );
   }
 
-  /** One message of a lane, if it is due: id, sender, recipient. */
+  /** One message of a lane, if it is due: id, sender, recipient, due time. */
   dueMessage(): StatementSync {
     return this.#get(
       "dueMessage",
       () =>
-        `select id, "from", "to" from messages where id = ? and instance_id = ? and due_at is not null and due_at <= ?`,
+        `select id, "from", "to", due_at from messages where id = ? and instance_id = ? and due_at is not null and due_at <= ?`,
     );
   }
 
-  /** Leases a message and returns its row. */
-  leaseMessage(): StatementSync {
-    return this.#get(
-      "leaseMessage",
-      () => `update messages set due_at = null, claimed_until = ?, version = version + 1 where id = ?
-             returning ${columnsOf("messages")}`,
-    );
+  message(): StatementSync {
+    return this.#get("message", () => `select ${columnsOf("messages")} from messages where id = ?`);
+  }
+
+  /** Place of a message in the order of its lane: lane, due time, sender, recipient. */
+  placeOfMessage(): StatementSync {
+    return this.#get("placeOfMessage", () => `select instance_id, due_at, "from", "to" from messages where id = ?`);
   }
 
   /** The next pair of sender and recipient in a lane with a scheduled or due message, and when its first one is due. */
@@ -152,11 +144,11 @@ export class Statements {
     );
   }
 
-  /** Ids of due messages of a sender and recipient in a lane. */
+  /** Due messages of a sender and recipient in a lane: id, due time. */
   dueOfPair(): StatementSync {
     return this.#get(
       "dueOfPair",
-      () => `select id from messages where instance_id = ? and "from" = ? and "to" = ? and due_at is not null
+      () => `select id, due_at from messages where instance_id = ? and "from" = ? and "to" = ? and due_at is not null
              and due_at <= ? order by due_at, id ${LIMIT}`,
     );
   }
@@ -223,7 +215,7 @@ export class Statements {
       "releaseLeases",
       () => `with given (now) as (values (?))
              update messages set due_at = ${due}, claimed_until = null, version = version + 1
-             where claimed_until is not null and claimed_until < ?`,
+             where claimed_until is not null and claimed_until < ? returning id`,
     );
   }
 

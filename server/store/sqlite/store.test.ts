@@ -48,9 +48,11 @@ test("whatever the writer looks for it finds by an index, and sorts nothing, how
     [statements.deliveriesDueAt(), /^SEARCH d USING INDEX deliveries_due \(lane=\? AND due_at=\? AND rowid>\?\)$/],
     [statements.nextPair(), /COVERING INDEX messages_pair \(instance_id=\? AND \(from,to\)>\(\?,\?\)\)$/],
     [statements.dueOfPair(), /COVERING INDEX messages_pair \(instance_id=\? AND from=\? AND to=\? AND due_at[<>]/],
-    [statements.dueMessages(), /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND due_at[<>]/],
+    [
+      statements.messagesDueAfter(),
+      /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND \(due_at,id\)>\(\?,\?\) AND due_at<\?\)$/,
+    ],
     [statements.dueTimers(), /^SEARCH messages USING INDEX messages_due_beside \(instance_id=\? AND due_at[<>]/],
-    [statements.leasedPairs(), /^SEARCH messages USING INDEX messages_claimed \(instance_id=\?/],
     [statements.releaseLeases(), /USING (COVERING )?INDEX messages_claimed/],
     [statements.dueOfLane(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_due \(lane=\?/],
     [statements.oldEvents(), /^SEARCH e USING (COVERING )?INDEX \S+ \(id<\?\)$/],

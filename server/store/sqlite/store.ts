@@ -5,21 +5,22 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Kysely } from "kysely";
-import type { CustomerId, EndpointId } from "../../core/id.ts";
+import type { CustomerId, EndpointId, InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
 import { decodeEach, reportUnreadable } from "../quarantine.ts";
-import { type Database, decodeRecord, type SqlValue, type UnreadableRow } from "../rows.ts";
+import { type Database, decodeRecord, type UnreadableRow } from "../rows.ts";
 import {
-  type Claim,
   type ClaimedDeliveries,
   type ClaimedDelivery,
+  type ClaimedMessages,
   type CommitObserver,
   type CommitResult,
   type DeliveryClaim,
   type DeliveryHolder,
   type DeliveryOutcome,
   type FinishResult,
+  type MessageClaim,
   type Operation,
   type Queue,
   type RecheckResult,
@@ -30,12 +31,13 @@ import {
   type Transaction,
 } from "../store.ts";
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
-import { decodeBorn, decodeClaim } from "./decode-claim.ts";
+import { decodeBorn, decodeClaim, decodeMessageClaim } from "./decode-claim.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
 import { SqliteEngine } from "./engine.ts";
 import { GroupPace, type PaceTimer } from "./group-pace.ts";
 import {
+  type ClaimedMessageRows,
   type ClaimedRows,
   type CommitReply,
   encodeOutcome,
@@ -251,15 +253,19 @@ class SqliteStore implements Store {
     });
   }
 
-  async release(queue: "deliveries", leases: readonly number[]): Promise<void> {
+  async release(queue: Queue, leases: readonly number[]): Promise<void> {
     if (leases.length > 0) await this.#ask(["release", queue, leases]);
   }
 
-  async claimMessages(claim: Claim): Promise<Message[]> {
-    const rows = await this.#ask<SqlValue[][]>(["claimMessages", claim]);
-    const { records, unreadable } = decodeEach(rows, (values) => decodeRecord("messages", values));
+  async claimMessages(claim: MessageClaim): Promise<ClaimedMessages> {
+    const { rows, more } = await this.#ask<ClaimedMessageRows>(["claimMessages", claim]);
+    const { records, unreadable } = decodeMessageClaim(rows);
     this.#addToQuarantine(unreadable, { isLeased: true });
-    return records;
+    return { claimed: records, more };
+  }
+
+  async leasedPairs(lane: InstanceId): Promise<Pick<Message, "from" | "to">[]> {
+    return await this.#ask(["leasedPairs", lane]);
   }
 
   async claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries> {

@@ -1,0 +1,106 @@
+/** Collects what an SQL transaction does to the leases of messages, and applies it after COMMIT. */
+
+import { LAYOUT, type SqlValue } from "../rows.ts";
+import type { MessageClaims } from "./message-claims.ts";
+import type { DuePlace } from "./message-leases.ts";
+import type { Statements } from "./statements.ts";
+
+/** Index of a message's property in the values of its row. */
+const indexOf = (name: string) => LAYOUT.messages.findIndex(({ property }) => property === name);
+const [ID, LANE, FROM, TO, DUE_AT] = ["id", "instanceId", "from", "to", "dueAt"].map(indexOf) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+];
+
+/** An update of any of these changes what was claimed. */
+const CLAIMED = ["status", "dueAt", "claimedUntil", "instanceId"];
+
+/** The properties that an update sets, by their index; -1 if it does not set them. */
+interface UpdateShape {
+  isClaimChanged: boolean;
+  claimedUntil: number;
+  dueAt: number;
+  instanceId: number;
+}
+
+export class LeaseEffects {
+  readonly #claims: MessageClaims;
+  readonly #statements: Statements;
+  readonly #shapes = new Map<string, UpdateShape>();
+  #effects: (() => void)[] = [];
+
+  constructor(claims: MessageClaims, statements: Statements) {
+    this.#claims = claims;
+    this.#statements = statements;
+  }
+
+  /** A message is inserted. */
+  inserted(values: readonly SqlValue[]): void {
+    this.#dueAt(values[ID], values[LANE], values[DUE_AT], values[FROM], values[TO]);
+  }
+
+  /**
+   * A message is updated. A change of what was claimed ends its lease; one that records a send attempt keeps it. `properties`
+   * are comma-separated, in the order of `values`.
+   */
+  updated(properties: string, values: readonly SqlValue[], id: string): void {
+    const shape = this.#shapeOf(properties);
+    if (!shape.isClaimChanged) return;
+    const isHeld = typeof values[shape.claimedUntil] === "number";
+    this.#effects.push(isHeld ? () => this.#claims.hold(id) : () => this.#claims.end(id, shape.dueAt < 0));
+    const dueAt = values[shape.dueAt];
+    const mayBeDue = typeof dueAt === "number" && this.#claims.mayBePassed(dueAt);
+    if (!mayBeDue && shape.instanceId < 0) return;
+    const row = this.#statements.placeOfMessage().get(id) as unknown as SqlValue[] | undefined;
+    if (row !== undefined) this.#dueAt(id, ...row);
+  }
+
+  /** A message is deleted, or removed from its queue. */
+  removed(id: string): void {
+    this.#effects.push(() => this.#claims.end(id));
+  }
+
+  /** Messages became due by a statement over many rows. */
+  rescan(): void {
+    this.#effects.push(() => this.#claims.rescan());
+  }
+
+  /** Every lease ended: a start. */
+  cleared(): void {
+    this.#effects.push(() => this.#claims.clear());
+  }
+
+  /** After COMMIT. */
+  apply(): void {
+    const effects = this.#effects;
+    this.#effects = [];
+    for (const effect of effects) effect();
+  }
+
+  /** After a rollback. */
+  drop(): void {
+    this.#effects = [];
+  }
+
+  #dueAt(id?: SqlValue, lane?: SqlValue, dueAt?: SqlValue, from?: SqlValue, to?: SqlValue): void {
+    if (typeof dueAt !== "number") return;
+    const place: DuePlace = { id: String(id), lane: String(lane), dueAt, pair: [String(from), String(to)] };
+    this.#effects.push(() => this.#claims.note(place));
+  }
+
+  #shapeOf(properties: string): UpdateShape {
+    const known = this.#shapes.get(properties);
+    if (known !== undefined) return known;
+    const names = properties.split(",");
+    const isClaimChanged = CLAIMED.some((name) => names.includes(name));
+    const [claimedUntil, dueAt, instanceId] = ["claimedUntil", "dueAt", "instanceId"].map((name) =>
+      names.indexOf(name),
+    );
+    const shape = { isClaimChanged, claimedUntil, dueAt, instanceId } as UpdateShape;
+    this.#shapes.set(properties, shape);
+    return shape;
+  }
+}

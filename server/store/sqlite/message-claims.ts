@@ -1,0 +1,358 @@
+/**
+ * Finds due messages that may be leased, and leases them. It reads each waiting message about twice, however many others wait
+ * in front: once when a lane's cursor passes it, once when its pair of sender and recipient is free.
+ */
+
+import type { SqlValue } from "../rows.ts";
+import type { MessageClaim, WaitingPair } from "../store.ts";
+import { type AddressPair, type DuePlace, type EndedLease, MessageLeases, pairName } from "./message-leases.ts";
+import type { Statements } from "./statements.ts";
+import { allRows } from "./wide-rows.ts";
+
+/** The most messages of one sender and recipient in a claim: a run, sent in sequence. */
+const RUN_MAX = 8;
+/** Due messages that a claim reads after the cursor, besides one per permit. */
+const ROWS_PASSED_MAX = 64;
+/** Pairs that a claim reads by their index if the messages that it passed are of busy pairs. */
+const PAIRS_READ_MAX = 256;
+/** Lanes with a cursor. A lost cursor costs a repeated scan. */
+const LANES_MAX = 1_000;
+/** Pairs behind the cursor of a lane. Beyond it the lane is scanned again from its front. */
+const PAIRS_MAX = 10_000;
+
+type MessageLaneClaim = MessageClaim["lanes"][number];
+
+/** A row of a claim: the message's values, and the token of its lease. */
+export interface LeasedRow {
+  values: SqlValue[];
+  lease: number;
+}
+
+/** A place in the order of a lane. */
+type Place = Pick<DuePlace, "dueAt" | "id">;
+
+/** A pair of which a message may be due, not before this place. */
+interface PairPlace extends Place {
+  pair: AddressPair;
+}
+
+/** Every due message up to the cursor is leased, or its pair is in `free` or `behind`. */
+interface LaneCursor extends Place {
+  /** Pairs without a leased message. */
+  free: Map<string, PairPlace>;
+  /** Pairs with a leased message. */
+  behind: Map<string, PairPlace>;
+  /** The last pair read by the index of pairs. */
+  pair: AddressPair;
+}
+
+const FIRST_PAIR: AddressPair = ["", ""];
+
+/** A claim of one lane while it is collected. */
+interface Collecting {
+  lane: MessageLaneClaim;
+  now: number;
+  /** Pairs of which only some messages may be claimed. */
+  waiting: ReadonlySet<string>;
+  /** Messages leased so far of the pairs that were free before the claim. */
+  runs: Map<string, number>;
+  found: { id: string; pair: AddressPair; lease: number }[];
+  lease(place: Place, pair: AddressPair): void;
+}
+
+/** The claims of messages: leases, and a cursor for each lane. Both change after COMMIT only. */
+export class MessageClaims {
+  readonly #statements: Statements;
+  /** The monotonic clock. */
+  readonly #now: () => number;
+  readonly #leases = new MessageLeases();
+  readonly #cursors = new Map<string, LaneCursor>();
+  #rowsRead = 0;
+
+  constructor(statements: Statements, now: () => number) {
+    this.#statements = statements;
+    this.#now = now;
+  }
+
+  /** Rows read so far. */
+  get rowsRead(): number {
+    return this.#rowsRead;
+  }
+
+  /** The pairs with a leased message in the lane. */
+  leasedPairs(lane: string): { from: string; to: string }[] {
+    this.#expire();
+    return this.#leases.pairs(lane).map(([from, to]) => ({ from, to }));
+  }
+
+  /** Whether a message of the pair is leased in the lane. */
+  isBusy(lane: string, pair: AddressPair): boolean {
+    this.#expire();
+    return this.#leases.isBusy(lane, pair);
+  }
+
+  /** Whether a message that becomes due at `dueAt` may be up to the cursor of a lane. */
+  mayBePassed(dueAt: number): boolean {
+    for (const cursor of this.#cursors.values()) if (dueAt <= cursor.dueAt) return true;
+    return false;
+  }
+
+  /** A message became due at this place. */
+  note(place: DuePlace): void {
+    const cursor = this.#cursors.get(place.lane);
+    if (cursor !== undefined && compare(place, cursor) <= 0) this.#look(cursor, place);
+  }
+
+  /** The send attempt of a message is on disk, with a lease there. */
+  hold(id: string): void {
+    this.#leases.hold(id);
+  }
+
+  /** Ends the lease of a message that a commit changed. `isSamePlace`: it did not set when the message is due. */
+  end(id: string, isSamePlace = false): void {
+    const ended = this.#leases.end(id);
+    const cursor = ended === null ? undefined : this.#cursors.get(ended.lane);
+    if (ended === null || cursor === undefined) return;
+    // During a send attempt a message is not due.
+    const mayBeDue = isSamePlace && !ended.isHeld;
+    const behind = cursor.behind.get(pairName(ended.pair));
+    if (behind !== undefined) this.#look(cursor, { ...behind, lane: ended.lane });
+    if (mayBeDue) this.#look(cursor, ended);
+  }
+
+  /** Ends leases of messages that are due as before. */
+  release(tokens: readonly number[]): void {
+    this.#putBack(this.#leases.release(tokens));
+  }
+
+  /** Drops every lease. */
+  clear(): void {
+    this.#leases.clear();
+    this.#cursors.clear();
+  }
+
+  /** Scans every lane from its front again: messages may have become due anywhere. */
+  rescan(): void {
+    this.#cursors.clear();
+  }
+
+  /**
+   * Leases due messages of a lane, at most `permits`, whose sender and recipient have no leased message: oldest first, those of
+   * one pair in the order of acceptance. Of waiting pairs it leases only the messages that they wait for, and messages that are
+   * not `queued`. `more`: the lane may have more that are due.
+   */
+  claim(
+    lane: MessageLaneClaim,
+    { now, leaseMs, waiting = [] }: Omit<MessageClaim, "lanes">,
+  ): { rows: LeasedRow[]; more: boolean } {
+    this.#expire();
+    const endsAt = this.#now() + leaseMs;
+    const found: Collecting["found"] = [];
+    const lease = ({ id, dueAt }: Place, pair: AddressPair) => {
+      found.push({ id, pair, lease: this.#leases.add({ id, lane: lane.lane, dueAt, pair }, endsAt) });
+    };
+    const names = new Set(waiting.map(({ from, to }) => pairName([from, to])));
+    const claim: Collecting = { lane, now, waiting: names, runs: new Map(), found, lease };
+    try {
+      const more = lane.paused === true ? this.#addTimers(claim) : this.#addDue(claim, waiting);
+      return { rows: inOrderOfAcceptance(found).map((one) => this.#read(one)), more };
+    } catch (error) {
+      this.release(found.map((one) => one.lease));
+      throw error;
+    }
+  }
+
+  #read({ id, lease }: { id: string; lease: number }): LeasedRow {
+    const [values = []] = allRows(this.#statements.message(), [id]) as SqlValue[][];
+    return { values, lease };
+  }
+
+  #expire(): void {
+    this.#putBack(this.#leases.expire(this.#now()));
+  }
+
+  #putBack(ended: readonly EndedLease[]): void {
+    for (const place of ended) {
+      const cursor = this.#cursors.get(place.lane);
+      if (cursor !== undefined) this.#look(cursor, place);
+    }
+  }
+
+  /** Has a pair looked at by its index, in the order of this place: it may have a due message up to the cursor. */
+  #look(cursor: LaneCursor, { lane, dueAt, id, pair }: DuePlace): void {
+    const name = pairName(pair);
+    const known = cursor.free.get(name) ?? cursor.behind.get(name);
+    const place = { dueAt, id, pair };
+    const first = known !== undefined && compare(known, place) < 0 ? known : place;
+    const isBusy = this.#leases.isBusy(lane, pair);
+    (isBusy ? cursor.free : cursor.behind).delete(name);
+    (isBusy ? cursor.behind : cursor.free).set(name, first);
+    if (cursor.free.size + cursor.behind.size > PAIRS_MAX) this.#cursors.delete(lane);
+  }
+
+  #cursor(lane: string): LaneCursor {
+    const known = this.#cursors.get(lane);
+    if (known !== undefined) return known;
+    if (this.#cursors.size >= LANES_MAX) this.#cursors.clear();
+    const front = Number.MIN_SAFE_INTEGER;
+    const cursor: LaneCursor = {
+      dueAt: front,
+      id: "",
+      free: new Map(),
+      behind: new Map(),
+      pair: FIRST_PAIR,
+    };
+    this.#cursors.set(lane, cursor);
+    return cursor;
+  }
+
+  #addDue(claim: Collecting, waiting: readonly WaitingPair[]): boolean {
+    if (waiting.length > 0) this.#addAwaited(claim, waiting);
+    const { lane, waiting: names } = claim;
+    const cursor = this.#cursor(lane.lane);
+    const free = [...cursor.free.values()]
+      .filter(({ pair }) => !names.has(pairName(pair)))
+      .sort(compare)
+      .reverse();
+    const more = this.#scan(claim, cursor, free);
+    this.#addFree(claim, cursor, free);
+    return more || free.length > 0;
+  }
+
+  /** Adds at most one message of each waiting pair. */
+  #addAwaited(
+    { lane: { lane, permits }, now, waiting, found, lease }: Collecting,
+    pairs: readonly WaitingPair[],
+  ): void {
+    const awaited = pairs.flatMap(({ except }) =>
+      except.flatMap((id) => this.#statements.dueMessage().all(id, lane, now)),
+    );
+    const timers = this.#statements.dueTimers().all(lane, now, permits + ROWS_PASSED_MAX);
+    this.#rowsRead += awaited.length + timers.length;
+    for (const [id, from, to, dueAt] of [...awaited, ...timers] as unknown as [string, string, string, number][]) {
+      const pair: AddressPair = [from, to];
+      if (found.length >= permits || !waiting.has(pairName(pair)) || this.#leases.isBusy(lane, pair)) continue;
+      lease({ id, dueAt }, pair);
+    }
+  }
+
+  /** Adds runs of free pairs, the oldest last in `free`, up to a place. */
+  #addFree(claim: Collecting, cursor: LaneCursor, free: PairPlace[], until?: Place): void {
+    const { lane, found } = claim;
+    for (let next = free.at(-1); next !== undefined && found.length < lane.permits; next = free.at(-1)) {
+      if (until !== undefined && compare(next, until) > 0) return;
+      free.pop();
+      cursor.free.delete(pairName(next.pair));
+      this.#addRun(claim, cursor, next);
+    }
+  }
+
+  /** Adds a run of a pair. */
+  #addRun({ lane: { lane, permits }, now, found, lease }: Collecting, cursor: LaneCursor, place: PairPlace): void {
+    const { pair } = place;
+    const name = pairName(pair);
+    if (this.#leases.isBusy(lane, pair)) {
+      cursor.behind.set(name, place);
+      return;
+    }
+    const limit = Math.min(RUN_MAX, permits - found.length);
+    const run = this.#statements.dueOfPair().all(lane, ...pair, now, limit) as unknown as [string, number][];
+    this.#rowsRead += run.length + 1;
+    for (const [id, dueAt] of run) lease({ id, dueAt }, pair);
+    const [id, dueAt] = run.at(-1) ?? ["", 0];
+    if (run.length === limit) cursor.behind.set(name, { id, dueAt, pair });
+  }
+
+  /** Adds messages after the cursor and those of free pairs, oldest first, and moves the cursor. Returns whether there may be more. */
+  #scan(claim: Collecting, cursor: LaneCursor, free: PairPlace[]): boolean {
+    const { lane, now, found } = claim;
+    let left = lane.permits + ROWS_PASSED_MAX;
+    const rows = this.#statements.messagesDueAfter().iterate(lane.lane, cursor.dueAt, cursor.id, now, left);
+    for (const [id, from, to, dueAt] of rows as unknown as Iterable<[string, string, string, number]>) {
+      const place: PairPlace = { dueAt, id, pair: [from, to] };
+      this.#addFree(claim, cursor, free, place);
+      if (found.length >= lane.permits) return true;
+      left -= 1;
+      this.#rowsRead += 1;
+      cursor.dueAt = dueAt;
+      cursor.id = id;
+      this.#pass(claim, cursor, place);
+    }
+    if (left > 0) return false;
+    this.#addPairs(claim, cursor);
+    return true;
+  }
+
+  /** Adds runs of pairs that are not busy, in turn, from where the last claim ended. */
+  #addPairs(claim: Collecting, cursor: LaneCursor): void {
+    const {
+      lane: { lane, permits },
+      now,
+      waiting,
+      found,
+    } = claim;
+    for (let read = 0; read < PAIRS_READ_MAX && found.length < permits; read += 1) {
+      this.#rowsRead += 1;
+      const next = this.#statements.nextPair().get(lane, ...cursor.pair) as unknown as
+        | [string, string, number]
+        | undefined;
+      if (next === undefined) {
+        cursor.pair = FIRST_PAIR;
+        return;
+      }
+      const [from, to, dueAt] = next;
+      const pair: AddressPair = [from, to];
+      cursor.pair = pair;
+      if (dueAt > now || waiting.has(pairName(pair)) || this.#leases.isBusy(lane, pair)) continue;
+      cursor.free.delete(pairName(pair));
+      this.#addRun(claim, cursor, { id: "", dueAt, pair });
+    }
+  }
+
+  /** Leases a message that the cursor passes, or notes its pair. */
+  #pass({ lane: { lane }, waiting, runs, lease }: Collecting, cursor: LaneCursor, place: PairPlace): void {
+    const { id, pair } = place;
+    const name = pairName(pair);
+    // A pair that is noted has older messages: they are claimed first.
+    if (this.#leases.has(id) || cursor.free.has(name) || cursor.behind.has(name)) return;
+    if (waiting.has(name)) {
+      cursor.free.set(name, place);
+      return;
+    }
+    const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? RUN_MAX : 0);
+    if (run < RUN_MAX) {
+      lease(place, pair);
+      runs.set(name, run + 1);
+    } else cursor.behind.set(name, place);
+  }
+
+  /** Adds messages of a paused lane: those that are not `queued`. */
+  #addTimers({ lane: { lane, permits }, now, runs, found, lease }: Collecting): boolean {
+    const limit = permits + ROWS_PASSED_MAX + this.#leases.pairs(lane).length;
+    for (const row of this.#statements.dueTimers().iterate(lane, now, limit)) {
+      const [id, from, to, dueAt] = row as unknown as [string, string, string, number];
+      this.#rowsRead += 1;
+      if (found.length >= permits) return true;
+      const pair: AddressPair = [from, to];
+      const name = pairName(pair);
+      const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? RUN_MAX : 0);
+      if (run === RUN_MAX) continue;
+      lease({ id, dueAt }, pair);
+      runs.set(name, run + 1);
+    }
+    return false;
+  }
+}
+
+function compare(a: Place, b: Place): number {
+  return a.dueAt - b.dueAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}
+
+/** Messages with those of each pair in the order of acceptance, which is the order of ids. */
+function inOrderOfAcceptance(found: Collecting["found"]): Collecting["found"] {
+  const runs = Map.groupBy(
+    found.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    ({ pair }) => pairName(pair),
+  );
+  return found.map((one) => runs.get(pairName(one.pair))?.shift() ?? one);
+}
