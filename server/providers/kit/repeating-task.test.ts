@@ -61,3 +61,15 @@ test("stop waits for the run in progress and cancels the next one", async () => 
   task.schedule(1);
   assert.deepEqual([ranAt.length, clock.pending], [1, 0]);
 });
+
+test("scheduleIfIdle changes neither a run in progress nor the next one", async () => {
+  const { clock, ranAt, task } = stage(async () => null);
+  task.schedule(1_000);
+  task.scheduleIfIdle(10);
+  await clock.advance(999);
+  assert.deepEqual(ranAt, []);
+  await clock.advance(1);
+  task.scheduleIfIdle(10);
+  await clock.advance(10);
+  assert.deepEqual(ranAt, [1_000, 1_010]);
+});

@@ -19,7 +19,7 @@ export interface RepeatingTaskOptions {
 export class RepeatingTask {
   readonly #options: RepeatingTaskOptions;
   #running: Promise<void> | null = null;
-  #cancelTimer = () => {};
+  #cancelTimer: (() => void) | null = null;
   #isStopped = false;
 
   constructor(options: RepeatingTaskOptions) {
@@ -37,23 +37,33 @@ export class RepeatingTask {
   /** Runs the task now. If it runs already, resolves with that run. Never throws. */
   run(): Promise<void> {
     if (this.#isStopped) return this.#running ?? Promise.resolve();
-    this.#cancelTimer();
+    this.#cancel();
     this.#running ??= this.#runOnce();
     return this.#running;
   }
 
   /** Sets the time until the next run, in place of an earlier one. */
   schedule(afterMs: number): void {
-    this.#cancelTimer();
+    this.#cancel();
     if (this.#isStopped) return;
     this.#cancelTimer = this.#options.clock.after(Math.min(afterMs, WAIT_MS_MAX), () => void this.run());
+  }
+
+  /** Sets the time until the next run, unless the task runs or has one. */
+  scheduleIfIdle(afterMs: number): void {
+    if (this.#cancelTimer === null && !this.isRunning) this.schedule(afterMs);
   }
 
   /** Resolves when the present run has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelTimer();
+    this.#cancel();
     await this.#running;
+  }
+
+  #cancel(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
   }
 
   async #runOnce(): Promise<void> {

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { Disk } from "../../../test/support/smsc/instance.ts";
 import { deliverSm } from "../../../test/support/smsc/pdus.ts";
+import { SignalOutbox } from "../kit/signal-outbox.ts";
 import { InboundHandler } from "./inbound-handler.ts";
-import { SmppReporter } from "./reporter.ts";
 import { readSettings } from "./settings.ts";
 
 const OK = 0;
@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk = new Disk();
-  readonly reporter = new SmppReporter(this.clock);
+  readonly outbox = new SignalOutbox(this.clock);
   readonly session = { isBound: true };
   readonly answers: (number | null)[] = [];
   readonly texts: (string | null)[] = [];
@@ -25,11 +25,11 @@ class Stage {
   readonly #inbound: InboundHandler;
 
   constructor() {
-    const { clock, reporter, disk: memory } = this;
+    const { clock, outbox, disk: memory } = this;
     const numbers = async () => [{ address: "+15550000001", customerId: "cust_1", isDefault: true } as const];
     const fault = (error: unknown) => assert.fail(String(error));
-    this.#inbound = new InboundHandler({ memory, clock, reporter, settings: readSettings({}), numbers, fault });
-    reporter.begin(async (signal) => {
+    this.#inbound = new InboundHandler({ memory, clock, outbox, settings: readSettings({}), numbers, fault });
+    outbox.begin(async (signal) => {
       assert.ok(signal.kind === "inbound");
       if (!this.takes(signal.text)) throw new Error("the store is busy");
       this.texts.push(signal.text);
@@ -76,7 +76,7 @@ test("a message whose session ended, or whose instance stops, gets no response, 
     stage.takes = () => false;
     await stage.deliver("Hello");
     if (how === "session") stage.session.isBound = false;
-    else stage.reporter.end();
+    else stage.outbox.end();
     await stage.clock.advance(10_000);
     assert.deepEqual(stage.answers, [null], how);
     stage.takes = () => true;

@@ -2,12 +2,13 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import { RepeatingTask } from "../kit/repeating-task.ts";
+import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
 import type { InboundSignal, Memory, OwnAddress } from "../provider.ts";
 import { incomingAddress, ownAddress } from "./address.ts";
 import { ActiveSessions, InboundJournal, type SessionState } from "./inbound-journal.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { type AssembledMessage, type PartOctets, Reassembly } from "./reassembly.ts";
-import { retryDelayMs, type SmppReporter } from "./reporter.ts";
 import type { SmppSettings } from "./settings.ts";
 import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 import { readText } from "./text.ts";
@@ -23,7 +24,7 @@ const GAP = " […] ";
 interface InboundHandlerParts {
   memory: Memory;
   clock: Clock;
-  reporter: SmppReporter;
+  outbox: SignalOutbox;
   settings: SmppSettings;
   numbers: () => Promise<readonly OwnAddress[]>;
   fault: (error: unknown) => void;
@@ -37,19 +38,20 @@ export class InboundHandler {
   readonly #journal: InboundJournal;
   readonly #reassembly: Reassembly;
   readonly #sessions = new ActiveSessions();
-  #stopTimer: (() => void) | null = null;
-  #isSweeping = false;
+  readonly #sweeps: RepeatingTask;
 
   constructor(parts: InboundHandlerParts) {
     this.#parts = parts;
     this.#journal = new InboundJournal(parts.memory, parts.clock);
     this.#reassembly = new Reassembly(parts.memory, parts.clock, (message) => this.#reportAssembled(message));
+    const { clock, fault } = parts;
+    this.#sweeps = new RepeatingTask({ clock, run: () => this.#sweep(), fault, retryMs: SWEEP_MS });
   }
 
   /** Loads the state that the previous process left. */
   async load(): Promise<void> {
     await Promise.all([this.#journal.load(), this.#reassembly.load()]);
-    this.#scheduleSweep();
+    if (!this.#isEmpty) this.#sweeps.scheduleIfIdle(SWEEP_MS);
   }
 
   /**
@@ -63,7 +65,7 @@ export class InboundHandler {
     if (piece === null) return await this.#handleWhole(pdu, part, session);
     const add = async () => this.#reassembly.add(await this.#endsOf(pdu), piece, part, session);
     const hadRoom = await this.#retryUntilStored(session, add);
-    this.#scheduleSweep();
+    if (!this.#isEmpty) this.#sweeps.scheduleIfIdle(SWEEP_MS);
     if (typeof hadRoom === "string") return hadRoom === "refused" ? ESME_RX_T_APPN : null;
     return hadRoom ? ESME_ROK : ESME_RX_T_APPN;
   }
@@ -77,17 +79,17 @@ export class InboundHandler {
     };
   }
 
-  stop(): void {
-    this.#stopTimer?.();
+  stop(): Promise<void> {
+    return this.#sweeps.stop();
   }
 
   /** Handles a message of one part. */
   async #handleWhole(pdu: DeliverSm | DataSm, part: PartOctets, session: SessionState): Promise<number | null> {
     const entry = this.#journal.begin(digestOf(pdu, part), session);
-    this.#scheduleSweep();
+    if (!this.#isEmpty) this.#sweeps.scheduleIfIdle(SWEEP_MS);
     const report = async () => {
       await this.#journal.keep(entry);
-      await this.#parts.reporter.report(this.#signalOf(entry.reference, await this.#endsOf(pdu), [part]));
+      await this.#parts.outbox.report(this.#signalOf(entry.reference, await this.#endsOf(pdu), [part]));
       return "taken" as const;
     };
     const taken = await this.#retryUntilStored(session, report);
@@ -106,22 +108,22 @@ export class InboundHandler {
     session: SessionState,
     take: () => Promise<Taken>,
   ): Promise<Taken | "refused" | "unanswered"> {
-    const { clock, reporter } = this.#parts;
+    const { clock, outbox } = this.#parts;
     const began = clock.real();
     for (let tries = 0; ; tries += 1) {
       const triedAt = clock.real();
       try {
         return await take();
       } catch {
-        if (triedAt - began >= REFUSED_AFTER_MS && reporter.lastAcceptedAt > began) return "refused";
+        if (triedAt - began >= REFUSED_AFTER_MS && outbox.lastAcceptedAt > began) return "refused";
       }
-      await reporter.pause(retryDelayMs(tries));
-      if (reporter.isEnding || !session.isBound) return "unanswered";
+      await outbox.pause(retryDelayMs(tries));
+      if (outbox.isEnding || !session.isBound) return "unanswered";
     }
   }
 
   async #reportAssembled({ reference, from, to, parts }: AssembledMessage): Promise<void> {
-    await this.#parts.reporter.report(this.#signalOf(reference, { from, to }, parts));
+    await this.#parts.outbox.report(this.#signalOf(reference, { from, to }, parts));
   }
 
   #signalOf(reference: string, ends: InboundAddresses, parts: readonly (PartOctets | null)[]): InboundSignal {
@@ -147,27 +149,16 @@ export class InboundHandler {
     };
   }
 
-  /** Schedules the next sweep while there is anything to expire. */
-  #scheduleSweep(): void {
-    const { clock, reporter, fault } = this.#parts;
-    if (reporter.isEnding || this.#isSweeping || this.#stopTimer !== null) return;
-    if (this.#journal.size + this.#reassembly.size === 0) return;
-    this.#stopTimer = clock.after(SWEEP_MS, () => {
-      this.#stopTimer = null;
-      this.#isSweeping = true;
-      void this.#sweep()
-        .catch(fault)
-        .finally(() => {
-          this.#isSweeping = false;
-          this.#scheduleSweep();
-        });
-    });
-  }
-
-  async #sweep(): Promise<void> {
+  /** Deletes expired parts and journal entries, from time to time while there are any. */
+  async #sweep(): Promise<number | null> {
     const since = this.#sessions.since();
     await this.#journal.sweep(since);
     await this.#reassembly.sweep(since);
+    return this.#isEmpty ? null : SWEEP_MS;
+  }
+
+  get #isEmpty(): boolean {
+    return this.#journal.size + this.#reassembly.size === 0;
   }
 }
 

@@ -1,6 +1,8 @@
 /** Journal of inbound messages that the SMSC may repeat, because nobody knows whether our response arrived. */
 
 import type { Clock } from "../../clock.ts";
+import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { Journal } from "../kit/journal.ts";
 import type { Memory } from "../provider.ts";
 import { INBOUND_PREFIX, newInboundId } from "./message-id.ts";
 
@@ -11,7 +13,8 @@ export interface SessionState {
 
 /** An inbound message, identified by its content. */
 export interface ReceivedMessage {
-  key: string;
+  /** Its name in the journal. */
+  name: string;
   /** Equal for two messages with the same content. */
   digest: string;
   reference: string;
@@ -40,24 +43,27 @@ const KEPT_MS_MAX = 86_400_000;
 const HEARD_MAX = 10_000;
 
 export class InboundJournal {
-  readonly #memory: Memory;
   readonly #clock: Clock;
+  readonly #messages: Journal<ReceivedMessage>;
   readonly #byDigest = new Map<string, ReceivedMessage[]>();
-  readonly #all = new Set<ReceivedMessage>();
   #count = 0;
 
   constructor(memory: Memory, clock: Clock) {
-    this.#memory = memory;
     this.#clock = clock;
+    this.#messages = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: ({ digest, reference, at }) => JSON.stringify({ digest, reference, at }),
+      parse,
+      max: HEARD_MAX,
+      added: (entry) => void this.#byDigest.set(entry.digest, [...this.#alike(entry.digest), entry]),
+      removed: (entry) => this.#removed(entry),
+    });
   }
 
   /** Loads the entries of the previous process. */
-  async load(): Promise<void> {
-    for (const { key, value } of await this.#memory.list(PREFIX)) {
-      const left = parse(value);
-      if (left === null) await this.#memory.delete(key);
-      else this.#add({ ...left, key, session: null, answer: "none", answeredAt: 0, isKept: true });
-    }
+  load(): Promise<void> {
+    return this.#messages.load();
   }
 
   /**
@@ -66,27 +72,20 @@ export class InboundJournal {
    */
   begin(digest: string, session: SessionState): ReceivedMessage {
     const now = this.#clock.real();
-    const known = this.#byDigest.get(digest)?.find((entry) => comesAgain(entry, session, now));
-    if (known !== undefined) {
-      Object.assign(known, { session, at: now, answer: "none" });
-      return known;
-    }
+    const known = this.#alike(digest).find((entry) => comesAgain(entry, session, now));
+    if (known !== undefined) return Object.assign(known, { session, at: now, answer: "none" });
     this.#count += 1;
-    const id = newInboundId(now, this.#count, digest);
-    const reference = INBOUND_PREFIX + id;
+    const name = newInboundId(now, this.#count, digest);
     const state = { session, at: now, answer: "none", answeredAt: 0, isKept: false } as const;
-    const entry: ReceivedMessage = { key: PREFIX + id, digest, reference, ...state };
-    this.#add(entry);
+    const entry: ReceivedMessage = { name, digest, reference: INBOUND_PREFIX + name, ...state };
+    this.#messages.set(name, entry);
     return entry;
   }
 
   /** Stores an entry, unless it is stored. Throws if it could not be written; the caller then tries again. */
   async keep(entry: ReceivedMessage): Promise<void> {
     if (entry.isKept) return;
-    const [oldest] = this.#all;
-    if (this.#all.size > HEARD_MAX && oldest !== undefined) await this.#forget(oldest);
-    const { key, digest, reference, at } = entry;
-    await this.#memory.put(key, JSON.stringify({ digest, reference, at }));
+    await this.#messages.save(entry.name);
     entry.isKept = true;
   }
 
@@ -96,32 +95,23 @@ export class InboundJournal {
   }
 
   /** Deletes entries that will not be repeated; `since` as in `isGivenUp`. */
-  async sweep(since: number): Promise<void> {
+  sweep(since: number): Promise<void> {
     const now = this.#clock.real();
-    for (const entry of [...this.#all]) {
-      if (hasArrived(entry, now) || isGivenUp(entry, since, now)) await this.#forget(entry);
-    }
+    return this.#messages.sweep((entry) => hasArrived(entry, now) || isGivenUp(entry, since, now));
   }
 
   get size(): number {
-    return this.#all.size;
+    return this.#messages.size;
   }
 
-  #add(entry: ReceivedMessage): void {
-    this.#all.add(entry);
-    this.#byDigest.set(entry.digest, [...(this.#byDigest.get(entry.digest) ?? []), entry]);
+  #alike(digest: string): readonly ReceivedMessage[] {
+    return this.#byDigest.get(digest) ?? [];
   }
 
-  #remove(entry: ReceivedMessage): void {
-    this.#all.delete(entry);
-    const others = (this.#byDigest.get(entry.digest) ?? []).filter((one) => one !== entry);
+  #removed(entry: ReceivedMessage): void {
+    const others = this.#alike(entry.digest).filter((one) => one !== entry);
     if (others.length === 0) this.#byDigest.delete(entry.digest);
-    else this.#byDigest.set(entry.digest, others);
-  }
-
-  async #forget(entry: ReceivedMessage): Promise<void> {
-    this.#remove(entry);
-    await this.#memory.delete(entry.key);
+    else this.#byDigest.set(entry.digest, [...others]);
   }
 }
 
@@ -174,12 +164,9 @@ export function isGivenUp(
   return (isOver && since > at && now - since >= AGAIN_WITHIN_MS) || now - at >= KEPT_MS_MAX;
 }
 
-function parse(text: string): Pick<ReceivedMessage, "digest" | "reference" | "at"> | null {
-  try {
-    const { digest, reference, at } = (JSON.parse(text) ?? {}) as Partial<ReceivedMessage>;
-    if (typeof digest !== "string" || typeof reference !== "string" || typeof at !== "number") return null;
-    return { digest, reference, at };
-  } catch {
-    return null;
-  }
+function parse(text: string, name: string): ReceivedMessage | null {
+  const fields = recordOf(jsonOf(text));
+  const [digest, reference, at] = [textOf(fields?.digest), textOf(fields?.reference), numberOf(fields?.at)];
+  if (digest === null || reference === null || at === null) return null;
+  return { name, digest, reference, at, session: null, answer: "none", answeredAt: 0, isKept: true };
 }

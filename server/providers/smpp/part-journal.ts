@@ -3,8 +3,11 @@
  * ended.
  */
 
+import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
+import { jsonOf, recordOf } from "../../core/loose-json.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
+import { Journal } from "../kit/journal.ts";
 import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
 import type { EndDigits } from "./address.ts";
 import type { SmppReceipt } from "./receipts.ts";
@@ -30,8 +33,7 @@ export interface JournalEntry {
 }
 
 interface StoredJournalEntry extends JournalEntry {
-  key: string;
-  isOver: boolean;
+  name: string;
 }
 
 /** The part that a receipt is about. */
@@ -52,41 +54,42 @@ const NUMBERS_MAX = 0x8000;
 const ENDED_MAX = 10_000;
 
 export class PartJournal {
-  readonly #memory: Memory;
   readonly #report: (signal: ReceiptSignal) => Promise<Applied>;
   readonly #serial = new SerialQueue();
-  readonly #entries = new Map<string, StoredJournalEntry>();
+  readonly #entries: Journal<StoredJournalEntry>;
   readonly #byId = new Map<string, JournalMatch>();
   readonly #byUserReference = new Map<number, JournalMatch>();
-  readonly #ended = new Set<string>();
+  readonly #ended = new Map<string, true>();
 
   constructor(memory: Memory, report: (signal: ReceiptSignal) => Promise<Applied>) {
-    this.#memory = memory;
     this.#report = report;
+    this.#entries = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: formatEntry,
+      parse: parseEntry,
+      max: ENTRIES_MAX,
+      added: (entry) => this.#index(entry),
+      removed: (entry) => this.#unindex(entry),
+    });
   }
 
   /** Loads the entries of the previous process. */
   async load(now: number): Promise<void> {
-    for (const { key, value } of await this.#memory.list(PREFIX)) {
-      const entry = parse(value);
-      if (entry !== null && entry.at > now - KEPT_MS) this.#index({ ...entry, key, isOver: false });
-      else await this.#memory.delete(key);
-    }
+    await this.#entries.load();
+    await this.sweep(now);
   }
 
   /** Adds an entry, and resolves when it is on disk. Receipts find it at once. */
   async record(entry: JournalEntry): Promise<void> {
-    const key = `${PREFIX}${entry.messageId}/${entry.at}`;
-    const kept = { ...entry, key, isOver: false };
-    this.#index(kept);
-    const [oldest] = this.#entries.values();
-    if (this.#entries.size > ENTRIES_MAX && oldest !== undefined) await this.#forget(oldest);
-    await this.#memory.put(key, textOf(kept));
+    const name = `${entry.messageId}/${entry.at}`;
+    this.#entries.set(name, { ...entry, name });
+    await this.#entries.save(name);
   }
 
   /** Deletes entries that are too old. */
-  async sweep(now: number): Promise<void> {
-    for (const entry of [...this.#entries.values()]) if (entry.at <= now - KEPT_MS) await this.#forget(entry);
+  sweep(now: number): Promise<void> {
+    return this.#entries.sweep(({ at }) => at <= now - KEPT_MS);
   }
 
   findById(id: string): JournalMatch | null {
@@ -114,7 +117,7 @@ export class PartJournal {
    * is on disk. If it throws, the caller has to call it again.
    */
   applyReceipt({ entry, part }: JournalMatch, receipt: Pick<SmppReceipt, "state" | "word" | "code">): Promise<Applied> {
-    return this.#serial.run(entry.key, () => this.#apply(entry, part, receipt));
+    return this.#serial.run(entry.name, () => this.#apply(entry, part, receipt));
   }
 
   async #apply(
@@ -122,7 +125,7 @@ export class PartJournal {
     part: JournalPart,
     receipt: Pick<SmppReceipt, "state" | "word" | "code">,
   ): Promise<Applied> {
-    if (entry.isOver) return "applied";
+    if (this.#entries.get(entry.name) !== entry) return "applied";
     if (receipt.state === "underway") {
       // An intermediate state of one part among several says nothing about the others.
       return entry.parts.length === 1 ? this.#report(signalOf(entry, "sent")) : "applied";
@@ -133,43 +136,27 @@ export class PartJournal {
     const why = receipt.state === "failed" ? whyOf(receipt) : { reason: "The carrier could not deliver a part of it." };
     const signal = isWhole ? signalOf(entry, "delivered") : { ...signalOf(entry, "failed"), ...why };
     if (!isWhole && entry.parts.length > 1) {
-      await this.#memory.put(entry.key, textOf(entry));
+      await this.#entries.save(entry.name);
       return receipt.state === "failed" || entry.parts.every(isEnded) ? this.#report(signal) : "applied";
     }
-    const applied = await this.#report({ ...signal, forget: entry.key });
-    this.#drop(entry);
+    const applied = await this.#report({ ...signal, forget: this.#entries.keyOf(entry.name) });
+    this.#entries.drop(entry.name);
     return applied;
   }
 
   #index(entry: StoredJournalEntry): void {
-    this.#entries.set(entry.key, entry);
     for (const part of entry.parts) {
       if (part.id !== null) this.#byId.set(part.id, { entry, part });
-      this.#byUserReference.delete(part.userReference);
-      this.#byUserReference.set(part.userReference, { entry, part });
-    }
-    for (const number of this.#byUserReference.keys()) {
-      if (this.#byUserReference.size <= NUMBERS_MAX) break;
-      this.#byUserReference.delete(number);
+      setBounded(this.#byUserReference, part.userReference, { entry, part }, NUMBERS_MAX);
     }
   }
 
-  async #forget(entry: StoredJournalEntry): Promise<void> {
-    this.#drop(entry);
-    await this.#memory.delete(entry.key);
-  }
-
-  #drop(entry: StoredJournalEntry): void {
-    entry.isOver = true;
-    this.#entries.delete(entry.key);
+  #unindex(entry: StoredJournalEntry): void {
     for (const { id, userReference } of entry.parts) {
-      if (id !== null && this.#byId.get(id)?.entry === entry) this.#byId.delete(id);
       if (this.#byUserReference.get(userReference)?.entry === entry) this.#byUserReference.delete(userReference);
-      if (id !== null) this.#ended.add(id);
-    }
-    for (const id of this.#ended) {
-      if (this.#ended.size <= ENDED_MAX) break;
-      this.#ended.delete(id);
+      if (id === null) continue;
+      if (this.#byId.get(id)?.entry === entry) this.#byId.delete(id);
+      setBounded(this.#ended, id, true, ENDED_MAX);
     }
   }
 }
@@ -188,24 +175,19 @@ export function whyOf({ word, code }: Pick<SmppReceipt, "word" | "code">): { cod
   return { code: code ?? word, reason: `The carrier accepted the message and could not deliver it (${words}).` };
 }
 
-function textOf({ messageId, reference, at, parts, ends }: JournalEntry): string {
+function formatEntry({ messageId, reference, at, parts, ends }: JournalEntry): string {
   return JSON.stringify({ messageId, reference, at, parts, ends });
 }
 
 const STATES: readonly unknown[] = ["open", "missing", "delivered", "failed"] satisfies JournalPart["state"][];
 
-function parse(text: string): JournalEntry | null {
-  try {
-    const value = JSON.parse(text) as Partial<JournalEntry> | null;
-    const { messageId, reference, at, parts, ends } = value ?? {};
-    if (typeof messageId !== "string" || typeof reference !== "string" || typeof at !== "number") return null;
-    if (!Array.isArray(parts) || !parts.every(isPart)) return null;
-    const { from, to } = ends ?? {};
-    const areKnown = typeof from === "string" && typeof to === "string";
-    return { messageId, reference, at, parts, ...(areKnown ? { ends: { from, to } } : {}) };
-  } catch {
-    return null;
-  }
+function parseEntry(text: string, name: string): StoredJournalEntry | null {
+  const { messageId, reference, at, parts, ends } = (recordOf(jsonOf(text)) ?? {}) as Partial<JournalEntry>;
+  if (typeof messageId !== "string" || typeof reference !== "string" || typeof at !== "number") return null;
+  if (!Array.isArray(parts) || !parts.every(isPart)) return null;
+  const { from, to } = ends ?? {};
+  const areKnown = typeof from === "string" && typeof to === "string";
+  return { name, messageId, reference, at, parts, ...(areKnown ? { ends: { from, to } } : {}) };
 }
 
 function isPart(value: unknown): value is JournalPart {

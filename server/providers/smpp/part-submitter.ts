@@ -2,10 +2,10 @@
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
+import type { SignalOutbox } from "../kit/signal-outbox.ts";
 import type { SmscLink } from "./link.ts";
 import { PduError } from "./octets.ts";
 import { isRetryable, type PartResult } from "./part-result.ts";
-import type { SmppReporter } from "./reporter.ts";
 import { statusOf } from "./status.ts";
 import type { SubmitPdu } from "./submit-pdus.ts";
 
@@ -18,7 +18,7 @@ const THROTTLED_MS_MAX = 8_000;
 
 export class PartSubmitter {
   readonly #link: Pick<SmscLink, "submit" | "pause">;
-  readonly #reporter: Pick<SmppReporter, "pause" | "isEnding">;
+  readonly #outbox: Pick<SignalOutbox, "pause" | "isEnding">;
   readonly #clock: Clock;
   #throttledMs = 0;
   #throttledAt: number | null = null;
@@ -26,11 +26,11 @@ export class PartSubmitter {
 
   constructor(
     link: Pick<SmscLink, "submit" | "pause">,
-    reporter: Pick<SmppReporter, "pause" | "isEnding">,
+    outbox: Pick<SignalOutbox, "pause" | "isEnding">,
     clock: Clock,
   ) {
     this.#link = link;
-    this.#reporter = reporter;
+    this.#outbox = outbox;
     this.#clock = clock;
   }
 
@@ -78,8 +78,8 @@ export class PartSubmitter {
    */
   async insist(part: SubmitPdu, first: Promise<PartResult>, until: number): Promise<PartResult> {
     let answer = await first;
-    for (let tries = 1; isRetryable(answer) && !this.#reporter.isEnding && this.#clock.real() < until; tries += 1) {
-      await this.#reporter.pause(doublingMs(tries, AGAIN_MS, AGAIN_MS_MAX));
+    for (let tries = 1; isRetryable(answer) && !this.#outbox.isEnding && this.#clock.real() < until; tries += 1) {
+      await this.#outbox.pause(doublingMs(tries, AGAIN_MS, AGAIN_MS_MAX));
       answer = await this.submit(part);
     }
     return answer;

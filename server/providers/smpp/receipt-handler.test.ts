@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { Disk } from "../../../test/support/smsc/instance.ts";
+import { SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Applied, Signal } from "../provider.ts";
 import { type JournalEntry, PartJournal } from "./part-journal.ts";
 import { ReceiptHandler } from "./receipt-handler.ts";
 import type { SmppReceipt } from "./receipts.ts";
 import { RecentSubmits } from "./recent-submits.ts";
-import { SmppReporter } from "./reporter.ts";
 
 const OK = 0;
 const AGAIN = 0x64;
@@ -19,7 +19,7 @@ const AGAIN = 0x64;
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk: Disk;
-  readonly reporter = new SmppReporter(this.clock);
+  readonly outbox = new SignalOutbox(this.clock);
   readonly recentSubmits = new RecentSubmits(0);
   readonly journal: PartJournal;
   readonly handler: ReceiptHandler;
@@ -31,10 +31,10 @@ class Stage {
 
   constructor(disk = new Disk()) {
     this.disk = disk;
-    this.journal = new PartJournal(disk, (signal) => this.reporter.report(signal));
-    const { clock, reporter, recentSubmits, journal } = this;
-    this.handler = new ReceiptHandler({ memory: disk, clock, reporter, recentSubmits, journal, others: () => [] });
-    this.reporter.begin(async (signal): Promise<Applied> => {
+    this.journal = new PartJournal(disk, (signal) => this.outbox.report(signal));
+    const { clock, outbox, recentSubmits, journal } = this;
+    this.handler = new ReceiptHandler({ memory: disk, clock, outbox, recentSubmits, journal, others: () => [] });
+    this.outbox.begin(async (signal): Promise<Applied> => {
       this.tries += 1;
       if (this.fails) throw new Error("the store is busy");
       if (signal.kind !== "receipt") return "applied";
@@ -128,7 +128,7 @@ test("the next process reports the stored receipts", async () => {
   const first = new Stage(disk);
   await first.take({ ids: ["7"], state: "failed", word: "EXPIRED", code: "045" });
   await first.clock.advance(600);
-  await first.reporter.stop();
+  await first.outbox.stop();
   disk.entries.set("held/junk", "null");
   const next = new Stage(disk);
   next.known.add("7");
@@ -152,7 +152,7 @@ test("a receipt that can be neither reported nor stored gets no response after a
     await stage.clock.advance(how === "time" ? 80_000 : 1_000);
     if (how === "stop") {
       assert.deepEqual(stage.statuses, []);
-      await stage.reporter.stop();
+      await stage.outbox.stop();
       await stage.clock.advance(0);
     }
     assert.deepEqual([stage.statuses, stage.clock.pending], [[null], 0], how);
@@ -194,7 +194,7 @@ test("beyond ten thousand open receipts the SMSC is asked to repeat them later",
       .then((status) => stage.statuses.push(status));
   await stage.clock.advance(0);
   assert.deepEqual(stage.statuses, [AGAIN]);
-  await stage.reporter.stop();
+  await stage.outbox.stop();
 });
 
 test("an intermediate state is not held, and proves that a message with a lost response was accepted", async () => {

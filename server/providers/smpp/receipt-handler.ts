@@ -5,13 +5,13 @@
 
 import type { Clock } from "../../clock.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
+import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
 import type { AccountMember } from "./accounts.ts";
 import { canBeBetween, type EndDigits } from "./address.ts";
 import { type PartJournal, whyOf } from "./part-journal.ts";
 import type { SmppReceipt } from "./receipts.ts";
 import type { RecentSubmits } from "./recent-submits.ts";
-import { retryDelayMs, type SmppReporter } from "./reporter.ts";
 import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 
 /**
@@ -46,7 +46,7 @@ interface HeldReceipt {
 interface ReceiptHandlerParts {
   memory: Memory;
   clock: Clock;
-  reporter: SmppReporter;
+  outbox: SignalOutbox;
   recentSubmits: RecentSubmits;
   journal: PartJournal;
   /** The other instances on the same account. */
@@ -121,8 +121,8 @@ export class ReceiptHandler {
   }
 
   async #reportWithRetries(held: HeldReceipt): Promise<boolean> {
-    const { clock, reporter, recentSubmits } = this.#parts;
-    for (let tries = 0; !reporter.isEnding; tries += 1) {
+    const { clock, outbox, recentSubmits } = this.#parts;
+    for (let tries = 0; !outbox.isEnding; tries += 1) {
       const isLate = clock.real() >= held.until && !recentSubmits.isEarly(held.order);
       // A receipt that was answered is retried until the store accepts it. One that was not answered is left to the
       // SMSC.
@@ -130,7 +130,7 @@ export class ReceiptHandler {
       if (applied === "applied") return true;
       if (isLate && applied === "unknown") this.#countUnmatched();
       if (isLate && (applied === "unknown" || held.key === null)) return applied === "unknown";
-      await reporter.pause(retryDelayMs(tries));
+      await outbox.pause(retryDelayMs(tries));
     }
     return false;
   }
@@ -157,7 +157,7 @@ export class ReceiptHandler {
    * instance.
    */
   async reportById(receipt: SmppReceipt): Promise<Applied> {
-    const { journal, recentSubmits, reporter } = this.#parts;
+    const { journal, recentSubmits, outbox } = this.#parts;
     const ids = receipt.ids.filter((id) => !recentSubmits.isShared(id));
     for (const id of ids) {
       const found = journal.findById(id);
@@ -171,7 +171,7 @@ export class ReceiptHandler {
     }
     // An intermediate state is not worth a look in the database.
     for (const reference of receipt.state === "underway" ? [] : ids) {
-      if ((await reporter.report(signalOf(receipt, { reference }))) === "applied") return "applied";
+      if ((await outbox.report(signalOf(receipt, { reference }))) === "applied") return "applied";
     }
     return "unknown";
   }
@@ -193,7 +193,7 @@ export class ReceiptHandler {
   }
 
   async #reportFor(receipt: SmppReceipt, message: Pick<ReceiptSignal, "reference" | "messageId">): Promise<Applied> {
-    return receipt.state === "underway" ? "applied" : await this.#parts.reporter.report(signalOf(receipt, message));
+    return receipt.state === "underway" ? "applied" : await this.#parts.outbox.report(signalOf(receipt, message));
   }
 
   /** Stores the receipt, so that it can be answered. */

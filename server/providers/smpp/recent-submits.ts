@@ -3,6 +3,7 @@
  * first.
  */
 
+import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { EndDigits } from "./address.ts";
 
@@ -34,14 +35,14 @@ const USER_REFERENCES = 0xffff;
 const KEPT_MAX = 20_000;
 
 export class RecentSubmits {
-  readonly #byReference = new Map<number, SubmitRecord>();
+  /** Records whose result is not known yet, by user_message_reference, oldest first; and those whose result is known. */
+  readonly #open = new Map<number, SubmitRecord>();
+  readonly #closed = new Map<number, SubmitRecord>();
   readonly #ids = new Map<string, AssignedId>();
   /**
    * Ids that the SMSC gave to one message while another with the same id waited for its receipt: they identify nothing.
    */
-  readonly #shared = new Set<string>();
-  /** Records whose result is not known yet, oldest first. */
-  readonly #open = new Set<SubmitRecord>();
+  readonly #shared = new Map<string, true>();
   #order = 0;
   #last: number;
 
@@ -57,19 +58,21 @@ export class RecentSubmits {
     ends: EndDigits = UNKNOWN_ENDS,
   ): SubmitRecord {
     do this.#last = (this.#last % USER_REFERENCES) + 1;
-    while (this.#isOpen(this.#byReference.get(this.#last)) || isTaken(this.#last));
+    while (this.#open.has(this.#last) || isTaken(this.#last));
     this.#order += 1;
     const submitted: SubmitRecord = { messageId, userReference: this.#last, ends, order: this.#order, reference: null };
-    this.#byReference.delete(this.#last);
-    this.#byReference.set(this.#last, submitted);
-    this.#open.add(submitted);
-    dropFirst(this.#byReference, (oldest) => !this.#isOpen(oldest));
+    this.#closed.delete(this.#last);
+    this.#open.set(this.#last, submitted);
     return submitted;
   }
 
   /** Closes a record once its result is known. Further calls change nothing. */
   close(submitted: SubmitRecord, reference: string | null): void {
-    if (this.#open.delete(submitted)) submitted.reference = reference;
+    const { userReference } = submitted;
+    if (this.#open.get(userReference) !== submitted) return;
+    this.#open.delete(userReference);
+    submitted.reference = reference;
+    setBounded(this.#closed, userReference, submitted, KEPT_MAX);
   }
 
   /** The order of the newest submit. */
@@ -79,21 +82,20 @@ export class RecentSubmits {
 
   /** Whether a receipt that came in at `order` may be about a submit whose response is still on its way. */
   isEarly(order: number): boolean {
-    const [oldest] = this.#open;
+    const [oldest] = this.#open.values();
     return oldest !== undefined && oldest.order <= order;
   }
 
   find(userReference: number): SubmitRecord | null {
-    return this.#byReference.get(userReference) ?? null;
+    return this.#open.get(userReference) ?? this.#closed.get(userReference) ?? null;
   }
 
   /** Notes the id of a message. */
   assignId(id: string, messageId: MessageId, reference: string): void {
     const before = this.#ids.get(id);
-    if (before !== undefined && before.messageId !== messageId && !before.isEnded) this.#share(id);
-    this.#ids.delete(id);
-    this.#ids.set(id, { messageId, reference, isEnded: false });
-    dropFirst(this.#ids, () => true);
+    const isShared = before !== undefined && before.messageId !== messageId && !before.isEnded;
+    if (isShared) setBounded(this.#shared, id, true, KEPT_MAX);
+    setBounded(this.#ids, id, { messageId, reference, isEnded: false }, KEPT_MAX);
   }
 
   /** Notes that the message with this id has ended, so that the id may be given to another message. */
@@ -122,20 +124,4 @@ export class RecentSubmits {
   get sharedIds(): number {
     return this.#shared.size;
   }
-
-  #isOpen(submitted: SubmitRecord | undefined): boolean {
-    return submitted !== undefined && this.#open.has(submitted);
-  }
-
-  #share(id: string): void {
-    this.#shared.add(id);
-    dropFirst(this.#shared, () => true);
-  }
-}
-
-/** Drops the oldest entry if there are too many, and if `mayGo` allows it. */
-function dropFirst<Value>(kept: Map<unknown, Value> | Set<Value>, mayGo: (value: Value) => boolean): void {
-  if (kept.size <= KEPT_MAX) return;
-  const [oldest] = kept.entries();
-  if (oldest !== undefined && mayGo(oldest[1])) kept.delete(oldest[0] as never);
 }

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { outboundMessage } from "../../../test/support/outbound.ts";
 import { Disk } from "../../../test/support/smsc/instance.ts";
+import { SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Outcome, Signal } from "../provider.ts";
 import type { SubmitResult } from "./link.ts";
 import { type JournalEntry, PartJournal } from "./part-journal.ts";
 import { PartSubmitter } from "./part-submitter.ts";
 import { RecentSubmits } from "./recent-submits.ts";
-import { SmppReporter } from "./reporter.ts";
 import { SmppSender } from "./sender.ts";
 import { readSettings } from "./settings.ts";
 import { STATUSES } from "./status.ts";
@@ -22,9 +22,9 @@ const refused = (status: number): SubmitResult => ({ answer: "refused", status }
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk = new Disk();
-  readonly reporter = new SmppReporter(this.clock);
+  readonly outbox = new SignalOutbox(this.clock);
   readonly recentSubmits = new RecentSubmits(0);
-  readonly journal = new PartJournal(this.disk, (signal) => this.reporter.report(signal));
+  readonly journal = new PartJournal(this.disk, (signal) => this.outbox.report(signal));
   readonly reported: Signal[] = [];
   readonly faults: unknown[] = [];
   readonly submitted: SubmitPdu[] = [];
@@ -36,7 +36,7 @@ class Stage {
   #made = 0;
 
   constructor(config: Record<string, unknown> = {}) {
-    const { clock, reporter, recentSubmits, journal } = this;
+    const { clock, outbox, recentSubmits, journal } = this;
     const stage = this;
     const link = {
       get isUp() {
@@ -47,11 +47,11 @@ class Stage {
       submit: async (submit: SubmitPdu) => this.answer(this.submitted.push(submit)),
     };
     const fault = (error: unknown) => void this.faults.push(error);
-    const submitter = new PartSubmitter(link, reporter, clock);
+    const submitter = new PartSubmitter(link, outbox, clock);
     this.submitter = submitter;
     const settings = readSettings(config);
-    this.sender = new SmppSender({ clock, reporter, recentSubmits, journal, link, submitter, fault, settings });
-    reporter.begin(async (signal) => {
+    this.sender = new SmppSender({ clock, outbox, recentSubmits, journal, link, submitter, fault, settings });
+    outbox.begin(async (signal) => {
       this.reported.push(signal);
       return "applied";
     });

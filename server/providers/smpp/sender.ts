@@ -1,6 +1,7 @@
 /** Sends messages part by part, and finds the outcome of each: not sent, accepted, or unknown. */
 
 import type { Clock } from "../../clock.ts";
+import type { SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 import { type EndDigits, lastDigits } from "./address.ts";
 import type { SmscLink } from "./link.ts";
@@ -9,7 +10,6 @@ import type { PartJournal } from "./part-journal.ts";
 import { failureOf, type PartResult, RETRY_AFTER_MS, reasonOf, unavailable } from "./part-result.ts";
 import type { PartSubmitter } from "./part-submitter.ts";
 import type { RecentSubmits, SubmitRecord } from "./recent-submits.ts";
-import type { SmppReporter } from "./reporter.ts";
 import { WeightedSemaphore } from "./semaphore.ts";
 import type { SmppSettings } from "./settings.ts";
 import { type Submission, type SubmitPdu, submissionOf, withUserReference } from "./submit-pdus.ts";
@@ -38,7 +38,7 @@ interface SmppSenderParts {
   settings: SmppSettings;
   recentSubmits: RecentSubmits;
   journal: PartJournal;
-  reporter: SmppReporter;
+  outbox: SignalOutbox;
   clock: Clock;
   fault: (error: unknown) => void;
 }
@@ -117,12 +117,12 @@ export class SmppSender {
   async finish(limitMs: number): Promise<void> {
     this.#isFinishing = true;
     const inParts = [...this.#begun].filter(([, parts]) => parts > 1).map(([whole]) => whole);
-    await Promise.race([Promise.allSettled(inParts), this.#parts.reporter.pause(limitMs)]);
+    await Promise.race([Promise.allSettled(inParts), this.#parts.outbox.pause(limitMs)]);
   }
 
   /**
    * Resolves when every message that was begun has ended and its journal entry is on disk. That is soon after the link
-   * has stopped and the reporter is ending.
+   * has stopped and the outbox is ending.
    */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#begun.keys());
@@ -148,13 +148,13 @@ export class SmppSender {
 
   /** Reports the outcome of an aborted send as a receipt, if it proves something. */
   async #reportLate(message: Outbound, outcome: Outcome): Promise<void> {
-    const { reporter } = this.#parts;
+    const { outbox } = this.#parts;
     const signal = { kind: "receipt", messageId: message.messageId, channel: "sms" } as const;
     if (outcome.outcome === "accepted") {
-      await reporter.reportUntilAccepted({ ...signal, reference: outcome.reference, receipt: "sent" });
+      await outbox.reportWithRetries({ ...signal, reference: outcome.reference, receipt: "sent" });
     } else if (outcome.outcome === "rejected") {
       const { code, reason } = outcome;
-      await reporter.reportUntilAccepted({
+      await outbox.reportWithRetries({
         ...signal,
         reference: ownReference(message),
         receipt: "failed",

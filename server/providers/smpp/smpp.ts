@@ -4,6 +4,8 @@
  */
 
 import type { Clock } from "../../clock.ts";
+import { RepeatingTask } from "../kit/repeating-task.ts";
+import { SignalOutbox } from "../kit/signal-outbox.ts";
 import {
   type Applied,
   type Capabilities,
@@ -26,7 +28,6 @@ import type { DataSm, DeliverSm } from "./pdu.ts";
 import { ReceiptHandler } from "./receipt-handler.ts";
 import { readReceipt, type SmppReceipt } from "./receipts.ts";
 import { RecentSubmits } from "./recent-submits.ts";
-import { SmppReporter } from "./reporter.ts";
 import { SmppSender } from "./sender.ts";
 import { readSettings, type SmppSettings } from "./settings.ts";
 import { ESME_ROK } from "./status.ts";
@@ -61,7 +62,7 @@ class Smpp implements Provider {
   readonly #clock: Clock;
   readonly #fault: (error: unknown) => void;
   readonly #link: SmscLink;
-  readonly #reporter: SmppReporter;
+  readonly #outbox: SignalOutbox;
   readonly #recentSubmits: RecentSubmits;
   readonly #journal: PartJournal;
   readonly #receipts: ReceiptHandler;
@@ -70,7 +71,7 @@ class Smpp implements Provider {
   readonly #sender: SmppSender;
   readonly #member: AccountMember = { applyReceipt: (receipt) => this.#applyFromOther(receipt) };
   #sinceReceipt = 0;
-  #stopTimer = () => {};
+  readonly #sweeps: RepeatingTask;
 
   constructor({ clock, config, memory, numbers, changed, fault }: ProviderContext) {
     this.#clock = clock;
@@ -82,10 +83,15 @@ class Smpp implements Provider {
       fault,
     };
     this.#link = new SmscLink(this.#settings.link, events, clock);
-    this.#reporter = new SmppReporter(clock);
+    this.#outbox = new SignalOutbox(clock);
     this.#recentSubmits = new RecentSubmits(clock.real());
-    this.#journal = new PartJournal(memory, (signal) => this.#reporter.report(signal));
-    this.#submitter = new PartSubmitter(this.#link, this.#reporter, clock);
+    this.#journal = new PartJournal(memory, (signal) => this.#outbox.report(signal));
+    const sweep = async () => {
+      await this.#journal.sweep(clock.now());
+      return SWEEP_MS;
+    };
+    this.#sweeps = new RepeatingTask({ clock, run: sweep, fault, retryMs: SWEEP_MS });
+    this.#submitter = new PartSubmitter(this.#link, this.#outbox, clock);
     const parts = {
       clock,
       memory,
@@ -94,7 +100,7 @@ class Smpp implements Provider {
       link: this.#link,
       submitter: this.#submitter,
       settings: this.#settings,
-      reporter: this.#reporter,
+      outbox: this.#outbox,
       recentSubmits: this.#recentSubmits,
       journal: this.#journal,
       others: () => othersOn(this.#settings.link, this.#member),
@@ -106,14 +112,14 @@ class Smpp implements Provider {
   }
 
   get isUp(): boolean {
-    return this.#link.isUp && !this.#reporter.isEnding;
+    return this.#link.isUp && !this.#outbox.isEnding;
   }
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
-    this.#reporter.begin(signals);
+    this.#outbox.begin(signals);
     await this.#journal.load(this.#clock.now());
     await Promise.all([this.#inbound.load(), this.#receipts.load()]);
-    this.#sweepLater();
+    this.#sweeps.schedule(SWEEP_MS);
     joinAccount(this.#settings.link, this.#member);
     this.#link.start();
   }
@@ -125,7 +131,7 @@ class Smpp implements Provider {
   }
 
   async health(): Promise<Health> {
-    if (this.#reporter.isEnding) return { status: "unhealthy", message: "The instance is stopped." };
+    if (this.#outbox.isEnding) return { status: "unhealthy", message: "The instance is stopped." };
     const { host, port } = this.#settings.link;
     return healthOf(
       this.#link.state(),
@@ -141,17 +147,17 @@ class Smpp implements Provider {
   }
 
   async stop(): Promise<void> {
-    this.#stopTimer();
+    const swept = this.#sweeps.stop();
     leaveAccount(this.#settings.link, this.#member);
     const limitMs = this.#sender.hasCallers ? STOP_MS : STOP_UNAWAITED_MS;
     await this.#sender.finish(limitMs);
     // Keep handling PDUs until the link is closed: many SMSCs never repeat a PDU that was refused.
     await this.#link.stop(limitMs);
-    this.#reporter.end();
+    this.#outbox.end();
     // Report the late outcomes of aborted sends that have ended by now.
     await this.#sender.ended();
-    await this.#reporter.stop();
-    this.#inbound.stop();
+    await this.#outbox.stop();
+    await Promise.all([swept, this.#inbound.stop()]);
   }
 
   /** Handles a PDU from the SMSC: a receipt, or a message from a contact. */
@@ -169,12 +175,5 @@ class Smpp implements Provider {
     const applied = await this.#receipts.reportById(receipt);
     if (applied === "applied") this.#sinceReceipt = 0;
     return applied;
-  }
-
-  #sweepLater(): void {
-    this.#stopTimer = this.#clock.after(SWEEP_MS, () => {
-      this.#sweepLater();
-      this.#journal.sweep(this.#clock.now()).catch(this.#fault);
-    });
   }
 }
