@@ -50,20 +50,20 @@ export function isPublicAddress(ip: string): boolean {
   return GLOBAL_V6.check(ip, "ipv6") && !NOT_PUBLIC_V6.check(ip, "ipv6");
 }
 
-/** A host as a URL has it, in the one form it is compared in: no brackets, lower case, no dot at the end. */
+/** The canonical form of a URL's host, for comparisons: no brackets, lower case, no dot at the end. */
 export function canonicalHost(host: string): string {
   const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
   return bare.toLowerCase().replace(/\.+$/, "");
 }
 
-/** Whether the name stands for this machine (RFC 6761): `localhost` or a name under it. Takes a canonical host. */
+/** Whether the name always means this machine (RFC 6761): `localhost` or a name under it. Expects a canonical host. */
 export function isLocalhost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost");
 }
 
 /**
- * The allow list in `text`: comma-separated CIDR ranges, addresses, host names and the word `loopback`. Throws an
- * Error of one line that names the first item it cannot read.
+ * The allow list in `text`: comma-separated CIDR ranges, addresses, host names and the word `loopback`. Throws an Error
+ * of one line that names the first invalid item.
  */
 export function parseAllowList(text: string): AllowList {
   const items = text.split(",").map((item) => item.trim());
@@ -93,8 +93,8 @@ export function allows(list: AllowList, target: { host: string; ip: string | nul
 }
 
 /**
- * Why a caller may not configure this address, as words to put behind the field's name; null when it is
- * fine. Looks nothing up: what a name leads to is judged at each connection. `setting` is what `allow` was read from.
+ * Why a caller may not configure this address, as the end of an error message; null if it is allowed. Resolves no name:
+ * the addresses of a name are checked at each connection. `setting` is the setting that `allow` comes from.
  */
 export function checkAddress(
   url: string,
@@ -134,7 +134,7 @@ const PURPOSES = {
   },
 } as const;
 
-/** The parsed URL, or null when it is not http(s)://host, or says something else than the parser would make of it. */
+/** The parsed URL; null if it is not http(s)://host, or if the parser would change its meaning. */
 function parseHttp(url: string): URL | null {
   if (!/^https?:\/\/[^/\\?#]/i.test(url) || hasControlOrSpace(url)) return null;
   const parsed = URL.parse(url);
@@ -164,7 +164,7 @@ function isRange(item: string): boolean {
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
-/** A host name of the list in canonical form: what a URL parser makes of it, so that `Bücher.example` matches. */
+/** A host name of the list in canonical form, as a URL parser writes it, so that `Bücher.example` matches. */
 function hostItem(item: string): string {
   const parsed = /^[^\s/\\?#@:[\]%*]+$/.test(item) ? URL.parse(`http://${item}`) : null;
   const host = parsed === null ? "" : canonicalHost(parsed.hostname);

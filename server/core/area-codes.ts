@@ -1,4 +1,4 @@
-/** In which time zones the area codes of the North American numbering plan lie, in the United States and Canada. Pure. */
+/** Time zones of the area codes of the United States and Canada. Pure. */
 
 /** The zones of the table, by letter. */
 const ZONES = {
@@ -26,8 +26,8 @@ const ZONES = {
 } as const;
 
 /**
- * State or province, the zones of its codes, the codes. A code that lies in two zones, or is laid over a region that does,
- * has a line of its own. The codes of islands are told apart by country, and are not here.
+ * State or province, the zones of its codes, and the codes. A code in two zones, or overlaid on such a region, has its
+ * own line. Codes of islands belong to other countries, and are not in the table.
  */
 const TABLE = `
 AL C 205 251 256 334 659 938
@@ -110,7 +110,7 @@ SK cL 306 474 639
 YT YLWTe 867
 `;
 
-/** Every area code of the table, with the time zones (IANA) in which phones that have it are. */
+/** Every area code of the table, with its time zones (IANA). */
 export const AREA_CODES: readonly (readonly [code: string, zones: readonly string[]])[] = TABLE.split("\n").flatMap(
   (line) => {
     const [, letters = "", ...codes] = line.split(" ");

@@ -1,4 +1,4 @@
-/** Customers: who owns keys, numbers, messages and endpoints, and the one secret that signs for them. */
+/** Customers: the owners of keys, numbers, messages and endpoints, and the secret that signs their webhooks. */
 
 import type { QuietHours, Route, Customer as WireCustomer } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
@@ -6,7 +6,10 @@ import { iso } from "./instant.ts";
 
 export interface Customer {
   id: CustomerId;
-  /** Grows with every change to the customer, its numbers or its endpoints: one change of them at a time. */
+  /**
+   * Incremented by every change of the customer, its numbers or its endpoints, so that these changes happen one at a
+   * time.
+   */
   version: number;
   name: string;
   email: string | null;

@@ -31,7 +31,7 @@ export interface Delivery {
   /** Orders the first attempts of one message's events to one address. */
   sequence: number;
   status: DeliveryStatus;
-  /** Attempts that ended, with those by hand. */
+  /** Ended attempts, including manual retries. */
   attemptCount: number;
   /** The newest attempts that ended, oldest first, at most `ATTEMPTS_KEPT_MAX`. */
   attempts: readonly Attempt[];
@@ -39,16 +39,16 @@ export interface Delivery {
   retryCount: number;
   /** When the attempt in flight or the next one is due; null if there will be none. */
   dueAt: number | null;
-  /** The attempt that is due or in flight was requested by hand and leaves the schedule as it is. */
+  /** The attempt that is due or in flight is a manual retry, which does not change the schedule. */
   byHand: boolean;
-  /** When the schedule continues after an attempt by hand. */
+  /** When the schedule continues after a manual retry. */
   resumeAt: number | null;
-  /** A retry by hand was requested while an attempt was in flight: the retry follows at once. */
+  /** A manual retry was requested during an attempt, and follows it at once. */
   retryRequested: boolean;
   createdAt: number;
 }
 
-/** The attempts that a delivery keeps: the schedule makes eight, the others were asked for by hand. */
+/** Attempts that a delivery keeps: eight of the schedule, and manual retries. */
 export const ATTEMPTS_KEPT_MAX = 50;
 
 /** An attempt that ended. */
@@ -157,8 +157,8 @@ function afterScheduled(
 }
 
 /**
- * The delivery's changes when a retry by hand is requested: an attempt at once, or after the attempt in flight. A delivery
- * that is due already keeps its place, so that later events of its message stay behind it.
+ * The delivery's changes when a manual retry is requested: an attempt at once, or after the attempt in flight. A due
+ * delivery keeps its place, so that later events of its message stay behind it.
  */
 export function retryByHand(delivery: Delivery, isLeased: boolean, now: number): Partial<Delivery> {
   if (isLeased) return { retryRequested: true };

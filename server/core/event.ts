@@ -17,7 +17,7 @@ export interface Event {
   bytes: string;
 }
 
-/** Makes an event of `data`: its bytes are the compact `JSON.stringify` form of the envelope. */
+/** Creates an event with `data`. Its bytes are the envelope in compact `JSON.stringify` form. */
 export function makeEvent(event: Omit<Event, "bytes">, data: Readonly<Record<string, unknown>> | object): Event {
   const timestamp = iso(event.createdAt);
   return { ...event, bytes: JSON.stringify({ id: event.id, type: event.type, timestamp, data }) };

@@ -32,7 +32,7 @@ for (let code = 0; code < DEFAULT_ALPHABET.length; code += 1) {
 }
 for (const [code, character] of EXTENSION) CODES[character.charCodeAt(0)] = EXTENDED | code;
 
-/** By code of the extension table: its character. */
+/** The characters of the extension table, by code. */
 const EXTENSION_CHARACTERS: ReadonlyMap<number, string> = new Map(EXTENSION);
 
 /** Replaces an octet above 127, which is no septet. */

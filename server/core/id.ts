@@ -1,4 +1,4 @@
-/** Identifiers: a prefix that says what it is, and a UUIDv7, so that ids sort by creation. */
+/** Identifiers: a prefix that names the kind of record, and a UUIDv7, so that ids sort by creation. */
 
 import { hash } from "node:crypto";
 
@@ -16,15 +16,15 @@ export type PaymentId = `pay_${string}`;
 export type CallId = `call_${string}`;
 export type AttachmentId = `att_${string}`;
 
-/** Gives `size` random bytes. An argument wherever chance matters, so that a simulation can repeat it. */
+/** Returns `size` random bytes. It is always an argument, so that a simulation can repeat its runs. */
 export type Random = (size: number) => Uint8Array;
 
-/** Makes the id of a new record: `newId("msg")`. */
+/** Creates the id of a new record: `newId("msg")`. */
 export type NewId = <Prefix extends string>(prefix: Prefix) => `${Prefix}_${string}`;
 
 /**
- * A source of ids of the real time `realNow()` (epoch milliseconds). What it makes one after the other sorts in that
- * order, also within a millisecond: the 12 bits behind the time count (RFC 9562, 6.2 method 1).
+ * Creates ids with the real time `realNow()` (epoch milliseconds). Its ids sort in the order of their creation, also
+ * within a millisecond: the 12 bits after the time are a counter (RFC 9562, 6.2 method 1).
  */
 export function createIdSource(realNow: () => number, random: Random): NewId {
   let lastMs = 0;
@@ -43,7 +43,7 @@ export function createIdSource(realNow: () => number, random: Random): NewId {
 
 const COUNT_MAX = 0xfff;
 
-/** A UUID of version 7 whose time is `atMs` and whose rest is a hash of `parts`: the same input makes the same id. */
+/** A UUID of version 7 with the time `atMs` and a hash of `parts`: the same input gives the same id. */
 export function hashedId<Prefix extends string>(
   prefix: Prefix,
   atMs: number,
@@ -54,13 +54,13 @@ export function hashedId<Prefix extends string>(
   return `${prefix}_${formatUuid(atMs, count, digest.subarray(0, 16))}`;
 }
 
-/** The real time at which an id was made, epoch milliseconds. */
+/** The real time at which an id was created, epoch milliseconds. */
 export function timeOfId(id: string): number {
   const uuid = id.slice(id.indexOf("_") + 1);
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
-/** The least id of a kind that could have been made at `atMs`: those before it are older. */
+/** The smallest possible id of a kind created at `atMs`: every smaller id is older. */
 export function firstIdAt(prefix: string, atMs: number): string {
   const time = Math.max(0, atMs).toString(16).padStart(12, "0");
   return `${prefix}_${time.slice(0, 8)}-${time.slice(8)}-7`;

@@ -8,11 +8,11 @@ const INBOX_REQUESTS_MAX = 500;
 /** The default behaviour: 200, at once. */
 const INBOX_BEHAVIOUR: Readonly<InboxBehaviour> = { status: 200, delayMs: 0, failFirst: 0 };
 
-/** One customer's inbox, in memory only. Made by `openInbox`, changed only by the functions of this file. */
+/** One customer's inbox, in memory only. `openInbox` creates it, and only functions of this file change it. */
 export interface InboxState {
   /** The present behaviour; `failFirst` counts down. */
   behaviour: InboxBehaviour;
-  /** Oldest first, at most twice as many as are kept: cut in one go, so that receiving costs no copying. */
+  /** Oldest first. May hold twice the kept number before it is cut, so that receiving a request copies nothing. */
   kept: InboxRequest[];
 }
 
@@ -25,7 +25,7 @@ export interface InboxResponse {
   delayMs: number;
 }
 
-/** An empty inbox that answers 200. */
+/** An empty inbox that responds with 200. */
 export function openInbox(): InboxState {
   return { behaviour: { ...INBOX_BEHAVIOUR }, kept: [] };
 }

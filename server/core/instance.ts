@@ -6,7 +6,7 @@ import { iso } from "./instant.ts";
 
 export interface Instance {
   id: InstanceId;
-  /** Grows with every change. */
+  /** Incremented by every change. */
   version: number;
   name: string;
   provider: ProviderName;
@@ -24,7 +24,7 @@ const SECRET_FIELDS: Readonly<Record<ProviderName, readonly string[]>> = {
   twilio: ["authToken"],
 };
 
-/** A provider's settings without those that are secret. */
+/** A provider's settings without its secret settings. */
 function publicConfig(provider: ProviderName, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const secrets = SECRET_FIELDS[provider];
   return Object.fromEntries(Object.entries(config).filter(([name]) => !secrets.includes(name)));

@@ -3,20 +3,20 @@
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** The first millisecond that has a year of four digits in UTC: one before it cannot be answered as it is. */
+/** The first millisecond with a year of four digits in UTC: responses cannot contain an earlier instant. */
 export const FIRST_INSTANT = Date.parse("0000-01-01T00:00:00.000Z");
-/** The last such millisecond. */
+/** The last millisecond with a year of four digits. */
 const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
- * Epoch milliseconds of an instant, or null when it is none: `2026-02-30T…` does not exist, and an instant
- * outside of the years 0000 to 9999 cannot be formatted.
+ * Epoch milliseconds of an instant; null if the text is not an instant (`2026-02-30T…`), or outside the years 0000 to
+ * 9999, which cannot be formatted.
  */
 export function parseInstant(text: string): number | null {
   const date = DATE.exec(text);
   if (date === null || !INSTANT.test(text)) return null;
   const [, year = "", month = "", day = ""] = date;
-  // A day that its month does not have would roll over into the next.
+  // A day beyond the end of its month would roll over into the next month.
   const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
   if (midnight.getUTCDate() !== Number(day)) return null;
   const at = Date.parse(text);
@@ -29,8 +29,8 @@ const DAY_MS = 86_400_000;
 export const BOUND_EXPECTED = "must be a date, such as 2026-01-31, or an instant with an offset or Z";
 
 /**
- * Epoch milliseconds of an end of a period, written as an instant or as a date: a date is a day in UTC, its start for
- * `from` and its end (the start of the next) for `to`. Null when it is neither.
+ * Epoch milliseconds of one end of a period, given as an instant or a date. A date is a day in UTC: its start for
+ * `from`, and its end (the start of the next day) for `to`. Null for any other text.
  */
 export function parseBound(text: string, end: "from" | "to"): number | null {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
@@ -38,7 +38,7 @@ export function parseBound(text: string, end: "from" | "to"): number | null {
   return at !== null && isDate && end === "to" ? Math.min(at + DAY_MS, LAST_INSTANT) : at;
 }
 
-/** The instant as it is answered: ISO 8601 in UTC, with milliseconds. */
+/** The instant as responses contain it: ISO 8601 in UTC, with milliseconds. */
 export function iso(at: number): string {
   return new Date(at).toISOString();
 }

@@ -36,7 +36,7 @@ const CHECKSUM_LENGTH = 6;
 /** Largest multiple of 62 a byte can hold: bytes from here on would favour some digits. */
 const FAIR_BYTES = 248;
 
-/** A new key: `tb_`, 30 random base62 digits (178 bits), and the CRC32 of those as 6 more, for secret scanners. */
+/** A new key: `tb_`, 30 random base62 digits (178 bits), and their CRC32 as 6 more digits, for secret scanners. */
 export function newKey(random: Random): string {
   let secret = "";
   while (secret.length < SECRET_LENGTH) {
@@ -70,7 +70,7 @@ export function hashKey(key: string): string {
   return hash("sha256", key, "hex");
 }
 
-/** The last four characters, by which people tell their keys apart. */
+/** The last four characters, by which people recognise their keys. */
 export function last4Of(key: string): string {
   return key.slice(-4);
 }
@@ -80,7 +80,7 @@ export function isUsable(apiKey: ApiKey, now: number): boolean {
   return apiKey.revokedAt === null && (apiKey.expiresAt === null || now < apiKey.expiresAt);
 }
 
-/** The record as the API answers it; `key` only in the answer that made it. */
+/** The record as the API returns it; `key` only in the response that creates it. */
 export function keyRecord(apiKey: ApiKey, key?: string): WireKey {
   return {
     id: apiKey.id,

@@ -8,7 +8,7 @@ export const LINK_KEY_BYTES = 32;
 
 const UUID_BYTES = 16;
 const EXPIRY_BYTES = 6;
-/** Bytes of the signature that are kept: 128 bits are beyond guessing, and the address stays short. */
+/** Length of the shortened signature: 128 bits cannot be guessed, and the address stays short. */
 const SIGNATURE_BYTES = 16;
 const TOKEN_BYTES = UUID_BYTES + EXPIRY_BYTES + SIGNATURE_BYTES;
 const PREFIX = "att_";
@@ -20,7 +20,7 @@ export interface LinkTarget {
   expiresAt: number | null;
 }
 
-/** The token of a file, 51 characters of base64url. Whoever has it needs no key. */
+/** The token of a file, 51 characters of base64url. It replaces an API key. */
 export function signLink(key: Uint8Array, { id, expiresAt }: LinkTarget): string {
   const uuid = id.slice(PREFIX.length).replaceAll("-", "");
   if (!UUID_HEX.test(uuid)) throw new Error(`${id} is not the id of a file`);

@@ -3,7 +3,7 @@
  * reader returns a value of its type, or null. Pure.
  */
 
-/** Parses text, or bytes in UTF-8, as JSON; null if it is none. */
+/** Parses text, or bytes in UTF-8, as JSON; null if it is invalid. */
 export function jsonOf(source: string | Uint8Array): unknown {
   try {
     return JSON.parse(typeof source === "string" ? source : Buffer.from(source).toString("utf8"));
@@ -12,7 +12,7 @@ export function jsonOf(source: string | Uint8Array): unknown {
   }
 }
 
-/** `value` as a record of fields; null for anything else, a list among it. */
+/** `value` as a record of fields; null for any other value, including a list. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

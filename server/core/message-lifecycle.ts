@@ -58,12 +58,12 @@ export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record
   unsend: { sent: "unsent", delivered: "unsent", read: "unsent", received: "unsent" },
 };
 
-/** The status that `signal` leads to, or null when it changes nothing. */
+/** The status after `signal`; null if the signal changes nothing. */
 function transition(status: MessageStatus, signal: MessageSignal): MessageStatus | null {
   return TRANSITIONS[signal][status] ?? null;
 }
 
-/** Event of reaching a status; `pending` has none of its own. */
+/** The event of each status; `pending` has no event. */
 const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
   scheduled: "message.scheduled",
   queued: "message.queued",
@@ -81,21 +81,21 @@ export interface Change {
   events: Event[];
 }
 
-/** The outside values of a change: the service's time, and ids for its events. */
+/** Parameters of a change: the service's time, and ids for its events. */
 export interface ChangeContext {
   now: number;
   eventId: () => EventId;
-  /** Correlation id of the request that makes the change; without one the events carry that of the message. */
+  /** Correlation id of the request that causes the change; by default the message's own. */
   correlationId?: string;
-  /** Makes the addresses of attachments. */
+  /** Builds the download addresses of attachments. */
   link: LinkBuilder;
-  /** Whether texts go out by SMS in what reads the same in GSM-7, so that they are measured like that too. */
+  /** Whether SMS sends, and measures, a look-alike of the text in GSM-7. */
   smartEncoding: boolean;
 }
 
 interface More {
   reason?: string;
-  /** Why it goes to its instance: noted after the reason, with the instance. */
+  /** Why its instance was chosen: noted after the reason, with the instance. */
   way?: string;
   /** Extra fields of the event. */
   data?: Partial<MessageEventData>;
@@ -148,7 +148,10 @@ export function note(message: Message, channel: Channel, status: MessageStatus, 
   return { ...message, timeline: [...message.timeline, entry], updatedAt: now };
 }
 
-/** The first change of a new message: `scheduled` or `queued`, with its event. `way`: why it goes by its channel and instance. */
+/**
+ * The first change of a new message: `scheduled` or `queued`, with its event. `way`: why its channel and instance were
+ * chosen.
+ */
 export function begin(message: Message, way: string, context: ChangeContext): Change {
   const status = message.scheduledAt === null ? "queued" : "scheduled";
   const measured = { ...message, ...segmentsOf(message, context.smartEncoding) };
@@ -207,7 +210,7 @@ const AT_OF = { sent: "sentAt", delivered: "deliveredAt", read: "readAt" } as co
  */
 export function climb(message: Message, rung: Rung, context: ChangeContext): Change | null {
   if (transition(message.status, rung) === null) return null;
-  // That the channel had taken it is no news about a message that the channel then could not deliver.
+  // A `sent` receipt is no news about a message that the channel accepted and could not deliver.
   if (rung === "sent" && message.errorCode === sendFailedCode(message.channel)) return null;
   const cleared = {
     errorCode: null,
@@ -249,7 +252,7 @@ function failedBy(cause: FailureCause) {
   };
 }
 
-/** The message failed. Null if it had ended otherwise already. */
+/** Fails the message. Null if it has already ended otherwise. */
 export function fail(message: Message, given: FailureCause, context: ChangeContext): Change | null {
   const status = transition(message.status, "fail");
   if (status === null) return null;
@@ -289,7 +292,10 @@ export interface NextChannel extends Way {
   channel: Channel;
 }
 
-/** Whether giving up the present channel leads to another: fallback is wanted, one is left, and no part was sent on this one. */
+/**
+ * Whether giving up the present channel leads to another: fallback is on, a channel is left, and no part was sent on
+ * this channel.
+ */
 export function canFallBack(message: Message): boolean {
   return message.fallback && message.channelsLeft.length > 0 && message.sentPart === null;
 }
@@ -358,7 +364,10 @@ export function retry(message: Message, by: Way | null, timeToLiveMs: number, co
   return enter({ message: again, events: [] }, status, context, { reason: "retry", ...way });
 }
 
-/** Its sender unsent the message: it is not sent again on any channel. Null if it cannot be unsent, or was already. */
+/**
+ * Its sender unsent the message: it is not sent again on any channel. Null if it cannot be unsent, or is already
+ * unsent.
+ */
 export function unsend(message: Message, context: ChangeContext): Change | null {
   const status = transition(message.status, "unsend");
   if (status === null) return null;
@@ -384,8 +393,8 @@ export function erase(message: Message, context: ChangeContext): Change {
 }
 
 /**
- * The outcome of the send attempt is unknown: looked up at `dueAt`. The status stays `pending`. The timeline gets `reason`
- * whenever it differs from the one noted last.
+ * The outcome of the send attempt is unknown: looked up at `dueAt`. The status stays `pending`. The timeline gets
+ * `reason` whenever it differs from the last noted reason.
  */
 export function becomeUnknown(message: Message, dueAt: number, reason: string, now: number): Message {
   const last = message.timeline.findLast(({ status }) => status === "pending");

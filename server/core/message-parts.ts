@@ -1,9 +1,9 @@
-/** Messages whose provider sent one part by itself: how they are described, and how they end. Pure. */
+/** Messages of which the provider sent one part separately: how they are described, and how they end. Pure. */
 
 import type { MessageErrorCode } from "../../sdk/wire.ts";
 import type { Message, SentPart } from "./message.ts";
 
-/** The message after its provider reported that a part was sent by itself. A part that is recorded already stays. */
+/** The message after its provider reported a part that was sent separately. A recorded part stays. */
 export function withPart(message: Message, part: SentPart | null | undefined): Message {
   return part == null || message.sentPart !== null ? message : { ...message, sentPart: part };
 }

@@ -48,7 +48,10 @@ function outboundStatus({ direction, status }: Message): OutboundStatus | null {
   return direction === "inbound" || status === "received" ? null : status;
 }
 
-/** `data` of `message.inbound`: no status; always the files and the message that it replies to; the chat if that is a group. */
+/**
+ * `data` of `message.inbound`: no status; always the files and the message that it replies to; the chat only of a
+ * group.
+ */
 export function inboundEventData(message: Message, isGroup: boolean, link: LinkBuilder): InboundEventData {
   const { status: _, externalMessageId: __, metadata: ___, ...data } = messageEventData(message, link);
   return {

@@ -16,7 +16,7 @@ export function arrive(message: Message, isGroup: boolean, context: ChangeContex
   );
 }
 
-/** New content, time or metadata of a scheduled message; a field that is left out stays. */
+/** New content, time or metadata of a scheduled message; omitted fields stay. */
 export type ScheduledChange = Partial<Pick<Message, "text" | "mediaUrls" | "metadata">> & { scheduledAt?: number };
 
 /**

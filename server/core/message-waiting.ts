@@ -22,7 +22,7 @@ function lastPostponement({ timeline }: Pick<Message, "timeline">): TimelineEntr
   return last?.status === "queued" ? last : null;
 }
 
-/** Since when the message is postponed, apart from quiet hours; null if it is not. */
+/** Since when the message is postponed, apart from quiet hours; null if it is not postponed. */
 export function postponedSince(message: Message): number | null {
   return isInQuietHours(message) ? null : (lastPostponement(message)?.at ?? null);
 }

@@ -1,4 +1,7 @@
-/** A message as it is stored, and how one begins. Its lifecycle is in `message-lifecycle.ts`. Pure. */
+/**
+ * The stored form of a message, and the initial state of a new message. Its lifecycle is in `message-lifecycle.ts`.
+ * Pure.
+ */
 
 import type {
   Channel,
@@ -34,7 +37,7 @@ export interface SentPart {
 
 export interface Message {
   id: MessageId;
-  /** Grows with every change; a change is committed only to the version that it was decided on. */
+  /** Incremented by every change. A change is committed only to the version that it was decided on. */
   version: number;
   customerId: CustomerId;
   keyId: KeyId | null;
@@ -72,26 +75,29 @@ export interface Message {
   instanceId: InstanceId;
   /** Instances of the present channel that refused it, in order: none of them gets it again. */
   instancesTried: InstanceId[];
-  /** When the engine looks at it next: scheduled, retry, fallback or reconciling time. Null during a send attempt or when done. */
+  /**
+   * When the engine next handles it: its scheduled, retry, fallback or reconciliation time. Null during a send attempt
+   * or when done.
+   */
   dueAt: number | null;
   /** End of the lease of its send attempt (real time); null if there is none. */
   claimedUntil: number | null;
-  /** The message fails if it is still `queued` then. */
+  /** The message fails if it is still `queued` at this time. */
   expiresAt: number | null;
-  /** Send attempts on the present channel, with those that were deferred. */
+  /** Send attempts on the present channel, including deferred attempts. */
   sendAttempts: number;
   /** The account of its last send attempt (`Connection.account`); null before the first, and if it was not recorded. */
   account: string | null;
   /**
-   * The part that the present instance sent by itself; null while there is none. From then on
-   * the message stays with that instance, its account and its channel.
+   * The part that the present instance sent separately; null if it sent none. From then on the message stays with that
+   * instance, its account and its channel.
    */
   sentPart: SentPart | null;
-  /** Since when the outcome of the send attempt is unknown; null if it is not. */
+  /** Since when the outcome of the send attempt is unknown; null if it is known. */
   unknownSince: number | null;
   /** Events so far: the `sequence` of the last one. */
   sequence: number;
-  /** Retries asked for by `POST /v1/messages/:id/retry`. */
+  /** Retries requested by `POST /v1/messages/:id/retry`. */
   retryCount: number;
   providerMessageId: string | null;
   errorCode: MessageErrorCode | null;

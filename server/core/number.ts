@@ -20,7 +20,7 @@ export function channelsOf(address: string, offered: readonly Channel[]): Channe
   return offered.filter((channel) => channel === "imessage" || !isEmail(address));
 }
 
-/** The record as the API answers it, for admin routes: with the channels that the number has to anybody at all. */
+/** The record of admin routes, with every channel that the number has to any recipient. */
 export function numberRecord(number: CustomerNumber, channels: readonly Channel[]): WireNumber {
   return {
     id: number.id,

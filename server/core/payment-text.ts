@@ -2,17 +2,17 @@
 
 import { parseAmount } from "./payment.ts";
 
-/** `1,234.56`: cents are two digits or none, and nothing of a longer number is taken for it. */
+/** `1,234.56`: cents have two digits or are missing, and no part of a longer number matches. */
 const NUMBER = String.raw`(?<![\d.,])(\d{1,3}(?:,\d{3})+|\d+)(\.\d\d)?(?![\d]|[.,]\d)`;
 /** `$25`, `US$25`, `$25.00 USD`, `USD 25`, `25 USD`. */
 const MONEY = String.raw`(?:(?:US)?\$ ?${NUMBER}(?: ?USD)?|USD ?${NUMBER}|${NUMBER} ?USD)`;
 
-/** Words that look like a name at the head of a sentence and make it a question, a doubt or somebody else's story. */
+/** Words that look like a name at the start of a sentence and make it a question, a doubt or a report about others. */
 const NO_NAMES =
   "I We You They He She It This That Who Whoever What When If Unless Has Have Had Did Does Do Was Were Is Are Can Could " +
   "Would Will Should May Might Must Nobody None No Not Never Please Once After Before Until Since Because Maybe Someone " +
   "Somebody Anyone Anybody Suppose Say Tell";
-/** A word of a name: with a capital, or one of those that stand between two such. */
+/** A word of a name: capitalised, or a particle between two capitalised words. */
 const CAPITAL = String.raw`(?:[dl]['’])?\p{Lu}[\p{L}\p{M}'’.-]*`;
 const PARTICLE = "(?:(?:de|da|di|do|du|del|der|den|la|le|van|von|bin|al|el) ){1,2}";
 /** Who paid, as a phone names people: one to four words, a number, or an e-mail address. */

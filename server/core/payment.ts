@@ -24,7 +24,7 @@ export interface Payment {
   paidBy: { messageId: MessageId; evidence: PaymentEvidence } | null;
   /** Why it was cancelled. */
   reason: string | null;
-  /** When it expires; `dueAt` is the same while it is pending, else null. */
+  /** When it expires; `dueAt` has the same value while it is pending, else null. */
   expiresAt: number;
   dueAt: number | null;
   paidAt: number | null;
@@ -36,7 +36,7 @@ export interface Payment {
 /** Signals of a payment request. `fail`: its message failed. */
 export type PaymentSignal = "pay" | "cancel" | "expire" | "fail";
 
-/** The lifecycle. Any other signal is ignored: an ended request stays as it is. */
+/** The lifecycle. Any other signal is ignored: an ended request never changes. */
 const PAYMENT_TRANSITIONS: Readonly<Record<PaymentSignal, Readonly<Partial<Record<PaymentStatus, PaymentStatus>>>>> = {
   pay: { pending: "paid" },
   cancel: { pending: "cancelled" },
@@ -64,7 +64,7 @@ export interface PaymentChange {
 export interface PaymentContext {
   now: number;
   eventId: () => EventId;
-  /** Correlation id of the API request; without one the event carries that of the payment request. */
+  /** Correlation id of the API request; by default the payment request's own. */
   correlationId?: string;
 }
 
@@ -95,7 +95,7 @@ export function payPayment(
   return end(payment, "pay", { paidBy, paidAt: context.now }, context);
 }
 
-/** Cancels the request: by the caller, or since its message failed. Null if it is not pending. */
+/** Cancels the request, for the caller or because its message failed. Null if it is not pending. */
 export function cancelPayment(
   payment: Payment,
   signal: "cancel" | "fail",
@@ -166,8 +166,8 @@ export const AMOUNT_EXPECTED = 'must be 0.01 to 999,999.99 with at most two deci
 const DECIMAL = /^(0|[1-9]\d{0,5})(?:\.(\d{1,2}))?$/;
 
 /**
- * Cents of an amount in dollars, or null when it is none from 0.01 to 999999.99 with two decimals at most. A number is
- * taken for the decimal that JSON writes of it: 0.1 + 0.2, which is 0.30000000000000004, is no amount. Nothing is rounded.
+ * Cents of an amount in dollars; null unless it is 0.01 to 999999.99 with at most two decimals. A number counts as the
+ * decimal that JSON writes: 0.1 + 0.2 is 0.30000000000000004, which is no amount. Nothing is rounded.
  */
 export function parseAmount(amount: number | string): number | null {
   const [, dollars, decimals = ""] = DECIMAL.exec(String(amount)) ?? [];
@@ -185,6 +185,6 @@ export function formatAmount(cents: number): string {
 export function requestText(amountCents: number, note: string | null): string {
   const [dollars = "", decimals] = formatAmount(amountCents).split(".");
   const asked = `Payment request: $${dollars.replace(/\B(?=(\d{3})+$)/g, ",")}.${decimals}`;
-  // A plain hyphen: a dash would make every SMS of it twice as dear (GSM 03.38 has none).
+  // A plain hyphen: GSM 03.38 has no dash, so a dash would double the price of the SMS.
   return note === null ? asked : `${asked} - ${note}`;
 }

@@ -5,7 +5,7 @@ import { setBounded } from "./bounded-map.ts";
 
 export interface Address {
   kind: "phone" | "email";
-  /** The form it is stored and compared in: a phone number as it came, an e-mail in lower case. */
+  /** The stored form, for comparisons: a phone number unchanged, an e-mail address in lower case. */
   address: string;
 }
 
@@ -23,8 +23,8 @@ const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?=[a-z0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Parses an address; null if `text` is none. Numbers must be in E.164, without spaces or dashes: a wrong guess would send to a
- * stranger. E-mails are lower-cased, since their case does not matter.
+ * Parses an address; null if `text` is not an address. Numbers must be in E.164, without spaces or dashes: a wrong
+ * guess would send to a stranger. E-mails are lower-cased, since their case does not matter.
  */
 export function parseAddress(text: string): Address | null {
   if (E164.test(text)) return { kind: "phone", address: text };
@@ -40,12 +40,12 @@ export function parseAddress(text: string): Address | null {
 const JUDGED_MAX = 10_000;
 const judged = new Map<string, boolean>();
 
-/** Ten digits after +1 of which the first is no national prefix: always possible, and told without the library. */
+/** Ten digits after +1, the first of which is no national prefix: always possible, so the library is not called. */
 const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
 
 /**
- * Whether somebody could have this phone number: its country code exists, and it is as long as numbers there are
- * (`isPossible` of libphonenumber). It may still belong to nobody. `number` in E.164.
+ * Whether this phone number is possible: its country code exists, and it has a valid length there (`isPossible` of
+ * libphonenumber). It may still be unassigned. `number` in E.164.
  */
 function isPossiblePhone(number: string): boolean {
   if (NORTH_AMERICAN.test(number)) return true;
@@ -75,7 +75,7 @@ export function checkRecipient(text: string): CheckedRecipient {
   return { address: null, problem };
 }
 
-/** The form for logs: the last four characters, or none of an address so short that they would be most of it. */
+/** The form for logs: the last four characters, or none if they would be most of a short address. */
 export function maskAddress(address: string): string {
   return address.length < 8 ? "…" : `…${address.slice(-4)}`;
 }

@@ -47,7 +47,7 @@ function isQuiet({ start, end }: Quiet, minute: number): boolean {
   return start < end ? start <= minute && minute < end : start <= minute || minute < end;
 }
 
-/** The first instant from `now` on at which no zone is quiet; null if there is none within three days. */
+/** The first instant from `now` on at which no zone is quiet; null without such an instant within three days. */
 function firstLoud(quiet: Quiet, zones: readonly string[], now: number): number | null {
   let at = now;
   for (;;) {

@@ -6,7 +6,7 @@ import type { KeyId } from "./id.ts";
 /** The default limit of a key: 100 requests in 60 s. */
 export const DEFAULT_RATE_LIMIT: Readonly<RateLimit> = { limit: 100, windowSeconds: 60 };
 
-/** Windows kept at once. Beyond it the closed ones are dropped, then the one that opened first. */
+/** Most windows kept. Beyond this closed windows are dropped first, then the oldest window. */
 export const WINDOWS_MAX = 100_000;
 
 interface RateWindow {
@@ -15,10 +15,10 @@ interface RateWindow {
   used: number;
 }
 
-/** The open windows of this process, in the order they opened. */
+/** The open windows of this process, oldest first. */
 export type RateLimitState = Map<KeyId, RateWindow>;
 
-/** Where a key stands after a request. `resetAt` is epoch milliseconds, the end of its window. */
+/** The limit of a key after a request. `resetAt` is the end of its window, epoch milliseconds. */
 export interface RateLimitResult {
   allowed: boolean;
   limit: number;
@@ -26,7 +26,7 @@ export interface RateLimitResult {
   resetAt: number;
 }
 
-/** Counts one request of `keyId` at the real time `now`, and says whether it is within `limit`. */
+/** Counts one request of `keyId` at the real time `now`, and returns whether it is within `limit`. */
 export function take(state: RateLimitState, keyId: KeyId, limit: RateLimit, now: number): RateLimitResult {
   let window = state.get(keyId);
   if (window === undefined || now >= window.resetAt || now < window.openedAt) {

@@ -4,7 +4,7 @@ import { REACTIONS, type Reaction } from "../../sdk/wire.ts";
 
 /** A reaction as a phone shows it. */
 export interface SeenReaction {
-  /** One of the six: the reaction itself, or for an emoji the one that says the same. */
+  /** One of the six: the reaction itself, or for an emoji the reaction with the same meaning. */
   type: Reaction;
   /** The emoji in the bubble; null if unknown. */
   emoji: string | null;
@@ -29,16 +29,19 @@ const EMOJI_LENGTH_MAX = 64;
 /** One emoji as Unicode recommends it for interchange (UTS 51): flags, keycaps and joined ones included. */
 const EMOJI = /^\p{RGI_Emoji}$/v;
 
-/** Asks for the picture of a character that may also be text (U+FE0F). */
+/** Selects the picture of a character that may also be text (U+FE0F). */
 const AS_PICTURE = "\ufe0f";
 
-/** The emoji that `text` is, in its full form: `❤` without its sign counts as ❤️. Null where it is not one emoji. */
+/**
+ * The emoji in `text`, in its full form: `❤` without its variation selector counts as ❤️. Null if `text` is not a
+ * single emoji.
+ */
 function emojiOf(text: string): string | null {
   if (text.length > EMOJI_LENGTH_MAX) return null;
   return [text, text + AS_PICTURE].find((one) => EMOJI.test(one)) ?? null;
 }
 
-/** The reaction that a caller wrote; null where it is none. */
+/** Parses a reaction of a caller; null if it is invalid. */
 export function parseReaction(text: string): ParsedReaction | null {
   const isRemoved = text.startsWith("-");
   const bare = isRemoved ? text.slice(1) : text;
@@ -69,7 +72,7 @@ export function emojiOfReaction(type: Reaction): string {
   return LOOKS[type].emoji;
 }
 
-/** Emoji that say one of the six; any other one emphasizes, which judges nothing. */
+/** Emoji with the meaning of one of the six. Any other emoji counts as `emphasize`, which is neutral. */
 const SAID_BY: readonly [reaction: Reaction, emoji: string][] = [
   ["love", "❤ 🧡 💛 💚 💙 💜 🖤 🤍 🤎 🩷 🩵 💕 💖 💗 💘 💝 💞 😍 🥰 😘"],
   ["like", "👍 👏 🙌 💯 ✅ 👌 🔥"],
@@ -81,14 +84,14 @@ const BY_EMOJI = new Map(
   SAID_BY.flatMap(([reaction, emoji]) => emoji.split(" ").map((one) => [one, reaction] as const)),
 );
 
-/** The one of the six that says what an emoji says; `emphasize` where none does, or the emoji is not known. */
+/** The reaction of the six with the meaning of an emoji; `emphasize` if none has it or the emoji is unknown. */
 export function reactionOfEmoji(emoji: string | null): Reaction {
-  // Variation selectors and tones of skin change nothing of what is said.
+  // Variation selectors and skin tones do not change the meaning.
   const bare = emoji?.replace(/[\u{FE0F}\u{1F3FB}-\u{1F3FF}]/gu, "") ?? "";
   return BY_EMOJI.get(bare) ?? "emphasize";
 }
 
-/** As a phone shows it: `Loved “Hi”`. `targetText` null: not known, or there is none. */
+/** The text that a phone shows: `Loved “Hi”`. `targetText` is null if it is unknown or empty. */
 export function reactionContent({ type, emoji, isRemoved }: SeenReaction, targetText: string | null): string {
   const { done, what, emoji: own } = LOOKS[type];
   const shown = targetText === null || targetText === "" ? "an attachment" : `“${targetText}”`;

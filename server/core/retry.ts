@@ -4,8 +4,8 @@ const JITTER_SHARE = 0.1;
 const JITTER_MS_MAX = 30_000;
 
 /**
- * When retry number `retry` (0 is the first) is due, or null when the schedule has none left. The delay is a
- * floor counted from `endedAt`; jitter only adds, at most 10 % and never more than 30 s. `chance` is in [0, 1).
+ * When retry number `retry` (0 is the first) is due; null if the schedule has no further retry. The delay counts from
+ * `endedAt`, and jitter only lengthens it, by at most 10 % and never more than 30 s. `chance` is in [0, 1).
  */
 export function nextRetryAt(
   schedule: readonly number[],

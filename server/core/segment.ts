@@ -9,7 +9,10 @@ const SEGMENT_OCTETS = 140;
 /** The user data header of a segment among several: length, and a concatenation element with an 8-bit reference (GSM 03.40, 9.2.3.24.1). */
 const HEADER_OCTETS = 6;
 
-/** A text in segments. `units`: septets, code units of UTF-16, or octets, by the encoding; a septet is in an octet of its own. */
+/**
+ * A text in segments. `units`: septets, code units of UTF-16, or octets, by the encoding. Each septet takes one octet
+ * here.
+ */
 export interface Segmented {
   encoding: Encoding;
   segments: { octets: Uint8Array; units: number }[];
@@ -19,8 +22,8 @@ export interface SegmentOptions {
   /** Whether a text outside GSM-7 may use ISO 8859-1 if that has all of it. */
   latin1?: boolean;
   /**
-   * Octets of each segment's header where there are several: 6 by default; 7 with a 16-bit reference; 0 where the parts
-   * are told by other means than a header.
+   * Octets of the header of each of several segments: 6 by default, 7 with a 16-bit reference, 0 if the parts are
+   * marked without a header.
    */
   headerOctets?: number;
   /** Whether the text stays in one segment, for a carrier that cuts it itself. */
@@ -28,9 +31,9 @@ export interface SegmentOptions {
 }
 
 /**
- * `text` as short messages carry it: in GSM-7 where that has all of it, in Latin-1 where `latin1` allows it and that has
- * all of it, else in UCS-2 (UTF-16, high octet first). One segment where it fits into one, an empty one for no text;
- * neither a pair of the extension table nor a surrogate pair is cut apart.
+ * Splits `text` into short messages: in GSM-7 if it has every character, else in Latin-1 if `latin1` allows it and it
+ * has every character, else in UCS-2 (UTF-16, high octet first). Makes one segment if the text fits, and one empty
+ * segment for an empty text. Never splits a pair of the extension table or a surrogate pair.
  */
 export function segmentText(text: string, options: SegmentOptions = {}): Segmented {
   const septets = toGsm(text);
@@ -40,7 +43,7 @@ export function segmentText(text: string, options: SegmentOptions = {}): Segment
   return cut("UCS-2", Buffer.from(text, "utf16le").swap16(), options, (at) => isInPair(text, at));
 }
 
-/** The number of segments and units that `segmentText(text)` would make, counted without making them. */
+/** The number of segments and units of `segmentText(text)`, counted without making the segments. */
 export function measure(text: string): { encoding: Encoding; segments: number; units: number } {
   const septets = countSeptets(text);
   if (septets === null) {
@@ -50,7 +53,7 @@ export function measure(text: string): { encoding: Encoding; segments: number; u
   return { encoding: "GSM-7", segments: countGsmSegments(text, septets), units: septets };
 }
 
-/** The text as it goes out by SMS: `smart` replaces characters outside GSM-7 by characters that read the same. */
+/** The text that SMS sends: `smart` replaces characters outside GSM-7 by look-alikes. */
 export function smsText(text: string, smart: boolean): string {
   return smart ? smartEncode(text) : text;
 }
@@ -68,7 +71,7 @@ export function segmentsOf(
 /** Bits of a unit on the air. */
 const UNIT_BITS = { "GSM-7": 7, "Latin-1": 8, "UCS-2": 16 } as const satisfies Record<Encoding, number>;
 
-/** How many units one segment takes beside a header of `headerOctets`: 160 and 153, 140 and 134, 70 and 67. */
+/** Units that fit in one segment with a header of `headerOctets`: 160 and 153, 140 and 134, 70 and 67. */
 function unitsMax(encoding: Encoding, headerOctets: number): number {
   return Math.floor(((SEGMENT_OCTETS - headerOctets) * 8) / UNIT_BITS[encoding]);
 }
@@ -120,7 +123,7 @@ function countUcs2Segments(text: string): number {
   return segments;
 }
 
-/** Whether a surrogate pair lies across `at`. */
+/** Whether `at` splits a surrogate pair. */
 function isInPair(text: string, at: number): boolean {
   return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 }

@@ -1,7 +1,7 @@
-/** Turns: work on one subject happens one after the other, in the order it was asked for, within this process. */
+/** Runs the work on each subject in sequence, in the order of the calls, within this process. */
 
 export class SerialQueue {
-  /** The last work on each subject that has any, and how much there is. */
+  /** The last work on each busy subject, and the number of its pending and running pieces of work. */
   readonly #tails = new Map<string, { last: Promise<unknown>; count: number }>();
 
   /** Runs `work` after all earlier work on the same subject, even if that failed. Throws what `work` throws. */
@@ -19,7 +19,7 @@ export class SerialQueue {
     }
   }
 
-  /** How much work there is on the subject, what waits included. */
+  /** The number of running and waiting pieces of work on the subject. */
   count(subject: string): number {
     return this.#tails.get(subject)?.count ?? 0;
   }

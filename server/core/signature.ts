@@ -1,4 +1,4 @@
-/** Webhook signatures: made for each sending, and checked by the built-in inbox. Pure; HMAC is node:crypto's. */
+/** Webhook signatures: created for each attempt, and checked by the built-in inbox. Pure; HMAC is node:crypto's. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Random } from "./id.ts";
@@ -23,9 +23,9 @@ export function newSigningSecret(random: Random): string {
 }
 
 /**
- * The headers that sign one sending: `X-Signature` and `X-Timestamp`, made with the old secret
- * while there is one, and the three of Standard Webhooks with every secret whose key they can carry, new first; for
- * other secrets those three are left out. Throws on an empty secret: an empty key never signs.
+ * The headers that sign one attempt: `X-Signature` and `X-Timestamp`, with the old secret during a rotation, and the
+ * three headers of Standard Webhooks with every `whsec_` secret, the new one first. Without a `whsec_` secret those
+ * three are left out. Throws for an empty secret, because an empty key must not sign.
  */
 export function signatureHeaders(sending: SigningInput): Record<string, string> {
   const { eventId, body, secret, previousSecret } = sending;
@@ -42,7 +42,7 @@ export function signatureHeaders(sending: SigningInput): Record<string, string> 
   return headers;
 }
 
-/** A request as it was received; header names in lower case, as node:http gives them. */
+/** A received request; header names in lower case, as node:http returns them. */
 export interface Received {
   body: string | Buffer;
   headers: Record<string, string | string[] | undefined>;

@@ -2,14 +2,14 @@
 
 const REPLACEMENT = "\uFFFD";
 
-/** Whether every store keeps the text as it is. */
+/** Whether every store keeps the text unchanged. */
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
 /**
- * `value` with every string in it made storable, in nested objects and lists too: other characters become U+FFFD.
- * A value that is storable is returned as it is, and so are bytes. For values from providers.
+ * `value` with every string in it made storable, in nested objects and lists too: other characters become U+FFFD. A
+ * storable value is returned itself, and so are bytes. For values from providers.
  */
 export function storable<Value>(value: Value): Value {
   if (typeof value === "string") return text(value) as Value;

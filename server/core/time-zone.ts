@@ -39,7 +39,7 @@ export function zonesThatCount(address: string, own: string | null): readonly st
   return named !== null && zones.some((zone) => canonicalZone(zone) === named) ? [named] : zones;
 }
 
-/** Whether `name` is a time zone of the IANA database, spelled as it is there. */
+/** Whether `name` is a time zone of the IANA database in its exact spelling. */
 export function isTimeZone(name: string): boolean {
   if (getTimezone(name) === null) return false;
   try {
@@ -73,7 +73,7 @@ export function minuteOfDay(zone: string, at: number): number {
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Made once for each zone: making one takes a hundred times as long as using it. */
+/** Created once per zone: creating a formatter takes a hundred times as long as using it. */
 function formatterOf(zone: string): Intl.DateTimeFormat {
   const known = formatters.get(zone);
   if (known !== undefined) return known;

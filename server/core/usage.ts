@@ -19,7 +19,7 @@ export const USAGE_FIELDS = [
   "webhooksFailed",
 ] as const satisfies readonly (keyof UsageCounts)[];
 
-/** Counts of nothing. */
+/** Counts without any usage. */
 export function noUsage(): UsageCounts {
   return {
     requests: 0,

@@ -16,7 +16,7 @@ export interface Endpoint {
   url: string;
   events: (EventType | "*")[];
   active: boolean;
-  /** Attempts at once, 1 to 256; null: what the settings say. */
+  /** Concurrent attempts, 1 to 256; null: the number of the settings. */
   maxInFlight: number | null;
   /** Sealed; null for the primary endpoint, which signs with its customer's secret. */
   secret: string | null;
@@ -27,7 +27,10 @@ export interface Endpoint {
   updatedAt: number;
 }
 
-/** Whether an event of `type` goes to the endpoint. Test events do not pass here: `testWebhook` makes their delivery. */
+/**
+ * Whether an event of `type` goes to the endpoint. Test events are not checked here: `testWebhook` creates their
+ * delivery.
+ */
 export function subscribes(endpoint: Pick<Endpoint, "active" | "events">, type: EventType): boolean {
   if (!endpoint.active) return false;
   return endpoint.events.includes("*") || endpoint.events.includes(type);
