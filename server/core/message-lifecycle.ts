@@ -148,10 +148,7 @@ export function note(message: Message, channel: Channel, status: MessageStatus, 
   return { ...message, timeline: [...message.timeline, entry], updatedAt: now };
 }
 
-/**
- * The first change of a new message: `scheduled` or `queued`, with its event. `way`: why its channel and instance were
- * chosen.
- */
+/** The first change of a new message: `scheduled` or `queued`. `way`: why its channel and instance were chosen. */
 export function begin(message: Message, way: string, context: ChangeContext): Change {
   const status = message.scheduledAt === null ? "queued" : "scheduled";
   const measured = { ...message, ...segmentsOf(message, context.smartEncoding) };
@@ -293,8 +290,7 @@ export interface NextChannel extends Way {
 }
 
 /**
- * Whether giving up the present channel leads to another: fallback is on, a channel is left, and no part was sent on
- * this channel.
+ * Whether the message can fall back: fallback is on, a channel is left, and no part was sent on the present channel.
  */
 export function canFallBack(message: Message): boolean {
   return message.fallback && message.channelsLeft.length > 0 && message.sentPart === null;
@@ -364,10 +360,7 @@ export function retry(message: Message, by: Way | null, timeToLiveMs: number, co
   return enter({ message: again, events: [] }, status, context, { reason: "retry", ...way });
 }
 
-/**
- * Its sender unsent the message: it is not sent again on any channel. Null if it cannot be unsent, or is already
- * unsent.
- */
+/** Unsends the message: it is not sent again on any channel. Null if it cannot be unsent, or is already unsent. */
 export function unsend(message: Message, context: ChangeContext): Change | null {
   const status = transition(message.status, "unsend");
   if (status === null) return null;

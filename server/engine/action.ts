@@ -1,4 +1,7 @@
-/** Runs actions that only some providers support (edit, react, type …), each with a deadline, the actions of one message or chat one after the other. */
+/**
+ * Runs actions that only some providers support (edit, react, type …), each with a deadline, and those of one message
+ * or chat in sequence.
+ */
 
 import { ApiError } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
@@ -80,7 +83,7 @@ export interface ActionSubject {
   id: string;
 }
 
-/** Runs actions of one message or chat one after the other, each on the state that the one before it left. */
+/** Runs the actions of one message or chat in sequence, each on the state that the previous action left. */
 export async function runInTurn<Value>(
   { serial }: Pick<Deps, "serial">,
   { customerId, id }: ActionSubject,

@@ -31,11 +31,11 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind
 };
 
 /**
- * Applies a signal of an instance; resolves when what came of it is on disk. Texts that no store could keep are made
- * storable, so that no signal is refused for its characters. A signal whose handler throws has to be reported again.
+ * Applies a signal of an instance; resolves when its effect is on disk. Makes texts storable first, so that no signal
+ * is refused for its characters. If it throws, the signal must be reported again.
  */
 export async function apply(deps: EngineDeps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
-  // The table pairs each kind with a handler of that kind.
+  // The table has the handler of each kind.
   const handler = HANDLERS[signal.kind] as SignalHandler<Signal>;
   return (await handler(deps, instanceId, storable(signal))) === "unknown" ? "unknown" : "applied";
 }

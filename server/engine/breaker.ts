@@ -17,14 +17,14 @@ export type BreakerState = "closed" | "open" | "half-open";
 /** A breaker stays open for as long as the instance asked for, within these bounds, in milliseconds. */
 const OPEN_MS_MIN = 1_000;
 const OPEN_MS_MAX = 60_000;
-/** A probe that has not ended keeps other probes back for this long, in milliseconds. */
+/** Time in which no other message may probe, unless the present probe ends, in milliseconds. */
 const PROBE_MS = 60_000;
 
 /** Starts closed. Every `now` is the service's time. */
 export class CircuitBreaker {
   /** When the wait ends; null while the breaker is closed. */
   #opensUntil: number | null = null;
-  /** The message of another lane that probes the instance, and until when no other one may. */
+  /** The message of another lane that probes the instance, and until when no other message may. */
   #probe: { messageId: MessageId; untilAt: number } | null = null;
 
   state(now: number): BreakerState {
@@ -52,7 +52,7 @@ export class CircuitBreaker {
     return this.#probe.messageId === messageId;
   }
 
-  /** How many messages of its lane may be sent at once, where a closed breaker allows `permitsMax`. */
+  /** How many messages of its lane may be sent at once; a closed breaker allows `permitsMax`. */
   permits(permitsMax: number, now: number): number {
     return this.state(now) === "half-open" ? Math.min(1, permitsMax) : permitsMax;
   }

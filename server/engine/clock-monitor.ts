@@ -1,4 +1,6 @@
-/** Notices that somebody set the machine's time, and makes due now what a clock that was ahead had put into the future. */
+/**
+ * Detects changes of the machine's time, and makes work due now that a clock which was ahead had put into the future.
+ */
 
 import type { InstanceId } from "../core/id.ts";
 import { listDeliveriesAhead } from "../store/deliveries.ts";
@@ -6,7 +8,7 @@ import { listMessagesAhead } from "../store/messages.ts";
 import type { Queue } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
 
-/** A smaller difference between two looks is a clock being adjusted, not one that was set. */
+/** A smaller difference between two checks is a gradual adjustment of the clock, not a step. */
 const STEP_MS_MIN = 5_000;
 /** Records corrected in one commit. */
 const CORRECTED_AT_ONCE = 200;
@@ -14,7 +16,7 @@ const CORRECTED_AT_ONCE = 200;
 /** Compares the machine's time with a clock that never steps. */
 export class ClockMonitor {
   readonly #deps: Deps;
-  /** Real minus monotonic time at the last look; null before the first. */
+  /** Real minus monotonic time at the last check; null before the first check. */
   #offsetMs: number | null = null;
 
   constructor(deps: Deps) {
@@ -22,9 +24,9 @@ export class ClockMonitor {
   }
 
   /**
-   * Reports a step of the clock. After a step back, and at the first look (the step may have come while no process ran), every
-   * `queued` message and pending delivery becomes due now if it was never tried and was last written in the future: its time
-   * was taken from a clock that was ahead. A time that a customer chose, and a planned retry, stay.
+   * Reports a step of the clock. After a step back, and at the first check (the step may have come while no process
+   * ran), every `queued` message and pending delivery becomes due now if it was never tried and was last written in the
+   * future: its time was taken from a clock that was ahead. A time that a customer chose, and a planned retry, stay.
    */
   async check(): Promise<void> {
     const { clock, observer } = this.#deps;
@@ -47,7 +49,9 @@ export class ClockMonitor {
   }
 }
 
-/** Makes due now what a clock that was ahead put into the future of a lane. Returns whether there was any. */
+/**
+ * Makes due now the records of a lane that a clock which was ahead put into the future. Returns whether there were any.
+ */
 async function correctLane({ clock, store }: Deps, queue: Queue, lane: string): Promise<boolean> {
   for (let isAny = false; ; isAny = true) {
     const now = clock.now();
@@ -56,7 +60,8 @@ async function correctLane({ clock, store }: Deps, queue: Queue, lane: string): 
         ? await listMessagesAhead(store.db, lane as InstanceId, now, CORRECTED_AT_ONCE)
         : await listDeliveriesAhead(store.db, lane, now, CORRECTED_AT_ONCE);
     if (ahead.length === 0) return isAny;
-    // Each by itself: a record that changes meanwhile is in somebody's hands, and keeps back no other.
+    // One commit for each record: a record that changes at the same time is being handled, and must not block the
+    // others.
     const due = { dueAt: now };
     await Promise.all(
       ahead.map(({ id, version }) => store.commit([{ op: "update", table: queue, id, version, set: due }])),

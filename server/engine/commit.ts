@@ -23,12 +23,12 @@ export interface Decision<Value> {
   generation?: number;
 }
 
-/** A committed decision with its value, or `taken` if its unique record existed already. */
+/** A committed decision with its value, or `taken` if its unique record already existed. */
 export type Decided<Value> = { taken: false; value: Value } | { taken: true };
 
 /**
- * Makes a decision and commits it. `decide` reads what it decides on, each time anew. Throws a 503 when the records
- * never hold still, or when the disk is full, and `RequirementUnmet`. A decision on records from before a sandbox reset is made again.
+ * Makes a decision and commits it. `decide` reads fresh records each time. Throws a 503 if the records keep changing or
+ * the disk is full, and `RequirementUnmet`. A decision on records from before a sandbox reset is made again.
  */
 export async function decide<Value>(
   deps: Committing,
@@ -63,12 +63,13 @@ export async function change<Value>(
   return decided.value;
 }
 
-/** How often a write is tried again that the store could not take, in real milliseconds. */
+/** Interval between retries of a write that the store refused, in real milliseconds. */
 const TRY_AGAIN_MS = 1_000;
 
 /**
- * Commits what already happened outside and cannot be asked for again: while the store cannot take it (a full disk,
- * records that never hold still), `write` is tried again each second until the lease ends (`leasedUntil`, real time). Throws what `write` throws then, or for another reason.
+ * Commits something that already happened outside and cannot be requested again. While the store refuses it (a full
+ * disk, records that keep changing), `write` is retried each second until the lease ends (`leasedUntil`, real time).
+ * Throws the last error of `write`, and any other error at once.
  */
 export async function commitInTime<Value>(
   { clock }: Pick<Deps, "clock">,
@@ -98,7 +99,7 @@ async function commitTransaction(store: Store, transaction: Transaction) {
   }
 }
 
-/** The properties in which `after` differs from `before`: what an update has to set. */
+/** The properties in which `after` differs from `before`, for an update. */
 export function difference<Record_ extends object>(before: Record_, after: Record_): Partial<Record_> {
   const set: Partial<Record_> = {};
   for (const property of Object.keys(after) as (keyof Record_)[]) {

@@ -8,8 +8,8 @@ const ANSWER_MS = 40_000;
 const LAST_WORD_TURNS = 100;
 
 /**
- * The result of `question`, or `late` if `withinMs` (40 s) pass or `abort` is aborted before; the signal
- * that `question` gets is then aborted too, and a result that it returns at once still counts. Throws what `question` throws.
+ * The result of `question`, or `late` if `withinMs` (40 s) pass or `abort` is aborted first. The signal that `question`
+ * gets is then aborted too, and a result that it returns at once still counts. Throws the errors of `question`.
  */
 export async function withDeadline<Answer>(
   clock: Clock,

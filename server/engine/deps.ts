@@ -15,7 +15,7 @@ import type { Observer } from "./observer.ts";
 /** Settings of the engine; times in milliseconds. */
 export interface EngineSettings {
   webhookAllow: AllowList;
-  /** Private addresses that files may be fetched from. */
+  /** Private addresses from which files may be fetched. */
   fetchAllow: AllowList;
   webhookRetryScheduleMs: readonly number[];
   /** Concurrent attempts to an endpoint without a `maxInFlight` of its own, and to the origin of a `callbackUrl`. */
@@ -36,9 +36,9 @@ export interface Wake {
   /** These lanes may have a message due. `pair`: sender and recipient of the one message that is due (`pairOf`). */
   messages(lanes: Iterable<string>, pair?: string): void;
   deliveries(lanes: Iterable<string>): void;
-  /** A reset deleted the deliveries of a customer: those that wait in memory are dropped. */
+  /** A reset deleted the deliveries of a customer: drops those that wait in memory. */
   resetDeliveries(customerId: CustomerId): void;
-  /** The transaction was committed: notifies those who wait for its events. */
+  /** The transaction was committed: notifies listeners of its events. */
   events(transaction: Transaction): void;
   /** An instance went up or down, or routes changed: looks at the messages that wait for an instance that is down. */
   pausedLanes(): void;
@@ -55,9 +55,9 @@ export interface Deps {
   readonly settings: EngineSettings;
   readonly observer: Observer;
   readonly wake: Wake;
-  /** Runs work on one message or chat one after the other. */
+  /** Runs work on one message or chat in sequence. */
   readonly serial: SerialQueue;
-  /** Grows when a sandbox is reset: a decision on records that were read before is made again, and not committed. */
+  /** Incremented by a reset of a sandbox: a decision on earlier reads is made again, and not committed. */
   readonly generation: () => number;
 }
 

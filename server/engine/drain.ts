@@ -27,20 +27,23 @@ export interface Drain<Item> {
   claim(lanes: { lane: string; permits: number }[]): Promise<ClaimedItems<Item>>;
   /** Ends the leases of items that are not run: they stay due. Never throws. */
   release(items: readonly Item[]): void;
-  /** Lanes that have something due. */
+  /** Lanes with due items. */
   dueLanes(): Promise<string[]>;
   /** The owner, a customer, whose lanes share permits. Null: not loaded yet. */
   ownerOf(lane: string): string | null;
   /** Loads the owners and permits of lanes. If `ownerOf` is null afterwards, it is called again. */
   loadOwners(lanes: string[]): Promise<void>;
   laneOf(item: Item): string;
-  /** Items of a lane with one ordering key run one after the other, in the order they were claimed or pushed. Null: in any order. */
+  /**
+   * Items of a lane with one ordering key run in sequence, in the order they were claimed or pushed. Null: in any
+   * order.
+   */
   orderingKeyOf(item: Item): string | null;
   /** Whether the lease of an item has too little time left to begin with it. */
   isStale(item: Item): boolean;
   /**
-   * Handles an item to its end. It may `free` its permit earlier, if the rest of its work must not keep other items waiting; the
-   * first result counts. An exception goes to `fault`, and the item's lease runs out by itself.
+   * Handles an item to its end. It may `free` its permit earlier, if the rest of its work must not delay other items;
+   * the first result counts. An exception goes to `fault`, and the item's lease expires.
    */
   run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
   /** Whether another due item may have waited for this one, whose run has ended, and could not be claimed. */

@@ -52,7 +52,10 @@ export interface EngineDeps extends Deps {
   readonly links: Links;
   /** Fetches files from URLs that callers name. */
   readonly fetcher: FileFetcher;
-  /** Closes what only a service of sandboxes may leave open. Called before the first other instance is stored. */
+  /**
+   * Closes everything that is allowed only while all instances are sandboxes. Called before the first other instance is
+   * stored.
+   */
   readonly leaveSandbox: () => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Makes the engine's dependencies, and starts and stops its loops and providers in order. */
+/** Creates the engine's dependencies, and starts and stops its loops and providers in order. */
 
 import type { Clock, ClockShift } from "../clock.ts";
 import type { LinkBuilder } from "../core/attachment.ts";
@@ -28,7 +28,7 @@ import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import { Deliver, type WebhookSender } from "./webhooks/deliver.ts";
 import { ReceiverCache } from "./webhooks/receiver-cache.ts";
 
-/** The parts of an engine that the composition gives. */
+/** The parts of an engine that the composition provides. */
 export interface EngineParts {
   store: Store;
   clock: Clock;
@@ -42,7 +42,7 @@ export interface EngineParts {
   link: LinkBuilder;
   fetcher: FileFetcher;
   leaveSandbox: EngineDeps["leaveSandbox"];
-  /** Makes the providers of instances: the registry, unless something else is wanted. */
+  /** Creates the providers of instances; the registry by default. */
   createProvider?: typeof createProvider;
 }
 
@@ -92,7 +92,7 @@ export class Engine {
     this.#sweep = new Sweep(this.deps);
   }
 
-  /** Takes up what the last process left, starts the providers, then the loops. */
+  /** Continues the work of the last process, starts the providers, then the loops. */
   async start(sender: WebhookSender): Promise<void> {
     const { deps } = this;
     await deps.links.load(deps);

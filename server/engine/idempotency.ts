@@ -13,9 +13,9 @@ export interface IdempotentRequest {
   key: string | null;
   /** Null for an admin key: all of them share one scope. */
   customerId: CustomerId | null;
-  /** Method and path with its parameters: the same key elsewhere is another request. */
+  /** Method and path with its parameters: the same key on another route is another request. */
   route: string;
-  /** The body, defaults filled in. */
+  /** The body with its defaults. */
   body: unknown;
 }
 
@@ -23,9 +23,9 @@ export interface IdempotentRequest {
 export type IdempotentResult<Value> = { repeated: false; value: Value } | { repeated: true; firstResult: string };
 
 /**
- * Runs `decision` once for a key. Its `result` (an id, mostly) is committed with the work, so that a repeat can
- * be answered from the record as it then is. A refusal does not use the key up. Throws 409 `IDEMPOTENCY_KEY_REUSED`
- * when the key came with another request, and what `taken` makes when a `once` record of the decision's own was there.
+ * Runs `decision` once for a key. Its `result` (mostly an id) is committed with the work, so that a repeat gets the
+ * record's current state. A refusal does not use the key up. Throws 409 `IDEMPOTENCY_KEY_REUSED` if the key came with
+ * another request, and the error of `taken` if a unique record of the decision already exists.
  */
 export async function idempotent<Value>(
   deps: Deps,
@@ -65,7 +65,7 @@ async function repeated(deps: Deps, scope: string, key: string, fingerprint: str
   );
 }
 
-/** SHA-256 of route and body with its keys in order. */
+/** SHA-256 of the route and the body with sorted keys. */
 function fingerprintOf(request: IdempotentRequest): string {
   const { route, body } = request;
   return createHash("sha256")

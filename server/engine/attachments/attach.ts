@@ -1,4 +1,4 @@
-/** Takes in the files of messages: those of a request to send, and those that a contact sent. */
+/** Stores the files of messages: files of a request to send, and files from contacts. */
 
 import type { AttachmentInput, ErrorDetail } from "../../../sdk/wire.ts";
 import { checkAddress } from "../../core/address.ts";
@@ -27,8 +27,8 @@ export interface PreparedAttachments {
 type Attaching = Pick<EngineDeps, "clock" | "newId" | "settings" | "links">;
 
 /**
- * Takes in the files of a request to send: bytes are stored, URLs are fetched at the send attempt. Throws a 400
- * that names every field which does not fit (`attachments[0].data`, `.mimeType`, `.url`).
+ * Prepares the files of a request to send: bytes are stored, URLs are fetched at the send attempt. Throws a 400 that
+ * names every invalid field (`attachments[0].data`, `.mimeType`, `.url`).
  */
 export function attach(
   deps: Attaching,
@@ -99,7 +99,7 @@ function fromBase64(deps: Attaching, owner: AttachmentOwner, input: AttachmentIn
   };
 }
 
-/** The bytes of exactly what an encoder writes; null for anything else. */
+/** The decoded bytes of a text in canonical base64; null for any other text. */
 function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, "base64");
   return bytes.toString("base64") === text ? bytes : null;
@@ -109,7 +109,7 @@ function keptBy({ newId, clock }: Attaching, { customerId, messageId }: Attachme
   return { id: newId("att"), customerId, messageId, createdAt: clock.real() };
 }
 
-/** A stored file as its message refers to it, with a link that lasts as long as events of now are kept. */
+/** The attachment of a stored file, with a link that lasts as long as today's events are kept. */
 function named(deps: Attaching, content: Content, isAudioMessage: boolean): MessageAttachment {
   const { id: guid, mimeType, filename, totalBytes, createdAt } = content;
   const token = deps.links.token(guid, createdAt, deps.settings.retentionMs);
@@ -117,8 +117,8 @@ function named(deps: Attaching, content: Content, isAudioMessage: boolean): Mess
 }
 
 /**
- * Keeps the files that came with a message of a contact: their bytes where the provider gave them, else where it has
- * them. Refuses nothing: whatever a contact sent is served as a download.
+ * Stores the files of a contact's message: their bytes, or the provider's reference if the provider keeps the bytes.
+ * Refuses nothing, because every received file is served only as a download.
  */
 export function keepInbound(
   deps: Attaching,

@@ -1,4 +1,4 @@
-/** Files on their way out: found by the token of their link, read from the store or fetched from their provider. */
+/** Finds a file by the token of its link, and reads it from the store or fetches it from its provider. */
 
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import { ApiError } from "../../core/error.ts";
@@ -16,8 +16,8 @@ export async function findDownload(deps: With<"links">, token: string): Promise<
 }
 
 /**
- * The bytes of a file and its type by them. A file that its provider holds is fetched each time and not stored. Throws 404 if
- * the file is gone, and 502, 503 or 504 if its provider cannot be asked.
+ * The bytes of a file and the type of its content. A file that only its provider has is fetched each time and not
+ * stored. Throws 404 if the file is gone, and 502, 503 or 504 if its provider cannot be asked.
  */
 export async function readDownload(
   deps: With<"providers">,

@@ -13,7 +13,7 @@ import type { EngineDeps, With } from "../engine-deps.ts";
 const GATHER_MS_MAX = 35_000;
 
 /**
- * The files of a message, ready to be sent. Call `release` once, after the send attempt: it gives their memory back.
+ * The files of a message, ready to be sent. Call `release` once, after the send attempt, to free their memory.
  * `refused`: why the message can never be sent, in words for its sender. `deferred`: why it has to wait.
  */
 export type GatheredFiles =
@@ -21,12 +21,12 @@ export type GatheredFiles =
   | { refused: string }
   | { deferred: string };
 
-/** A file of a message: where it comes from, and what it must be. */
+/** A file of a message: its source, and the required type. */
 interface FilePart {
-  /** As the request named it. */
+  /** Its name in the request. */
   path: string;
   url: string | null;
-  /** Where others get it: its own address, or our link; null where there is neither. */
+  /** The address from which recipients download it: its own URL, or our link; null if it has neither. */
   link: string | null;
   id: AttachmentId | null;
   mimeType: string | null;
@@ -35,7 +35,10 @@ interface FilePart {
   isAudioMessage: boolean;
 }
 
-/** Gathers the files of a message, media first, one after the other, within 35 s. `abort` calls it off: deferred. */
+/**
+ * Gathers the files of a message in sequence, media first, within 35 s. If `abort` is aborted, the result is
+ * `deferred`.
+ */
 export async function gatherAttachments(
   deps: With<"fetcher" | "link">,
   message: Message,
@@ -137,7 +140,7 @@ async function readKept(
   return { refused: "is no longer kept here" };
 }
 
-/** The file as it is sent, or why it cannot be sent. Its bytes decide its type, not the header of its server. */
+/** The file to send, or why it cannot be sent. Its bytes decide its type, not the header of its server. */
 function fit(part: FilePart, bytes: Uint8Array, number: number): OutboundAttachment | { refused: string } {
   const { path, url } = part;
   const refuse = (field: string, reason: string) => ({ refused: `${path}${field} ${reason}.` });

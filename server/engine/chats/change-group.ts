@@ -10,7 +10,7 @@ import type { With } from "../engine-deps.ts";
 import { type ChatActionRequest, type ChatActionResult, completeAction, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 
-/** Renames a group and returns it. */
+/** Renames a group and returns its chat. */
 export async function renameGroup(
   deps: With<"configCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
@@ -27,7 +27,10 @@ export async function renameGroup(
   });
 }
 
-/** Adds a participant to a group and returns it; a participant who is in it already stays. `field`: its name in the request. */
+/**
+ * Adds a participant to a group and returns the group; a present participant stays. `field`: the name of the field in
+ * the request.
+ */
 export async function addParticipant(
   deps: With<"configCache" | "optOutCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
@@ -86,7 +89,7 @@ export async function removeParticipant(
   });
 }
 
-/** Leaves a group and returns it. Nothing can be done in it any more, unless a member adds the customer again. */
+/** Leaves a group and returns it. The customer can do nothing more in it, unless a member adds the customer again. */
 export async function leaveGroup(
   deps: With<"configCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
@@ -102,7 +105,10 @@ export async function leaveGroup(
   });
 }
 
-/** A group over iMessage: 400 `INVALID_STATUS` for a one-to-one thread, `GROUP_SMS_UNSUPPORTED` for one over SMS. */
+/**
+ * Requires a group over iMessage: throws 400 `INVALID_STATUS` for a one-to-one thread, `GROUP_SMS_UNSUPPORTED` for an
+ * SMS group.
+ */
 function requireGroup({ chat }: ReadyChat, what: string): void {
   if (!chat.isGroup) {
     throw new ApiError(
@@ -114,7 +120,7 @@ function requireGroup({ chat }: ReadyChat, what: string): void {
   throw new ApiError("GROUP_SMS_UNSUPPORTED", `${chat.id} is a group over SMS, which cannot be ${what}.`);
 }
 
-/** The address of a new participant. Throws 400 `INVALID_PHONE_NUMBER` if it is none. */
+/** The address of a new participant. Throws 400 `INVALID_PHONE_NUMBER` for an invalid address. */
 function requireParticipant(field: string, value: string): string {
   const { address, problem } = checkRecipient(value);
   if (address !== null) return address;

@@ -26,7 +26,7 @@ export interface ChatAction {
   change?(chat: Chat, deps: GroupContext): GroupChange;
 }
 
-/** The chat after an action; `repeated` if an earlier request with the same idempotency key did it. */
+/** The chat after an action; `repeated` if an earlier request with the same idempotency key performed it. */
 export interface ChatActionResult {
   repeated: boolean;
   chat: Chat;

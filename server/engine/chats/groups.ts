@@ -1,4 +1,4 @@
-/** Applies what providers report of groups: creates and updates their chats, and emits events of each change. */
+/** Applies providers' signals about groups: creates and updates their chats, and emits an event for each change. */
 
 import { type Channel, GROUP_NAME_LENGTH_MAX } from "../../../sdk/wire.ts";
 import { type Chat, groupKey, unnamedGroupKey } from "../../core/chat.ts";
@@ -27,9 +27,9 @@ export interface ObservedGroup {
 }
 
 /**
- * The chat of a group, after `make` is committed: created if the group is new, and updated
- * if its members or its name changed, with the events. A snapshot without members or without a name says
- * nothing about them. If the transaction is a duplicate because the chat exists now, repeat it: see `retryDuplicateThread`.
+ * The chat of a group, after `make` is committed: created if the group is new, and updated if its members or its name
+ * changed, with the events. A snapshot without members or name leaves them unchanged. If the transaction is a duplicate
+ * because the chat exists now, repeat it: see `retryDuplicateThread`.
  */
 export async function prepareGroup(deps: Deps, observed: ObservedGroup): Promise<PreparedChat> {
   const found = await findGroup(deps, observed);
@@ -162,7 +162,7 @@ function afterSignal(chat: Chat, observed: ObservedGroup, signal: GroupSignal, d
   return { chat: rest.chat, events: [...first.events, ...rest.events] };
 }
 
-/** A new group as it was before the change that its first signal reports, so that the change emits its event. */
+/** A new group before the change that its first signal reports, so that the change emits its event. */
 function before(chat: Chat, { change, participant }: GroupSignal): Chat {
   const who = participant === null ? null : addressOf(participant);
   const others = chat.participants.filter((one) => one !== who);

@@ -1,4 +1,4 @@
-/** Marks chats as read or unread at the provider: the other end may see it, the service keeps nothing of it. */
+/** Marks chats as read or unread at the provider. The contact may see it; the service stores nothing. */
 
 import type { With } from "../engine-deps.ts";
 import {

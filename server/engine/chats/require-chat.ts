@@ -1,4 +1,4 @@
-/** Which of a customer's chats a request means, and whether its provider can be asked about it. */
+/** Finds the chat that a request names, and checks that its provider can act on it. */
 
 import { type Chat, channelOf, parseConversation } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
@@ -10,8 +10,8 @@ import type { With } from "../engine-deps.ts";
 import { conversationOf } from "./conversation.ts";
 
 /**
- * A chat by its id, or a one-to-one thread by the other end's address in one of the forms of `parseConversation`: the
- * newest one, or that with the own address `from`.
+ * Names a chat by its id, or a one-to-one thread by the contact's address in a form of `parseConversation`: the newest
+ * thread, or the thread of the customer's address `from`.
  */
 export interface ChatName {
   customerId: CustomerId;
@@ -19,7 +19,7 @@ export interface ChatName {
   from?: string | undefined;
 }
 
-/** The chat that is named; throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's. */
+/** The named chat. Throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's chat. */
 export async function requireChat(
   { store, threadCache }: With<"threadCache">,
   { customerId, id, from }: ChatName,
@@ -36,18 +36,18 @@ export async function requireChat(
   throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id.slice(0, 100)}${where}.`);
 }
 
-/** A chat that its provider can be asked to do something about. */
+/** A chat on which its provider can act. */
 export interface ReadyChat {
   chat: Chat;
-  /** Where it is now: a thread goes with its number, a group lives where it was made. */
+  /** Its present instance: a thread follows its number, a group stays on the instance that created it. */
   instanceId: InstanceId;
-  /** The chat as the provider gets it, with its present channel. */
+  /** The provider's view of the chat, with its present channel. */
   conversation: Conversation;
 }
 
 /**
  * The chat with its instance, for an action. Throws 403 if its number is no longer the customer's, 400 `INVALID_STATUS`
- * for a group that the customer has left, 409 `CONVERSATION_NOT_READY` for one that the provider has no name for yet.
+ * for a group that the customer has left, 409 `CONVERSATION_NOT_READY` for a group without a provider reference.
  */
 export async function readyChat(deps: With<"configCache">, chat: Chat): Promise<ReadyChat> {
   const number = (await deps.configCache.numbers(chat.customerId)).find(({ address }) => address === chat.from);

@@ -12,7 +12,10 @@ export class SenderCache {
   /** By customer and recipient. An entry is a promise, so that a message which is committed during its read counts. */
   readonly #newestFirst = new Map<string, Promise<readonly string[]>>();
 
-  /** Own addresses with a conversation with `contact`, the one of the newest message first. Some may be numbers no more. */
+  /**
+   * The customer's addresses with a conversation with `contact`, newest message first. Some may no longer be numbers of
+   * the customer.
+   */
   async find(store: Pick<Store, "db">, customerId: CustomerId, contact: string): Promise<readonly string[]> {
     const key = keyOf(customerId, contact);
     const found = this.#newestFirst.get(key) ?? listSendersTo(store.db, customerId, contact);
@@ -25,7 +28,7 @@ export class SenderCache {
     }
   }
 
-  /** Updates the order after a message between the two was committed. Does nothing if the recipient is not cached. */
+  /** Updates the order after a committed message between the two. Does nothing if the recipient is not cached. */
   noteMessage(customerId: CustomerId, contact: string, from: string): void {
     const key = keyOf(customerId, contact);
     const known = this.#newestFirst.get(key);

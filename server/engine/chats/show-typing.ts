@@ -1,4 +1,4 @@
-/** Typing of the customer, shown on the other end's phone: ends when asked, with a message, or after a minute. */
+/** Shows the customer's typing on the contact's phone until a request, a message or a minute ends it. */
 
 import type { TypingStatus } from "../../../sdk/wire.ts";
 import type { ChatId } from "../../core/id.ts";

@@ -9,16 +9,16 @@ import { SenderCache } from "./sender-cache.ts";
 /** Cached threads; beyond this the least recently used one is dropped. */
 const THREADS_MAX = 10_000;
 
-/** Threads by their key. An id never changes, so one that is known stays right until it is deleted. */
+/** Threads by their key. The id of a thread never changes, so a cached id is valid until the thread is deleted. */
 export class ThreadCache {
   readonly #chats = new Map<string, Chat>();
-  /** Who wrote with whom last. */
+  /** The latest conversations of each recipient. */
   readonly senders = new SenderCache();
   #generation = 0;
   /** Resolves when exclusive work ends; null if there is none. */
   #alone: Promise<void> | null = null;
 
-  /** Grows with `clear`. A thread that was read before must be neither cached nor committed after it. */
+  /** Incremented by `clear`. A thread that was read before must be neither cached nor committed after it. */
   get generation(): number {
     return this.#generation;
   }
@@ -45,7 +45,9 @@ export class ThreadCache {
     while (this.#alone !== null) await this.#alone;
   }
 
-  /** Does `work` while nobody reads threads; decisions on threads that were read before are made again. One at a time. */
+  /**
+   * Does `work` while no threads are read; decisions on earlier reads are made again. Only one `work` runs at a time.
+   */
   async runExclusively(work: () => Promise<void>): Promise<void> {
     this.clear();
     const working = work();

@@ -7,7 +7,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import type { Operation } from "../../store/store.ts";
 import type { With } from "../engine-deps.ts";
 
-/** Repeats of work whose thread another request created meanwhile. */
+/** Most repeats of work whose thread another request created at the same time. */
 const ROUNDS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
@@ -29,7 +29,7 @@ export interface PreparedChat {
 /** Another request created the same thread at the same moment. */
 class ThreadDuplicate extends Error {}
 
-/** The thread of a pair as it is, or as it will be once `make` is committed. */
+/** The thread of a pair, which exists once `make` is committed. */
 export async function prepareThread(deps: With<"threadCache">, pair: ThreadPair): Promise<PreparedChat> {
   const key = threadKey(pair.customerId, pair.from, pair.contact);
   const known = await deps.threadCache.find(deps.store, key);
@@ -60,7 +60,9 @@ export function duplicateThread(): Error {
   return new ThreadDuplicate("another request created this thread at the same moment");
 }
 
-/** Does `work`, which may create a thread, and repeats it if another request created the same thread meanwhile. */
+/**
+ * Does `work`, which may create a thread, and repeats it if another request created the same thread at the same time.
+ */
 export async function retryDuplicateThread<Value>(work: () => Promise<Value>): Promise<Value> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     try {

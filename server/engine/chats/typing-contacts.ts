@@ -10,7 +10,7 @@ import type { Deps } from "../deps.ts";
 
 /** Time without a signal after which a contact counts as having stopped, in real milliseconds as phones count it. */
 export const TYPING_MS_MAX = 60_000;
-/** Contacts typing at once; beyond this the one who began first counts as having stopped. */
+/** Most contacts typing at once; beyond this the first contact to begin counts as having stopped. */
 const TYPISTS_MAX = 10_000;
 
 /** A contact who is typing, and where. */

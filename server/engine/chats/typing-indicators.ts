@@ -4,16 +4,16 @@ import type { ChatId } from "../../core/id.ts";
 import type { Deps } from "../deps.ts";
 import { TYPING_MS_MAX } from "./typing-contacts.ts";
 
-/** Chats in which typing is shown at once; beyond it the one in which it began first is ended. */
+/** Most chats with an indicator at once; beyond this the oldest indicator ends. */
 const SHOWN_MAX = 10_000;
 
 interface ShownIndicator {
   stopTimer(): void;
-  /** Ends it at the provider. */
+  /** Ends the indicator at the provider. */
   end(): void;
 }
 
-/** Where the customer is shown as typing. In memory only: phones end it by themselves, too. */
+/** The chats in which the customer is shown as typing. In memory only: phones also end an indicator by themselves. */
 export class TypingIndicators {
   readonly #shown = new Map<ChatId, ShownIndicator>();
 

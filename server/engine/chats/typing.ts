@@ -57,8 +57,8 @@ export async function receiveTyping(
 }
 
 /**
- * A message from a contact ends the contact's typing, and the event of that precedes the message's. Returns at once
- * where they were not typing.
+ * A message from a contact ends the contact's typing, and the event of the end precedes the message's event. Returns at
+ * once if the contact was not typing.
  */
 export function endTyping(deps: With<"typingContacts">, chat: TypingChat, from: string): Promise<void> | undefined {
   const { typingContacts } = deps;

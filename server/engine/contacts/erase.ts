@@ -1,7 +1,8 @@
 /**
- * Erases what was written with a contact. The request commits a record; a chore then erases in small transactions until nothing
- * is left, so a process that dies in between goes on at its next start. The order: messages and their files at once, their
- * events once no delivery waits (`sweep.ts`), events of no message, calls, threads, and at last the addresses in the record.
+ * Erases what was written with a contact. The request commits a record; a chore then erases in small transactions until
+ * nothing is left, so a process that dies in between goes on at its next start. The order: messages and their files at
+ * once, their events once no delivery waits (`sweep.ts`), events without a message, calls, threads, and at last the
+ * addresses in the record.
  */
 
 import { addressesOf } from "../../core/contact.ts";

@@ -1,4 +1,4 @@
-/** Opt-outs: who does not want messages from a number. Changed by keywords, by providers and by the API. */
+/** Opt-outs of contacts from numbers, changed by keywords, by providers and by the API. */
 
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
@@ -22,8 +22,8 @@ export function isOptedOut(deps: With<"optOutCache">, number: string, contact: s
 
 /**
  * The change that an inbound message makes to the opt-out list of its number, on any channel. No change unless its
- * whole text is a keyword. The operations belong into the message's transaction; call `invalidateOptOuts` after the
- * commit. Only for one-to-one threads: what is said in a group is said to everybody there.
+ * whole text is a keyword. The operations belong in the message's transaction; call `invalidateOptOuts` after the
+ * commit. Only for one-to-one threads: a message in a group is addressed to everybody in it.
  */
 export function keywordOperations(deps: Deps, message: Message): Operation[] {
   const { customerId, from: contact, to: number } = message;

@@ -1,4 +1,4 @@
-/** Finds the customer that a verb is about. */
+/** Finds the customer of a request. */
 
 import type { Customer } from "../../core/customer.ts";
 import { ApiError } from "../../core/error.ts";
@@ -6,7 +6,7 @@ import type { CustomerId } from "../../core/id.ts";
 import { findCustomer } from "../../store/customers.ts";
 import type { Deps } from "../deps.ts";
 
-/** The customer with this id, as it is on disk; throws 404 `NOT_FOUND`. */
+/** The stored customer with this id. Throws 404 `NOT_FOUND`. */
 export async function requireCustomer({ store }: Pick<Deps, "store">, customerId: CustomerId): Promise<Customer> {
   const customer = await findCustomer(store.db, customerId);
   if (customer !== null) return customer;

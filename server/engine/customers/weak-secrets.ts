@@ -5,7 +5,7 @@ import { listWebhooks } from "../../store/webhooks.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
-/** A signing secret with fewer characters than this is warned of. */
+/** A signing secret with fewer characters causes a warning. */
 const SECRET_LENGTH_MIN = 16;
 
 /** One line for each signing secret of the customer and its endpoints that has fewer than 16 characters. */
