@@ -1,4 +1,7 @@
-/** Addresses that need no key, of files and of instances' hooks: signed with a key of its own, sealed among the settings. */
+/**
+ * Addresses of files and hooks that need no API key: they are signed with a key that is stored sealed among the
+ * settings.
+ */
 
 import type { AttachmentId, InstanceId } from "../core/id.ts";
 import { isHookOf, isLinkOver, LINK_KEY_BYTES, openLink, signHook, signLink } from "../core/link.ts";
@@ -13,21 +16,23 @@ export const LINK_KEY = "link-key";
 /** Path of all hooks on this server. */
 export const HOOKS_PATH = "/hooks/";
 
-/** Signs and opens tokens. Usable once it was given its key: `load`, at each start. */
+/** Signs and opens tokens. Usable after `load`, at each start. */
 export class Links {
   #key: Uint8Array | null;
 
-  /** `key`: for tests, which need no store for it. */
+  /** `key`: for tests without a store. */
   constructor(key: Uint8Array | null = null) {
     this.#key = key;
   }
 
-  /** Whether it has its key: false until the service has begun to start its engine. */
+  /** Whether the key is loaded: false until the service has begun to start its engine. */
   get isLoaded(): boolean {
     return this.#key !== null;
   }
 
-  /** Takes the key from the store, made at the first start. It outlives a change of the key that seals it. */
+  /**
+   * Loads the key from the store, which the first start created. It survives a change of the secret key that seals it.
+   */
   async load({ store, sealer, random }: Pick<Deps, "store" | "random"> & { sealer: Sealer }): Promise<void> {
     const sealed = await findSetting(store.db, LINK_KEY);
     const place = settingSecretPlace(LINK_KEY);
@@ -41,12 +46,12 @@ export class Links {
     this.#key = key;
   }
 
-  /** A token that opens the file for `retentionMs` from the real time `now`; for ever when it is null. */
+  /** A token that opens the file for `retentionMs` from the real time `now`; for ever if `retentionMs` is null. */
   token(id: AttachmentId, now: number, retentionMs: number | null): string {
     return signLink(this.#loaded, { id, expiresAt: retentionMs === null ? null : now + retentionMs });
   }
 
-  /** The file that a token opens at the real time `now`; null when it is malformed, forged or expired. */
+  /** The file that a token opens at the real time `now`; null if the token is malformed, forged or expired. */
   open(token: string, now: number): AttachmentId | null {
     return openLink(this.#loaded, token, now);
   }
@@ -67,7 +72,7 @@ export class Links {
   }
 }
 
-/** Makes the addresses of tokens under `base()`; none for a token whose time is over at the real time of `clock`. */
+/** Builds the addresses of tokens under `base()`; null for a token that has expired by the real time of `clock`. */
 export function linkUnder(base: () => string, { clock }: Pick<Deps, "clock">): (token: string) => string | null {
   return (token) => (isLinkOver(token, clock.real()) ? null : `${base()}/v1/attachments/${token}`);
 }

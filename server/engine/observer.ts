@@ -3,20 +3,20 @@
 import type { CustomerId, KeyId } from "../core/id.ts";
 import type { OwnLimit } from "../outgoing/connection.ts";
 
-/** How an attempt ended, for the metric of that name. */
+/** How an attempt ended, for the metric's label. */
 export type AttemptOutcome = "succeeded" | "failed" | "refused" | "timeout";
 
 export interface Observer {
   accepted(): void;
-  /** A provider took a message. */
+  /** A provider accepted a message. */
   sent(customerId: CustomerId, keyId: KeyId | null, segments: number): void;
   /** A contact wrote to a customer. */
   received(customerId: CustomerId): void;
   unknownOutcome(): void;
   attempted(customerId: CustomerId, outcome: AttemptOutcome): void;
-  /** A delivery went back untried, since this machine could not connect. */
+  /** A delivery was released untried, because this machine could not connect. */
   outOf(limit: OwnLimit): void;
-  /** How long after it was due a delivery was taken up, in milliseconds. */
+  /** The delay between a delivery's due time and the start of its attempt, in milliseconds. */
   dueLag(lagMs: number): void;
   inFlight(loop: "dispatch" | "deliver", count: number): void;
   /** Somebody set the machine's time, forward or (negative) back. */

@@ -1,4 +1,7 @@
-/** Keeps the claimed items of one lane until they get a permit: first in, first out, and items with one ordering key one after the other. */
+/**
+ * Holds the claimed items of one lane until they get a permit: first in, first out, and items with one ordering key in
+ * sequence.
+ */
 
 /**
  * Items that a lane has claimed and not begun. Of the items with one ordering key only the first is ready; the next becomes

@@ -1,4 +1,7 @@
-/** Lanes that may have something due, by owner: owners are served in turn, and the lanes of one owner in the order they were woken. */
+/**
+ * Lanes that may have due items, by owner: owners are served in turn, and the lanes of one owner in the order they were
+ * woken.
+ */
 
 /** An ordered set of lanes, each with its owner. */
 export class ReadyLanes {
@@ -26,7 +29,7 @@ export class ReadyLanes {
     return owner;
   }
 
-  /** Takes the first lane of an owner that has one. */
+  /** Takes the first lane of an owner. */
   take(owner: string): string | null {
     const lanes = this.#lanes.get(owner);
     const lane = lanes?.values().next().value;

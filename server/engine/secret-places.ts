@@ -1,4 +1,4 @@
-/** Where signing secrets live: what a sealed one is bound to. A previous secret keeps the place of the present one. */
+/** The places to which sealed secrets are bound. A previous secret has the same place as the present one. */
 
 import type { CustomerId, EndpointId, InstanceId } from "../core/id.ts";
 
@@ -17,7 +17,7 @@ export function instanceSecretPlace(id: InstanceId): string {
   return `instances|${id}|config`;
 }
 
-/** Place of a fact about the database that is a secret. */
+/** Place of a secret among the settings of the database. */
 export function settingSecretPlace(name: string): string {
   return `settings|${name}|value`;
 }

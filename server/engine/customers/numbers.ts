@@ -52,7 +52,7 @@ export async function addNumber(
     const claim: Operation = { op: "insertUnique", table: "numbers", record: number };
     return { transaction: [claim, touch(deps, customer)], value: number, result: number.id };
   };
-  // The chosen instance must not be deleted before the number is on it.
+  // The chosen instance must not be deleted before the number is stored.
   const result = await deps.serial.run(INSTANCES_QUEUE, () =>
     idempotent(deps, idempotentRequest, decision, () => numberTaken(address)),
   );

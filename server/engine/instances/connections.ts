@@ -1,4 +1,6 @@
-/** The providers of this process, one for each instance: connected at start, again when an instance changed, taken down. */
+/**
+ * The providers of this process, one for each instance: connects them at the start and after changes, and stops them.
+ */
 
 import { createHash } from "node:crypto";
 import type { InstanceId, MessageId } from "../../core/id.ts";
@@ -47,10 +49,10 @@ export class Connections {
   /** Account of each instance, kept after it stops, so that a duplicate received by its replacement is still recognised. */
   readonly #accounts = new Map<InstanceId, string>();
   readonly #breakers = new Map<InstanceId, CircuitBreaker>();
-  /** Connects and disconnects an instance one after the other. */
+  /** Connects and disconnects an instance in sequence. */
   readonly #serial = new SerialQueue();
 
-  /** `providers`: the ones that run already. */
+  /** `providers`: providers that already run. */
   constructor(create: typeof createProvider, apply: ApplySignal, providers = new Map<InstanceId, Provider>()) {
     this.#createProvider = create;
     this.#apply = apply;
@@ -61,7 +63,7 @@ export class Connections {
     return this.#providers;
   }
 
-  /** How the instance is connected at present; null while it does not run. */
+  /** The present connection of the instance; null while it does not run. */
   of(id: InstanceId): Connection | null {
     const provider = this.#providers.get(id);
     return provider === undefined ? null : { provider, account: this.#accounts.get(id) ?? null };
@@ -73,7 +75,7 @@ export class Connections {
       try {
         this.#accounts.set(instance.id, accountOf(instance, openConfig(deps, instance)));
       } catch {
-        // Its settings cannot be read: connecting it says so.
+        // Its settings cannot be read, which connecting it reports.
       }
     }
   }
@@ -96,7 +98,7 @@ export class Connections {
     return provider !== undefined && provider.isUp !== false && this.breaker(id).state(clock.now()) !== "open";
   }
 
-  /** Whether a message that waits in the lane of another instance may move to this one. */
+  /** Whether a message that waits in the lane of another instance may move to this instance. */
   admits(deps: Pick<Deps, "clock">, id: InstanceId, messageId: MessageId): boolean {
     return this.isUp(deps, id) && this.breaker(id).admits(messageId, deps.clock.now());
   }
@@ -119,7 +121,10 @@ export class Connections {
     if (!isClosed && this.#providers.get(id) === from) this.#changed(deps, id);
   }
 
-  /** Makes the instance's provider from its settings and starts it, in place of the former one. Never throws: `health` reports a failure. */
+  /**
+   * Creates the instance's provider from its settings and starts it, in place of the former provider. Never throws:
+   * `health` reports a failure.
+   */
   connect(deps: ConnectionDeps, instance: Instance): Promise<void> {
     return this.#serial.run(instance.id, async () => {
       await this.#takeDown(deps, instance.id);
@@ -154,12 +159,12 @@ export class Connections {
     });
   }
 
-  /** Stops all of them at once. */
+  /** Stops all providers at once. */
   async stop(deps: ConnectionDeps): Promise<void> {
     await Promise.all([...this.#providers.keys()].map((id) => this.disconnect(deps, id)));
   }
 
-  /** How an instance is: what its provider says in time, or why it has none. */
+  /** The health of an instance: its provider's report, or why it has no provider or no report in time. */
   async health(deps: Pick<Deps, "clock">, id: InstanceId): Promise<Health> {
     const provider = this.#providers.get(id);
     if (provider === undefined) {
@@ -194,14 +199,14 @@ export class Connections {
     try {
       await provider.start((signal) => this.#apply(instanceId, signal));
     } catch (error) {
-      // A half-started provider would go on beside its successor.
+      // A half-started provider would run beside its successor.
       await provider.stop();
       throw error;
     }
     this.#providers.set(instanceId, provider);
   }
 
-  /** It came up or went down: what waits for it goes on, or goes elsewhere. */
+  /** The instance went up or down: waiting messages are sent, or move to other instances. */
   #changed(deps: Deps, id: InstanceId): void {
     this.breaker(id).reset();
     deps.wake.messages([id]);
@@ -221,14 +226,14 @@ export class Connections {
   }
 }
 
-/** A hash of the account that an instance's settings name; of its own id if they name none. */
+/** A hash of the account in an instance's settings, or of the instance's id without an account. */
 function accountOf({ id, provider }: Instance, config: Readonly<Record<string, unknown>>): string {
   const settings = accountSettingsOf(provider);
   const named = settings.length === 0 ? [id] : settings.map((setting) => config[setting] ?? null);
   return createHash("sha256").update(JSON.stringify(named)).digest("base64url").slice(0, ACCOUNT_LENGTH);
 }
 
-/** An instance's settings, secrets in clear. Throws when they were sealed with another key. */
+/** An instance's settings with plain secrets. Throws if they were sealed with another key. */
 export function openConfig({ sealer }: Pick<ConnectionDeps, "sealer">, instance: Instance): Record<string, unknown> {
   if (instance.config === null) return {};
   return JSON.parse(sealer.open(instance.config, instanceSecretPlace(instance.id))) as Record<string, unknown>;

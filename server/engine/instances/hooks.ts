@@ -1,4 +1,4 @@
-/** Hooks: the addresses where providers' systems send callbacks. Each instance has one that cannot be guessed. */
+/** Hooks: the addresses to which providers' systems send callbacks. Each instance has its own unguessable address. */
 
 import { ApiError } from "../../core/error.ts";
 import type { InstanceId } from "../../core/id.ts";
@@ -15,7 +15,7 @@ export function shownHookUrl(deps: Pick<EngineDeps, "links" | "publicUrl">, inst
   return PROVIDERS_WITH_HOOK.includes(instance.provider) ? hookUrl(deps, instance.id) : null;
 }
 
-/** A request as it came to a hook. `rest` is what follows the token, with its slash; `query` has its question mark. */
+/** A request to a hook. `rest` is the path after the token, with its slash; `query` has its question mark. */
 export interface IncomingHook extends Pick<HookRequest, "method" | "headers" | "body"> {
   id: string;
   token: string;
@@ -24,8 +24,8 @@ export interface IncomingHook extends Pick<HookRequest, "method" | "headers" | "
 }
 
 /**
- * Checks the address alone, so that nothing of a stranger's request need be read. Answers the instance whose hook it
- * is. Throws 404 for an address that is no hook, whatever is wrong with it, and 503 while the instance does not run.
+ * Checks only the address, so that a stranger's request need not be read. Returns the instance of the hook. Throws the
+ * same 404 for every invalid address, and 503 while the instance does not run.
  */
 export async function findHook(
   deps: With<"configCache" | "links" | "providers">,

@@ -1,4 +1,4 @@
-/** Provider instances as an administrator makes, changes and removes them. Their settings are sealed as one. */
+/** Creates, changes and deletes provider instances. The settings of an instance are sealed as a whole. */
 
 import type { CreateInstance } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
@@ -14,19 +14,19 @@ import { idempotent } from "../idempotency.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { openConfig } from "./connections.ts";
 
-/** An instance that was asked for; `repeated` when an earlier request with the same idempotency key had made it. */
+/** The requested instance; `repeated` if an earlier request with the same idempotency key created it. */
 export interface InstanceResult {
   repeated: boolean;
   instance: Instance;
 }
 
-/** Makes an instance and connects it. Its settings are as its provider's schema says. */
+/** Creates an instance and connects it. Its settings must be valid for its provider's schema. */
 export async function createInstance(
   deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
   request: { idempotencyKey: string | null; body: CreateInstance },
 ): Promise<InstanceResult> {
   const { idempotencyKey: key, body } = request;
-  // Before it counts: from then on nothing may be open that only a sandbox may have open.
+  // Before the instance is stored, everything that only sandboxes allow must be closed.
   if (isReal(body)) await deps.leaveSandbox();
   const idempotentRequest = { key, customerId: null, route: "POST /v1/admin/instances", body };
   const result = await idempotent(deps, idempotentRequest, async () => {
@@ -39,7 +39,7 @@ export async function createInstance(
   });
   if (result.repeated) return { repeated: true, instance: await requireInstance(deps, result.firstResult) };
   const instance = result.value;
-  // Once more, now that it counts: the clock may have been moved in between.
+  // Again after it is stored, because the clock may have been moved in between.
   if (isReal(instance)) await deps.leaveSandbox();
   deps.configCache.clear();
   await deps.connections.connect(deps, instance);
@@ -47,8 +47,8 @@ export async function createInstance(
 }
 
 /**
- * Changes the name, the settings, or both, and connects with the new ones. `merge` makes the settings of those it had;
- * it throws a 400 for what its provider cannot use. Throws 404.
+ * Changes the name, the settings, or both, and connects again. `merge` derives the new settings from the old ones, and
+ * throws a 400 for invalid settings. Throws 404 for an unknown instance.
  */
 export async function updateInstance(
   deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
@@ -72,10 +72,10 @@ export async function updateInstance(
   return updated;
 }
 
-/** Key of the turns in which numbers are put on instances, and instances removed that have none. */
+/** Serial key for adding numbers to instances and for deleting instances. */
 export const INSTANCES_QUEUE = "instances";
 
-/** Takes an instance down and removes it. Throws 404, and 400 `INVALID_STATUS` while a number is on it or a route names it. */
+/** Stops and deletes an instance. Throws 404, and 400 `INVALID_STATUS` while a number or a route uses it. */
 export async function deleteInstance(
   deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
   id: string,
@@ -103,11 +103,11 @@ export async function deleteInstance(
     return instance;
   });
   await deps.connections.remove(deps, removed.id);
-  // Until it was taken down its provider went on writing.
+  // Its provider may have written until it was stopped.
   await deps.store.commit([{ op: "delete", table: "memory", where: { instanceId: removed.id } }]);
 }
 
-/** The instance with this id; throws 404 `NOT_FOUND`. */
+/** The instance with this id. Throws 404 `NOT_FOUND`. */
 export async function requireInstance({ store }: Pick<Deps, "store">, id: string): Promise<Instance> {
   const instance = await findInstance(store.db, id as InstanceId);
   if (instance !== null) return instance;

@@ -1,11 +1,11 @@
-/** A provider instance's small durable memory, kept in the store. */
+/** A provider instance's small durable memory in the store. */
 
 import type { InstanceId } from "../../core/id.ts";
 import type { Memory } from "../../providers/provider.ts";
 import { listMemory } from "../../store/memory.ts";
 import type { Store } from "../../store/store.ts";
 
-/** The memory of one instance. What is put and deleted reaches the disk in the order it was asked for. */
+/** The memory of one instance. Changes reach the disk in the order of the calls. */
 export function memoryOf(store: Store, instanceId: InstanceId): Memory {
   return {
     list: (prefix) => listMemory(store.db, instanceId, prefix),

@@ -1,4 +1,7 @@
-/** Accepts messages: checks what only the records and the clock can tell, then commits the message with its first event before the caller gets a response. */
+/**
+ * Accepts messages: checks them against the records and the clock, then commits each with its first event before the
+ * caller gets a response.
+ */
 
 import type { AcceptedCarousel, AcceptedMessage } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
@@ -46,7 +49,7 @@ export async function accept(
   return { repeated, record: acceptedRecord(accepted) };
 }
 
-/** Accepts a carousel, as `accept` does a message. */
+/** Accepts a carousel like `accept`. */
 export async function acceptCarousel(
   deps: With<
     "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
@@ -79,7 +82,7 @@ async function acceptOnce(
   return { repeated: false, accepted: result.value.message };
 }
 
-/** The request as idempotency compares it: with the defaults of routing. */
+/** The request with the defaults of routing, for the comparison by idempotency key. */
 function withDefaults(message: NewMessage): unknown {
   const fields = requestedFields(message);
   return { ...fields, routing: { preference: DEFAULT_PREFERENCE, fallback: true, ...fields.routing } };
@@ -90,22 +93,25 @@ async function addContact(deps: Deps, { message }: CheckedMessage): Promise<void
   if (!isGroupId(message.to)) await ensureContact(deps, message.customerId, message.to);
 }
 
-/** A message that can be accepted: `operations` commit it as a whole, or nothing of it. */
+/** A message that can be accepted: `operations` commit all of it or nothing. */
 export interface CheckedMessage {
   message: Message;
   recipient: Recipient;
-  /** Why it goes by its channel and instance. */
+  /** Why its channel and instance were chosen. */
   reason: string;
   /**
    * Create the thread if it is new, then the message, its files and its first event. The store may refuse them as a
    * duplicate because of the thread: throw `duplicateThread()` then, inside `retryDuplicateThread`.
    */
   operations: Operation[];
-  /** To be called once the operations are on disk: a message that is due is sent at once. */
+  /** Call this once the operations are on disk: a due message is then sent at once. */
   committed(): void;
 }
 
-/** Checks a new message and makes its record. Commits nothing. Throws an `ApiError` for a message that cannot be accepted. */
+/**
+ * Checks a new message and builds its record. Commits nothing. Throws an `ApiError` for a message that cannot be
+ * accepted.
+ */
 export async function checkMessage(
   deps: With<
     "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
@@ -195,7 +201,7 @@ function codedRefusals({ to, scheduledAt }: NewMessage, now: number): ApiError[]
   });
 }
 
-/** Checks the fields and prepares the attachments. Throws one 400 that names every field which is wrong by itself. */
+/** Checks the fields and prepares the attachments. Throws one 400 that names every invalid field. */
 function checkFields(
   deps: With<"links">,
   owner: AttachmentOwner,
@@ -220,7 +226,7 @@ function checkFields(
   return files;
 }
 
-/** The properties of the message that the recipient sees, and those that the caller gets back as they were given. */
+/** The properties of the message that the recipient sees, and those that are returned to the caller unchanged. */
 function contentOf(wanted: NewMessage) {
   const { content = {}, mentions = [] } = wanted;
   return {

@@ -65,8 +65,8 @@ async function editRefusal(ask: () => Promise<ActionResult>): Promise<string | n
 }
 
 /**
- * Unsends a customer's message, on the recipient's phone and here, and returns the message. With an idempotency key that was used
- * before, returns its present state. Throws 502 `PROVIDER_ERROR` if the unsend is refused.
+ * Unsends a customer's message, on the recipient's phone and here, and returns the message. A repeat of an idempotency
+ * key returns the message's present state. Throws 502 `PROVIDER_ERROR` if the unsend is refused.
  */
 export async function unsendMessage(
   deps: With<"link" | "messageCache" | "providers" | "threadCache">,
@@ -95,8 +95,8 @@ export async function unsendMessage(
 }
 
 /**
- * Reacts to a message of either side, or removes the reaction. Only the idempotency key is recorded. Returns the reaction as it
- * was made: an emoji in its full form. Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji that the provider cannot send.
+ * Reacts to a message in either direction, or removes the reaction. Records only the idempotency key. Returns the
+ * reaction, an emoji in its full form. Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji that the provider cannot send.
  */
 export async function reactTo(
   deps: With<"providers" | "threadCache">,
@@ -146,7 +146,7 @@ function requireSendable(
 /** Statuses of a message that is on the recipient's phone or on its way there; `received`: on the customer's phone. */
 const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read", "received"];
 
-/** The stored message, if the action can be done to it. Throws an `ApiError` if not. */
+/** The stored message, if the action is possible on it. Otherwise throws an `ApiError`. */
 async function requireActionable(deps: Deps, { customerId, id }: ActionSubject, verb: ActionVerb): Promise<Message> {
   const message = await requireMessage(deps, customerId, id);
   const { channel, direction, status } = message;
@@ -191,7 +191,7 @@ export interface RetryRequest {
   idempotencyKey: string | null;
 }
 
-/** Retries a failed message and returns it. `repeated`: an earlier request with the same idempotency key did it. */
+/** Retries a failed message and returns it. `repeated`: an earlier request with the same idempotency key retried it. */
 export async function retryMessage(
   deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
   request: RetryRequest,

@@ -25,8 +25,8 @@ export function transactionOf(
 export type MessageDecision = (Change & { also?: Operation[] }) | null;
 
 /**
- * Decides about a message and commits the decision; if the message changed meanwhile, decides again from its present state.
- * `known` is the message as the caller has it; `decision` is pure. Returns the message as it then is. Throws `MessageGone`, a
+ * Decides about a message and commits the decision; if the message has changed, decides again from its present state.
+ * `known` is the caller's copy of the message; `decision` is pure. Returns the changed message. Throws `MessageGone`, a
  * 404, if it no longer exists.
  */
 export async function changeMessage(

@@ -1,4 +1,4 @@
-/** Says what would become of a message, by the same decisions as sending it. Stores nothing and sends nothing. */
+/** Plans a message with the same decisions as sending it. Stores nothing and sends nothing. */
 
 import { CHANNELS, type Channel, type DryRun, type PlannedHop } from "../../../sdk/wire.ts";
 import { isoOrNull } from "../../core/instant.ts";
@@ -13,9 +13,9 @@ import { chooseOn } from "../routing/route.ts";
 import { type CheckedMessage, checkMessage } from "./accept.ts";
 
 /**
- * Says what would become of a message if it were sent: its channel and instance with the reason, every other channel and
- * instance that was considered, its segments as an SMS, and what would delay it. Throws what sending it would throw. The
- * provider's answer about the recipient is only a hint: a channel may be given up although the dry run expects it to work.
+ * Returns the plan of a message: its channel and instance with the reason, every other channel and instance that was
+ * considered, its segments as an SMS, and what would delay it. Throws what sending it would throw. The provider's
+ * answer about the recipient is only a hint: a channel may be given up although the dry run expects it to work.
  */
 export async function dryRun(
   deps: With<

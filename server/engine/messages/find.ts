@@ -48,7 +48,7 @@ export async function requireMessage(deps: Deps, customerId: CustomerId, id: str
   throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
 }
 
-/** The message was removed when its customer's sandbox was reset: nothing is left to be done for it. */
+/** A reset of the customer's sandbox deleted the message: nothing is left to do for it. */
 export class MessageGone extends ApiError {
   constructor(id: MessageId) {
     super("NOT_FOUND", `The message ${id} is gone.`);

@@ -1,10 +1,10 @@
-/** Caches messages as they were last committed, so that the next change of one need not read it first. */
+/** Caches the last committed state of messages, so that the next change of a message need not read it first. */
 
 import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 
-/** Most messages cached; beyond it the one that changed longest ago is dropped. */
+/** Most messages cached; beyond this the message that changed longest ago is dropped. */
 const KEPT_MAX = 4_096;
 
 /**

@@ -128,7 +128,7 @@ function receiptOfPart(
 function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSignal): boolean {
   if (message.instanceId !== instanceId || message.channel !== signal.channel) return false;
   if (message.providerMessageId !== null) return message.providerMessageId === signal.reference;
-  // The outcome is not known yet, or never was: the receipt is the proof.
+  // The outcome is still unknown, or was never known: the receipt proves it.
   return message.sendAttempts > 0 && (message.status === "pending" || message.status === "failed");
 }
 

@@ -62,7 +62,7 @@ async function receive(
     const { message, operations } = await arrival(deps, number, instanceId, signal);
     return { transaction: [...operations, ...forgets], value: { message, operations } };
   });
-  // The provider reported it twice at once, or another message made its chat: deciding again tells which.
+  // The provider reported it twice at once, or another message created its chat: a new decision finds out which.
   if (decided.taken) throw duplicateThread();
   if (decided.value === null) return;
   const { message, operations } = decided.value;
@@ -128,7 +128,7 @@ async function arrival(
     { op: "insert", table: "messages", record: message },
     ...kept.operations,
     ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
-    // A text in a group goes to everybody: it neither opts out nor pays.
+    // A text in a group is addressed to everybody: it neither opts out nor pays.
     ...(group === null ? keywordOperations(deps, message) : []),
     ...(await paidBy(deps, message, signal)),
   ];
@@ -253,7 +253,9 @@ async function revise(
   });
 }
 
-/** Receives that a contact kept an audio message of the customer, once for each message; resolves when that is on disk. */
+/**
+ * Receives a signal that a contact kept an audio message, once for each message; resolves when the event is on disk.
+ */
 export async function receiveAudioKept(
   deps: With<"connections" | "link" | "messageCache">,
   instanceId: InstanceId,

@@ -11,13 +11,13 @@ import { requireChat } from "../chats/require-chat.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
 
-/** The order of channels unless the request has one. */
+/** The default order of channels. */
 export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
 
 /** The recipient of a new message: an address, or a group. */
 export interface Recipient {
   number: CustomerNumber;
-  /** Why it is sent from that number, for the timeline; null if the request named the number or the conversation. */
+  /** Why this number was chosen, for the timeline; null if the request named the number or the conversation. */
   sender: string | null;
   /** The address, or the id of the group's chat. */
   to: string;
@@ -146,7 +146,7 @@ export function chooseNumber(
   );
 }
 
-/** Why a message begins with this channel and this instance: the first words of its timeline. */
+/** Why a message begins with this channel and this instance, for the first entry of its timeline. */
 export function reasonFor(recipient: Recipient, wanted: NewMessage, channel: Channel, chosen: Chosen): string {
   return `${CHANNEL_NAMES[channel]} (${whyOn(recipient, wanted, channel)}), via ${wayOf(chosen).way}`;
 }

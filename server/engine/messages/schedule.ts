@@ -38,8 +38,8 @@ export function scheduleOf(text: string | undefined, now: number): number | null
 }
 
 /**
- * Changes the content, time or metadata of a scheduled message and returns it. A change and the sending never cross: if the
- * message became due first, the change is refused with `INVALID_STATUS`. Throws what sending throws.
+ * Changes the content, time or metadata of a scheduled message and returns it. If the message became due first, the
+ * change is refused with `INVALID_STATUS`. Throws what sending throws.
  */
 export async function updateMessage(
   deps: With<"link" | "messageCache">,
@@ -64,7 +64,7 @@ export async function updateMessage(
   });
 }
 
-/** The requested change. Throws one 400 that names every field which is wrong by itself. */
+/** The requested change. Throws one 400 that names every invalid field. */
 function changeOf(deps: Deps, { content, scheduledAt, metadata }: UpdateMessage): ScheduledChange {
   const { text, mediaUrls, fieldNames } = contentOf(content ?? {});
   const problems = mediaProblems(mediaUrls ?? [], fieldNames, deps.settings);

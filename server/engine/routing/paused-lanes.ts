@@ -105,7 +105,10 @@ export class PausedLanes {
     }
   }
 
-  /** Checks the oldest messages of a lane, then continues its pass. Returns whether any was ended or moved and more are left. */
+  /**
+   * Checks the oldest messages of a lane, then continues its pass. Returns whether a message ended or moved and more
+   * are left.
+   */
   async #lookAt(lane: InstanceId): Promise<boolean> {
     const oldest = await this.#page(lane, null);
     if (oldest.gone > 0) return oldest.isFull;
@@ -136,8 +139,8 @@ export class PausedLanes {
   }
 
   /**
-   * Messages of one number to one recipient, one after the other, so that they keep their order in the other lane. If one of them
-   * is in progress, the others wait for its outcome.
+   * Handles messages from one number to one recipient in sequence, so that they keep their order in the other lane. If
+   * one of them is in progress, the others wait for its outcome.
    */
   async #inOrder(messages: readonly Message[]): Promise<number> {
     let gone = 0;

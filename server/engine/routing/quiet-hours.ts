@@ -16,7 +16,7 @@ import type { With } from "../engine-deps.ts";
 import { changeMessage, isAsClaimed } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
 
-/** The end of the quiet hours that cover a message to `to` at an instant; null if none do. */
+/** The end of the quiet hours that cover a message to `to` at an instant; null outside quiet hours. */
 export async function quietFor(
   deps: With<"configCache">,
   { customerId, to }: Pick<Message, "customerId" | "to">,
@@ -36,7 +36,10 @@ async function addressesOf(deps: Deps, customerId: CustomerId, to: string): Prom
   return participants.length === 0 ? [to] : participants;
 }
 
-/** Postpones a leased message during its recipient's quiet hours. Resolves to whether it did, once that is on disk. */
+/**
+ * Postpones a leased message during its recipient's quiet hours. Resolves, once the change is on disk, to whether it
+ * was postponed.
+ */
 export async function waitsForQuietHours(
   deps: With<"configCache" | "messageCache">,
   message: Message,
@@ -52,7 +55,7 @@ export async function waitsForQuietHours(
   return true;
 }
 
-/** The quiet hours of a customer. Throws 404 for an unknown one. */
+/** The quiet hours of a customer. Throws 404 for an unknown customer. */
 export async function findQuietHours(deps: Deps, customerId: CustomerId): Promise<QuietHours | null> {
   return (await requireCustomer(deps, customerId)).quietHours;
 }
@@ -129,7 +132,7 @@ async function* heldBackOn(
   } while (after !== null);
 }
 
-/** Messages of one number to one recipient, one after the other. */
+/** Handles messages from one number to one recipient in sequence. */
 async function releaseInOrder(deps: With<"messageCache">, messages: readonly Message[]): Promise<void> {
   for (const message of messages) {
     try {

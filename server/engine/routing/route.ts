@@ -20,7 +20,7 @@ import { capabilitiesOf } from "../../providers/registry.ts";
 import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 
-/** The instances for one message, read once, so that one decision can rest on them. */
+/** The instances for one message, read once for one decision. */
 export interface RoutePlan {
   /** The instances that can send it on a channel, in order. */
   on(channel: Channel): readonly Candidate[];
@@ -90,7 +90,7 @@ export function offered(
 /** The dependencies of a choice: which instances are up, and the time. */
 type InstanceStates = Pick<EngineDeps, "connections" | "clock">;
 
-/** The chosen instance of `channel` among those not tried. Null if there is none. */
+/** The chosen instance of `channel` among those not tried. Null if all were tried. */
 export function chooseOn(
   deps: InstanceStates,
   plan: RoutePlan,
@@ -136,7 +136,7 @@ export interface Hop {
   chosen: Chosen;
 }
 
-/** The next channel that has an instance, if fallback is allowed and a channel is left. Null if there is none. */
+/** The next channel with an instance. Null if no channel is left or fallback is off. */
 export function nextChannel(deps: InstanceStates, plan: RoutePlan, message: Message): Hop | null {
   if (!message.fallback || message.sentPart !== null) return null;
   for (const channel of message.channelsLeft) {

@@ -10,7 +10,7 @@ import type { With } from "../engine-deps.ts";
 import { INSTANCES_QUEUE } from "../instances/instances.ts";
 import { offered } from "./route.ts";
 
-/** The customer's routes, in its order. Throws 404 for an unknown one. */
+/** The customer's routes, in its order. Throws 404 for an unknown customer. */
 export async function findRoutes(deps: Deps, customerId: CustomerId): Promise<Route[]> {
   return (await requireCustomer(deps, customerId)).routes;
 }
@@ -25,7 +25,7 @@ export async function setRoutes(
   customerId: CustomerId,
   routes: readonly Route[],
 ): Promise<void> {
-  // No route may name an instance that is removed before the routes are on disk.
+  // Instances must not be deleted before the routes that name them are on disk.
   await deps.serial.run(INSTANCES_QUEUE, () =>
     change(deps, async () => {
       const { id, version } = await requireCustomer(deps, customerId);

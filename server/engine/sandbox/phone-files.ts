@@ -1,4 +1,4 @@
-/** Files that the sandbox's phones send: judged as those of a request to send, and fetched before they are sent. */
+/** Files that the sandbox's phones send: checked like the files of a request to send, and fetched first. */
 
 import type { AttachmentInput } from "../../../sdk/wire.ts";
 import type { InboundAttachment } from "../../core/attachment.ts";
@@ -14,8 +14,8 @@ const RETRY_AFTER_SECONDS = 10;
 
 /**
  * Sends the files, with their bytes, by `send`, and returns its result. Together they have 100 MiB at the most, and
- * until they are sent, fetched files count towards the memory limit of send attempts. Throws a 400 that names every field
- * which does not fit, and a 503 for what cannot be fetched now.
+ * until they are sent, fetched files count towards the memory limit of send attempts. Throws a 400 that names every
+ * invalid field, and a 503 for a file that cannot be fetched now.
  */
 export async function withPhoneFiles<Sent>(
   deps: With<"fetcher" | "links">,

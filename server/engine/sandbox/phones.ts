@@ -182,7 +182,7 @@ export async function callFromPhone(
   });
 }
 
-/** Who keeps the phone of a contact, as the customer's default number reaches it. */
+/** The keeper of a contact's phone, as the customer's default number reaches it. */
 export async function phonesOf(
   deps: With<"configCache" | "providers">,
   customerId: CustomerId,
@@ -193,8 +193,8 @@ export async function phonesOf(
 }
 
 /**
- * Does an action once for an idempotency key; `again` reads the first result. The action's reference is derived
- * from the key: if this process dies between the action and its record, the repeat does the same action again, which
+ * Performs an action once per idempotency key; `again` reads the first result. The action's reference is derived from
+ * the key: if this process dies between the action and its record, the repeat performs the same action again, which
  * changes nothing.
  */
 async function act<

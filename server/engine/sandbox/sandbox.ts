@@ -1,4 +1,4 @@
-/** The sandbox of a customer: who has one, and how it starts anew. */
+/** The sandbox of a customer: checks that the customer has one, and resets it. */
 
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
@@ -9,10 +9,7 @@ import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 /** Records of each kind that one commit removes: a few milliseconds, so that others need not wait. */
 const REMOVED_AT_ONCE = 500;
 
-/**
- * Throws 404 `NOT_FOUND` for a customer who reaches people, by a number of its own or by a route: the sandbox is not for
- * those.
- */
+/** Throws 404 `NOT_FOUND` for a customer who can reach people through a number or a route, and so has no sandbox. */
 export async function requireSandbox(
   { configCache, store }: Pick<EngineDeps, "configCache" | "store">,
   customerId: CustomerId,
@@ -21,7 +18,7 @@ export async function requireSandbox(
   const instances = routes.length === 0 ? [] : await configCache.instances();
   const routed = instances.filter(({ id }) => routes.some(({ instanceId }) => instanceId === id));
   const isSandbox = [...numbers, ...routed].every(({ provider }) => provider === "sandbox");
-  // A number or instance whose row cannot be decoded is missing here, and may be one that reaches people.
+  // A number or instance with an undecodable row is missing here, and may reach people.
   const areKnown = routes.every(({ instanceId }) => routed.some(({ id }) => id === instanceId));
   const isKnown = areKnown && !(await hasRealNumber(store.db, customerId));
   if (isSandbox && isKnown) return;
@@ -29,8 +26,8 @@ export async function requireSandbox(
 }
 
 /**
- * Removes the customer's messages, contacts and chats, and pending signals of phones; keys, numbers, endpoints, the inbox and usage
- * stay. What is in flight meanwhile ends quietly. A repeat of an idempotency key removes nothing more.
+ * Removes the customer's messages, contacts and chats, and pending signals of phones; keys, numbers, endpoints, the
+ * inbox and usage stay. Work in flight ends without effect. A repeat of an idempotency key removes nothing more.
  */
 export async function resetSandbox(
   deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts">,

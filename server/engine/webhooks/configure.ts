@@ -18,7 +18,7 @@ import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
 import { type EndpointRef, missing } from "./endpoints.ts";
 
-/** Most endpoints beside the primary one: every commit of an event reads them. */
+/** Most endpoints besides the primary endpoint: every commit of an event reads them. */
 export const FURTHER_ENDPOINTS_MAX = 100;
 
 /** A changed endpoint. `secret` is the plain text if this change generated it, otherwise null. */

@@ -21,7 +21,7 @@ export async function requireEndpoint(
   return found;
 }
 
-/** As `requireEndpoint`. Throws 400 `INVALID_STATUS` for a paused endpoint, since nothing is sent to it. */
+/** Like `requireEndpoint`, and throws 400 `INVALID_STATUS` for a paused endpoint, because nothing is sent to it. */
 export async function requireActive(
   deps: Pick<Deps, "store">,
   customerId: CustomerId,

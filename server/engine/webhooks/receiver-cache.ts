@@ -1,4 +1,4 @@
-/** Caches what an attempt needs to know of its receiver: the endpoint of each lane of deliveries, and the customer's secrets. */
+/** Caches the receivers of attempts: the endpoint of each lane of deliveries, and the customer's secrets. */
 
 import { setBounded } from "../../core/bounded-map.ts";
 import { customerOfLane } from "../../core/delivery.ts";
@@ -24,14 +24,17 @@ export interface Receiver {
   signer: Signer | null;
 }
 
-/** One process owns the database: every change of an endpoint or customer passes `changed` before it is answered. */
+/** One process owns the database: every change of an endpoint or customer calls `changed` before its response. */
 export class ReceiverCache {
   readonly #endpoints = new Map<string, LaneEndpoint>();
   readonly #signers = new Map<CustomerId, Signer | null>();
-  /** Grows with each change: what was read before is not cached. */
+  /** Incremented by each change: an earlier read is not cached. */
   #age = 0;
 
-  /** The customer of the lane; for a deleted endpoint its lane, which shares with nobody; null: not loaded yet. */
+  /**
+   * The customer of the lane; for a deleted endpoint the lane itself, which shares permits with no other; null: not
+   * loaded yet.
+   */
   ownerOf(lane: string): string | null {
     const customerId = customerOfLane(lane);
     if (customerId !== null) return customerId;
@@ -64,7 +67,10 @@ export class ReceiverCache {
     throw new Error(`the endpoint ${lane} keeps changing`);
   }
 
-  /** Loads the endpoints that are not cached, and their customers. Caches nothing if one of them changed meanwhile. */
+  /**
+   * Loads the endpoints that are not cached, and their customers. Caches nothing if one of them changed during the
+   * read.
+   */
   async load(store: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
     const age = this.#age;
     const wanted = lanes.filter((lane) => this.ownerOf(lane) === null);

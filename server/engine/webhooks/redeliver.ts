@@ -1,4 +1,4 @@
-/** Deliveries that someone asks for: one attempt more of one there is, and a test event to one endpoint. */
+/** Deliveries on request: a further attempt of a delivery, and a test event to one endpoint. */
 
 import type { WebhookTestData } from "../../../sdk/wire.ts";
 import { type Delivery, deliveryTo, retryByHand } from "../../core/delivery.ts";
@@ -16,8 +16,8 @@ import { type EndpointRef, requireActive } from "./endpoints.ts";
 const TEST_MESSAGE = "A test event: if you read this, your endpoint receives what is sent to it.";
 
 /**
- * Asks for one extra attempt at once; the schedule stays as it is. A repeat is answered with the id.
- * Throws 404 `NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused or deleted.
+ * Requests one extra attempt at once; the schedule does not change. A repeat returns the id. Throws 404 `NOT_FOUND`,
+ * and 400 `INVALID_STATUS` if the endpoint is paused or deleted.
  */
 export async function retryDelivery(
   deps: Deps,
@@ -63,8 +63,8 @@ async function requireReceiver({ store }: Deps, { id, customerId, endpointId }: 
 
 /**
  * Sends a `webhook.test` event to one endpoint, whatever its filter, and to the sandbox's inbox, which gets every
- * event. Answers the endpoint's delivery; a repeat is answered with its id. Throws 404, and 400 `INVALID_STATUS` when
- * the endpoint is paused.
+ * event. Returns the endpoint's delivery; a repeat returns its id. Throws 404, and 400 `INVALID_STATUS` if the endpoint
+ * is paused.
  */
 export async function testWebhook(
   deps: Deps,

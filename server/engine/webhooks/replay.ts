@@ -1,4 +1,4 @@
-/** Replays stored events of a time to one endpoint, as new deliveries, page by page. */
+/** Replays stored events of a period to one endpoint, as new deliveries, page by page. */
 
 import type { EventType } from "../../../sdk/wire.ts";
 import { type Delivery, deliveryTo } from "../../core/delivery.ts";
@@ -20,7 +20,7 @@ import { requireActive } from "./endpoints.ts";
 const PAGE_EVENTS = 500;
 /** Largest difference between the time in an event's id and the time of its position. */
 const SKEW_MS = 60_000;
-/** Attempts at a page while another use of the same key makes the same deliveries. */
+/** Attempts at a page while another request with the same key creates the same deliveries. */
 const ROUNDS_MAX = 5;
 
 /** The events to replay: from `since` to before `until` (epoch milliseconds), of `types` or of all types. */
@@ -31,7 +31,7 @@ export interface ReplayRequest {
   types: readonly EventType[] | null;
 }
 
-/** A replay as it began: stored with its idempotency key, so that a repeat makes the same deliveries and no others. */
+/** The start of a replay, stored with its idempotency key, so that a repeat creates exactly the same deliveries. */
 interface ReplayPlan {
   endpointId: EndpointId;
   url: string;
