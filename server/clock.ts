@@ -1,17 +1,17 @@
-/** The clocks: the shifted one that schedules and records go by, the real one that leases and limits go by, and one that never steps. */
+/** The clocks: shifted time for schedules and records, real time for leases and limits, and monotonic time. */
 
 export interface Clock {
   /** Epoch milliseconds of the service: real time plus the sandbox's shift. */
   now(): number;
   /** Epoch milliseconds, real. */
   real(): number;
-  /** Milliseconds since some instant. Goes on evenly when somebody sets the machine's time. */
+  /** Milliseconds since an arbitrary instant. Setting the machine's time does not change it. */
   monotonic(): number;
   /** Runs `action` once after `ms` real milliseconds, at most an hour. The returned function cancels it. */
   after(ms: number, action: () => void): () => void;
 }
 
-/** How far the service is ahead of the real time, in milliseconds. A change moves every clock that was given it. */
+/** How far the service is ahead of real time, in milliseconds. A change moves every clock that shares it. */
 export interface ClockShift {
   ms: number;
 }

@@ -17,11 +17,11 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The parsed settings. Times are milliseconds. */
 export interface Config {
-  /** 0 asks for any free port. */
+  /** 0 selects any free port. */
   port: number;
   host: string;
   dataDir: string;
-  /** Without a trailing slash. Null: `baseUrl` makes it of host and port. */
+  /** Without a trailing slash. Null: `baseUrl` derives it from host and port. */
   publicUrl: string | null;
   apiKey: string | null;
   adminKey: string | null;

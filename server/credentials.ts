@@ -1,4 +1,4 @@
-/** `credentials.json` in the data directory: where the service is, and the keys that its first start generated. */
+/** `credentials.json` in the data directory: the service's URL, and the keys that its first start generated. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,17 @@ import { replacePrivateFile } from "./private-file.ts";
 
 const FILE = "credentials.json";
 
-/** Content of the file. A key that came from a setting is absent. */
+/** Content of the file. A key from a setting is absent. */
 export interface Credentials {
   baseUrl: string;
   apiKey?: string;
   adminKey?: string;
 }
 
-/** The credentials of a data directory, null when it has none. Throws `ConfigError` when it cannot be used. */
+/**
+ * The credentials of a data directory; null without the file. Throws `ConfigError` if the file is invalid or
+ * unreadable.
+ */
 export function readCredentials(dataDir: string): Credentials | null {
   const path = join(dataDir, FILE);
   let text: string;
@@ -30,8 +33,8 @@ export function readCredentials(dataDir: string): Credentials | null {
 }
 
 /**
- * Writes the credentials of a data directory, in place of those it has: mode 0600, whole or not at all. Throws
- * `ConfigError` when that cannot be done.
+ * Replaces the credentials of a data directory atomically, with mode 0600. Throws `ConfigError` if the file cannot be
+ * written.
  */
 export function writeCredentials(dataDir: string, { baseUrl, apiKey, adminKey }: Credentials): void {
   const path = join(dataDir, FILE);

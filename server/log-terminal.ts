@@ -1,16 +1,16 @@
-/** The log on a terminal: each JSON line as a line for people. Holds nothing that the JSON line does not hold. */
+/** The log on a terminal: each JSON line as a line for people, with the same content. */
 
 import { styleText } from "node:util";
 
-/** Colours a text; a terminal without colours gets it as it is. */
+/** Colours a text, unless the terminal has no colours. */
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
-/** The built-in inbox: each webhook of the sandbox is posted to it, which would drown all else. */
+/** The built-in inbox: each webhook of the sandbox is posted to it, and its lines would hide all others. */
 const INBOX_ROUTE = "/sandbox/inbox/";
-/** So wide are most routes, so that what follows stands in columns. */
+/** Width of most routes, so that the rest is aligned in columns. */
 const ROUTE_WIDTH = 38;
 
-/** Where log lines go to that people read: `write` takes a JSON line. */
+/** The destination of log lines for people: `write` takes a JSON line. */
 export function terminalDestination(stream: NodeJS.WriteStream): { write(line: string): void } {
   const paint: Paint = (style, text) => styleText(style, text, { stream });
   return {
@@ -21,7 +21,7 @@ export function terminalDestination(stream: NodeJS.WriteStream): { write(line: s
   };
 }
 
-/** A JSON log line as a person reads it, in local time; null for one that is not shown. */
+/** The readable form of a JSON log line, in local time; null for a line that is not shown. */
 function terminalLine(line: string, paint: Paint): string | null {
   const { time, level, event, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const at = paint("dim", timeOfDay(new Date(String(time))));
@@ -78,7 +78,7 @@ function timeOfDay(at: Date): string {
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** A value as text on one line: what strangers wrote must not steer the terminal. */
+/** A value as text on one line, without characters that control the terminal. */
 function plain(value: unknown): string {
   return String(value).replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 }

@@ -1,13 +1,13 @@
 /**
- * The log: JSON lines on standard output, lines for people on a terminal. Fields are a closed list, each with its own
- * rule; nothing else gets in.
+ * The log: JSON lines on standard output, readable lines on a terminal. Fields are a closed list, each with its own
+ * rule.
  */
 
 import pino, { type DestinationStream, type LoggerOptions } from "pino";
 import type { LogLevel } from "./config.ts";
 import { terminalDestination } from "./log-terminal.ts";
 
-/** Everything that a line may carry besides time, level and event. Message text, keys and secrets are not among it. */
+/** The fields of a line besides time, level and event. Message text, keys and secrets have no field. */
 export interface LogFields {
   requestId?: string;
   correlationId?: string;
@@ -34,14 +34,14 @@ export interface LogFields {
   attempt?: number;
   count?: number;
   retryAfterMs?: number;
-  /** A URL of which only scheme, host and port are written. */
+  /** A URL; only its scheme, host and port are written. */
   origin?: string;
   port?: number;
   version?: string;
   signal?: string;
   /** Free text of our own or of an error: cut to 500 characters, keys, secrets, numbers and e-mail addresses masked. */
   reason?: string;
-  /** The part of the service that a line is about. */
+  /** The part of the service that reports the line. */
   where?: string;
   error?: unknown;
 }
@@ -97,7 +97,7 @@ const RULES: Readonly<Record<keyof LogFields, Rule>> = {
   error: errorRecord,
 };
 
-/** A log that writes lines of `level` and graver; to standard output unless `destination` is given. */
+/** A log that writes lines of at least `level`, to standard output by default. */
 export function createLog(level: LogLevel, destination: DestinationStream = standardOutput()): Log {
   const options: LoggerOptions = {
     level,
@@ -115,12 +115,12 @@ export function createLog(level: LogLevel, destination: DestinationStream = stan
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** JSON for programs, and lines for the person at a terminal. */
+/** JSON for programs, readable lines for a terminal. */
 function standardOutput(): DestinationStream {
   return process.stdout.isTTY ? terminalDestination(process.stdout) : pino.destination({ sync: false });
 }
 
-/** The fields that may be written: listed names only, each by its rule. */
+/** The permitted fields: listed names only, each by its rule. */
 function allowed(fields: LogFields, level: keyof Log): Record<string, unknown> {
   const line: Record<string, unknown> = {};
   for (const name in fields) {
@@ -135,7 +135,7 @@ function number(value: unknown): unknown {
   return typeof value === "number" ? value : WITHHELD;
 }
 
-/** A name or id: no spaces, so no sentence, and no key. A phone number is no name either. */
+/** A name or id: a text with spaces, a key and a phone number are refused. */
 function word(value: unknown): string {
   if (typeof value !== "string" || !/^[\w.:-]{1,128}$/.test(value)) return WITHHELD;
   return scrub(value);
@@ -158,12 +158,12 @@ function text(value: unknown): string {
   return typeof value === "string" ? scrub(value).slice(0, TEXT_LENGTH_MAX) : WITHHELD;
 }
 
-/** Ids that the service makes. None has the form of a key: a key has no dashes. */
+/** Ids of the service. They contain dashes, and keys do not. */
 const OWN_ID = /^(cor_[0-9a-f]{32}|[a-z]{2,4}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-/** Whether there may be anything to mask: most of what is logged has neither of these. */
+/** Whether there may be anything to mask: most logged texts contain neither. */
 const SUSPECT = /\d{4}|tb_|whsec_|@/;
 
-/** Masks what may stand in a text: API keys, webhook secrets, e-mail addresses, and all but four digits of a number. */
+/** Masks API keys, webhook secrets, e-mail addresses, and all but four digits of a number in a text. */
 function scrub(value: string): string {
   if (OWN_ID.test(value) || !SUSPECT.test(value)) return value;
   return value
@@ -196,12 +196,12 @@ function describe(error: Error, level: keyof Log, causesMax: number): ErrorRecor
   };
 }
 
-/** A message without the input that the run time quotes in it (`… "hello" is not valid JSON`, `… Received 'hello'`). */
+/** The message of an error without the input that Node quotes (`… "hello" is not valid JSON`, `… Received 'hello'`). */
 function withoutInput(message: string): string {
   return message.replace(/Received .*$/s, "Received …").replace(/(["'`]).*\1/gs, "$1…$1");
 }
 
-/** The frames of a stack: the message above them is written by itself. */
+/** The frames of a stack, without the message above them. */
 function frames(stack: string): string {
   return stack
     .split("\n")

@@ -1,9 +1,9 @@
-/** The metrics of one process in a registry of its own, as Prometheus reads them. Counts, and decides nothing. */
+/** The metrics of one process in their own registry, as Prometheus reads them. Counts, and decides nothing. */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** A completed request. `route` is the pattern of its route, null where it matched none. */
+/** A completed request. `route` is the pattern of its route; null if no route matched. */
 export interface RequestSample {
   method: string;
   route: string | null;
@@ -13,23 +13,26 @@ export interface RequestSample {
 
 /** Handles of all metrics, and their text. */
 export interface Metrics {
-  /** Messages that were answered with a 202 for the first time. */
+  /** Accepted messages, without repeats of an idempotency key. */
   messagesAccepted: Counter;
   /** Committed transactions. */
   transactionsCommitted: Counter;
   /** Transactions of one commit. */
   commitGroupUnits: Histogram;
-  /** Seconds that one commit took, its fsync included. */
+  /** Seconds of one commit, including its fsync. */
   commitSeconds: Histogram;
   /** Seconds between the time a row was due and its claim. */
   dueLagSeconds: Histogram<"loop">;
   /** Attempts to deliver that ended: `succeeded`, `failed`, `refused` (an address webhooks may not go to) or `timeout`. */
   deliveryAttempts: Counter<"outcome">;
-  /** Deliveries that went back untried, since this machine had no files (`out_of_files`) or ports (`out_of_ports`) left. */
+  /**
+   * Deliveries that were released untried because this machine had no files (`out_of_files`) or ports (`out_of_ports`)
+   * left.
+   */
   deliveriesGivenBack: Counter<"limit">;
   /** Rows that a loop has claimed and not finished. */
   inFlight: Gauge<"loop">;
-  /** Seconds for which the row that has waited longest is due; 0 when none is. */
+  /** Seconds since the oldest due row became due; 0 if no row is due. */
   oldestDueSeconds: Gauge<"queue">;
   /** Rows in quarantine. */
   quarantinedRows: Gauge<"table">;
@@ -52,7 +55,7 @@ const LOOPS = ["dispatch", "deliver"] as const;
 const OWN_LIMITS = ["out_of_files", "out_of_ports"] as const;
 const OUTCOMES = ["succeeded", "failed", "refused", "timeout"] as const;
 
-/** New metrics, all at zero, with those of the process and the run time under their usual names. */
+/** New metrics, all at zero, with the metrics of the process and of Node under their usual names. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -175,7 +178,7 @@ function requestMetrics(registers: Registers): (request: RequestSample) => void 
 const NANOSECONDS = 1e9;
 const SAMPLE_MS = 20;
 
-/** Delay of timers beyond the time they asked for, since the metrics were read last. */
+/** Delay of timers beyond their requested time, since the metrics were last read. */
 function measureEventLoop(registry: Registry): () => void {
   const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   delays.enable();
@@ -192,7 +195,7 @@ function measureEventLoop(registry: Registry): () => void {
   return () => void delays.disable();
 }
 
-/** Seconds by quantile, the sample interval itself taken off. */
+/** Seconds by quantile, without the sample interval itself. */
 function readDelays(delays: ReturnType<typeof monitorEventLoopDelay>): Record<string, number> {
   if (delays.count === 0) return { "0.5": 0, "0.99": 0, "1": 0 };
   const beyond = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - SAMPLE_MS / 1000);

@@ -1,4 +1,7 @@
-/** Files that only the owner of the process may read. Written whole or not at all, and on disk before it is said so. */
+/**
+ * Files that only the owner of the process may read. They are written atomically, and are on disk when the call
+ * returns.
+ */
 
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -6,14 +9,14 @@ import { dirname } from "node:path";
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
 
-/** Writes `text` to `path` with mode 0600, in place of what was there; a crash leaves the old file or the new one. */
+/** Writes `text` to `path` with mode 0600, replacing an existing file. A crash leaves the old or the new file. */
 export function replacePrivateFile(path: string, text: string): void {
   const temporary = writeTemporary(path, text);
   renameSync(temporary, path);
   syncDirectory(dirname(path));
 }
 
-/** Writes `text` to a new file at `path` with mode 0600; false, and nothing changed, when there is one already. */
+/** Writes `text` to a new file at `path` with mode 0600. Returns false and changes nothing if the file exists. */
 export function createPrivateFile(path: string, text: string): boolean {
   const temporary = writeTemporary(path, text);
   try {
@@ -28,7 +31,7 @@ export function createPrivateFile(path: string, text: string): boolean {
   return true;
 }
 
-/** A file beside `path` with the text in it and on disk. One process writes in a directory, so its name is fixed. */
+/** Writes the text to disk in a file beside `path`. Only one process writes in a directory, so the name is fixed. */
 function writeTemporary(path: string, text: string): string {
   mkdirSync(dirname(path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
   const temporary = `${path}.new`;

@@ -18,14 +18,14 @@ const KEY_ID_LENGTH = 8;
 /** Cached plain secrets: every webhook needs one for its signature. */
 const OPENED_MAX = 1_000;
 const KEY_FILE = "secret.key";
-/** Holds a key while secrets are being sealed with it: it becomes `secret.key` once they are. */
+/** The file of the next key while secrets are sealed with it; it becomes `secret.key` afterwards. */
 const NEXT_KEY_FILE = "secret.key.next";
 
-/** Seals and opens texts with one key. `place` says where the text lives (`table|customer|row|column`). */
+/** Seals and opens texts with one key. `place` is where the text is stored (`table|customer|row|column`). */
 export interface Sealer {
   /** `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two base64url; differs each time. */
   seal(plain: string, place: string): string;
-  /** The text that was sealed. Throws when it was sealed with another key or for another place, or was altered. */
+  /** The sealed text. Throws if it was sealed with another key or for another place, or was altered. */
   open(sealed: string, place: string): string;
 }
 
@@ -74,15 +74,15 @@ function parseSealed(text: string, place: string): { sealedWith: string; nonce: 
   return { sealedWith, nonce, sealed };
 }
 
-/** 32 hexadecimal digits that stand for a key and do not give it away: stored, they identify the right key. */
+/** 32 hexadecimal digits that identify a key without revealing it. */
 export function fingerprint(key: Buffer): string {
   return createHmac("sha256", key).update("tightbeam secret key").digest("hex").slice(0, 32);
 }
 
 /**
- * The key that seals: `fromConfig` where it is given, else that of `secret.key` in the data directory, which is made
- * (mode 0600, on disk, never overwritten) when there is none. `sealedWith`, the fingerprint of the database, tells
- * whether a change of the key had come to its end. Throws `ConfigError` when the file cannot be used.
+ * The secret key: `fromConfig` if given, else the content of `secret.key` in the data directory, which is created (mode
+ * 0600, on disk, never overwritten) if it is missing. `sealedWith`, the fingerprint in the database, decides whether a
+ * change of the key was completed. Throws `ConfigError` if the file is invalid or unreadable.
  */
 export function loadSecretKey(
   dataDir: string,
@@ -103,12 +103,12 @@ export function loadSecretKey(
   }
 }
 
-/** Keeps a key that secrets are going to be sealed with, on disk before the first one is. */
+/** Stores the next key on disk before the first secret is sealed with it. */
 export function saveNextKey(dataDir: string, key: Buffer): void {
   replacePrivateFile(join(dataDir, NEXT_KEY_FILE), `${key.toString("base64")}\n`);
 }
 
-/** All secrets are sealed with the next key: it is the key now. */
+/** Makes the next key the present key, once all secrets are sealed with it. */
 export function activateNextKey(dataDir: string): void {
   renameSync(join(dataDir, NEXT_KEY_FILE), join(dataDir, KEY_FILE));
 }

@@ -1,4 +1,4 @@
-/** The route that downloads attachments. It asks for no key: the token in the path stands in for it. */
+/** The route that downloads attachments. It needs no key: the token in the path replaces it. */
 
 import { FILE_BYTES_MAX } from "../core/attachment.ts";
 import { defaultFilename } from "../core/media.ts";

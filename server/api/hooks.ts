@@ -1,4 +1,4 @@
-/** Hooks: the addresses to which providers' systems send callbacks. The token in the path stands in for a key. */
+/** Hooks: the addresses to which providers' systems send callbacks. The token in the path replaces a key. */
 
 import { ApiError } from "../core/error.ts";
 import type { With } from "../engine/engine-deps.ts";

@@ -93,7 +93,7 @@ export class Inboxes {
       receivedAt: new Date(clock.now()).toISOString(),
       verified,
       headers: joinedHeaders(headers),
-      // A body that is no UTF-8 is shown with one character for each byte, so that nothing is lost.
+      // A body that is not UTF-8 is shown with one character for each byte, so that nothing is lost.
       body: body.toString(isUtf8(body) ? "utf8" : "latin1"),
     };
     const answer = receiveInInbox(this.#keep(endpoint).inbox, request);
@@ -188,7 +188,7 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
   ];
 }
 
-/** The address of every inbox, without a key: the token in the path and the signature stand in for it. */
+/** The address of every inbox, without a key: the token in the path and the signature replace it. */
 export function inboxReceiver(inboxes: Inboxes): Route {
   return publicRoute({
     method: "POST",

@@ -101,7 +101,7 @@ export interface KeyedRoute extends AnyRoute {
   handle(request: ApiRequest): ApiResponse | Promise<ApiResponse>;
 }
 
-/** A route that asks for no key. */
+/** A route without a key. */
 export interface PublicRoute extends AnyRoute {
   readonly scope: "public";
   readonly body: null;

@@ -297,7 +297,7 @@ export class Streams {
 async function spread(hub: Hub, events: readonly PositionedEvent[]): Promise<void> {
   let bytes = 0;
   for (const event of events) {
-    // Before writing: a stream that is catching up meanwhile must read this event itself.
+    // Before writing, so that a stream which is still catching up reads this event itself.
     hub.position = event.position;
     for (const stream of hub.live) {
       if (event.position <= stream.position) continue;

@@ -175,7 +175,7 @@ function testRoutes(deps: With<"attempted">, openResponses: OpenResponses): Rout
   );
 }
 
-/** The delivery after its first attempt, or as it is when the poll ends. */
+/** The delivery after its first attempt, or its state when the poll ends. */
 async function firstAttempt(
   deps: With<"attempted">,
   customerId: CustomerId,

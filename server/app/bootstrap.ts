@@ -1,4 +1,4 @@
-/** Creates what a first start needs: the customer with its number and keys; applies keys that settings name. */
+/** Creates the first customer with its number and keys, and applies keys from settings. */
 
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
@@ -33,9 +33,9 @@ export interface StartReport {
 
 /**
  * Checks that the secret key (by its fingerprint) opens the stored secrets, and creates the first customer if there is
- * none. `generate` makes a key and writes it to the credentials file before the key is stored, so that a start that dies
- * in between leaves no key that nobody knows. Throws `ConfigError` when another key sealed the secrets, or when a setting
- * in the database cannot be used.
+ * none. `generate` creates a key and writes it to the credentials file before the key is stored, so that a crash in
+ * between leaves no unknown key. Throws `ConfigError` if another key sealed the secrets, or if a stored setting is
+ * invalid.
  */
 export async function bootstrap(
   deps: With<"configCache" | "sealer">,

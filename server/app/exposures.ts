@@ -1,4 +1,4 @@
-/** Looks at how a start exposes the data: files that other accounts may read, and rights that the process does not need. */
+/** Finds exposures of the data: files that other accounts may read, and rights that the process does not need. */
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ const PRIVATE_FILES = ["secret.key", "secret.key.next", "credentials.json", "tig
 const OTHERS = 0o077;
 
 /**
- * One line for each exposure, with the command that repairs it. New data directories have mode 0700 and are not named; one
- * that was there before keeps the mode it has. `uid` is the account of the process, undefined where there are no accounts.
+ * One line for each exposure, with the command that repairs it. A new data directory has mode 0700 and is not named; an
+ * existing directory keeps its mode. `uid` is the account of the process, undefined on systems without accounts.
  */
 export function findExposures(dataDir: string, uid: number | undefined): string[] {
   const exposures = uid === 0 ? [AS_ROOT] : [];

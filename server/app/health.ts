@@ -9,7 +9,7 @@ import { countQuarantined } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Queue } from "../store/store.ts";
 
-/** Where the process is in its life. */
+/** The phase of the process. */
 export type ServiceState = "starting" | "ready" | "closing";
 
 /** Sources of the health report. */
@@ -19,7 +19,10 @@ interface HealthParts extends Pick<HealthOptions, "authenticate"> {
   state: () => ServiceState;
 }
 
-/** The check of a service that `/readyz` refuses: its other parts may be well long before it takes requests. */
+/**
+ * The check that fails while `/readyz` refuses: the other parts may be healthy long before the service accepts
+ * requests.
+ */
 const NOT_READY = { status: "degraded", message: "The service is starting or shutting down." } as const;
 
 /** Functions that the health routes call. */

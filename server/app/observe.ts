@@ -4,7 +4,7 @@ import type { UsageCounters } from "../engine/customers/usage.ts";
 import type { Observer } from "../engine/observer.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** An observer over the first two; the rest goes to the log. */
+/** An observer that feeds metrics and usage, and logs the rest. */
 export function createObserver(
   metrics: Metrics,
   usage: UsageCounters,

@@ -24,9 +24,9 @@ export interface ResealResult {
 }
 
 /**
- * Seals every secret of the data directory with another key, while no service runs on it. `newKey` null: one is made,
- * and kept in the directory before anything is sealed with it. A crash leaves the old key in force, or the new one.
- * Throws `ConfigError` when the present key is not the right one, or a service runs.
+ * Seals every secret of the data directory with another key, while no service runs on it. If `newKey` is null, a key is
+ * generated and stored in the directory before anything is sealed with it. After a crash either the old or the new key
+ * is valid. Throws `ConfigError` if the present key is wrong or a service runs.
  */
 export async function changeSecretKey(config: Config, newKey: string | null): Promise<ResealResult> {
   const store = await openStore(config.dataDir);

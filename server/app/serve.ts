@@ -3,7 +3,7 @@
 import { type Config, ConfigError } from "../config.ts";
 import { type Service, startService } from "./service.ts";
 
-/** A stop that takes longer than this is cut off, in milliseconds. */
+/** A longer stop is cut off, in milliseconds. */
 const STOP_MS_MAX = 29_500;
 
 /** The recipient that the sandbox delivers to. */
@@ -22,7 +22,7 @@ export async function serve(config: Config, version: string): Promise<void> {
   greet(service, config);
 }
 
-/** Ends the process in good order on SIGTERM or SIGINT, also on one that comes while it still starts. */
+/** Ends the process in good order on SIGTERM or SIGINT, even during the start. */
 function stopOnSignal(starting: Promise<Service>): void {
   let isStopping = false;
   const stop = async () => {
@@ -46,7 +46,7 @@ function greet(service: Service, config: Config): void {
   else if (!LEVELS_WITH_START.includes(config.logLevel)) process.stderr.write(`listening on ${service.url}\n`);
 }
 
-/** Ends the process where nothing more can be promised: what was acknowledged is on disk, the rest was not. */
+/** Ends the process after the database is lost: acknowledged requests are on disk, and others were not acknowledged. */
 function die(reason: string): never {
   process.stderr.write(`error: the database is lost (${reason}); start again when the disk is well\n`);
   process.exit(1);

@@ -1,4 +1,4 @@
-/** The whole service, put together by hand: settings, store, engine, HTTP; started in order, stopped in reverse. */
+/** The whole service, composed by hand: settings, store, engine, HTTP; started in order, stopped in reverse. */
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -44,7 +44,7 @@ import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
 
-/** Units that may wait for the writer before new work is refused with a 503. */
+/** Transactions that may wait for the writer before new work is refused with a 503. */
 const BACKLOG_MAX = 2_000;
 /** `Retry-After` of a request that is refused because the writer's queue is full, in seconds. */
 const BUSY_RETRY_AFTER_SECONDS = 1;
@@ -53,27 +53,27 @@ const DRAIN_MS = 25_000;
 
 /** A service that runs. */
 export interface Service {
-  /** Where it is reached, without a slash at the end. */
+  /** Its base URL, without a slash at the end. */
   url: string;
   port: number;
   started: StartReport;
-  /** Stops accepting, finishes what is in flight, and gives the data directory back. At most 30 s. */
+  /** Stops accepting requests, finishes work in flight, and releases the data directory. Takes at most 30 s. */
   stop(): Promise<void>;
 }
 
 /** Options of a start besides its settings. */
 export interface StartOptions {
   version: string;
-  /** Called when the database is lost: nothing more can be promised, and the process has to end. */
+  /** Called when the database is lost: the process must end. */
   lost: (reason: string) => void;
   log?: Log;
-  /** The machine's clock, unless something else is wanted. */
+  /** Default: the machine's clock. */
   clock?: (shift: ClockShift) => Clock;
-  /** Opens the store: the embedded one in threads, unless something else is wanted. */
+  /** Opens the store; by default the embedded store in threads. */
   openStore?: typeof openSqlite;
 }
 
-/** Starts the service. Throws `ConfigError` with one clear line when it cannot. */
+/** Starts the service. Throws `ConfigError` with one clear line if it cannot start. */
 export async function startService(config: Config, options: StartOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel);
   const shift: ClockShift = { ms: 0 };
@@ -139,7 +139,7 @@ class Composition {
   readonly #engine: Engine;
   readonly #usage: UsageCounters;
   readonly #inboxes: Inboxes;
-  /** Whether every instance is a sandbox: only then some doors are open that people's phones must not depend on. */
+  /** Whether every instance is a sandbox. Only then the service allows loopback webhooks and keys in a file. */
   #isSandbox = true;
   #poster: Poster;
   readonly #fetcher: Fetcher;
@@ -197,7 +197,7 @@ class Composition {
     return new Poster({ allow: this.#webhookAllow(), userAgent: `Tightbeam/${this.#options.version}` });
   }
 
-  /** Closes what only sandboxes may leave open: webhooks to loopback, and keys in a file. */
+  /** Ends what only sandboxes allow: webhooks to loopback, and keys in a file. */
   async #leaveSandbox(): Promise<void> {
     await resetClock(this.#engine.deps);
     if (!this.#isSandbox) return;
@@ -207,13 +207,14 @@ class Composition {
     if (removeKeys(this.#config.dataDir, this.#url)) {
       this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
     }
-    // Attempts under way are not counted, and made again by the new one.
+    // Attempts in flight are not counted, and the new poster makes them again.
     await former.close();
   }
 
   async start(): Promise<Service> {
     const app = this.#buildServer();
-    // Before anything is made, so that a start without a port makes no keys; what is asked meanwhile gets a 503.
+    // Before anything is created, so that a start without a free port creates no keys. Requests during the start get a
+    // 503.
     const port = await listen(app, this.#config);
     try {
       return await this.#begin(app, port);
@@ -286,7 +287,7 @@ class Composition {
     const giveBack = clock.after(DRAIN_MS, () => {
       this.#engine.cutOff();
       void this.#poster.close();
-      // A phone of the sandbox may wait for files of many addresses, one after the other.
+      // A phone of the sandbox may wait for files from many addresses in sequence.
       void this.#fetcher.close();
     });
     await this.#engine.stop();
@@ -301,7 +302,7 @@ class Composition {
   }
 }
 
-/** Logs the first request that a proxy passes on to a service that takes itself to be on its machine alone. */
+/** Logs the first request through a proxy to a service that is configured for its own machine only. */
 function warnOfProxy({ server }: FastifyInstance, log: Log): void {
   const look = (request: IncomingMessage) => {
     if (!isForwarded(request)) return;
@@ -314,7 +315,7 @@ function warnOfProxy({ server }: FastifyInstance, log: Log): void {
   server.on("request", look);
 }
 
-/** A log that also puts the row of each logged `RowUnreadable` into quarantine, whichever request or loop met it. */
+/** A log that also puts the row of each logged `RowUnreadable` into quarantine, whether a request or a loop read it. */
 function settingAside(log: Log, store: Pick<Store, "quarantine">): Log {
   return {
     ...log,
@@ -328,7 +329,7 @@ function settingAside(log: Log, store: Pick<Store, "quarantine">): Log {
 /** Bytes drawn from the kernel at a time. */
 const POOL_BYTES = 8_192;
 
-/** Random bytes of the kernel, drawn in large helpings: two ids a request would otherwise cost a tenth of it. */
+/** Random bytes of the kernel, read in large blocks: otherwise two ids would take a tenth of a request's time. */
 function pooledRandom(): Random {
   let pool = randomBytes(POOL_BYTES);
   let used = 0;
@@ -366,7 +367,7 @@ function portOf(app: FastifyInstance): number {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Where this process reaches itself: the address it listens on, or loopback where that is every address. */
+/** The address at which this process reaches itself: the one it listens on, or loopback for all addresses. */
 function ownUrl(app: FastifyInstance): string {
   const address = app.server.address();
   if (typeof address !== "object" || address === null) return "";
@@ -374,7 +375,9 @@ function ownUrl(app: FastifyInstance): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
-/** A new key, written to the credentials file before it is stored, so that a start that dies now loses no key. */
+/**
+ * Generates a key and writes it to the credentials file before it is stored, so that a crash in between loses no key.
+ */
 function generateKey(dataDir: string, url: string, name: keyof GeneratedKeys): string {
   const kept = readCredentials(dataDir);
   const left = kept?.[name];

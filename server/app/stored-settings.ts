@@ -1,4 +1,4 @@
-/** The settings in the database that a start depends on: their names, and checks that they can be used. */
+/** The stored settings that a start depends on: their names, and checks of their values. */
 
 import { ConfigError } from "../config.ts";
 import type { CustomerId } from "../core/id.ts";
@@ -21,7 +21,7 @@ export const SEALED_SETTINGS: readonly string[] = [LINK_KEY];
 
 interface StoredSetting {
   name: string;
-  /** Null when the value can be used; else why it cannot. */
+  /** Null for a valid value, else the problem. */
   fault(deps: Deps, value: string): string | null | Promise<string | null>;
   /** Arguments of `tightbeam quarantine` that repair it, and the effect. */
   remedy: string;
@@ -51,7 +51,7 @@ const FACTS: readonly StoredSetting[] = [
   { name: READY_ADMIN_KEY, fault: isKeyId, remedy: `delete settings ${READY_ADMIN_KEY} ${DELETE_KEY}` },
 ];
 
-/** Throws `ConfigError` for the first setting that cannot be used: one line with the problem and the repair. */
+/** Throws `ConfigError` for the first invalid setting: one line with the problem and the repair. */
 export async function checkSettings(deps: Deps): Promise<void> {
   for (const { name, fault, remedy } of FACTS) {
     const value: unknown = await findSetting(deps.store.db, name);

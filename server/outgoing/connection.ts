@@ -33,7 +33,7 @@ export class ConnectError extends Error {
 
 /** The state of one connection of a pool, over all its sockets. */
 export interface PooledConnection {
-  /** Whether the socket has carried a response before: the receiver may have closed it meanwhile. */
+  /** Whether the socket has carried a response before: the receiver may have closed it since. */
   answered: boolean;
   /** Whether the address is not public, so that only the operator's allow list permits it. */
   opened: boolean;
@@ -93,7 +93,7 @@ export function guardedAgent(options: ConnectorOptions): Agent {
   });
 }
 
-/** A client of undici, which is one connection at a time, that tells each request about its connection. */
+/** A client of undici, which has one connection at a time, and informs each request about its connection. */
 class TrackedClient extends Client {
   readonly #connection: PooledConnection;
 

@@ -17,7 +17,7 @@ const RESOLVE_LIMIT_MS = 2_000;
 const TTL_SECONDS_MAX = 60;
 const CACHED_NAMES_MAX = 1_000;
 
-/** /etc/hosts and the system's resolver give no time to live. */
+/** /etc/hosts and the system's resolver return no time to live. */
 const SYSTEM_TTL_SECONDS = 5;
 
 const QUERY_TIMEOUT_MS = 900;

@@ -211,7 +211,7 @@ class Fetch implements Dispatcher.DispatchHandler, UsesConnection {
     this.end(outcomeOf(error, this.#deadlineMs));
   }
 
-  /** Gives the memory of the file back. */
+  /** Frees the memory of the file. */
   #release(): void {
     for (const release of this.#releases.splice(0)) release();
   }

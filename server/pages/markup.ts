@@ -1,4 +1,4 @@
-/** Builds HTML that is safe by construction: text is escaped, and only `html` makes markup. Pure. */
+/** Builds HTML that is safe by construction: text is escaped, and only `html` creates markup. Pure. */
 
 /** A piece of markup, which is not escaped again. */
 export class Markup {

@@ -1,6 +1,6 @@
 /** Describes one column of a table: the kind of its values, null, the values of an enumeration, the form of its JSON, its SQL name. */
 
-/** How a column stores its value: as it is, as 0 or 1 (`flag`), or as JSON text. */
+/** How a column stores its value: unchanged, as 0 or 1 (`flag`), or as JSON text. */
 export type ColumnKind = "text" | "number" | "flag" | "json" | "bytes";
 
 /** Everything about a column but its property. */
@@ -36,7 +36,7 @@ type ColumnKindOf<Value> = Value extends string
         ? "bytes"
         : "json";
 
-/** The columns of a record: one for each property, with the kind of its type, which may be null if the property may. */
+/** The columns of a record: one for each property, with the kind of its type, and nullable if the property is. */
 export type ColumnsOf<Record_> = {
   readonly [Property in keyof Record_]-?: Column<
     ColumnKindOf<NonNullable<Record_[Property]>>,

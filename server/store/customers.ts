@@ -30,7 +30,7 @@ export async function findSigners(db: Kysely<Database>, ids: readonly CustomerId
   return signers;
 }
 
-/** A customer with a route to the instance; null when there is none. */
+/** A customer with a route to the instance; null without such a customer. */
 export async function findCustomerRouting(db: Kysely<Database>, instanceId: InstanceId): Promise<Customer | null> {
   const row = await customersRoutingTo(db, instanceId).selectAll().executeTakeFirst();
   return row === undefined ? null : decode("customers", row);
@@ -44,7 +44,7 @@ export async function findRoutedNumbers(db: Kysely<Database>, instanceId: Instan
 }
 
 function customersRoutingTo(db: Kysely<Database>, instanceId: InstanceId) {
-  // Ids hold no character that stands for others here.
+  // Ids contain no wildcard characters.
   const named = `%"instanceId":${JSON.stringify(instanceId)}%`;
   return db.selectFrom("customers").where("routes", "like", named as never);
 }

@@ -101,7 +101,7 @@ export async function listEventSummaries(
   return rows;
 }
 
-/** The position of a customer's newest event; null when there is none. */
+/** The position of a customer's newest event; null without events. */
 export async function newestPosition(db: Kysely<Database>, customerId: CustomerId): Promise<number | null> {
   const query = db
     .selectFrom("events")

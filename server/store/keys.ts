@@ -6,7 +6,7 @@ import type { ApiKey } from "../core/key.ts";
 import { decodePage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
-/** The key with this SHA-256, whether or not it is still good. */
+/** The key with this SHA-256, whether or not it is still valid. */
 export async function findKeyByHash(db: Kysely<Database>, hash: string): Promise<ApiKey | null> {
   const row = await db.selectFrom("keys").selectAll().where("hash", "=", hash).executeTakeFirst();
   return row === undefined ? null : decode("keys", row);

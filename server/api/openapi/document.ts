@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document: the declared routes, and what the contract says of them. Pure; made once. */
+/** The OpenAPI 3.1 document: the declared routes and their description in the contract. Pure; made once. */
 
 import { allEvents } from "../../../contract/events.ts";
 import { INTRODUCTION } from "../../../contract/introduction.ts";
@@ -174,7 +174,7 @@ function requestBody(
   const { type, required = [], [SHOWN]: shown = {} } = route.body as unknown as PublishedSchema;
   const example = declared.body === undefined ? {} : { example: declared.body };
   return {
-    // A rule that asks for one of several fields is among those that are shown.
+    // A rule that requires one of several fields is among the shown keywords.
     required: type === "array" || required.length > 0 || "allOf" in (shown as object),
     content: { "application/json": { schema: publish(route.body, components), ...example } },
   };

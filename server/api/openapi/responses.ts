@@ -92,7 +92,7 @@ const UNROUTED: readonly ErrorCode[] = [
 export function codesOf({ method, path, scope }: Route, { errors = [] }: Operation): ErrorCode[] {
   const common = scope === "public" ? COMMON.filter((code) => !OF_KEYS.includes(code)) : COMMON;
   const named: ErrorCode[] = path.includes(":") ? ["NOT_FOUND"] : [];
-  // The record that a repeat returns may have been deleted meanwhile.
+  // The record that a repeat returns may have been deleted since.
   const repeated: ErrorCode[] = method === "POST" ? ["IDEMPOTENCY_KEY_REUSED", "NOT_FOUND"] : [];
   return [...new Set([...common, ...named, ...repeated, ...errors])];
 }

@@ -105,7 +105,7 @@ function typed(schema: PublishedSchema): PublishedSchema {
   return types.length === 1 && only !== undefined ? { type: only === "number" ? "integer" : only, ...schema } : schema;
 }
 
-/** `T or null` as one schema with two types if T has no name; otherwise as it is. */
+/** `T or null` as one schema with two types if T has no name; otherwise unchanged. */
 function joined(choices: PublishedSchema[]): PublishedSchema {
   const [first, second] = choices;
   const isNullable = choices.length === 2 && second?.type === "null" && typeof first?.type === "string";

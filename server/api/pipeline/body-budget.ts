@@ -85,7 +85,7 @@ export class BodyBudget {
       cancel();
       if (isOver) return;
       isOver = true;
-      // Serves the requests that came meanwhile before the next large body.
+      // Serves requests that came in between before the next large body.
       setImmediate(release);
     };
     const cancel = this.#clock.after(PARSE_MS_MAX, end);

@@ -62,12 +62,12 @@ export const FORMATS: Readonly<Record<string, { validate(value: string): boolean
   printable: { validate: (value) => !/\p{Cc}/u.test(value), expected: "must not contain control characters" },
 };
 
-/** Whether `value` takes at most `max` bytes as compact JSON in UTF-8. Looks at no more of it than it takes to know. */
+/** Whether `value` takes at most `max` bytes as compact JSON in UTF-8. Reads no more of it than necessary. */
 export function jsonBytesWithin(value: unknown, max: number): boolean {
   let least = 0;
   const left: unknown[] = [value];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    // A character is a byte at least, and so is whatever stands between two values.
+    // A character takes at least one byte, and so does every separator.
     least += typeof next === "string" ? next.length + 2 : 1;
     if (least > max) return false;
     if (typeof next !== "object" || next === null) continue;

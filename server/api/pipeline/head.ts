@@ -14,8 +14,8 @@ const HEADER_BYTES_MAX = 16_384;
 const HEADER_COUNT_MAX = 500;
 
 /**
- * Throws for a head that parses and is still not acceptable: too long a target, too large headers, not exactly one Host,
- * or two Authorization headers. Node would keep the first of two, and a proxy may have judged the other.
+ * Throws for a parsed head that is not acceptable: too long a target, too large headers, not exactly one Host, or two
+ * Authorization headers. Node would keep the first of the two, and a proxy may have checked the other.
  */
 export function checkHead(request: IncomingMessage): void {
   const { url = "", rawHeaders } = request;

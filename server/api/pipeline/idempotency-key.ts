@@ -6,7 +6,7 @@ import { invalidField } from "../../core/error.ts";
 /** Printable ASCII, 1 to 255 characters. */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** The key from the header or the body, and removes it from the body: it is no part of the request that it identifies. */
+/** Returns the key from the header or the body, and removes it from the body, because it is no part of the request. */
 export function takeIdempotencyKey(request: IncomingMessage, body: unknown): string | null {
   const inHeader = request.headers["idempotency-key"];
   const given = (body ?? {}) as { idempotencyKey?: unknown };

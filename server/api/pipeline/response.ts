@@ -79,7 +79,7 @@ function commonHeaders({ edge, requestId, correlationId, rate }: Exchange): stri
     lines.push("X-RateLimit-Limit", String(rate.limit), "X-RateLimit-Remaining", String(rate.remaining));
     lines.push("X-RateLimit-Reset", String(Math.ceil(rate.resetAt / 1000)));
   }
-  // Asked again, since a stop may have begun meanwhile: a connection that is kept open would hold it up.
+  // Checked again, because a stop may have begun: a connection that is kept open would delay it.
   if (edge.isClosing()) lines.push("Connection", "close");
   return lines;
 }
