@@ -54,6 +54,8 @@ export interface LinkState {
 
 /** How long a message may wait for the window and the rate limit: half of the capability `sendTimeoutMs`. */
 const QUEUE_LIMIT_MS = 20_000;
+/** How many responses the average of their times covers. */
+const RESPONSES_AVERAGED = 20;
 /** The burst, in seconds of the rate: it makes up for a late timer. */
 const BURST_SECONDS = 0.05;
 const CHANCES = 2 ** 32;
@@ -75,6 +77,7 @@ export class SmscLink {
   readonly #binds: readonly PersistentBind[];
   /** In the order of submission. */
   readonly #queue = new Set<QueuedSubmit>();
+  #responseMs = Number.POSITIVE_INFINITY;
   #wasUp = false;
   #isStopped = false;
   #since: number;
@@ -135,6 +138,11 @@ export class SmscLink {
   /** Whether messages can be submitted: a transceiver or a transmitter is bound. */
   get isUp(): boolean {
     return !this.#isStopped && this.#sending.session !== null;
+  }
+
+  /** The time that the SMSC takes for a response at present, in milliseconds; infinite before the first. */
+  get responseMs(): number {
+    return this.#responseMs;
   }
 
   state(): LinkState {
@@ -203,7 +211,12 @@ export class SmscLink {
   }
 
   async #write(session: Session, queued: QueuedSubmit): Promise<void> {
-    queued.resolve(submittedOf(await session.submit(queued.frame)));
+    const writtenAt = this.#clock.real();
+    const submitted = submittedOf(await session.submit(queued.frame));
+    const tookMs = Math.max(0, this.#clock.real() - writtenAt);
+    const isFirst = this.#responseMs === Number.POSITIVE_INFINITY;
+    this.#responseMs = isFirst ? tookMs : this.#responseMs + (tookMs - this.#responseMs) / RESPONSES_AVERAGED;
+    queued.resolve(submitted);
     this.#pump();
   }
 

@@ -30,6 +30,7 @@ class Stage {
   readonly submitted: SubmitPdu[] = [];
   readonly pauses: number[] = [];
   isUp = true;
+  responseMs = Number.POSITIVE_INFINITY;
   answer: (at: number) => SubmitResult | Promise<SubmitResult> = (at) => ok(String(at));
   readonly submitter: PartSubmitter;
   readonly sender: SmppSender;
@@ -39,6 +40,9 @@ class Stage {
     const { clock, outbox, recentSubmits, journal } = this;
     const stage = this;
     const link = {
+      get responseMs() {
+        return stage.responseMs;
+      },
       get isUp() {
         return stage.isUp;
       },
@@ -138,6 +142,21 @@ test("a message that cannot be encoded is rejected, and the reason names the fie
     code: "NOT_WRITABLE",
     reason: "SMPP cannot carry it: source_addr has 40 octets, 20 are allowed.",
   });
+});
+
+test("beyond the window the engine hands over what the window and the rate limit take in 200 ms, at most 64", () => {
+  for (const [config, responseMs, ahead] of [
+    [{ windowSize: 20 }, Number.POSITIVE_INFINITY, 0],
+    [{ windowSize: 20 }, 20_000, 0],
+    [{ windowSize: 20 }, 2_000, 2],
+    [{ windowSize: 20 }, 100, 40],
+    [{ windowSize: 20 }, 0, 64],
+    [{ windowSize: 20, throughputPerSecond: 50 }, 1, 10],
+  ] as const) {
+    const stage = new Stage(config);
+    stage.responseMs = responseMs;
+    assert.equal(stage.sender.concurrency, 20 + ahead);
+  }
 });
 
 test("no more messages are begun at once than the window and five seconds of the rate limit allow, and one that waits too long is deferred", async () => {

@@ -28,12 +28,18 @@ const BEGUN_SECONDS = 5;
  * before it gives up on the outcome.
  */
 const REST_MS_MAX = 270_000;
+/**
+ * The engine hands over as many messages beyond the window as the window takes in this time, so that no place in it stays
+ * empty while an attempt or an outcome is written to disk. If the process dies, their outcome is unknown: hence few.
+ */
+const AHEAD_MS = 200;
+const AHEAD_MAX = 64;
 const REFERENCES = 0x1_0000;
 
 const NOT_TRIED: PartResult = { answer: "notSent", reason: "it was not submitted", isDown: false };
 
 interface SmppSenderParts {
-  link: Pick<SmscLink, "isUp" | "state">;
+  link: Pick<SmscLink, "isUp" | "state" | "responseMs">;
   submitter: PartSubmitter;
   settings: SmppSettings;
   recentSubmits: RecentSubmits;
@@ -58,8 +64,8 @@ interface SubmittedPart {
 export class SmppSender {
   readonly #parts: SmppSenderParts;
   readonly #semaphore: WeightedSemaphore;
-  /** Messages that this bind can usefully send at once. */
-  readonly concurrency: number;
+  /** Messages, or parts, that are submitted at once. */
+  readonly #permits: number;
   /** The reference that the parts of one message share. Every process starts at another number. */
   #reference: number;
   /** Messages being sent, and their number of parts. */
@@ -72,8 +78,16 @@ export class SmppSender {
     this.#parts = parts;
     this.#reference = parts.clock.real() % REFERENCES;
     const { windowSize, throughputPerSecond: pace } = parts.settings.link;
-    this.concurrency = Math.max(1, Math.min(windowSize, Math.ceil((pace ?? windowSize) * BEGUN_SECONDS)));
-    this.#semaphore = new WeightedSemaphore(parts.clock, this.concurrency);
+    this.#permits = Math.max(1, Math.min(windowSize, Math.ceil((pace ?? windowSize) * BEGUN_SECONDS)));
+    this.#semaphore = new WeightedSemaphore(parts.clock, this.#permits);
+  }
+
+  /** Messages that this bind can usefully have at once: those being submitted, and those that come next. */
+  get concurrency(): number {
+    const { link, settings } = this.#parts;
+    const { windowSize, throughputPerSecond } = settings.link;
+    const perMs = Math.min(windowSize / link.responseMs, (throughputPerSecond ?? Number.POSITIVE_INFINITY) / 1_000);
+    return this.#permits + Math.min(AHEAD_MAX, Math.floor(perMs * AHEAD_MS));
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {

@@ -33,7 +33,7 @@ import { readSettings, type SmppSettings } from "./settings.ts";
 import { ESME_ROK } from "./status.ts";
 
 /**
- * Capabilities before the settings are known: a bind may lower the concurrency. SMPP cannot look up a message without
+ * Capabilities before the settings are known: the concurrency follows from the window. SMPP cannot look up a message without
  * the SMSC's id, so there is no `reconcile`.
  */
 export const SMPP_CAPABILITIES: Capabilities = {
@@ -57,7 +57,6 @@ export function createSmpp(context: ProviderContext): Provider {
 
 class Smpp implements Provider {
   readonly name = "smpp";
-  readonly capabilities: Capabilities;
   readonly #settings: SmppSettings;
   readonly #clock: Clock;
   readonly #fault: (error: unknown) => void;
@@ -108,7 +107,10 @@ class Smpp implements Provider {
     this.#receipts = new ReceiptHandler(parts);
     this.#inbound = new InboundHandler(parts);
     this.#sender = new SmppSender(parts);
-    this.capabilities = { ...SMPP_CAPABILITIES, concurrency: this.#sender.concurrency };
+  }
+
+  get capabilities(): Capabilities {
+    return { ...SMPP_CAPABILITIES, concurrency: this.#sender.concurrency };
   }
 
   get isUp(): boolean {
