@@ -1,4 +1,4 @@
-/** `tightbeam api`: calls any route of the API, for what has no command of its own. */
+/** `tightbeam api`: calls any route of the API, for routes without a command. */
 
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";

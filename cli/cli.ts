@@ -17,7 +17,7 @@ export interface Cli {
   version: string;
   /** The server that the options name, whether a key is known for it or not. Throws `UsageError` for a bad address. */
   server(): Server;
-  /** Server and key that the options name, and where they were found. Throws `UsageError` when no key is found. */
+  /** Server and key from the options, and their sources. Throws `UsageError` if no key is found. */
   connection(kind: KeyKind): Connection;
   /** The keys that `credentials.json` holds for that server, as the variables to set. */
   storedKeys(): Record<string, string>;

@@ -68,7 +68,7 @@ function valued(shapes: readonly Shape[]): string[] {
   return [...new Set(words)].sort();
 }
 
-/** Every command as it stands on the line: the path before it, a space, and its own word. */
+/** Every command as typed: the path before it, a space, and its own word. */
 function steps(shapes: readonly Shape[]): string[] {
   return shapes.filter(({ path }) => path !== "").map(({ path }) => (path.includes(" ") ? path : ` ${path}`));
 }

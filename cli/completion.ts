@@ -4,7 +4,7 @@ import type { CommandRow } from "./command.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Prints a completion script, made when it runs from all commands of the program. */
+/** Prints a completion script, generated from all commands of the program. */
 export const completion: CommandRow = {
   name: "completion",
   help: "Print a script with which your shell completes commands, options and their values.",

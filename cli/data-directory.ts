@@ -4,7 +4,7 @@ import type { Config } from "../server/config.ts";
 import type { Cli } from "./cli.ts";
 import { Failure } from "./failure.ts";
 
-/** Calls `work` with the settings of the directory; a wrong setting ends the command with one line. */
+/** Calls `work` with the settings of the directory. An invalid setting ends the command with one line. */
 export async function onDataDirectory<Result>(
   cli: Cli,
   path: string | undefined,

@@ -65,7 +65,7 @@ const ATTEMPT_MS_MAX = 35_000;
 const POLL_MS_FIRST = 50;
 const POLL_MS_MAX = 2_000;
 
-/** The delivery once it has more than `attempts` attempts, or as it is if none came in time. */
+/** The delivery once it has more than `attempts` attempts, or its state when the time is up. */
 export async function untilAttempted(
   routes: Tightbeam["webhooks"]["deliveries"],
   terminal: Terminal,

@@ -1,4 +1,4 @@
-/** `tightbeam quiet-hours`: set, shown and taken away. */
+/** `tightbeam quiet-hours`: set, shown and removed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -72,7 +72,7 @@ async function triggerEvent(cli: Cli, type: EventType): Promise<void> {
   output.show(event, (found, paint) => eventLine(found, paint));
 }
 
-/** The steps send to made-up numbers: through a real instance that would cost money, or reach somebody. */
+/** The steps send to fictional numbers. Through a real instance that would cost money, or reach people. */
 async function requireSandbox(client: Tightbeam): Promise<void> {
   try {
     await client.sandbox.clock.get();

@@ -1,4 +1,4 @@
-/** Parses values of options, and refuses a wrong one with what would be right. */
+/** Parses values of options, and refuses an invalid value with a description of valid ones. */
 
 import { InvalidArgumentError } from "commander";
 import leven from "leven";

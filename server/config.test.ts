@@ -1,4 +1,4 @@
-/** Tests of the settings: each default, what each takes and refuses, and that a refusal is one clear line. */
+/** Tests of the settings: each default, its valid and invalid values, and one clear line for an invalid value. */
 
 import assert from "node:assert/strict";
 import test from "node:test";

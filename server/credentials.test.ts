@@ -1,4 +1,4 @@
-/** Tests of the credentials file: its exact form, its mode, and what happens to a file that is something else. */
+/** Tests of the credentials file: its exact form, its mode, and the refusal of an invalid file. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** A cursor gives back what it holds, and any other text is refused. */
+/** A cursor returns its value, and any other text is refused. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Downloads in memory: what is left to send is counted, by the customer whose file it is. */
+/** Downloads in memory: unsent bytes count, for the customer of the file. */
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -13,7 +13,7 @@ import { OpenResponses } from "./open-responses.ts";
 
 const MIB = 1_048_576;
 
-/** A client that takes a piece only when it is told to. */
+/** A client that reads a piece only on command. */
 class Client extends Writable {
   readonly taken: Buffer[] = [];
   #take: (() => void) | null = null;

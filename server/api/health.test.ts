@@ -1,4 +1,4 @@
-/** The routes beside /v1: who may see what, and that what they throw is enveloped too. */
+/** The routes outside /v1: which callers see which parts, and their errors in the envelope. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

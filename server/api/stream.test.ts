@@ -1,4 +1,4 @@
-/** The live stream in simulated time: heartbeats, keys, and what is left when everybody has gone. */
+/** The live stream in simulated time: heartbeats, keys, catching up, and the end of the last stream. */
 
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
@@ -17,7 +17,10 @@ interface Stage extends TestContext {
   streams: Streams;
   openResponses: OpenResponses;
   open(more?: Partial<Subscription>): Promise<EventStream>;
-  /** Commits an event of the context's customer, of `bytes` bytes or a few more; unless `silently`, tells of it. */
+  /**
+   * Commits an event of the context's customer, of `bytes` bytes or a few more, and notifies its listeners unless
+   * `silently`.
+   */
   happen(silently?: boolean, bytes?: number): Promise<EventId>;
   responses: ServerResponse[];
 }
@@ -132,7 +135,7 @@ test("a client with Last-Event-ID receives every missed event as fast as it read
   const { open, happen } = await stage(t);
   const first = await happen();
   const missed: EventId[] = [];
-  // Ten times what a live reader may be behind.
+  // Ten times the limit of a live reader's backlog.
   for (let count = 0; count < 210; count += 1) missed.push(await happen(false, 50_000));
   const stream = await open({ lastEventId: first });
   const meanwhile = await happen();

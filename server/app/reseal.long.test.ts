@@ -10,7 +10,9 @@ import { changeSecretKey } from "./reseal.ts";
 
 const SECRET = "a secret that receivers know";
 
-/** A service that has sealed something of every kind, stopped for `work`, and then shown to have kept all of it. */
+/**
+ * Starts a service that seals a secret of every kind, stops it for `work`, and checks that every secret still opens.
+ */
 async function resealed(t: TestContext, work: (dataDir: string) => Promise<Record<string, string>>) {
   const receiver = await startReceiver();
   t.after(() => receiver.stop());

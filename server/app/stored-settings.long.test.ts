@@ -1,4 +1,4 @@
-/** Facts about the database that cannot be used end the start with one line, and the line's command mends them. */
+/** Invalid stored settings end the start with one line, and the command in the line repairs them. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The lifecycle is the contract's, no more and no less, and receipts in any order only ever move a message on. */
+/** Tests that the lifecycle equals the documented one, and that receipts in any order only move a message forward. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -9,7 +9,7 @@ import type { Signal } from "../providers/provider.ts";
 const HEARD = { to: "+15559999999", channel: "imessage" } as const;
 const GROUP = { reference: "g\0", name: "\ud800", participants: ["\0"] };
 
-/** One of each kind, about nothing and to nobody, its texts odd. */
+/** A signal of each kind with odd texts, for an unknown number and message. */
 const FORGED: Signal[] = [
   receipt("read", { reference: "\ud800" }),
   inbound({ ...HEARD, text: "\0", group: GROUP }),
@@ -34,7 +34,7 @@ for (const signal of FORGED) {
   test(`a ${signal.kind} signal with odd texts, for an unknown number and message, changes nothing, and is reported`, async (t) => {
     const stage = await engineStage(t, { faults: stageFaults });
     await stage.report(signal);
-    // A receipt for no known message is answered `unknown`: it may be early.
+    // A receipt for an unknown message is `unknown`, because it may be early.
     assert.equal(stage.observed.faults.length, signal.kind === "receipt" ? 0 : 1);
     for (const table of ["messages", "events", "chats", "calls"] as const) {
       assert.deepEqual(await stage.deps.store.db.selectFrom(table).select("id").execute(), []);

@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 const AHEAD_MS = 3 * HOUR_MS;
 const PERMITS = 100;
 
-/** A context with an endpoint, and what can be claimed in it. */
+/** A context with an endpoint, and its claims. */
 async function stageOf(t: NodeTest) {
   const made = await openContext(t);
   await configure(made);

@@ -1,4 +1,4 @@
-/** Prefetched items keep their order, and no two items with one ordering key are out at once. */
+/** Prefetched items keep their order, and no two items with one ordering key run at once. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** A process that dies at any of its writes: the next one finishes what it left, and hands nothing over twice. */
+/** A process dies at any of its writes: the next process finishes its work, and sends nothing twice. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -11,7 +11,7 @@ import { apply } from "./apply.ts";
 
 type Side = "before" | "after";
 
-/** The far end: what it took, whichever process handed it over, and the receipts that it owes for it. */
+/** The peer: the messages that it accepted from any process, and its pending receipts. */
 class Peer {
   readonly taken: Outbound[] = [];
   readonly pending: Signal[] = [];
@@ -79,7 +79,7 @@ interface Death {
   side: Side;
 }
 
-/** Plays a scenario to its end through one death at most. Gives the writes of the first process, and whether it died. */
+/** Plays a scenario to its end with at most one death. Returns the writes of the first process, and whether it died. */
 async function play(t: TestContext, scenario: Scenario, death: Death | null, provider = new ScriptedProvider()) {
   const peer = new Peer();
   provider.onSend = (message) => scenario.answer?.(message, peer) ?? peer.takes(message);
@@ -115,7 +115,7 @@ function takenOnEach(peer: Peer, id: MessageId): string[] {
 describe("whichever write a process dies at, the next process completes", () => {
   for (const scenario of SCENARIOS) {
     test(`${scenario.title}: it is sent once, and each event is emitted once`, async (t) => {
-      // The first write is the acceptance, which has its own place: what was not answered was not promised.
+      // The first write is the acceptance: a message without a response was not promised.
       const { writes } = await play(t, scenario, null);
       let deaths = 0;
       for (let write = 1; write < writes; write += 1) {
@@ -137,7 +137,7 @@ describe("whichever write a process dies at, the next process completes", () => 
   }
 });
 
-/** Windows of one attempt, by what is on disk and what the peer has. */
+/** Windows of one attempt: the state on disk, and the state of the peer. */
 const WINDOWS: { title: string; taken: boolean; die: (stage: EngineStage) => void }[] = [
   {
     title: "recorded, and the peer never received it",
@@ -223,7 +223,10 @@ describe("a process that dies during a send attempt", () => {
   });
 });
 
-/** Messages to one recipient, due at the same moment, so that one claim takes them all; the first is being sent. */
+/**
+ * Messages to one recipient that are due at the same moment, so that one claim leases them all; the first is being
+ * sent.
+ */
 async function leasedTogether(stage: EngineStage, texts: readonly string[]): Promise<MessageId[]> {
   const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
   const ids: MessageId[] = [];
@@ -257,7 +260,7 @@ test("a message that is leased again after its first lease expired is sent once,
   stage.provider.sendNext.push("never", deferred(60_000));
   const [, id = "msg_"] = await leasedTogether(stage, ["first", "second"]);
   await stage.clock.advance(1_000);
-  // As if both leases had run out while the first one's attempt goes on.
+  // As if both leases had expired while the first attempt continues.
   await stage.deps.store.releaseLeases(Number.POSITIVE_INFINITY, stage.clock.now());
   await stage.run();
   await stage.clock.advance(45_000);

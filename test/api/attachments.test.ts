@@ -1,4 +1,4 @@
-/** Attachments over HTTP: taken in, told of, downloaded without a key, and gone when they are. */
+/** Attachments over HTTP: stored, reported, downloaded without a key, and deleted. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -234,7 +234,7 @@ test("a download in progress finishes before the service stops", async (t) => {
   let got = 0;
   socket.on("error", () => {});
   socket.on("data", (chunk: Buffer) => {
-    // Takes the first of it, and the rest only while the service stops.
+    // Reads the first part, and the rest only while the service stops.
     if (got === 0) socket.pause();
     got += chunk.length;
   });

@@ -1,4 +1,4 @@
-/** Rows that were broken by hand, one or more in each table: nobody but their owner notices, and mended they go on. */
+/** Undecodable rows, at least one in each table: only their customer notices, and repaired rows work again. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const RECIPIENT = "+15005550100";
 
 type Value = string | number | bigint | Uint8Array | null;
 
-/** A row that is broken: a copy of one that `where` finds, with an id of its own and these values. */
+/** An undecodable row: a copy of the row that `where` finds, with a new id and these values. */
 interface Broken {
   table: string;
   column: string;
@@ -112,7 +112,7 @@ async function stageOf(t: TestContext): Promise<Stage> {
       database((opened) => {
         for (const [index, broken] of BROKEN.entries()) copy(opened, firstId, broken, index);
         opened.prepare("update endpoints set events = '[' where id = ?").run(endpoint.id);
-        // The other customer's request is due: behind the broken ones.
+        // The other customer's request is due after the broken ones.
         opened
           .prepare("update payments set due_at = 2 where customer_id = ? and status = 'pending'")
           .run(neighbours.otherId);
@@ -164,11 +164,11 @@ test("35 undecodable rows hold up no other customer, and repaired rows continue"
     stage.breakAll();
     return {};
   });
-  // One after the other: each finds what the one before it may have blocked.
+  // In sequence: each finds what the previous one may have blocked.
   for (let count = 0; count < 3; count += 1) await delivered(stage, "other");
   await until(() => receivers.other.types().includes("payment.request.expired"), { what: "the other's payment" });
 
-  // The customer whose endpoint is broken sends too, and its other endpoint is told.
+  // The customer with the broken endpoint sends too, and its other endpoint gets the events.
   const before = receivers.first.received.length;
   const ownId = await delivered(stage, "first");
   const since = receivers.first.received.slice(before);
@@ -208,7 +208,7 @@ test("35 undecodable rows hold up no other customer, and repaired rows continue"
   assert.equal((await first("GET", "/v1/webhooks")).status, 500);
   assert.equal((await other("GET", "/v1/webhooks")).status, 200);
 
-  // Mended while the service runs: it takes the endpoint back by itself, and sends what waited.
+  // Repaired while the service runs: it uses the endpoint again by itself, and sends the waiting deliveries.
   stage.database((opened) => {
     opened.prepare(`update endpoints set events = '["*"]' where id = ?`).run(stage.endpointId);
     opened.prepare(`update messages set timeline = '[]' where timeline = '{}'`).run();

@@ -60,7 +60,7 @@ test("a focus is shown only for contacts with messages in both directions; other
   assert.equal((await ask(path)).error?.code, "NOT_FOUND");
   const body = { to: "+15005550110", content: { text: "Hello" } };
   assert.equal((await api.ask("POST", "/v1/messages", { body })).status, 202);
-  // 0110 echoes what it is sent.
+  // 0110 echoes each message.
   await until(async () => (await ask(path)).status === 200, { what: "a focus" });
   const { cached: _, ...rest } = (await ask(path)).data;
   assert.deepEqual(rest, { phoneNumber: "+15005550110", focused: false, focusActive: false });

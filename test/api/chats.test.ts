@@ -1,4 +1,4 @@
-/** Chats over HTTP: threads that appear by themselves, groups and what is done in them, typing. */
+/** Chats over HTTP: threads, groups and their changes, typing. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,4 +1,4 @@
-/** Each refusal says in helpful words what is wrong, and has no effect: actions on messages, contacts, streams, the sandbox. */
+/** Each refusal has a helpful message and no effect: actions on messages, contacts, streams, the sandbox. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,4 +1,4 @@
-/** Each refusal says in helpful words what is wrong, field by field, and has no effect: sending, files, payments, groups. */
+/** Each refusal has a helpful message for each field, and no effect: sending, files, payments, groups. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -10,7 +10,7 @@ import { type Scenario, testRefusals } from "../support/scenarios.ts";
 let stage: SandboxStage;
 /** Ids of records that requests name. */
 let one: Record<"sent" | "sms" | "deleted" | "thread" | "group" | "left" | "second", string>;
-/** Where files are served from. */
+/** Address of the file server. */
 let files: string;
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -60,7 +60,7 @@ after(async () => {
   server.close();
 });
 
-/** A send that would be taken but for `more`. */
+/** A send that is valid without `more`. */
 function send(more: object, refusal: Omit<Scenario, "ask" | "body">): Scenario {
   return { ask: "POST /v1/messages", body: { to: number("0100"), content: { text: "Hello" }, ...more }, ...refusal };
 }
@@ -337,7 +337,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
   },
 });
 
-/** Amounts that are none, as a client may write them. */
+/** Invalid amounts, as a client may write them. */
 const NO_AMOUNTS: readonly unknown[] = [
   ...[0, -1, 0.001, 25.001, 0.1 + 0.2, 1e-7, 999_999.999, 1_000_000, 1e21, null, true, [], {}],
   ...["", " 25", "25 ", "$25", "25,00", "1,000.00", "1.", ".5", "00.50", "25.000", "-25", "+25", "1e2", "0x10", "NaN"],

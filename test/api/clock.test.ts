@@ -79,7 +79,7 @@ test("the clock drives all seven retries of a delivery, each on time, until it i
   const triedAt = await attemptsOf(stage, id, 1);
   for (const [index, [, almost, past]] of RETRIES.entries()) {
     await advance(almost);
-    // An event of now comes to the inbox: so would a retry that is due.
+    // An event arrives in the inbox now, and so would a due retry.
     await attemptsOf(stage, (await stage.send("0100")).id, 1, 3);
     assert.deepEqual(await attemptsOf(stage, id, index + 1), triedAt, `retry ${index + 1} came before its time`);
     await advance(past);

@@ -1,4 +1,4 @@
-/** Routes of customers over HTTP: what they may say, and what numbers, capabilities, messages and instances make of them. */
+/** Routes of customers over HTTP: valid routes, and their effect on numbers, capabilities, messages and instances. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

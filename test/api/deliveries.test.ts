@@ -1,4 +1,4 @@
-/** The delivery log, attempts by hand and replay. */
+/** The delivery log, manual retries and replay. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Dry runs over HTTP: what would become of a message; nothing is kept, and nothing sent. */
+/** Dry runs over HTTP: the plan of a message; nothing is stored or sent. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Whatever is asked of the edge, it answers in its envelope and with no fault of its own. */
+/** Any request to the edge gets a response in the envelope, without a fault of the service. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -18,7 +18,7 @@ import { ask } from "../support/socket.ts";
 
 const POST = "POST /v1/messages";
 
-/** Each row fails at two or more checks: the earlier one must answer. */
+/** Each row fails at two or more checks: the response must come from the earliest. */
 const ORDER: Scenario[] = [
   { name: "key before route", request: http("GET /v1/none"), status: 401, code: "UNAUTHORIZED" },
   { name: "key before route, /v1 itself", request: http("GET /v1"), status: 401, code: "UNAUTHORIZED" },

@@ -1,4 +1,7 @@
-/** `DELETE /v1/contacts/:id?erase=true`: what was written with a person is erased, and that it happened is all that stays. */
+/**
+ * `DELETE /v1/contacts/:id?erase=true`: everything written with a person is erased, and only the fact that it happened
+ * stays.
+ */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -16,7 +19,7 @@ after(stop);
 
 let people = 0;
 
-/** Somebody that nobody has written with yet; `word` stands in all that is written with them, and nowhere else. */
+/** A person without messages so far; `word` is in everything written with them, and nowhere else. */
 interface Person {
   to: string;
   id: string;
@@ -48,7 +51,7 @@ const delivered = (id: string) =>
 const settled = () =>
   until(async () => (await api.ask("GET", "/v1/webhooks/deliveries?status=pending")).data.deliveries.length === 0);
 
-/** Columns of all tables in which a text stands: `table.column: value`. */
+/** Columns of all tables that contain a text: `table.column: value`. */
 function found(text: string, except: readonly string[] = []): string[] {
   const db = new DatabaseSync(join(api.dataDir, "tightbeam.db"), { readOnly: true });
   try {
@@ -69,7 +72,7 @@ function found(text: string, except: readonly string[] = []): string[] {
   }
 }
 
-/** Files of the database in which a text stands, in use or not. */
+/** Files of the database that contain a text, in used pages or not. */
 function holding(text: string): string[] {
   const files = readdirSync(api.dataDir).filter((name) => name.startsWith("tightbeam.db"));
   return files.filter((name) => readFileSync(join(api.dataDir, name)).includes(text));

@@ -1,4 +1,4 @@
-/** Events over HTTP: as webhooks carry them, as the list answers them. */
+/** Events over HTTP: in webhooks and in the list. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-/** A thousand forged callbacks against the whole service: each is refused, and nothing of it is to be seen anywhere. */
+/** A thousand forged callbacks against the whole service: each is refused, and has no visible effect. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ interface Genuine extends Request {
   elsewhere: string[];
 }
 
-/** Forgeries of one request, by turns; `turn` makes each of its kind another one. */
+/** Forgeries of one request, in rotation; `turn` varies each kind. */
 const FORGERIES: readonly ((genuine: Genuine, turn: number) => Request)[] = [
   (genuine, turn) => changed(genuine, turn, (value) => `${value.slice(0, -1)}${value.endsWith("1") ? "2" : "1"}`),
   (genuine, turn) => changed(genuine, turn, (value) => `${value} `),
@@ -126,7 +126,7 @@ test("a thousand forged callbacks and inbound messages are refused and change no
     assert.ok(!(await response.text()).includes(subject.signature));
   }
   assert.deepEqual(await stateOf(twilio, id), before);
-  // The genuine ones, after all that, are taken.
+  // Afterwards genuine callbacks are accepted.
   for (const request of requests) assert.ok((await post(request)).ok);
   await becomes(id, "delivered");
   assert.equal((await ask("GET", "/v1/opt-outs")).data.optOuts.length, 1);

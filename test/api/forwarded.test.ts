@@ -1,11 +1,11 @@
-/** A service behind a proxy that does not know of it says so, once. */
+/** A service that does not expect a proxy warns once of forwarded requests. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Log } from "../../server/log.ts";
 import { startTestService } from "../support/service.ts";
 
-/** Starts a service, sends it two requests as a proxy would, and answers what it warned of. */
+/** Starts a service, sends it two requests like a proxy, and returns its warnings. */
 async function warnedOf(env: Record<string, string>, header: string): Promise<string[]> {
   const warned: string[] = [];
   const nothing = () => {};
@@ -35,7 +35,7 @@ test("the first forwarded request warns once that TB_PUBLIC_URL is not set and l
 test("a service whose TB_PUBLIC_URL names another host keeps webhooks off loopback", async () => {
   const api = await startTestService({ TB_PUBLIC_URL: "https://tightbeam.example" });
   try {
-    // The service is asked where it listens: nothing answers at its public address here.
+    // The request goes to the listening address, because nothing listens at the public address here.
     const answer = await fetch(`http://127.0.0.1:${api.service.port}/v1/webhooks`, {
       method: "PUT",
       headers: { Authorization: `Bearer ${api.key}`, "Content-Type": "application/json" },

@@ -1,4 +1,4 @@
-/** The way in for peers: beside `/v1`, without a key, behind a token that stands in the path and in no log. */
+/** Hooks of peers: outside `/v1`, without a key, with a token in the path that no log contains. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -62,7 +62,7 @@ test("an invalid path, method or body is refused as on other routes, and reaches
   assert.equal(await send(`POST ${path}/..%2f..%2f..`, `${form} 3`, "a=1"), 403);
   assert.equal(await send(`POST ${path}//inbound`, `${form} 3`, "a=1"), 403);
   assert.equal(await send(`POST ${service.url}${path}`, `${form} 3`, "a=1"), 403);
-  // The largest body that is taken, and a target that names the host, reach the check of the signature.
+  // The largest allowed body, and a target that names the host, reach the check of the signature.
   const called = await fake.call(hookUrl, { Body: "x".repeat(1_000_000) });
   assert.equal(called.status, 200);
 });

@@ -1,4 +1,4 @@
-/** Phone numbers that nobody could have: refused where something new would go to them, kept where they are stored. */
+/** Impossible phone numbers: refused in new requests, and kept in stored records. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -24,7 +24,7 @@ after(() => api.stop());
 
 const phone = (number: string) => `/v1/sandbox/phones/${number}`;
 
-/** The `data` of an answer that is a success, and shows nothing of the first. */
+/** The `data` of a successful response that contains nothing of the first customer. */
 function shown(line: string, answer: Answered, named = ""): Answered["data"] {
   assert.ok(answer.status < 300, `${line}: ${answer.status} ${JSON.stringify(answer.error)}`);
   checkHidden(line, answer, named);
@@ -186,7 +186,7 @@ test("a stream has only its customer's events, even with another customer's Last
     stream.drop();
   }
   assert.ok(!streams.some(({ text }) => text.includes(secret)));
-  // An id that is unknown to this customer is one that is no longer kept.
+  // For this customer an unknown id is the same as an expired one.
   assert.deepEqual([live.comments.includes(": gap"), resumed.comments.includes(": gap")], [false, true]);
   assert.deepEqual(foreign.frames, []);
 });

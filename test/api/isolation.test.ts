@@ -34,7 +34,7 @@ test("the reference that this test uses lists exactly the served routes", async 
 /** Whether a path names a contact's phone: an address is anybody's, and no record of a customer. */
 const isOfPhones = (path: string) => path.includes("/:phone") || path.startsWith("/v1/sandbox/phones/");
 
-/** Routes of phones, which `isolation-shared.test.ts` goes through: a new one has to be told of there. */
+/** Routes of phones, which `isolation-shared.test.ts` tests: add a new route there. */
 const PHONE_ROUTES = [
   "GET /v1/capabilities/:phone",
   "GET /v1/contacts/:phone/facetime",
@@ -55,7 +55,7 @@ test("routes that name a contact's phone have tests of their own", () => {
   assert.deepEqual(found.sort(), PHONE_ROUTES);
 });
 
-/** The code of a 404, by what its path begins with; the first that fits counts. */
+/** The code of a 404, by the start of the path; the first match counts. */
 const NOT_FOUND: readonly (readonly [string, ErrorCode])[] = [
   ["/v1/chats/", "CONVERSATION_NOT_FOUND"],
   ["/v1/webhooks/deliveries/", "NOT_FOUND"],
@@ -90,7 +90,7 @@ describe("another customer's id is a 404, never a 403, in every parameter of", (
   }
 });
 
-/** All that the first customer reads of itself; what goes on by itself is left out. */
+/** Everything that the first customer can read, without values that change by themselves. */
 async function viewOfFirst(): Promise<Record<string, unknown>> {
   const view: Record<string, unknown> = {};
   for (const { method, path } of CUSTOMER_ROUTES) {
@@ -134,7 +134,7 @@ function emptied(data: Record<string, unknown> | null): unknown {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Array.isArray(value) ? [] : value]));
 }
 
-/** A cursor that the first customer was given by a list, or null where it has no second page. */
+/** A cursor of the first customer's list; null for a list with one page. */
 async function cursorOfFirst(path: string): Promise<string | null> {
   const { data } = await first("GET", `${path}?${SOON[path] ?? ""}limit=1`);
   return data?.pagination?.nextCursor ?? null;
@@ -142,7 +142,7 @@ async function cursorOfFirst(path: string): Promise<string | null> {
 
 interface Write {
   body?: object;
-  /** Statuses that it may answer. */
+  /** Allowed statuses of its responses. */
   statuses: number[];
   code?: ErrorCode;
 }
@@ -156,8 +156,8 @@ const to = "+15005550100";
 const foreign = (body: object, status: number, code: ErrorCode): Write => ({ body, statuses: [status], code });
 
 /**
- * Routes without a parameter that change something: what the second customer asks of each. What it changes is its own,
- * so everything of the first stays.
+ * Routes without a parameter that change records: the second customer's request to each. It changes only its own
+ * records.
  */
 const WRITES: Record<string, Write[]> = {
   "POST /v1/messages": [

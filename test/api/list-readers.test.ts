@@ -15,7 +15,7 @@ import { openContext, send, TO } from "../support/sending.ts";
 import { served } from "../support/served.ts";
 import { until } from "../support/wait.ts";
 
-/** Ports whose reader of lists holds what it is asked until it is told to go on. */
+/** Ports whose reader of lists delays its work until it is released. */
 function held() {
   let goOn = () => {};
   const open = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ test("a long list read delays no health check, key check or single record", asyn
   assert.deepEqual(checks.database, { status: "ok" });
   assert.equal(health.notReady(), null);
   assert.match(await health.metrics.render(), /oldest_due/);
-  // Another customer's key is not known yet: it is looked up.
+  // Another customer's key is not cached yet, so it is looked up.
   const { key } = await api.addTenant("Other");
   await api.refused("NOT_FOUND", "GET", `/v1/messages/${message.id}`, { key });
   assert.equal((await api.data<{ id: string }>(200, "GET", `/v1/messages/${message.id}`)).id, message.id);

@@ -33,7 +33,7 @@ function listing(api: Served) {
 
 const idsOf = ({ messages }: Answer) => messages.map(({ id }) => id);
 
-/** Changes a message as it is stored, with the event that tells of it. */
+/** Changes a stored message, with its event. */
 async function change(api: Served, message: Message, set: Partial<Message>): Promise<void> {
   const { id } = message;
   const [row] = await api.deps.store.db.selectFrom("messages").select("version").where("id", "=", id).execute();

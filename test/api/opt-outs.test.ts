@@ -1,4 +1,4 @@
-/** The STOP list over HTTP: put there by the API or by a phone, and what sending makes of it. */
+/** Opt-outs over HTTP: from the API and from a phone, and their effect on sending. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

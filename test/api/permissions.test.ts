@@ -1,4 +1,4 @@
-/** Narrowed keys over HTTP: every route that a key's permissions leave out answers 403 and names what is missing. */
+/** Keys with permissions over HTTP: every route outside them responds with 403 and names the missing permissions. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -20,7 +20,7 @@ async function keyWith(permissions: KeyPermission[], more: object = {}) {
   return data;
 }
 
-/** Which permissions open a route, written down by hand: the code is not asked. */
+/** The permissions that open a route, listed here independently of the code. */
 function opens(method: string, path: string): KeyPermission[] {
   if (path.startsWith("/v1/admin/")) return ["read", "send", "webhooks"];
   if (path.startsWith("/v1/webhooks")) return method === "GET" ? ["read", "webhooks"] : ["webhooks"];

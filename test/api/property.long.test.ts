@@ -1,4 +1,4 @@
-/** Whatever is asked of the whole running service at any of its routes, it answers in its envelope, and with no fault of its own. */
+/** Any request to any route of the running service gets a response in the envelope, without a fault of the service. */
 
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -32,10 +32,10 @@ const RUNS = Number(process.env.TB_PROPERTY_RUNS ?? 10_000);
 const SEED = Number(process.env.TB_PROPERTY_SEED ?? randomInt(2 ** 31));
 /** After so many requests the records that they used up are made anew; the keys that the test itself goes by are none. */
 const REFRESH_EVERY = 200;
-/** After a provider was connected that reaches people: what that closes is not open for long after. */
+/** After a provider that reaches people was connected: everything that this forbids ends soon. */
 const REFRESH_REAL_AFTER = 20;
 
-/** Addresses that the generator likes and that would leave this machine, and where they go instead. */
+/** Addresses of the generator that would leave this machine, and their replacements. */
 const OUTSIDE = ["https://example.com", "https://127.0.0.1:9"] as const;
 
 /** Commands of providers: of these the contract has 502, 503 and 504. So it has of files that phones send by address. */
@@ -49,7 +49,7 @@ const COMMAND_CODES: ReadonlySet<string> = new Set([
 ]);
 const mayFail: MayFail = ({ name }, code) => name !== null && COMMANDS.test(name) && COMMAND_CODES.has(code);
 
-/** Makes records of every kind; what is left of the ones `before` stays. */
+/** Creates records of every kind; records from `before` that are left stay. */
 async function makeWorld(api: TestService, before?: World): Promise<World> {
   const asked = async (method: string, path: string, body?: object, key = api.key) => {
     const answer = await api.ask(method, path, { key, ...(body === undefined ? {} : { body }) });
@@ -133,7 +133,7 @@ async function leaveReality(api: TestService, admin: Asked, before?: World): Pro
   }
 }
 
-/** The request with what is there in the place of its stand-ins, and nothing that leads off this machine. */
+/** The request with existing ids in place of its stand-ins, and without addresses of other machines. */
 function grounded(request: AnyRequest, world: World, imageUrl: string): AnyRequest {
   let text = request.bytes.toString("latin1");
   for (const [kind, standIn] of Object.entries(STAND_INS)) {
@@ -148,7 +148,7 @@ function grounded(request: AnyRequest, world: World, imageUrl: string): AnyReque
 /** Signs of internals: a stack, a file, SQL, a driver. */
 const INSIDE = /\n\s*at |node:internal|node_modules|\.[jt]s:\d|SQLITE|sqlite_|\bselect .* from\b|\binsert into\b/i;
 
-/** Checks that a refusal names what is wrong, unless that is no field, and that no answer tells of the inside. */
+/** Checks that a refusal names the invalid field, if there is one, and that no response reveals internals. */
 function checkNamed({ status, body }: RawAnswer, line: string, secrets: readonly string[]): void {
   assert.doesNotMatch(body, INSIDE, line);
   for (const secret of secrets) assert.ok(!body.includes(secret), `${line}: ${body}`);
@@ -163,7 +163,7 @@ function checkNamed({ status, body }: RawAnswer, line: string, secrets: readonly
   assert.ok((error.details?.length ?? 0) > 0, `${line}: a bad field has to be named: ${body}`);
 }
 
-/** Checks that the answer is one that the reference has. */
+/** Checks that the reference allows the response. */
 async function checkDocumented({ line, head }: AnyRequest, { status, headers, body }: RawAnswer): Promise<void> {
   if (head || !headers["content-type"]?.startsWith("application/json")) return;
   const [method = "", path = ""] = line.split(" ");
@@ -241,7 +241,7 @@ test(`${RUNS.toLocaleString("en-US")} requests at every route: none gets a 5xx, 
   assert.equal(health.status, "ok");
 });
 
-/** A log that tells of nothing but what is called an error. */
+/** A log of errors only. */
 function logTo(error: (event: string, fields: LogFields) => void): Log {
   const nothing = () => {};
   return { debug: nothing, info: nothing, warn: nothing, error: (event, fields = {}) => error(event, fields) };

@@ -1,4 +1,4 @@
-/** Quiet hours over HTTP: set, shown and taken away by an administrator, and kept by the sandbox's clock. */
+/** Quiet hours over HTTP: set, shown and removed by an administrator, and observed by the sandbox's clock. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -21,7 +21,7 @@ function methodsOf(value: object, path = ""): string[] {
   });
 }
 
-/** The client as it is, which notes what was called of it. */
+/** The unchanged client, with a record of its calls. */
 function noting<Client extends object>(client: Client, called: Set<string>, path = ""): Client {
   return new Proxy(client, {
     get(target, name) {

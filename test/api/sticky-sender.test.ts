@@ -1,4 +1,4 @@
-/** The number that a message goes from where none is named: that of the newest conversation, else the default. */
+/** The sender of a message without `from`: the number of the newest conversation, else the default number. */
 
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
@@ -37,7 +37,7 @@ beforeEach(() => {
   to = `+15005553${String(recipients).padStart(3, "0")}`;
 });
 
-/** The sender of what would be sent now, and why, as the dry run tells. */
+/** The sender of a message sent now, and the reason, from a dry run. */
 async function wouldComeFrom(body: object = {}): Promise<[from: string, why: string]> {
   const { data } = await rehearse({ to, ...body });
   return [data.from, data.reason.split("; ").at(-1)];

@@ -18,7 +18,7 @@ after(() => api.stop());
 
 const open = (options: Parameters<typeof openStream>[1] = {}) => openStream(api.url, { key: api.key, ...options });
 
-/** Sends a message and answers its id. */
+/** Sends a message and returns its id. */
 async function send(text: string, key = api.key): Promise<string> {
   const { status, data } = await api.ask("POST", "/v1/messages", {
     key,

@@ -1,4 +1,4 @@
-/** `GET /v1/sandbox/wait`: waiting for what happens, without polling. */
+/** `GET /v1/sandbox/wait`: waiting for an event without polling. */
 
 import assert from "node:assert/strict";
 import { get } from "node:http";
@@ -82,7 +82,7 @@ test("a stop ends every wait at once with a response; a disconnected client's wa
     agent: false,
   }).on("error", () => {});
   await until(() => gone.socket?.writableLength === 0, { what: "the request" });
-  // Answered after both had been taken on.
+  // Responds after both requests were accepted.
   await api.ask("GET", "/v1/numbers");
   gone.destroy();
   const startedAt = performance.now();

@@ -19,7 +19,7 @@ const PNG = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1");
 const MP3 = Buffer.from("ID3\x04\0\0\0\0", "latin1");
 const MIB = 1_048_576;
 
-/** Answers each address with what it is told to, and counts what it was asked for and what is held. */
+/** Returns a scripted result for each address, and counts its fetches and the held bytes. */
 class FakeFetcher implements FileFetcher {
   readonly asked: { url: string; bytesMax: number }[] = [];
   held = 0;

@@ -1,4 +1,4 @@
-/** FaceTime calls: one row a call, however often and however oddly it is told of, and events that agree with it. */
+/** FaceTime calls: one row per call, however often and in whatever order it is reported, and matching events. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";

@@ -1,4 +1,4 @@
-/** Groups: what providers tell of them becomes chats and events, once each, whoever was faster. */
+/** Groups: providers' signals become chats and events, once each, also concurrently with requests. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
@@ -33,7 +33,7 @@ interface Stage extends TestContext {
   /** Types and subjects of the events so far. */
   news(): Promise<string[]>;
   report(more: Partial<GroupSignal>): Promise<void>;
-  /** A group with Ann and Bob that the API made. */
+  /** Creates a group with Ann and Bob through the API. */
   make(): Promise<Chat>;
 }
 

@@ -1,4 +1,4 @@
-/** One-to-one threads appear by themselves: one for each pair of addresses of a customer, whoever comes at once. */
+/** One-to-one threads: one for each pair of addresses of a customer, also under concurrency. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

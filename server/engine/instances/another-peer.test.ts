@@ -1,4 +1,6 @@
-/** An instance whose settings come to name another peer: what the peer before it may have sent is not sent by this one. */
+/**
+ * An instance whose settings change to another account: the new account never repeats a send attempt of the old one.
+ */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";

@@ -9,7 +9,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { Connections } from "./connections.ts";
 
-/** Connections whose instances are one scripted provider, and what they woke. */
+/** Connections whose instances share one scripted provider, and the lanes that they woke. */
 async function connected(t: NodeTest) {
   const made = await openContext(t);
   const provider = new ScriptedProvider();

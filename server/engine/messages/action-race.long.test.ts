@@ -51,7 +51,7 @@ test("deleting a message during its receipts deletes it, and no later event carr
   });
 });
 
-/** A provider that names each group it makes, and remembers what it was last told to call it. */
+/** A provider that names each group it creates, and remembers the last name that it was given. */
 function groupProvider(): ScriptedProvider {
   const provider = new ScriptedProvider();
   const { onAction } = provider;
@@ -75,7 +75,7 @@ function asked({ stage }: Round, id: ChatId) {
   return { customerId: stage.customer.id, id, correlationId: CORRELATION_ID, idempotencyKey: null };
 }
 
-/** Events of a chat so far, and the record, after a check that the one leads to the other. */
+/** The events of a chat and its record, after a check that the events lead to the record. */
 async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; emitted: string[] }> {
   const rows = await stage.deps.store.db.selectFrom("events").select(["bytes"]).orderBy("position").execute();
   const events = rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: ChatEventData });

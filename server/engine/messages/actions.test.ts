@@ -1,4 +1,4 @@
-/** Orders of a message that was sent: the phone first, then the record, one after the other. */
+/** Actions on a sent message: the phone first, then the record, in sequence. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -29,7 +29,7 @@ interface Verb {
   name: string;
   run(stage: EngineStage, id: MessageId, customerId?: CustomerId): Promise<unknown>;
   refusal: string;
-  /** Status after it, and the events that it adds; where it is refused, nothing changes. */
+  /** The status afterwards, and the added events. A status without an entry refuses the action. */
   allowed: Partial<Record<MessageStatus, [status: MessageStatus, ...reported: string[]]>>;
 }
 

@@ -1,4 +1,4 @@
-/** To whom a message goes and in which chat, what is refused, and what a transaction that accepts it holds. */
+/** The recipient and chat of a new message, its refusals, and the operations that accept it. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

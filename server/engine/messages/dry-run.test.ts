@@ -1,4 +1,4 @@
-/** A dry run tells what sending would do: who would get it, who not and why, and leaves no trace. */
+/** A dry run returns the plan of sending, with every considered instance and the reasons, and leaves no trace. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -7,7 +7,7 @@ import { receipt } from "../../../test/support/provider.ts";
 import type { ReactionSignal, Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 
-/** Sends a message whose provider tells `signal` as soon as it has answered, while each write takes a while. */
+/** Sends a message whose provider reports `signal` directly after its response, while each write takes some time. */
 async function sendWithEarlySignal(stage: EngineStage, signal: Signal) {
   let reported: Promise<unknown> = Promise.resolve();
   stage.provider.onSend = () => {

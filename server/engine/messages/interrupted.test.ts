@@ -8,7 +8,10 @@ import { ScriptedProvider, SETTLE_AFTER_MS } from "../../../test/support/provide
 const OTHER = "+15550100002";
 const SECOND_MS = 1_000;
 
-/** A process that died while it handed `First` over, with two messages behind it and one to somebody else; the next one runs. */
+/**
+ * A process that died while it sent `First`, with two messages behind it and one to another recipient; the next process
+ * runs.
+ */
 async function killed(t: NodeTest, { asks = true } = {}) {
   const stage = await engineStage(t, { provider: new ScriptedProvider({ asks }) });
   stage.provider.sendNext.push("never");

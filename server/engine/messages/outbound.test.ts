@@ -9,7 +9,7 @@ import { NOT_REACHABLE, UNKNOWN } from "../../../test/support/provider.ts";
 import { groupFor, TO } from "../../../test/support/sending.ts";
 import type { MessageId } from "../../core/id.ts";
 
-/** Sends, and answers what the provider was handed last. */
+/** Sends a message, and returns the last message that the provider got. */
 async function handed(stage: EngineStage, body: Partial<SendMessage>) {
   const id = await stage.send(body);
   await stage.run();

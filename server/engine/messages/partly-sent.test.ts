@@ -1,4 +1,7 @@
-/** Messages of which a part was sent: they stay with the instance and the account that sent it, and nobody reads the part twice. */
+/**
+ * Messages of which a part was sent: they stay with the instance and account of the part, and the part is never sent
+ * twice.
+ */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";

@@ -1,4 +1,4 @@
-/** Two things at once, in a thousand orders each: one of them wins, and the events say which. */
+/** Two concurrent changes of a message, in a thousand orders each: one wins, and the events name it. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import { deleteMessage, retryMessage } from "./actions.ts";
 import { cancelSchedule, updateMessage } from "./schedule.ts";
 
 const ROUNDS = 1_000;
-/** Turns of the event loop that a write, and what races with the loop, may be put off. */
+/** Most turns of the event loop by which a write, or an action, is delayed. */
 const WRITE_DELAY_MAX = 3;
 const START_DELAY_MAX = 14;
 
@@ -20,8 +20,8 @@ const START_DELAY_MAX = 14;
 type Ends = Map<string, number>;
 
 /**
- * Runs `round` a thousand times, each with messages and a recipient of its own, and fails when one of `ends` came about
- * in fewer than one of a hundred rounds: then nothing raced.
+ * Runs `round` a thousand times, each with its own messages and recipient. Fails if one of `ends` occurred in less than
+ * 1 % of the rounds, because then nothing raced.
  */
 async function race(
   t: Parameters<typeof engineStage>[0],
@@ -58,7 +58,7 @@ function ended<Value>(action: Promise<Value>): Promise<Ended<Value>> {
   );
 }
 
-/** Lets the loop find what is due while each action is begun at some moment, and waits for all of it. */
+/** Runs the loop while each action starts after a random delay, and waits for all of them. */
 async function atOnce<Value>(
   stage: EngineStage,
   start: () => Promise<void>,
@@ -70,14 +70,14 @@ async function atOnce<Value>(
   return answers;
 }
 
-/** Tells a receipt at some moment, and again where it was refused: a provider has to. */
+/** Reports a receipt after a random delay, and again if it was refused, as a provider must. */
 async function reportAtOnce(stage: EngineStage, start: () => Promise<void>, signal: Signal): Promise<void> {
   const report = () => apply(stage.life.deps, stage.instance.id, signal);
   const [answer] = await atOnce(stage, start, report);
   if (answer !== undefined && "refused" in answer) await stage.report(signal);
 }
 
-/** The events of a message, as one word, after checks that hold whoever wins. */
+/** The events of a message in one text, after checks that hold for either winner. */
 async function eventTypesOf(stage: EngineStage, id: MessageId): Promise<string> {
   const message = await stage.message(id);
   checkSendAttempts(message, stage.provider.handed);

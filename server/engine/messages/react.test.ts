@@ -1,4 +1,4 @@
-/** Reactions of contacts: one event each, of the message that they are about. */
+/** Reactions of contacts: each is one event of its message. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

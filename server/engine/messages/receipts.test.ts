@@ -1,4 +1,4 @@
-/** Receipts, early, late, twice and reversed: what each makes of a message, by its status. */
+/** Receipts, early, late, repeated and reversed: the effect of each on a message, by its status. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -48,7 +48,7 @@ interface Row {
   after: Partial<Record<Receipt, [status: Message["status"], ...reported: string[]]>>;
 }
 
-/** The transitions that receipts make. */
+/** The transitions caused by receipts. */
 const TABLE: Row[] = [
   {
     title: "scheduled",
@@ -226,7 +226,7 @@ function orders<Thing>(things: readonly Thing[]): Thing[][] {
   return things.flatMap((first, index) => orders(things.toSpliced(index, 1)).map((rest) => [first, ...rest]));
 }
 
-/** Ends of a message that was sent, whatever the order of the provider's words; each receipt comes twice. */
+/** Final statuses of a sent message, in any order of response and receipts; each receipt comes twice. */
 const ENDS: [words: ("accepted" | Receipt)[], status: Message["status"], reported: (order: string[]) => string[]][] = [
   [["accepted", "sent", "delivered", "read"], "read", () => ["sent", "delivered", "read"]],
   [["accepted", "read"], "read", () => ["sent", "delivered", "read"]],

@@ -1,4 +1,4 @@
-/** Messages of contacts: one message, one event, one chat, however often and however oddly they are told. */
+/** Messages of contacts: one message, one event and one chat, however often and in whatever form they are reported. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
@@ -256,7 +256,7 @@ test("a message that two instances of one account report is one message, and at 
   const [first, second, other] = [await at("one"), await at("one"), await at("two")];
   const { deps } = stage.life;
   const signal = inbound({ reference: "SM1", channel: "sms", to: stage.number.address });
-  // There is a thread already, so that nothing else keeps the two from passing one another.
+  // The thread already exists, so that nothing else serialises the two.
   await apply(deps, first, { ...signal, reference: "SM0" });
   await Promise.all([apply(deps, first, signal), apply(deps, second, signal)]);
   await apply(deps, second, signal);

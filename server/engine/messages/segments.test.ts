@@ -1,4 +1,7 @@
-/** Segments and encoding of a message are those of its text as an SMS, from when it is one; its provider's word counts more. */
+/**
+ * Segments and encoding of a message are those of its text as an SMS, once its channel is SMS; the provider's report
+ * takes precedence.
+ */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

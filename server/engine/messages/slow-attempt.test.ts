@@ -1,4 +1,7 @@
-/** Send attempts that take minutes, where their provider says that they may: they count, stay in hand, and stop nobody else. */
+/**
+ * Send attempts that take minutes, as their provider allows: they succeed, keep their lease, and delay no other
+ * message.
+ */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
@@ -12,7 +15,7 @@ import { LEASE_MS } from "./change-message.ts";
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HAND_OVER_MS = 10 * MINUTE_MS;
-/** After so long another message has the permit of one that is still being sent. */
+/** After this time another message gets the permit of a message that is still being sent. */
 const SLOT_MS = 40 * SECOND_MS;
 
 const to = (index: number) => `+1555010000${index}`;
@@ -83,7 +86,7 @@ test("later messages to the recipient of a slow attempt wait in order, and hold 
   provider.isUp = false;
   for (let sent = 0; sent < 4; sent += 1) ids.push(await stage.send({ to: to(1) }));
   provider.isUp = true;
-  // All of them are taken up at once.
+  // All of them are claimed at once.
   await stage.run();
   const other = await stage.send({ to: to(2) });
   await advance(SLOT_MS + 5 * SECOND_MS);

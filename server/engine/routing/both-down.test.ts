@@ -1,4 +1,6 @@
-/** Instances that say only of each send attempt that they are down: what waits for them does not go to and fro between them. */
+/**
+ * Instances that report only with each send attempt that they are down: waiting messages do not move back and forth.
+ */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
@@ -12,9 +14,9 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 /** After a start nothing goes elsewhere for so long. */
 const CONNECTING_MS = 5_000;
-/** That it is down shows only after so long: until then it looks as if it were up. */
+/** Time after which an attempt reports that the instance is down; until then it seems up. */
 const ANSWER_MS = 3 * SECOND_MS;
-/** How long each of the two wishes to be left alone: one rests where the other one does not. */
+/** The wait that each of the two asks for, so that their breakers are open at different times. */
 const REST_MS = [20 * SECOND_MS, 50 * SECOND_MS] as const;
 const GIF = Buffer.from("GIF89a\0\0");
 const to = (index: number) => `+1555010${String(index).padStart(4, "0")}`;
@@ -25,7 +27,7 @@ function isDownByItsWord({ clock }: EngineStage, { provider }: Carrier, retryAft
   provider.onSend = () => new Promise((resolve) => void clock.after(ANSWER_MS, () => resolve(down)));
 }
 
-/** Two carriers of one route, both down, and `count` messages that wait for either of them; they have just been tried. */
+/** Two carriers of one route, both down, and `count` messages that wait for either; both were just tried. */
 async function bothDown(t: NodeTest, count: number) {
   const carriers = await carriersOn(t);
   const { stage } = carriers;

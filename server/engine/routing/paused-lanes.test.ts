@@ -1,4 +1,7 @@
-/** Messages of an instance that is down: they keep their places, expire in time, go elsewhere, and cost nothing meanwhile. */
+/**
+ * Messages of an instance that is down: they keep their order, expire in time, move to other instances, and cost
+ * nothing while they wait.
+ */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
@@ -15,13 +18,13 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** After a start nothing goes elsewhere for so long. */
 const CONNECTING_MS = 5_000;
-/** An instance that never tells that it went down is found out within this. */
+/** Time within which an outage that was not reported is noticed. */
 const WALK_MS = 62_000;
 
 const DOWN = { outcome: "deferred", retryAfterMs: null, reason: "the line is down", isDown: true } as const;
 const to = (index: number) => `+1555010${String(index).padStart(4, "0")}`;
 
-/** One carrier that the number has for SMS, and another one that a test may give a route to. */
+/** The number's SMS carrier, and another carrier to which a test may add a route. */
 async function outage(t: NodeTest, concurrency = 8) {
   const carriers = await carriersOn(t);
   const make = () => carriers.add(new ScriptedProvider({ channels: ["sms"], concurrency }));
@@ -123,7 +126,7 @@ describe("while an instance is down", () => {
     const [writes, reads] = [life.writes, life.reads];
     await stage.clock.advance(30 * SECOND_MS);
     assert.equal(life.writes - writes, 0);
-    // A look for due lanes each 200 ms, one at the oldest each second.
+    // A poll for due lanes every 200 ms, and a check of the oldest message every second.
     assert.ok(life.reads - reads <= 200, `${life.reads - reads} looks at due lanes in 30 s`);
     assert.deepEqual(handedTo(a), []);
     await stage.send({ ...SMS_ONLY, to: to(5_000) });
