@@ -153,8 +153,9 @@ async function beginProcess({ fake, clock, entries, disk, password, newChatsPerH
     changes,
     async stop(): Promise<void> {
       rateLimiter.stop();
-      health.stop();
+      const checked = health.stop();
       await client.close();
+      await checked;
       await sender.stop();
     },
   };

@@ -1,6 +1,7 @@
 /** Backfill: reads the rows that no event reported, once a minute. A cursor in the instance's memory marks how far it got. */
 
 import { recordOf } from "../../core/loose-json.ts";
+import { RepeatingTask } from "../kit/repeating-task.ts";
 import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import { type MacMessage, newestOf } from "./records.ts";
@@ -68,15 +69,15 @@ export class MacBackfill {
   #storedPassedAt = 0;
   #receiptsReadAt = Number.NEGATIVE_INFINITY;
   #lateReadAt = Number.NEGATIVE_INFINITY;
-  #running: Promise<void> | null = null;
+  readonly #passes: RepeatingTask;
   #isTriggered = false;
   #triggeredAt = Number.NEGATIVE_INFINITY;
-  #stopTimer = () => {};
-  #stopped = false;
 
   constructor(options: MacBackfillOptions) {
     this.#options = options;
-    this.#pages = new RowPages(options.mac, options.limits, () => this.#stopped);
+    const { clock, fault } = options.mac.context;
+    this.#passes = new RepeatingTask({ clock, run: () => this.#run(), fault, retryMs: EVERY_MS });
+    this.#pages = new RowPages(options.mac, options.limits, () => this.#passes.isStopped);
   }
 
   get bornAt(): number {
@@ -97,41 +98,31 @@ export class MacBackfill {
     const stored = entry === undefined ? null : parseCursor(entry.value);
     this.#cursor = stored ?? { bornAt: now, rowsAt: now, receiptsAt: now, rowId: null, passedAt: now };
     if (stored === null) await this.#store(true);
-    this.#begin();
+    void this.#passes.run();
   }
 
   /** Requests a pass. It begins now, or after the current pass, or when the last triggered pass is long enough ago. */
   trigger(): void {
-    if (this.#stopped) return;
     this.#isTriggered = true;
-    if (this.#running !== null) return;
-    const waitMs = Math.min(TRIGGERED_EVERY_MS, this.#triggeredAt + TRIGGERED_EVERY_MS - this.#now());
-    if (waitMs <= 0) this.#begin();
-    else this.#schedule(waitMs);
+    if (this.#passes.isRunning) return;
+    const waitMs = this.#untilTriggeredMs();
+    if (waitMs <= 0) void this.#passes.run();
+    else this.#passes.schedule(waitMs);
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#stopTimer();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#passes.stop();
   }
 
-  #begin(): void {
-    this.#stopTimer();
+  async #run(): Promise<number> {
     if (this.#isTriggered) this.#triggeredAt = this.#now();
     this.#isTriggered = false;
-    this.#running = this.#pass()
-      .catch((error: unknown) => this.#options.mac.context.fault(error))
-      .finally(() => {
-        this.#running = null;
-        if (this.#isTriggered) this.trigger();
-        else this.#schedule(EVERY_MS);
-      });
+    await this.#pass().catch(this.#options.mac.context.fault);
+    return this.#isTriggered ? Math.max(0, this.#untilTriggeredMs()) : EVERY_MS;
   }
 
-  #schedule(afterMs: number): void {
-    this.#stopTimer();
-    if (!this.#stopped) this.#stopTimer = this.#options.mac.context.clock.after(afterMs, () => this.#begin());
+  #untilTriggeredMs(): number {
+    return Math.min(TRIGGERED_EVERY_MS, this.#triggeredAt + TRIGGERED_EVERY_MS - this.#now());
   }
 
   async #pass(): Promise<void> {
@@ -217,7 +208,7 @@ export class MacBackfill {
   ): Promise<BackfillResult> {
     let position = this.#pages.firstPage(query);
     let isGapless = true;
-    for (let read = 0; read < ROWS_READ_MAX && !this.#stopped; read += position.limit) {
+    for (let read = 0; read < ROWS_READ_MAX && !this.#passes.isStopped; read += position.limit) {
       const page = await this.#pages.read(query, position);
       if (page === "unread" || page === "gaps") return page;
       const ingested: MacMessage[] = [];

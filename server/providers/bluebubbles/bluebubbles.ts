@@ -7,6 +7,7 @@
 // (`row-queue.ts`). `live-events.ts` reports events that have no row. A message is identified by its guid, a group by the
 // guid of its chat, a file by its own guid. Outbound owns the memory keys `attempt/…`, `group-name/…` and `new-chats`.
 
+import { SignalOutbox } from "../kit/signal-outbox.ts";
 import type {
   Actions,
   Applied,
@@ -64,18 +65,20 @@ class Bluebubbles implements Provider {
   readonly #sender: MacSender;
   readonly #newGroups: NewGroups;
   #isStopped = false;
-  #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the Mac is not connected yet"));
+  readonly #outbox: SignalOutbox;
 
   constructor(context: ProviderContext) {
     this.#mac = macOf(context);
-    this.#ingest = new Ingest(this.#mac);
-    this.#newGroups = new NewGroups(this.#mac, (signal) => this.#signals(signal));
     const { clock, memory } = context;
+    this.#outbox = new SignalOutbox(clock);
+    const report = (signal: Signal) => this.#outbox.report(signal);
+    this.#ingest = new Ingest(this.#mac, report);
+    this.#newGroups = new NewGroups(this.#mac, report);
     const newChats = new NewChatLimit(clock, memory, this.#mac.settings.newChatsPerHour);
     this.#sender = new MacSender(this.#mac, newChats, {
       pollReceipts: (guid, channel) => this.#ingest.pollReceipts(guid, channel),
       groupCreated: (message, guid) => this.#newGroups.groupCreated(message, guid),
-      report: (signal) => this.#signals(signal),
+      report,
     });
     this.actions = createActions(this.#mac, this.#newGroups);
   }
@@ -90,10 +93,10 @@ class Bluebubbles implements Provider {
   }
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
-    this.#signals = signals;
+    this.#outbox.begin(signals);
     await Promise.all([this.#sender.load(), this.#newGroups.load()]);
     this.#mac.health.start(() => this.#ingest.backfillNow());
-    await this.#ingest.start(signals);
+    await this.#ingest.start();
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
@@ -121,11 +124,12 @@ class Bluebubbles implements Provider {
     this.#isStopped = true;
     const { rateLimiter, health, client } = this.#mac;
     rateLimiter.stop();
-    health.stop();
+    const checked = health.stop();
     await this.#ingest.stop();
     // Requests still in flight end with their connections. The next process reconciles them.
     await client.close();
-    await this.#sender.stop();
+    await Promise.all([checked, this.#sender.stop()]);
+    await this.#outbox.stop();
   }
 }
 

@@ -1,7 +1,7 @@
 /** Checks whether one Mac can send and how it is, from time to time and more often while it is down. Sends no messages. */
 
 import type { Clock } from "../../clock.ts";
-import { doublingMs } from "../../core/retry.ts";
+import { ConnectionMonitor } from "../kit/connection-monitor.ts";
 import type { Health, ProviderContext } from "../provider.ts";
 import { isAvailable } from "./availability.ts";
 import { type Failure, isBlueBubblesError, type MacClient } from "./client.ts";
@@ -41,7 +41,7 @@ export interface MacHealthOptions extends Pick<ProviderContext, "numbers" | "cha
 /** Health of one Mac, checked between `start` and `stop`. */
 export class MacHealth {
   readonly #options: MacHealthOptions;
-  #down: MacStatus["down"] = null;
+  readonly #connection: ConnectionMonitor<NonNullable<MacStatus["down"]>>;
   #info: MacInfo | null = null;
   #account: MacAccount | null = null;
   #ownOnImessage: boolean | null = null;
@@ -49,24 +49,30 @@ export class MacHealth {
   readonly #suspectedLost = new Set<string>();
   /** A Private API call failed. `server/info` may claim the contrary, because it counts any connected helper. */
   #isDenied = false;
-  #checkedAt = Number.NEGATIVE_INFINITY;
   #accountCheckedAt = Number.NEGATIVE_INFINITY;
-  #checking: Promise<void> | null = null;
   #checkingAccount: Promise<void> | null = null;
-  #failures = 0;
   #unconfirmedMessages = 0;
   #unconfirmedSince = 0;
-  #stopTimer = () => {};
-  #stopped = false;
   #onUp = () => {};
 
   constructor(options: MacHealthOptions) {
     this.#options = options;
+    this.#connection = new ConnectionMonitor({
+      clock: options.clock,
+      check: () => this.#requestStatus(),
+      changed: () => {
+        options.changed();
+        if (this.isUp) this.#onUp();
+      },
+      everyMs: CHECK_EVERY_MS,
+      retryMs: RETRY_AFTER_MS,
+      retryMsMax: RETRY_AFTER_MS_MAX,
+    });
   }
 
   /** Whether the Mac can send, by the latest check. True before the first check. */
   get isUp(): boolean {
-    return this.#down === null;
+    return this.#connection.isUp;
   }
 
   /** Server info; null before the first response. */
@@ -77,12 +83,12 @@ export class MacHealth {
   /** Begins to check. Calls `onUp` whenever the Mac is up again. */
   start(onUp: () => void): void {
     this.#onUp = onUp;
-    void this.#check();
+    void this.#connection.check();
   }
 
-  stop(): void {
-    this.#stopped = true;
-    this.#stopTimer();
+  /** Resolves when the check in progress has ended. */
+  stop(): Promise<void> {
+    return this.#connection.stop();
   }
 
   /** A contact's row or a receipt arrived, so Messages reaches Apple. */
@@ -105,15 +111,15 @@ export class MacHealth {
   async ready(): Promise<string | null> {
     const { client, clock } = this.#options;
     const isProven = client.respondedAt !== null && clock.real() - client.respondedAt < PROVEN_MS;
-    if (this.#down !== null || this.#info === null || !isProven) await this.#check();
-    return this.#down === null ? null : describeDown(this.#down);
+    if (!this.isUp || this.#info === null || !isProven) await this.#connection.check();
+    const { trouble } = this.#connection;
+    return trouble === null ? null : describeDown(trouble);
   }
 
   /** A request failed in a way that keeps the Mac from sending. It is down until a check succeeds. */
   reportDown(failure: Failure): void {
     if (failure.kind === "errorResponse" && failure.status === 500) this.#isDenied = true;
-    this.#set(failure);
-    this.#schedule();
+    this.#connection.reportDown(failure);
   }
 
   /** Whether the Mac reported, when last asked, that it forwards no SMS. */
@@ -130,10 +136,10 @@ export class MacHealth {
   /** Returns the health within 1.5 s. Checks first if the last check is more than half a minute old. */
   async health(): Promise<Health> {
     const { clock, numbers } = this.#options;
-    if (clock.real() - this.#checkedAt > FRESH_MS) await this.#within(this.#check(), HEALTH_WITHIN_MS);
+    await this.#within(this.#connection.checkIfOlder(FRESH_MS), HEALTH_WITHIN_MS);
     const own = await numbers();
     return healthOf({
-      down: this.#down,
+      down: this.#connection.trouble,
       info: this.#info,
       account: this.#account,
       ownOnImessage: this.#ownOnImessage,
@@ -143,33 +149,24 @@ export class MacHealth {
     });
   }
 
-  #check(): Promise<void> {
-    this.#checking ??= this.#requestStatus().finally(() => {
-      this.#checking = null;
-      this.#schedule();
-    });
-    return this.#checking;
-  }
-
-  async #requestStatus(): Promise<void> {
-    if (this.#stopped) return;
+  /** Requests the status: resolves with the reason why the Mac cannot send, or null. */
+  async #requestStatus(): Promise<MacStatus["down"]> {
     const { client, clock } = this.#options;
     const response = await client.get("/server/info", {}, { limitMs: CHECK_LIMIT_MS });
-    this.#checkedAt = clock.real();
-    if (response.kind !== "ok") return this.#set(response);
+    if (response.kind !== "ok") return response;
     this.#info = parseInfo(response.data);
-    if (!this.#info.privateApi) return this.#set("privateApiOff");
-    if (!this.#info.helperConnected) return this.#set("helperGone");
+    if (!this.#info.privateApi) return "privateApiOff";
+    if (!this.#info.helperConnected) return "helperGone";
     if (this.#isDenied) {
       const account = await client.get("/icloud/account", {}, { limitMs: ACCOUNT_LIMIT_MS });
       // Without its helper the Mac reports that here. Any other error of BlueBubbles proves the helper is connected.
       if (account.kind === "ok") this.#account = parseAccount(account.data);
-      else if (classifyFailure(account) === "notAttempted") return this.#set("helperGone");
-      else if (!isBlueBubblesError(account)) return this.#set(account);
+      else if (classifyFailure(account) === "notAttempted") return "helperGone";
+      else if (!isBlueBubblesError(account)) return account;
       this.#isDenied = false;
     }
-    this.#set(null);
     if (clock.real() - this.#accountCheckedAt > ACCOUNT_EVERY_MS) void this.#checkAccount();
+    return null;
   }
 
   /** Checks the account, and whether Apple knows our own address: a Mac may respond to everything and reach nobody. */
@@ -197,23 +194,6 @@ export class MacHealth {
     } catch {
       // The check was aborted, or the numbers could not be read: the previous result stays.
     }
-  }
-
-  #set(down: MacStatus["down"]): void {
-    const wasUp = this.#down === null;
-    this.#down = down;
-    this.#failures = down === null ? 0 : this.#failures + 1;
-    const isUp = down === null;
-    if (wasUp === isUp || this.#stopped) return;
-    this.#options.changed();
-    if (isUp) this.#onUp();
-  }
-
-  #schedule(): void {
-    this.#stopTimer();
-    if (this.#stopped) return;
-    const again = doublingMs(this.#failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
-    this.#stopTimer = this.#options.clock.after(this.isUp ? CHECK_EVERY_MS : again, () => void this.#check());
   }
 
   #within(work: Promise<void>, limitMs: number): Promise<void> {

@@ -34,12 +34,10 @@ export class Ingest {
   readonly #pushMonitor: PushMonitor;
   /** Aborts all requests in flight. */
   readonly #ends = new AbortController();
-  #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("ingestion is not started"));
 
-  constructor(mac: Mac) {
+  constructor(mac: Mac, report: (signal: Signal) => Promise<Applied>) {
     const { context, settings } = mac;
     const limits = { limitMs: QUERY_LIMIT_MS, abort: this.#ends.signal };
-    const report = (signal: Signal) => this.#signals(signal);
     const onEvent = (type: string, data: unknown) => this.#receiveEvent(type, data);
     const chatCache = new ChatCache(mac.client, context.clock, limits);
     this.#mac = mac;
@@ -87,8 +85,7 @@ export class Ingest {
   }
 
   /** Reads the journals and begins to ingest. Does not wait for the Mac. */
-  async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
-    this.#signals = signals;
+  async start(): Promise<void> {
     await Promise.all([this.#payments.load(), this.#liveEvents.start(), this.#poller.start()]);
     await this.#backfill.start();
     this.#pushMonitor.pushReceived();

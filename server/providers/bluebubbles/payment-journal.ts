@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import { Journal } from "../kit/journal.ts";
 import type { Memory } from "../provider.ts";
 
 const PREFIX = "cash/";
@@ -9,25 +10,33 @@ const PREFIX = "cash/";
 const KEPT_MS = 30 * 86_400_000;
 const TRANSACTIONS_MAX = 10_000;
 
+interface PaymentReport {
+  guid: string;
+  at: number;
+}
+
 /** Remembers, on disk, the first message that reported each transaction. */
 export class PaymentJournal {
-  readonly #memory: Memory;
   readonly #clock: Clock;
-  readonly #counted = new Map<string, { guid: string; at: number }>();
+  readonly #reports: Journal<PaymentReport>;
 
   constructor(memory: Memory, clock: Clock) {
-    this.#memory = memory;
     this.#clock = clock;
+    this.#reports = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: ({ guid, at }) => `${at} ${guid}`,
+      parse: (text) => {
+        const [at = "", guid = ""] = text.split(" ");
+        return { guid, at: Number(at) };
+      },
+      ageOf: ({ at }) => at,
+      max: TRANSACTIONS_MAX,
+    });
   }
 
-  async load(): Promise<void> {
-    const counted = (await this.#memory.list(PREFIX)).map(({ key, value }) => {
-      const [at = "", guid = ""] = value.split(" ");
-      return { key, guid, at: Number(at) };
-    });
-    // Oldest first: entries are deleted in this order.
-    for (const { key, guid, at } of counted.sort((one, other) => one.at - other.at))
-      this.#counted.set(key, { guid, at });
+  load(): Promise<void> {
+    return this.#reports.load();
   }
 
   /**
@@ -37,26 +46,18 @@ export class PaymentJournal {
   async claim(transactionId: string | null, guid: string): Promise<boolean> {
     if (transactionId === null) return true;
     // The id comes from a stranger's phone and may have any length.
-    const key = `${PREFIX}${createHash("sha256").update(transactionId).digest("hex")}`;
-    const known = this.#counted.get(key);
-    if (known !== undefined) return known.guid === guid;
+    const name = createHash("sha256").update(transactionId).digest("hex");
+    const known = this.#reports.get(name);
+    if (known !== null) return known.guid === guid;
     const at = this.#clock.real();
-    this.#counted.set(key, { guid, at });
+    this.#reports.set(name, { guid, at });
     try {
-      await this.#memory.put(key, `${at} ${guid}`);
+      await this.#reports.save(name);
     } catch (error) {
-      this.#counted.delete(key);
+      this.#reports.drop(name);
       throw error;
     }
-    await this.#forgetOld();
+    await this.#reports.sweep((report) => this.#clock.real() - report.at >= KEPT_MS);
     return true;
-  }
-
-  async #forgetOld(): Promise<void> {
-    for (const [key, { at }] of this.#counted) {
-      if (this.#counted.size <= TRANSACTIONS_MAX && this.#clock.real() - at < KEPT_MS) return;
-      this.#counted.delete(key);
-      await this.#memory.delete(key);
-    }
   }
 }

@@ -1,9 +1,10 @@
 /** Rate limiter for the Private API of one Mac: four calls a second, first come, first served. */
 
 import type { Clock } from "../../clock.ts";
+import { RateLimiter } from "../kit/rate-limiter.ts";
 
 /** A Mac executes one call in 200 ms, one at a time. A slightly longer interval leaves room for its own calls. */
-const CALL_EVERY_MS = 250;
+const CALLS_PER_SECOND = 4;
 /** Limit of waiting calls; further ones are rejected. */
 const WAITING_MAX = 256;
 
@@ -14,12 +15,13 @@ export class RateLimited extends Error {}
 export class PrivateApiRateLimiter {
   readonly #clock: Clock;
   readonly #waiting: { admit: () => void; reject: () => void }[] = [];
-  #freeAt = Number.NEGATIVE_INFINITY;
+  readonly #rate: RateLimiter;
   #stopTimer: (() => void) | null = null;
   #stopped = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#rate = new RateLimiter(clock, CALLS_PER_SECOND, 1);
   }
 
   /** Number of waiting calls. */
@@ -63,19 +65,17 @@ export class PrivateApiRateLimiter {
 
   #admitNext(): void {
     if (this.#stopTimer !== null) return;
-    const now = this.#clock.real();
-    // A clock that was set back delays no call for longer.
-    this.#freeAt = Math.min(this.#freeAt, now + CALL_EVERY_MS);
-    if (this.#freeAt <= now) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      this.#freeAt = now + CALL_EVERY_MS;
+    for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
+      const waitMs = this.#rate.take();
+      if (waitMs > 0) {
+        this.#stopTimer = this.#clock.after(waitMs, () => {
+          this.#stopTimer = null;
+          this.#admitNext();
+        });
+        return;
+      }
+      this.#waiting.shift();
       next.admit();
     }
-    if (this.#waiting.length === 0) return;
-    this.#stopTimer = this.#clock.after(this.#freeAt - now, () => {
-      this.#stopTimer = null;
-      this.#admitNext();
-    });
   }
 }

@@ -1,7 +1,8 @@
 /** Polls for the receipts of sent messages, because BlueBubbles may never push them. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import { setBounded } from "../../core/bounded-map.ts";
+import { Journal } from "../kit/journal.ts";
+import { PollSchedule } from "../kit/poll-schedule.ts";
 import type { ReceiptSignal } from "../provider.ts";
 import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
@@ -18,53 +19,52 @@ const POLLED_MS = 86_400_000;
 const TOGETHER_MS = 1_000;
 /** Limit of messages polled; the oldest goes first. */
 const MESSAGES_MAX = 10_000;
-const WAIT_MS_MAX = 3_600_000;
 
 interface PolledMessage {
   channel: Channel;
   sentAt: number;
-  /** Time of the next poll; null while a poll is in flight. */
-  dueAt: number | null;
 }
 
 export class ReceiptPoller {
   readonly #mac: Mac;
   readonly #lookups: RowLookups;
-  readonly #polled = new Map<string, PolledMessage>();
-  #stopTimer = () => {};
-  #stopped = false;
+  /** By guid. */
+  readonly #polled: Journal<PolledMessage>;
+  readonly #schedule: PollSchedule<string>;
 
   /** `ingest` receives each row found. */
   constructor(mac: Mac, limits: Limits, ingest: (row: MacMessage) => Promise<boolean>) {
+    const { clock, memory } = mac.context;
     this.#mac = mac;
     this.#lookups = new RowLookups({ mac, limits, onRow: ingest, onDone: (guids) => this.#rowsReceived(guids) });
+    this.#schedule = new PollSchedule(clock, () => this.#poll());
+    this.#polled = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: ({ channel, sentAt }) => `${channel} ${sentAt}`,
+      parse,
+      max: MESSAGES_MAX,
+      removed: (_message, guid) => this.#schedule.delete(guid),
+    });
   }
 
   /** Resumes the polls that the previous process left. */
   async start(): Promise<void> {
+    await this.#polled.load();
+    // Each message is polled at least once more, however old it is.
     const now = this.#mac.context.clock.real();
-    for (const { key, value } of await this.#mac.context.memory.list(PREFIX)) {
-      const [channel, sent] = value.split(" ");
-      const sentAt = Number(sent);
-      if ((channel !== "imessage" && channel !== "sms") || !Number.isFinite(sentAt)) continue;
-      // Each message is polled at least once more, however old it is.
-      this.#polled.set(key.slice(PREFIX.length), { channel, sentAt, dueAt: now });
-    }
-    this.#arm();
+    for (const [guid] of this.#polled) this.#schedule.set(guid, now);
+    this.#schedule.start();
   }
 
   /** Begins to poll for the receipts of a message that was just sent. */
   add(guid: string, channel: Channel): void {
-    const { clock, fault, memory } = this.#mac.context;
+    const { clock, fault } = this.#mac.context;
     const sentAt = clock.real();
-    for (const oldest of this.#polled.keys()) {
-      if (this.#polled.size < MESSAGES_MAX) break;
-      this.#end(oldest);
-    }
-    setBounded(this.#polled, guid, { channel, sentAt, dueAt: sentAt + (FIRST_POLLS_MS[0] ?? 0) }, MESSAGES_MAX);
+    this.#polled.set(guid, { channel, sentAt });
+    this.#schedule.set(guid, sentAt + (FIRST_POLLS_MS[0] ?? 0));
     // If this write fails, only a restart forgets to poll. Pushed receipts are reported anyway.
-    memory.put(`${PREFIX}${guid}`, `${channel} ${sentAt}`).catch(fault);
-    this.#arm();
+    this.#polled.save(guid).catch(fault);
   }
 
   /** Channel that a polled message was sent on. */
@@ -78,48 +78,38 @@ export class ReceiptPoller {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#stopTimer();
+    this.#schedule.stop();
     await this.#lookups.stop();
   }
 
   #end(guid: string): void {
-    if (!this.#polled.delete(guid)) return;
-    this.#mac.context.memory.delete(`${PREFIX}${guid}`).catch(this.#mac.context.fault);
-  }
-
-  #arm(): void {
-    if (this.#stopped) return;
-    this.#stopTimer();
-    let dueAt = Number.POSITIVE_INFINITY;
-    for (const polled of this.#polled.values()) dueAt = Math.min(dueAt, polled.dueAt ?? dueAt);
-    if (!Number.isFinite(dueAt)) return;
-    const { clock } = this.#mac.context;
-    const waitMs = Math.max(dueAt - clock.real(), 1);
-    this.#stopTimer = clock.after(Math.min(waitMs, WAIT_MS_MAX), () => this.#poll());
+    if (this.#polled.get(guid) !== null) this.#polled.delete(guid).catch(this.#mac.context.fault);
   }
 
   #poll(): void {
     const until = this.#mac.context.clock.real() + TOGETHER_MS;
-    const due = [...this.#polled].filter(([, { dueAt }]) => dueAt !== null && dueAt <= until);
-    for (const [, polled] of due) polled.dueAt = null;
-    this.#lookups.add(due.map(([guid]) => guid));
-    this.#arm();
+    const due: string[] = [];
+    for (let guid = this.#schedule.takeDue(until); guid !== null; guid = this.#schedule.takeDue(until)) due.push(guid);
+    this.#lookups.add(due);
+    this.#schedule.wait();
   }
 
   /** Schedules the next polls, also for messages at which BlueBubbles failed: it may recover. */
   #rowsReceived(guids: readonly string[]): void {
-    for (const guid of guids) this.#scheduleNext(guid);
-    this.#arm();
-  }
-
-  #scheduleNext(guid: string): void {
-    const polled = this.#polled.get(guid);
-    if (polled === undefined) return;
     const now = this.#mac.context.clock.real();
-    const age = now - polled.sentAt;
-    if (age >= POLLED_MS) this.#end(guid);
-    const first = FIRST_POLLS_MS.find((afterMs) => afterMs > age + TOGETHER_MS);
-    polled.dueAt = first === undefined ? now + POLL_EVERY_MS : polled.sentAt + first;
+    for (const guid of guids) {
+      const polled = this.#polled.get(guid);
+      if (polled === null) continue;
+      const age = now - polled.sentAt;
+      const first = FIRST_POLLS_MS.find((afterMs) => afterMs > age + TOGETHER_MS);
+      if (age >= POLLED_MS) this.#end(guid);
+      else this.#schedule.set(guid, first === undefined ? now + POLL_EVERY_MS : polled.sentAt + first);
+    }
   }
+}
+
+function parse(text: string): PolledMessage | null {
+  const [channel, sent] = text.split(" ");
+  const sentAt = Number(sent);
+  return (channel === "imessage" || channel === "sms") && Number.isFinite(sentAt) ? { channel, sentAt } : null;
 }

@@ -1,6 +1,7 @@
 /** Looks up rows by guid: one query at a time, retried without a response, and no guid fails because of another. */
 
 import { doublingMs } from "../../core/retry.ts";
+import { RepeatingTask } from "../kit/repeating-task.ts";
 import { PeerFault } from "../provider.ts";
 import { describeFailure, type Failure, isBlueBubblesError, type Limits } from "./client.ts";
 import { fetchRows, GUIDS_MAX } from "./fetch-rows.ts";
@@ -37,12 +38,12 @@ export class RowLookups {
   #waiting = new Map<string, number>();
   #guidsMax = GUIDS_MAX;
   #failures = 0;
-  #running: Promise<void> | null = null;
-  #stopTimer: (() => void) | null = null;
-  #stopped = false;
+  readonly #queries: RepeatingTask;
 
   constructor(options: RowLookupsOptions) {
     this.#options = options;
+    const { clock, fault } = options.mac.context;
+    this.#queries = new RepeatingTask({ clock, run: () => this.#run(), fault, retryMs: AGAIN_AFTER_MS });
   }
 
   /** Number of guids that wait for the next query. */
@@ -53,49 +54,32 @@ export class RowLookups {
   /** Looks these guids up as soon as possible. A guid that is being looked up is looked up once more. */
   add(guids: readonly string[]): void {
     for (const guid of guids) this.#waiting.set(guid, this.#waiting.get(guid) ?? 0);
-    if (this.#waiting.size > 0) this.#start();
+    if (this.#waiting.size > 0 && this.#queries.isIdle) void this.#queries.run();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#stopTimer?.();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#queries.stop();
   }
 
-  #start(): void {
-    if (this.#stopped || this.#running !== null || this.#stopTimer !== null) return;
-    this.#running = this.#run().finally(() => {
-      this.#running = null;
-      if (this.#waiting.size === 0) return;
-      if (this.#failures > 0) this.#startLater();
-      else this.#start();
-    });
-  }
-
-  #startLater(): void {
-    if (this.#stopped) return;
-    const afterMs = doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
-    this.#stopTimer = this.#options.mac.context.clock.after(afterMs, () => {
-      this.#stopTimer = null;
-      this.#start();
-    });
-  }
-
-  /** Queries until no guid is left, or a query fails. */
-  async #run(): Promise<void> {
+  /** Queries until no guid is left, or a query fails. Resolves with the time until the next try; null if none is left. */
+  async #run(): Promise<number | null> {
     const { mac, limits, onRow, onDone } = this.#options;
-    while (this.#waiting.size > 0 && !this.#stopped) {
+    while (this.#waiting.size > 0 && !this.#queries.isStopped) {
       const asked = this.#next();
       const guids = [...asked.keys()];
       // A guid added from here on may have changed after it was read, and is looked up again.
       for (const guid of guids) this.#waiting.delete(guid);
       const response = await fetchRows(mac.client, guids, limits);
-      if (response.kind !== "rows") return this.#failed(asked, response);
+      if (response.kind !== "rows") {
+        this.#failed(asked, response);
+        return this.#waiting.size === 0 ? null : doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
+      }
       this.#failures = 0;
       this.#guidsMax = Math.min(GUIDS_MAX, this.#guidsMax * 2);
       onDone(guids);
       for (const row of response.rows) void onRow(row);
     }
+    return null;
   }
 
   /** The guids added first; or a single one if all of them failed before. */

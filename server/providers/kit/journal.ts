@@ -76,8 +76,8 @@ export class Journal<Value> {
     if (before !== undefined && before !== value) removed?.(before, name);
     this.#records.set(name, value);
     if (before !== value) added?.(value, name);
-    for (const oldest of this.#records.keys()) {
-      if (this.#records.size <= max) break;
+    while (this.#records.size > max) {
+      const [oldest = name] = this.#records.keys();
       // If this fails, the next process deletes the record.
       void this.delete(oldest).catch(() => {});
     }

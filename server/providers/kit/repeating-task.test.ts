@@ -62,14 +62,15 @@ test("stop waits for the run in progress and cancels the next one", async () => 
   assert.deepEqual([ranAt.length, clock.pending], [1, 0]);
 });
 
-test("scheduleIfIdle changes neither a run in progress nor the next one", async () => {
-  const { clock, ranAt, task } = stage(async () => null);
+test("a task is idle while it neither runs nor waits for its next run", async () => {
+  const { clock, task } = stage(async () => null);
+  const states = [task.isIdle];
   task.schedule(1_000);
-  task.scheduleIfIdle(10);
-  await clock.advance(999);
-  assert.deepEqual(ranAt, []);
-  await clock.advance(1);
-  task.scheduleIfIdle(10);
-  await clock.advance(10);
-  assert.deepEqual(ranAt, [1_000, 1_010]);
+  states.push(task.isIdle);
+  await clock.advance(1_000);
+  states.push(task.isIdle);
+  const run = task.run();
+  states.push(task.isIdle);
+  await run;
+  assert.deepEqual([...states, task.isIdle], [true, false, true, false, true]);
 });

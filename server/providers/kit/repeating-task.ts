@@ -30,6 +30,11 @@ export class RepeatingTask {
     return this.#running !== null;
   }
 
+  /** Whether the task neither runs nor waits for its next run. */
+  get isIdle(): boolean {
+    return this.#running === null && this.#cancelTimer === null;
+  }
+
   get isStopped(): boolean {
     return this.#isStopped;
   }
@@ -47,11 +52,6 @@ export class RepeatingTask {
     this.#cancel();
     if (this.#isStopped) return;
     this.#cancelTimer = this.#options.clock.after(Math.min(afterMs, WAIT_MS_MAX), () => void this.run());
-  }
-
-  /** Sets the time until the next run, unless the task runs or has one. */
-  scheduleIfIdle(afterMs: number): void {
-    if (this.#cancelTimer === null && !this.isRunning) this.schedule(afterMs);
   }
 
   /** Resolves when the present run has ended. */

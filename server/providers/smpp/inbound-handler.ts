@@ -51,7 +51,7 @@ export class InboundHandler {
   /** Loads the state that the previous process left. */
   async load(): Promise<void> {
     await Promise.all([this.#journal.load(), this.#reassembly.load()]);
-    if (!this.#isEmpty) this.#sweeps.scheduleIfIdle(SWEEP_MS);
+    this.#sweepLater();
   }
 
   /**
@@ -65,7 +65,7 @@ export class InboundHandler {
     if (piece === null) return await this.#handleWhole(pdu, part, session);
     const add = async () => this.#reassembly.add(await this.#endsOf(pdu), piece, part, session);
     const hadRoom = await this.#retryUntilStored(session, add);
-    if (!this.#isEmpty) this.#sweeps.scheduleIfIdle(SWEEP_MS);
+    this.#sweepLater();
     if (typeof hadRoom === "string") return hadRoom === "refused" ? ESME_RX_T_APPN : null;
     return hadRoom ? ESME_ROK : ESME_RX_T_APPN;
   }
@@ -86,7 +86,7 @@ export class InboundHandler {
   /** Handles a message of one part. */
   async #handleWhole(pdu: DeliverSm | DataSm, part: PartOctets, session: SessionState): Promise<number | null> {
     const entry = this.#journal.begin(digestOf(pdu, part), session);
-    if (!this.#isEmpty) this.#sweeps.scheduleIfIdle(SWEEP_MS);
+    this.#sweepLater();
     const report = async () => {
       await this.#journal.keep(entry);
       await this.#parts.outbox.report(this.#signalOf(entry.reference, await this.#endsOf(pdu), [part]));
@@ -147,6 +147,10 @@ export class InboundHandler {
       payment: null,
       effect: null,
     };
+  }
+
+  #sweepLater(): void {
+    if (this.#sweeps.isIdle && !this.#isEmpty) this.#sweeps.schedule(SWEEP_MS);
   }
 
   /** Deletes expired parts and journal entries, from time to time while there are any. */
