@@ -5,7 +5,7 @@ import type { Received } from "./receiver.ts";
 
 /** Most attempts in flight to one endpoint (`TB_WEBHOOK_CONCURRENCY`). */
 const PERMITS = 64;
-/** Most outcomes that may be on their way to the disk: those of one group. */
+/** Most responses of one endpoint that are not on disk yet (`server/engine/webhooks/unrecorded.ts`). */
 const BATCH_MAX = 128;
 
 /** Repeats of each kill, the most of any one endpoint. */

@@ -79,6 +79,25 @@ test("a receiver that answers 200 after more than 5 s keeps its four attempts at
   }
 });
 
+test("while responses cannot be recorded, an endpoint gets at most its permits and 128 webhooks", async (t) => {
+  const stage = await deliverStage(t);
+  await configure(stage);
+  const { store } = stage.deps;
+  const finish = store.finishDeliveries.bind(store);
+  const { promise: isWritable, resolve: goOn } = Promise.withResolvers<void>();
+  store.finishDeliveries = async (outcomes) => {
+    await isWritable;
+    return finish(outcomes);
+  };
+  await emitMany(stage, 400);
+  const { length } = stage.sent;
+  assert.ok(length > 128 && length <= 128 + 64, `${length} webhooks that a kill would send again`);
+  goOn();
+  await stage.run();
+  assert.equal(stage.sent.length, 400);
+  assert.ok((await stage.deliveries()).every(({ status }) => status === "succeeded"));
+});
+
 test("a webhook that could not be sent for want of files is not counted, and is sent when there are some", async (t) => {
   const stage = await deliverStage(t);
   await configure(stage);

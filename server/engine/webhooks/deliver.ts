@@ -15,6 +15,7 @@ import type { AttemptOutcome } from "../observer.ts";
 import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
+import { UnrecordedResponses } from "./unrecorded.ts";
 
 /** Length of a lease in real milliseconds: longer than any attempt. */
 const LEASE_MS = 45_000;
@@ -46,6 +47,7 @@ interface Attempting {
   deps: DeliverDeps;
   sender: WebhookSender;
   outcomes: OutcomeBatch;
+  unrecorded: UnrecordedResponses;
 }
 
 /** The receiver of an attempt. */
@@ -64,7 +66,12 @@ export class Deliver {
 
   constructor(deps: DeliverDeps, sender: WebhookSender) {
     this.#deps = deps;
-    this.#lanes = createLanes({ deps, sender, outcomes: new OutcomeBatch(deps.store) });
+    this.#lanes = createLanes({
+      deps,
+      sender,
+      outcomes: new OutcomeBatch(deps.store),
+      unrecorded: new UnrecordedResponses(),
+    });
   }
 
   start(): void {
@@ -165,18 +172,22 @@ async function deliver(
   const succeeded = isSuccess(posted);
   const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
   // The receiver is free for the next delivery; the response is recorded meanwhile.
-  free(result);
+  if (attempting.unrecorded.add(lane)) free(result);
   const chance = deps.chance();
-  const response = await shownResponse(attempting.deps, target, posted);
-  const { status, durationMs, error } = posted;
-  const attempt: Attempt = { at, status, durationMs, response, error };
-  const ended = (fresh: Delivery): Delivery => ({
-    ...fresh,
-    ...afterAttempt(fresh, attempt, settings.webhookRetryScheduleMs, endedAt, chance),
-    url: target.url,
-  });
-  const isLast = !succeeded && target.endpoint?.kind !== "inbox" && isClosed((await find()).endpoint, delivery);
-  await record(attempting, item, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+  try {
+    const response = await shownResponse(attempting.deps, target, posted);
+    const { status, durationMs, error } = posted;
+    const attempt: Attempt = { at, status, durationMs, response, error };
+    const ended = (fresh: Delivery): Delivery => ({
+      ...fresh,
+      ...afterAttempt(fresh, attempt, settings.webhookRetryScheduleMs, endedAt, chance),
+      url: target.url,
+    });
+    const isLast = !succeeded && target.endpoint?.kind !== "inbox" && isClosed((await find()).endpoint, delivery);
+    await record(attempting, item, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+  } finally {
+    attempting.unrecorded.remove(lane);
+  }
   observer.attempted(customerId, outcomeOf(posted, succeeded));
   return result;
 }
