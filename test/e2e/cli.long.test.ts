@@ -1,4 +1,4 @@
-/** Every command that asks a route, on the real service: that its arguments, options and answers fit. */
+/** Every command that calls a route, on the real service, with its arguments, options and responses. */
 
 import assert from "node:assert/strict";
 import { chmodSync, writeFileSync } from "node:fs";

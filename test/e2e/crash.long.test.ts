@@ -101,7 +101,7 @@ async function configure(service: Running, receiver: Receiver): Promise<void> {
   assert.equal(set.status, 200);
 }
 
-/** The moment of a kill: what it falls into is the chance that the test is about. */
+/** The moment of a kill, which is random. */
 function afterMs(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,4 +1,7 @@
-/** A number on a Mac, and a carrier for its SMS: who is not on iMessage is reached by the carrier, and answers by it. */
+/**
+ * A number on a Mac with a carrier for its SMS: recipients without iMessage are reached, and reply, through the
+ * carrier.
+ */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -7,14 +10,14 @@ import { hasSmsc, PASSWORD, type Smsc, SYSTEM_ID, startSmsc } from "../support/s
 import { until } from "../support/wait.ts";
 
 const ANDROID = "+15005554400";
-/** Its carrier says that it could not be delivered, by the last two digits. */
+/** By its last two digits, the carrier reports it as undeliverable. */
 const UNDELIVERABLE = "+15005554405";
 
 interface Stage extends MacStage {
   carriers: { smsc: Smsc; id: string }[];
 }
 
-/** A Mac with the customer's number, and as many carriers for its SMS as are named, one behind the other. */
+/** A Mac with the customer's number, and the named carriers for its SMS, in order. */
 async function stage(t: TestContext, names: readonly string[]): Promise<Stage> {
   const made = await stageMacService(t, { ingest: "socket", habit: "delivers" });
   const { api } = made;
@@ -110,7 +113,7 @@ test("a Mac without SMS forwarding has no SMS channel: a recipient without iMess
   const looks = () => made.mac.requests.filter((request) => request.endsWith("/availability/imessage")).length;
   await until(() => looks() === 1);
   made.mac.fault("smsNotForwarded");
-  // The account is looked at every five minutes.
+  // The account is checked every five minutes.
   made.clock.jump(360_000);
   await until(() => looks() === 2);
   made.mac.phone(ANDROID).isOnIMessage = false;

@@ -1,4 +1,4 @@
-/** A disk without room: what cannot be kept is refused, what was promised stays, and it works again by itself. */
+/** A full disk: new work is refused, acknowledged work stays, and the service recovers by itself. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -21,7 +21,7 @@ import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
 const ENDED = { code: 0, signal: null };
-/** Long texts fill what is left. */
+/** Long texts fill the remaining space. */
 const TEXT = "x".repeat(9_000);
 const REQUESTS_MAX = 2_000;
 /** Recipients that take several commits each, also while there is no room for them. */
@@ -75,7 +75,7 @@ test("a first start on a full disk says so in one line and exits with 1; with ro
   }
   const { dataDir, behind, seen } = disk;
   const filler = join(seen, "filler");
-  // No room at all, then for the key, for some of the tables, for what goes into them: until there is enough.
+  // No room at all, then room for the key, for some tables, for their first rows, until there is enough.
   let service: Running | null = null;
   for (let slack = 0; service === null; slack += 120_000) {
     assert.ok(slack < 2_000_000, "a start needs less than that");
@@ -114,7 +114,7 @@ test(limited, { timeout: 200_000 }, async (t) => {
   assert.deepEqual(await service.end("SIGTERM"), ENDED);
 });
 
-/** A start without room ends with 1 and one line that says why. */
+/** A start without room ends with 1 and one line with the reason. */
 function assertRefused(stderr: string, exit: Exit): void {
   assert.deepEqual(exit, { code: 1, signal: null }, stderr);
   assert.match(stderr, /^error: [^\n]+\n$/);
@@ -122,7 +122,7 @@ function assertRefused(stderr: string, exit: Exit): void {
   assert.doesNotMatch(stderr, / at |SQLITE_/);
 }
 
-/** Sends until there is no room, and looks at how the service then is. */
+/** Sends until the disk is full, and checks the state of the service. */
 async function whileFull(service: Running, acknowledged: Message[]): Promise<void> {
   for (let number = acknowledged.length; ; number += 1) {
     assert.ok(number < REQUESTS_MAX, "the disk is never full");
@@ -140,7 +140,7 @@ async function whileFull(service: Running, acknowledged: Message[]): Promise<voi
   assert.equal(live.status, 200);
 }
 
-/** Waits until everything acknowledged has reached its end, its receiver was told, and new messages are taken. */
+/** Waits until every acknowledged message has ended, its webhooks were delivered, and new messages are accepted. */
 async function recovers(service: Running, acknowledged: Message[], receiver: Receiver): Promise<void> {
   await until(
     async () => {

@@ -1,4 +1,4 @@
-/** The known faults of a Mac, one after the other, over HTTP: each message goes out once, and ends as it should. */
+/** The known faults of a Mac, one at a time, over HTTP: each message is sent once, and ends correctly. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,4 +1,6 @@
-/** A first message with a picture, at a Mac that sends its text and not its picture: nobody reads the text twice. */
+/**
+ * A first message with a picture, on a Mac that sends its text and fails at the picture: the text is sent only once.
+ */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -24,7 +26,7 @@ async function startPictures(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/dot.png`;
 }
 
-/** A Mac that fails at pictures, and two forms of a first message with one. */
+/** A Mac that fails at pictures, and two forms of a first message with a picture. */
 async function stagePartly(t: TestContext, fault: Fault, error: number) {
   const picture = await startPictures(t);
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers", env: { TB_FETCH_ALLOW: "loopback" } });
@@ -56,7 +58,7 @@ for (const error of [22, 25]) {
       assert.equal(message.providerMessageId, stage.mac.sent[0]?.guid);
       assert.deepEqual([message.channel, message.fallbackTriggered], ["imessage", false]);
       assert.deepEqual(texts(stage), [["iMessage", "Look"]]);
-      // Its text is delivered, which says nothing of its picture.
+      // Its text is delivered, which proves nothing about its picture.
       await until(async () => (await stage.reached(id, "sent")).timeline.at(-1).reason === "the text was delivered");
       assert.deepEqual(await stage.events("message.fallback"), []);
     });

@@ -1,4 +1,4 @@
-/** A Mac that sleeps for an hour in the middle of a hundred sends: nothing is lost, and nothing goes out twice. */
+/** A Mac that sleeps for an hour in the middle of a hundred sends: no message is lost or sent twice. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

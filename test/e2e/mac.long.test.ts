@@ -36,7 +36,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.equal((await stage.events(type)).length, 1, type);
     }
     assert.equal(stage.mac.appleScripts, 0);
-    // A second one goes to the thread that is there now.
+    // A second message goes to the thread, which now exists.
     await stage.reached(await stage.send(ANNA), "read");
     assert.equal(stage.mac.requests.filter((request) => request.endsWith("/chat/new")).length, 1);
   });
@@ -85,7 +85,7 @@ for (const when of ["at first sight", "a second later"] as const) {
     const phone = stage.mac.phone(ANNA);
     phone.isOnIMessage = false;
     phone.refusesAtOnce = when === "at first sight";
-    // Who is asked beforehand is known not to be there: this one is taken for one that is.
+    // A lookup before a first message would find this out, so the Mac already has a conversation with Anna.
     stage.mac.knows(ANNA);
     const id = await stage.send(ANNA);
     await until(() => stage.mac.sent.length === 1);

@@ -1,4 +1,4 @@
-/** A carrier that is away for two days: what waited for it, in which order and how fast it goes out when it is back. */
+/** A carrier that is unreachable for two days: the waiting messages, their order and their pace when it is back. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -80,7 +80,7 @@ test("after two days without the carrier every message is sent once, in the orde
   for (let index = 1; index <= 200; index += 1) {
     ids.push(await send(api, recipient(index)));
     clock.jump(15 * MINUTE_MS);
-    // In the middle of it the service itself is started anew.
+    // During the outage the service itself restarts.
     if (index === 100) await api.restart();
   }
   const statuses = await Promise.all(ids.map((id) => statusOf(api, id)));

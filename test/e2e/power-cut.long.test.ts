@@ -1,4 +1,4 @@
-/** Power cuts under load: a disk that forgets everything without an fsync loses nothing that was answered with 202. */
+/** Power cuts under load: a disk that loses everything without an fsync loses no message that got a 202. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

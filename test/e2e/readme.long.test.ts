@@ -32,7 +32,7 @@ function blocks(language: string): string[] {
   return [...README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, text = ""]) => text);
 }
 
-/** Where a user stands after the clone and `npm ci`: the repository by links, so that `./data` is the test's own. */
+/** A user's directory after the clone and `npm ci`: the repository by links, so that `./data` belongs to the test. */
 function checkout(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-readme-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -42,7 +42,7 @@ function checkout(t: TestContext): string {
   return directory;
 }
 
-/** The environment of a user: nothing of what npm or Node's test runner put into ours. */
+/** The environment of a user, without variables of npm and of Node's test runner. */
 function cleanEnvironment(more: Record<string, string>): Record<string, string> {
   const own = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|TB_|TIGHTBEAM_|INIT_CWD$)/i.test(name));
   return { ...(Object.fromEntries(own) as Record<string, string>), ...more };
@@ -71,7 +71,7 @@ class Shell {
     }
   }
 
-  /** Runs a block command by command, and answers what was printed meanwhile. Each command has to succeed. */
+  /** Runs a block command by command, and returns its output. Each command must succeed. */
   async paste(block: string): Promise<string> {
     const before = this.output.length;
     for (const command of block.replaceAll("\\\n", " ").trim().split("\n")) {
@@ -85,13 +85,13 @@ class Shell {
     return this.output.slice(before);
   }
 
-  /** Events that the receiver took to be genuine and printed. */
+  /** Events that the receiver verified and printed. */
   received(): AnyEvent[] {
     const lines = this.output.match(/\{"id":"evt_[^\n]*\}(?=\r?\n)/g) ?? [];
     return lines.map((line) => JSON.parse(line));
   }
 
-  /** Ends the shell and what it started. */
+  /** Ends the shell and its child processes. */
   end(): void {
     if (this.#bash.pid !== undefined) process.kill(-this.#bash.pid, "SIGKILL");
   }
@@ -153,7 +153,7 @@ test("every command of the README works when pasted in order, and what it says o
   mkdirSync(join(directory, "examples"));
   writeFileSync(join(directory, "examples/receiver.mjs"), here(blocks("js").join("")));
   const serving = new Serving(directory, cleanEnvironment({ PORT: String(port), TB_WEBHOOK_RETRY_SCHEDULE: RETRIES }));
-  // Other services may run on this machine: here pgrep knows of this one alone.
+  // Other services may run on this machine, so pgrep finds only this service here.
   const bin = join(directory, "bin");
   mkdirSync(bin);
   const shell = new Shell(directory, cleanEnvironment({ PATH: `${bin}:${process.env.PATH}` }));

@@ -1,4 +1,4 @@
-/** Receivers as they are: slow, broken, gone, or somewhere they must not be. */
+/** Receivers in practice: slow, broken, unreachable, or at forbidden addresses. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -16,7 +16,9 @@ import { until } from "../support/wait.ts";
 const ENDED = { code: 0, signal: null };
 /** An attempt ends within 30 s; the rest is for a busy machine. */
 const ATTEMPT_MS_MAX = 31_000;
-/** How late the good endpoint may be told: a fraction of the 30 s that the bad ones take, on a busy machine. */
+/**
+ * Longest delay of the good endpoint's webhooks: a fraction of the 30 s that the bad endpoints take, on a busy machine.
+ */
 const LATE_MS_MAX = 5_000;
 /** The growth of a young heap before a collection; a response that was kept would be many times that. */
 const GROWTH_MIB_MAX = 224;
@@ -130,7 +132,7 @@ test("a failed delivery is retried by the schedule to the letter, then exhausted
     const gaps = pauses(delivery);
     for (const [index, floorMs] of [200, 300].entries()) {
       const gap = gaps[index] ?? 0;
-      // Both ends of it are whole milliseconds. Above, it is the machine that is late, not the schedule.
+      // Both ends are whole milliseconds. Beyond this the machine is late, not the schedule.
       assert.ok(gap >= floorMs - 2 && gap < floorMs * 1.1 + 3_000, `${name}: ${floorMs} ms became ${gap} ms`);
     }
     const receiver = answering[name];
@@ -288,7 +290,7 @@ async function endpoint(service: Running, url: string): Promise<string> {
   return data.id;
 }
 
-/** Sends messages at an even pace, each of which is told of three times. */
+/** Sends messages at an even pace, each with three webhooks. */
 async function load(service: Running, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
     const body = { to: "+15005550100", content: { text: `load ${number}` } };

@@ -1,4 +1,4 @@
-/** The recipes of `examples/recipes`, run in the frameworks they are for: what is rightly signed is taken, nothing else. */
+/** The recipes of `examples/recipes` in their frameworks: each accepts only correctly signed webhooks. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Sends webhooks, good and bad, and checks how they are answered. */
+/** Sends valid and invalid webhooks, and checks the responses. */
 async function takesOnlySigned(send: (request: Request) => Promise<Response>, base: string): Promise<void> {
   const post = async (body: string, signed = body, more: Record<string, string> = {}) => {
     const headers = {

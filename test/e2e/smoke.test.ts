@@ -1,4 +1,4 @@
-/** `npm run smoke` itself: what it says of a server that works, and of one that does not. */
+/** `npm run smoke` itself: its output for a working server, and for a failing one. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** Starts that cannot be made say so in one line; those that can keep their keys to themselves. */
+/** A failed start prints one line; a successful start does not reveal its keys. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -228,7 +228,7 @@ describe("keys", { concurrency: 2 }, () => {
       const dataDir = join(emptyDirectory(t), "data");
       const killed = spawnService(t, { dataDir, env: GENERATE });
       const database = join(dataDir, "tightbeam.db");
-      // From here on it makes the first customer, its keys, and the file that they are kept in.
+      // From here on it creates the first customer, its keys, and the file with the keys.
       await until(() => statSync(database, { throwIfNoEntry: false }) !== undefined, { limitMs: 30_000 });
       await new Promise((resolve) => setTimeout(resolve, chance() * 150));
       await killed.end("SIGKILL");
@@ -239,7 +239,7 @@ describe("keys", { concurrency: 2 }, () => {
   });
 });
 
-/** The one line that a start which fails writes to standard error: it must exit with 1 and say nothing else. */
+/** The one line that a failed start writes to standard error; it must exit with 1 and print nothing else. */
 async function refusal(t: TestContext, options: ProcessOptions): Promise<string> {
   const spawned = spawnService(t, options);
   const limit = setTimeout(() => spawned.child.kill("SIGKILL"), 30_000);

@@ -1,4 +1,4 @@
-/** The end in good order: what SIGTERM finishes, gives back and refuses, and that nothing is left running. */
+/** An orderly stop: the work that SIGTERM finishes, releases and refuses, and no process left running. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     const body = JSON.stringify({ to: "+15005550100", content: { text: "in flight" }, externalMessageId: "in flight" });
     const begun = await beginRequest(t, service, body);
     const kept = await keptConnection(t, service);
-    // Its answer takes 5 s: until then the service is stopping, and tells whoever asks.
+    // Its response takes 5 s: until then the service is stopping, and says so in its responses.
     await service.ask("POST", "/v1/messages", { to: "+15005550109", content: { text: "slow" } });
     await status(service, "pending", 1);
     service.child.kill("SIGTERM");
@@ -118,8 +118,8 @@ describe("SIGTERM", { concurrency: true }, () => {
   test("many slow send attempts do not delay the stop, and each is made once, at the latest after the next start", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const service = await startProcess(t, { dataDir });
-    // The sandbox takes 5 s for each of them, and they go one after the other. Other messages keep the lane wide, so
-    // that all of them are taken up at once.
+    // The sandbox takes 5 s for each of them, in sequence. Other messages keep the lane's permits, so that all of them
+    // are claimed at once.
     const scheduledAt = new Date(Date.now() + 3_000).toISOString();
     for (let number = 0; number < 10; number += 1) {
       const body = { to: "+15005550109", content: { text: `slow ${number}` }, scheduledAt };
@@ -184,7 +184,7 @@ async function deliveries(service: Running): Promise<Delivery[]> {
   return (await service.ask("GET", "/v1/webhooks/deliveries")).data.deliveries;
 }
 
-/** A socket on which text is sent and what then comes is given back, when it pauses. */
+/** A socket that sends text and returns the received text, when it pauses. */
 async function open(t: TestContext, { port }: Running): Promise<{ socket: Socket; next: () => Promise<string> }> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -208,7 +208,7 @@ async function open(t: TestContext, { port }: Running): Promise<{ socket: Socket
 
 const HEAD = `Host: x\r\nAuthorization: Bearer ${KEY}\r\n`;
 
-/** A request whose head is sent; what it gives sends the body and waits for the answer. */
+/** Sends the head of a request; the returned function sends the body and waits for the response. */
 async function beginRequest(t: TestContext, service: Running, body: string) {
   const { socket, next } = await open(t, service);
   const length = Buffer.byteLength(body);

@@ -1,4 +1,4 @@
-/** A write-ahead log that ends anywhere: the service opens it, has every acknowledged transaction whole, and goes on. */
+/** A write-ahead log that ends anywhere: the service opens it, has every acknowledged transaction, and continues. */
 
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -91,7 +91,7 @@ async function writeUnderLoad(t: TestContext, receiver: Receiver): Promise<Writt
   return { dataDir, log: readFileSync(log), acknowledged };
 }
 
-/** Opens the data with a torn log, and checks what is in it. Returns how many messages had to be there, and how many were. */
+/** Opens the data with a torn log, and checks its content. Returns the expected and the actual number of messages. */
 async function openTorn(
   t: TestContext,
   { written, torn, inThreads }: { written: Written; torn: TornLog; inThreads: boolean },

@@ -1,4 +1,4 @@
-/** Two Macs, a number on each: what goes and comes by which, and what waits when one of them is away. */
+/** Two Macs with a number each: which Mac sends and receives, and which messages wait while a Mac is unreachable. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

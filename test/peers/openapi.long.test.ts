@@ -70,7 +70,7 @@ async function schemathesis(t: TestContext, commands: string, args: readonly str
   return { code, output: `${output.stdout}${output.stderr}` };
 }
 
-/** Hypothesis keeps its examples below its home directory: those of one run are of no use to the next. */
+/** Hypothesis stores its examples below its home directory; the next run does not need them. */
 function environment(t: TestContext): Record<string, string> {
   return {
     HYPOTHESIS_STORAGE_DIRECTORY: emptyDirectory(t),

@@ -1,4 +1,7 @@
-/** Twilio's own description of its API as a peer, played by Prism: it refuses what the description does not allow. */
+/**
+ * Twilio's own description of its API as a peer, served by Prism: it refuses requests that the description does not
+ * allow.
+ */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

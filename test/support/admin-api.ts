@@ -1,4 +1,4 @@
-/** Admin routes, usage and the inbox behind a real edge, with a real store and simulated time: what their tests speak to. */
+/** Admin routes, usage and the inbox behind a real edge, with a real store and simulated time, for their tests. */
 
 import assert from "node:assert/strict";
 import type { TestContext as Test } from "node:test";
@@ -27,10 +27,10 @@ export interface AdminApi extends TestContext {
   admin: string;
   adminId: string;
   usage: UsageCounters;
-  /** The `data` of an answer that must have this status; 200 unless given. */
+  /** The `data` of a response that must have this status; 200 by default. */
   // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what the test looks at
   data(line: string, asking?: Asking, status?: number): Promise<any>;
-  /** The code of an answer that must be a failure with this status, and the paths that it names. */
+  /** The code of a failure that must have this status, and the paths that it names. */
   failure(line: string, asking: Asking, status: number): Promise<{ code: string; paths: string[] }>;
   ask(line: string, asking?: Asking): Promise<{ status: number; text: string }>;
   /** A key of the context's customer, made by the API. */

@@ -6,10 +6,10 @@ import { failureOf } from "./edge.ts";
 import type { AnyRequest } from "./requests.ts";
 import { ask, type RawAnswer } from "./socket.ts";
 
-/** Whether a failure of 500 or more is one that the contract has for this request. */
+/** Whether the contract allows this failure of 500 or more for the request. */
 export type MayFail = (request: AnyRequest, code: ErrorCode) => boolean;
 
-/** Sends a request and checks that what comes back is an answer in the envelope, and no fault of the service. */
+/** Sends a request and checks that the response is in the envelope, and no fault of the service. */
 export async function checkAnswered(
   port: number,
   request: AnyRequest,
@@ -33,7 +33,7 @@ export async function checkAnswered(
   return answer;
 }
 
-/** Whether it is an open stream of events, which its reader ends, or a file: the two that have no envelope. */
+/** Whether the response is a stream of events, which its reader ends, or a file: both have no envelope. */
 function isBare({ status, headers }: RawAnswer): boolean {
   if (status >= 400) return false;
   if (headers["content-type"] === "text/event-stream") return true;

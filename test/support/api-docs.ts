@@ -10,7 +10,7 @@ import { readDocument } from "./contract.ts";
 
 export const API_DOCS = fileURLToPath(new URL("../../docs/api.md", import.meta.url));
 
-/** Codes that are told of all routes at once. */
+/** Codes that are documented once for all routes. */
 const COMMON = [
   "VALIDATION_ERROR",
   "INVALID_JSON",

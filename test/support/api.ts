@@ -23,13 +23,13 @@ export interface Answer {
   drop?: boolean;
 }
 
-/** One answer, several in turn (the last one stays), or one made of the request. */
+/** One response, several in sequence (the last repeats), or a function of the request. */
 export type Route = Answer | Answer[] | ((request: AskedRequest) => Answer);
 
 export interface FakeApi {
   url: string;
   requests: AskedRequest[];
-  /** Answers each route from its first answer on again. */
+  /** Restarts each route at its first response. */
   forget(): void;
 }
 

@@ -72,7 +72,7 @@ function callSite(): [file: string, line: number] {
   return [frame?.[1] ?? "", Number(frame?.[2])];
 }
 
-/** The operation of a request; of several, the one with the fewest parameters in its path. */
+/** The operation of a request; among several, the one with the fewest parameters in its path. */
 function operationOf(document: OpenApiDocument, request: string): PublishedOperation | undefined {
   const [method = "", path = ""] = request.split(" ");
   const matching = Object.entries(document.paths)
@@ -120,7 +120,7 @@ function memberAt(lines: readonly string[], { name, path, line }: Method): numbe
   return below;
 }
 
-/** Puts a comment above a line, in place of the one there is; what follows `@remarks` in it stays. */
+/** Sets the comment above a line, replacing the present comment; its text after `@remarks` stays. */
 function replaceComment(lines: string[], at: number, sentence: string): void {
   const indent = /^ */.exec(lines[at] ?? "")?.[0] ?? "";
   let start = at;

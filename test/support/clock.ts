@@ -1,4 +1,4 @@
-/** A clock that advances only when a test says so, for tests and the simulation. Nothing here uses real time. */
+/** A clock that advances only by a test's calls, for tests and the simulation. Nothing here uses real time. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { Clock, ClockShift } from "../../server/clock.ts";
@@ -11,7 +11,7 @@ interface Timer {
   action: (() => void) | null;
 }
 
-/** 2026-01-01T00:00:00Z: where simulated time begins unless a test says otherwise. */
+/** 2026-01-01T00:00:00Z: the default start of simulated time. */
 const START_AT = Date.UTC(2026, 0, 1);
 
 /** Contract of `Clock.after`: never for more than an hour. */
@@ -52,7 +52,10 @@ export class SimulatedClock implements Clock {
     return this.#realAt;
   }
 
-  /** As a machine's timer: whole milliseconds, at least one. More than an hour is a RangeError, as is no number. */
+  /**
+   * Like a machine's timer: whole milliseconds, at least one. Throws a RangeError for more than an hour and for values
+   * that are not finite.
+   */
   after(ms: number, action: () => void): () => void {
     if (!(ms <= AFTER_MS_MAX)) throw new RangeError(`a clock waits at most ${AFTER_MS_MAX} ms in one go, not ${ms}`);
     const at = this.#realAt + Math.max(1, Math.trunc(ms));

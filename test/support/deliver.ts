@@ -12,7 +12,7 @@ import { decode } from "../../server/store/rows.ts";
 import { type TestContext, testContext } from "./context.ts";
 import { URL_A } from "./webhooks.ts";
 
-/** One sending, as the receiver sees it. `end` answers it where the answer was left to the test. */
+/** One request, as the receiver sees it. `end` responds, if the response was left to the test. */
 export interface Sent extends PostRequest {
   /** Shifted time at which it began. */
   at: number;
@@ -24,7 +24,7 @@ export function answered(status: number, more: Partial<PostResult> = {}): PostRe
   return { status, durationMs: 1, response: "", error: null, timedOut: false, opened: false, ...more };
 }
 
-/** Not answered. */
+/** Without a response. */
 export function unanswered(error: PostResult["error"], more: Partial<PostResult> = {}): PostResult {
   return { ...answered(0, more), status: null, response: null, error };
 }
@@ -36,7 +36,7 @@ export const TIMEOUT = unanswered("TIMEOUT", { timedOut: true });
 export interface DeliverStage extends TestContext {
   /** Every sending so far. */
   sent: Sent[];
-  /** The results of the next attempts; then `answer` decides. Null leaves it to the test. */
+  /** The results of the next attempts; afterwards `answer` decides. Null leaves the response to the test. */
   answers: (PostResult | null)[];
   answer: (request: PostRequest) => PostResult | null;
   lanes: Deliver;

@@ -59,7 +59,7 @@ export class Life {
   reads = 0;
   #dead = false;
   #diesAt: { write: number; side: "before" | "after" } | null = null;
-  /** How many turns of the event loop each write waits first: makes the order of what happens at once. */
+  /** Turns of the event loop that each write waits, which decide the order of concurrent work. */
   delay: () => number = () => 0;
 
   constructor(made: TestContext, create: typeof createProvider = createProvider) {
@@ -158,7 +158,7 @@ export interface EngineStage extends TestContext {
   provider: ScriptedProvider;
   /** The process that runs now. */
   readonly life: Life;
-  /** Accepts a message, to `+15550100001` unless told; the loop takes it up as soon as the test waits. */
+  /** Accepts a message, by default to `+15550100001`; the loop claims it as soon as the test waits. */
   send(more?: Partial<SendMessage>): Promise<MessageId>;
   /** Runs all due work without advancing the clock. */
   run(): Promise<void>;
@@ -170,11 +170,11 @@ export interface EngineStage extends TestContext {
   events(id: MessageId): Promise<EmittedEvent[]>;
   /** Types of the events so far without `message.`, after a check that their sequence has no gap. */
   eventTypes(id: MessageId): Promise<string[]>;
-  /** Kills the process, unless it is dead already, and starts the next one like the engine. */
+  /** Kills the process, unless it is dead, and starts the next process like the engine. */
   restart(): Promise<void>;
 }
 
-/** Opens a stage until the test ends; at the end no loop may have met a fault but those that `faults` names. */
+/** Opens a stage until the test ends. At the end only faults named in `faults` may have occurred. */
 export async function engineStage(
   t: NodeTest,
   { settings = {}, deps: parts = {}, provider = new ScriptedProvider(), faults = [], create }: StageOptions = {},
@@ -241,7 +241,7 @@ export async function engineStage(
   };
 }
 
-/** Customers read why a message went where it went: instances have names there, and no ids. */
+/** Customers read the routing reasons: they name instances by display name, not by id. */
 async function checkReasons({ db }: Store): Promise<void> {
   const messages = await db.selectFrom("messages").select(["timeline", "error_message as error"]).execute();
   for (const { timeline, error } of messages) {
@@ -253,7 +253,7 @@ async function checkReasons({ db }: Store): Promise<void> {
 /** The options of a stage. */
 export interface StageOptions {
   settings?: Partial<EngineSettings>;
-  /** Parts of the context put in place of the ordinary ones. */
+  /** Replaced parts of the context. */
   deps?: Partial<EngineDeps>;
   provider?: ScriptedProvider;
   /** Makes the providers of instances that a test connects. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
 import type { AnyEvent } from "../../sdk/wire.ts";
 
-/** One frame as it came. */
+/** One received frame. */
 export interface Frame {
   id: string;
   type: string;
@@ -19,11 +19,11 @@ export interface Opening {
   path?: string;
   method?: string;
   headers?: Record<string, string>;
-  /** Drops the connection after so many characters: what comes of a frame before that is lost. */
+  /** Drops the connection after this many characters; an incomplete frame is lost. */
   dropAfter?: number;
 }
 
-/** An open stream, or what was answered instead. */
+/** An open stream, or another response. */
 export interface EventStream {
   status: number;
   headers: IncomingMessage["headers"];

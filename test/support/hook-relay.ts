@@ -1,4 +1,4 @@
-/** A small HTTP server that gives what comes to it to the hook of a provider, as the service would. */
+/** A small HTTP server that passes requests to the hook of a provider, like the service. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

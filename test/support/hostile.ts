@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { createServer as createTls } from "node:tls";
 import { TLS_CERTIFICATE, TLS_KEY } from "./certificate.ts";
 
-/** A receiver that reads requests and answers in its own way. */
+/** A receiver that reads requests and responds in its own way. */
 export interface Hostile {
   url: string;
   port: number;
@@ -21,20 +21,20 @@ export interface Hostile {
 /** The action on a connection when the head of a request has arrived. */
 export type Behaviour = (socket: Socket) => void;
 
-/** Takes the request, and never answers. */
+/** Reads the request, and never responds. */
 export const hang: Behaviour = () => {};
 
 /** Cuts the connection without a word. */
 export const reset: Behaviour = (socket) => socket.resetAndDestroy();
 
-/** Sends a byte of its answer's head each second, for ever. */
+/** Sends a byte of its response's head each second, for ever. */
 export const drip: Behaviour = (socket) => {
   socket.write("HTTP/1.1 200 OK\r\nX-Drip: ");
   const timer = setInterval(() => socket.write("x"), 1_000);
   socket.on("close", () => clearInterval(timer));
 };
 
-/** Answers 200 and then a body without an end, as fast as it is read. */
+/** Responds with 200 and an endless body, as fast as it is read. */
 export const flood: Behaviour = (socket) => {
   const chunk = Buffer.alloc(64 * 1024, "x");
   const pour = () => {
@@ -45,7 +45,7 @@ export const flood: Behaviour = (socket) => {
   pour();
 };
 
-/** Starts a receiver on a free port of loopback until the test ends; with TLS its certificate is one nobody trusts. */
+/** Starts a receiver on a free port of loopback until the test ends; with TLS its certificate is not trusted. */
 export async function startHostile(
   t: TestContext,
   behave: Behaviour,

@@ -1,13 +1,13 @@
-/** The machine's clock, which a test moves forward: for what takes days and must go over real sockets. */
+/** The machine's clock, which a test moves forward, for tests of days over real sockets. */
 
 import type { Clock, ClockShift } from "../../server/clock.ts";
 
-/** A clock that goes as the machine's does, and jumps: all that comes due in a jump runs at once, earliest first. */
+/** A clock that runs like the machine's and can jump: timers that a jump makes due run at once, earliest first. */
 export class JumpClock {
   readonly #pending = new Set<{ at: number; action: () => void; timer: NodeJS.Timeout }>();
   #aheadMs = 0;
 
-  /** The clock of a service; after a restart the next one goes on from the same time. */
+  /** The clock of a service; after a restart the next clock continues from the same time. */
   clock(shift: ClockShift): Clock {
     return {
       now: () => this.real() + shift.ms,

@@ -19,7 +19,7 @@ export class Queue {
   readonly clock = new SimulatedClock();
   /** Due and not claimed. */
   due: Item[] = [];
-  /** Every claim: what it asked for. */
+  /** The arguments of every claim. */
   readonly claims: { lane: string; permits: number }[][] = [];
   readonly polls: number[] = [];
   /** Ids in the order they began. */
@@ -29,13 +29,13 @@ export class Queue {
   readonly faults: unknown[] = [];
   /** The pieces of work in flight, with the functions that end them. */
   readonly running = new Map<number, { item: Item; end: (result: RunResult | Error) => void }>();
-  /** Ends items at once, where it answers a result. */
+  /** Ends items at once if it returns a result. */
   ending: (item: Item) => RunResult | Error | null = () => null;
-  /** Throws in a claim or in a poll, where it is set. */
+  /** The error that each claim and poll throws, if set. */
   failing: Error | null = null;
   isStale: (item: Item) => boolean = () => false;
   inFlight = 0;
-  /** Each lane is its own owner's, unless a test says otherwise; what follows a slash is the lane's own. */
+  /** By default the owner of a lane is its name up to a slash. */
   ownerOf: (lane: string) => string | null = (lane) => lane.split("/")[0] ?? null;
   #nextId = 1;
   readonly lanes: Lanes<Item>;
@@ -105,7 +105,7 @@ export class Queue {
     return Array.from({ length: count }, () => ({ lane, id: this.#nextId++, ...(key === undefined ? {} : { key }) }));
   }
 
-  /** Adds items and says so. */
+  /** Adds items and wakes their lanes. */
   async wake(lane: string, count: number): Promise<void> {
     this.add(lane, count);
     this.lanes.wake([lane]);

@@ -1,4 +1,4 @@
-/** A load of messages that remembers what it was promised: the ack log that an oracle holds against the service. */
+/** A load of messages with a log of its acknowledgements, which an oracle compares with the service. */
 
 import type { AcceptedMessage } from "../../sdk/wire.ts";
 import { ask, KEY } from "./process.ts";
@@ -13,13 +13,13 @@ export interface Order {
   id: string | null;
   /** A 202 came: there may be no other. */
   created: boolean;
-  /** Answers that are not what a repeat of the same request may be told. */
+  /** Responses that a repeat of the same request must not get. */
   wrong: string[];
-  /** It was told that its time has passed: then there must be no message. */
+  /** The request was refused because its time has passed: its message must not exist. */
   refused: boolean;
   /** `asked`: it is to be cancelled. `cancelled`: that was acknowledged. `late`: it was not scheduled any more. */
   cancelling: "no" | "asked" | "cancelled" | "late";
-  /** A request to cancel got no answer: it may have been done. */
+  /** A cancellation got no response: it may have taken effect. */
   cancelUnanswered: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface LoadPlan {
 
 /** Sends messages until it is stopped, to one process after another. */
 export class Load {
-  /** Everything ever asked for. */
+  /** Every request so far. */
   readonly orders: Order[] = [];
   /** Requests that were on their way when the process died, by kind. */
   readonly unanswered = { messages: 0, cancels: 0 };
@@ -49,7 +49,7 @@ export class Load {
     this.#plan = plan;
   }
 
-  /** Begins to send to `url`: `burst` messages at once, and requests that were never answered first. */
+  /** Starts sending to `url`: `burst` messages at once, and requests without a response first. */
   start(url: string, burst = 0): void {
     this.#stopped = false;
     this.#workers = [
@@ -58,7 +58,7 @@ export class Load {
     ];
   }
 
-  /** Sends nothing more, and resolves when each request was answered or failed. */
+  /** Stops sending, and resolves when each request got a response or failed. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#workers);
@@ -140,23 +140,26 @@ export class Load {
       this.unanswered.cancels += 1;
       order.cancelUnanswered = true;
     } else if (answer.status === 200) order.cancelling = "cancelled";
-    // Two workers may ask for the same: then one of them is told that it is not scheduled any more.
+    // Two workers may cancel the same message: then one is told that it is no longer scheduled.
     else if (answer.error?.code === "NOT_SCHEDULED")
       order.cancelling = order.cancelling === "asked" ? "late" : order.cancelling;
     else order.wrong.push(`cancel: ${answer.status} ${answer.text}`);
   }
 }
 
-/** A payment that was asked for once, by one idempotency key, and what the service has said to it so far. */
+/** A payment request with one idempotency key, and the service's responses so far. */
 export interface PaymentOrder {
   name: string;
   amount: number;
   id: string | null;
-  /** Answers that are not what a repeat of the same request may be told. */
+  /** Responses that a repeat of the same request must not get. */
   wrong: string[];
 }
 
-/** Asks for payments until it is stopped, from one process after another. Amounts recur: a payment could pay another's. */
+/**
+ * Requests payments until it is stopped, from successive processes. Amounts recur, so that a payment could pay another
+ * request.
+ */
 export class PaymentLoad {
   readonly orders: PaymentOrder[] = [];
   readonly #plan: Pick<LoadPlan, "chance" | "pauseMs"> & { to: string };
@@ -168,13 +171,13 @@ export class PaymentLoad {
     this.#plan = plan;
   }
 
-  /** Begins to ask `url`: for what was never answered first. */
+  /** Starts requests to `url`, requests without a response first. */
   start(url: string): void {
     this.#stopped = false;
     this.#worker = this.#work(url);
   }
 
-  /** Asks for nothing more, and resolves when each request was answered or failed. */
+  /** Stops requesting, and resolves when each request got a response or failed. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#worker;
@@ -220,7 +223,7 @@ export class PaymentLoad {
   }
 }
 
-/** An answer, or null when the process was gone before it came. */
+/** A response; null if the process ended before it. */
 async function answered<Answer>(request: () => Promise<Answer>): Promise<Answer | null> {
   try {
     return await request();

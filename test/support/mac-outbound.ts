@@ -50,7 +50,7 @@ export interface StageOptions extends Omit<MacOptions, "clock"> {
 
 export type Stage = Awaited<ReturnType<typeof stageMac>>;
 
-/** A fake Mac, and processes that talk to it one after the other. */
+/** A fake Mac, and successive processes that use it. */
 export async function stageMac(t: TestContext, options: StageOptions = {}) {
   const { newChatsPerHour = 60, instancePassword, numbers = ["+15550000001"], ...macOptions } = options;
   const clock = new SimulatedClock();
@@ -71,7 +71,7 @@ export async function stageMac(t: TestContext, options: StageOptions = {}) {
     get process() {
       return process;
     },
-    /** Ends the process, or lets it die, and begins the next one on the same memory. */
+    /** Ends or kills the process, and starts the next one on the same memory. */
     async restart({ dies = false } = {}): Promise<void> {
       if (!dies) await process.stop();
       const dead = process;
@@ -104,7 +104,7 @@ interface Parts {
   numbers: readonly string[];
 }
 
-/** One process: what it holds in memory dies with it. */
+/** One process, whose state in memory is lost at its end. */
 async function beginProcess({ fake, clock, entries, disk, password, newChatsPerHour, numbers }: Parts) {
   const signals: Signal[] = [];
   const polled: string[] = [];

@@ -120,7 +120,7 @@ export class MacProviderStage {
     this.#hookPort = (this.#hook.address() as AddressInfo).port;
   }
 
-  /** Starts a provider on the memory of the one before. */
+  /** Starts a provider on the memory of the previous provider. */
   async start(): Promise<void> {
     this.#provider = createBluebubbles(
       providerContext({

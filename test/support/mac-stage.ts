@@ -1,4 +1,4 @@
-/** The whole service with one BlueBubbles instance against a fake Mac: used through its API, and by people's phones. */
+/** The whole service with one BlueBubbles instance and a fake Mac, used through its API and by contacts' phones. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";

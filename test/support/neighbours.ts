@@ -1,4 +1,6 @@
-/** Two customers of one service, the first with a record of every kind: what the second must not see, and ways to look. */
+/**
+ * Two customers of one service, the first with a record of every kind, and checks that the second sees none of them.
+ */
 
 import assert from "node:assert/strict";
 import type { OpenApiDocument, PublishedOperation } from "../../server/api/openapi/document.ts";
@@ -13,7 +15,7 @@ const URL_PART = "first-customers-hook";
 export const CONTACT = "+15005550142";
 export const OPTED_OUT = "+15005550143";
 const IN_GROUP = "+15005550144";
-/** Somebody whom both write with; and what the second one writes. */
+/** A contact of both customers, and the text that the second customer writes. */
 export const SHARED = "+15005550120";
 export const OTHER_TEXT = "a word of the second";
 /** Their numbers. */
@@ -22,7 +24,7 @@ export const SECOND_NUMBER = "+15005550002";
 /** One pixel. */
 export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Every id that the first customer has, by what it is of. */
+/** Every id of the first customer, by kind. */
 export type Ids = Record<
   | "message"
   | "event"
@@ -38,7 +40,7 @@ export type Ids = Record<
   string[]
 >;
 
-/** The two of them, and what there is to hide. */
+/** The two customers, and the values that the second must not see. */
 export interface Neighbours {
   api: TestService;
   /** The second customer: its id, and its key. */
@@ -46,7 +48,7 @@ export interface Neighbours {
   otherKey: string;
   firstId: string;
   ids: Ids;
-  /** A payment that is pending, a message that waits, one that was delivered, one that a contact wrote, a group. */
+  /** A pending payment, a waiting message, a delivered message, a contact's message, and a group. */
   one: { pending: string; scheduled: string; delivered: string; inbound: string; group: string; thread: string };
   /** The link of a file of the first. */
   downloadUrl: string;
@@ -55,7 +57,7 @@ export interface Neighbours {
   first(method: string, path: string, body?: unknown): Promise<Answered>;
   other(method: string, path: string, body?: unknown): Promise<Answered>;
   admin(method: string, path: string, body?: unknown): Promise<Answered>;
-  /** Checks that an answer shows nothing of the first customer but what the second had named itself. */
+  /** Checks that a response contains nothing of the first customer except values that the second sent itself. */
   checkHidden(line: string, answer: Pick<Answered, "data" | "error">, named?: string): void;
 }
 
@@ -172,7 +174,7 @@ async function collect(first: Ask, admin: Ask, key: Keyed): Promise<Ids> {
   };
 }
 
-/** A route as the reference tells of it. */
+/** A route of the reference. */
 export interface ListedRoute {
   method: string;
   /** With its parameters as in `/v1/messages/:id`. */
@@ -180,7 +182,7 @@ export interface ListedRoute {
   name: string;
   scope: "messages" | "admin" | "any" | "public";
   query: string[];
-  /** A body that it takes; undefined where it has none. */
+  /** A valid body; undefined for a route without a body. */
   body: unknown;
 }
 

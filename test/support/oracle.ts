@@ -40,7 +40,7 @@ const MOVES: Record<string, string[]> = {
 /** Recipients that a load may send to. */
 export const RECIPIENTS: readonly string[] = Object.keys(ENDS);
 
-/** Checks all that was promised to callers and receivers against all that the service now answers. */
+/** Checks everything promised to callers and receivers against everything that the service now returns. */
 export function checkPromises(
   found: Found,
   { orders, payments, received }: { orders: Order[]; payments: PaymentOrder[]; received: readonly Received[] },
@@ -127,7 +127,7 @@ function orderEnd(orders: readonly Order[], message: Message) {
   return end;
 }
 
-/** I1, I2: what was acknowledged is there as it was sent, and once; what was refused is not. */
+/** I1, I2: every acknowledged message exists once, as it was sent, and no refused message exists. */
 function checkAccepted(orders: readonly Order[], messages: ReadonlyMap<string, Message>): void {
   const byOrder = new Map<Order, Message[]>();
   for (const message of messages.values()) {
@@ -196,7 +196,7 @@ function checkSendAttempts(entries: readonly TimelineEntry[], order: Order, show
   }
 }
 
-/** I3, I7: every message's events are the ones of its recipient, each once, numbered from 1 without a gap. */
+/** I3, I7: every message has the events of its recipient, each once, numbered from 1 without a gap. */
 function checkEvents({ messages, asking, inbound, events }: Found, orders: readonly Order[]): void {
   const ids = [...messages.keys(), ...asking.keys(), ...inbound.map(({ id }) => id)];
   const byMessage = new Map<string, AnyEvent[]>(ids.map((id) => [id, []]));

@@ -1,4 +1,4 @@
-/** Messages as providers are given them, for tests: plain ones, unless they say otherwise. */
+/** Messages as providers get them, for tests; plain texts by default. */
 
 import type { Outbound } from "../../server/providers/provider.ts";
 

@@ -1,4 +1,6 @@
-/** The service as a process of its own, as operators run it: started, asked over a socket, signalled and killed by tests. */
+/**
+ * The service as a child process, as operators run it: started, called over a socket, signalled and killed by tests.
+ */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { TestContext } from "node:test";
@@ -11,16 +13,16 @@ import { until } from "./wait.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SERVE = [fileURLToPath(new URL("../../cli/bin.js", import.meta.url)), "serve"];
 
-/** Keys that processes are started with unless told otherwise. */
+/** The default keys of processes. */
 export const KEY = "tb_e2e0123456789abcdef0123456789abcdef";
 export const ADMIN_KEY = "tb_e2eadmin0123456789abcdef0123456789";
 
-/** A start takes a fraction of this where nothing else runs. */
+/** A start takes a fraction of this on an idle machine. */
 const START_LIMIT_MS = 30_000;
 
 export interface ProcessOptions {
   dataDir: string;
-  /** Settings, in place of those that a test has by itself. An empty value leaves one out. */
+  /** Settings that replace the test's defaults. An empty value removes a default. */
   env?: Record<string, string>;
   /** The command that the service runs behind, such as `nsenter`. */
   behind?: readonly string[];
@@ -32,18 +34,18 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** A process that was spawned, whatever becomes of it. */
+/** A spawned process, running or ended. */
 export interface Spawned {
   child: ChildProcess;
   pid: number;
   /** Everything written so far. */
   output: { stdout: string; stderr: string };
   exited: Promise<Exit>;
-  /** Sends a signal, and resolves when the process is gone. */
+  /** Sends a signal, and resolves when the process has ended. */
   end(signal: NodeJS.Signals): Promise<Exit>;
 }
 
-/** An answer of the service. `text` is its body as it came. */
+/** A response of the service. `text` is its unparsed body. */
 export interface Answered {
   status: number;
   headers: Headers;
@@ -57,7 +59,7 @@ export interface Answered {
 export interface Running extends Spawned {
   url: string;
   port: number;
-  /** From the spawn until `/readyz` said yes. */
+  /** Time from the spawn until `/readyz` returned 200. */
   readyMs: number;
   ask(method: string, path: string, body?: unknown, key?: string): Promise<Answered>;
 }
@@ -74,7 +76,7 @@ export class StartFailed extends Error {
   }
 }
 
-/** Spawns a command with nothing in its environment but what is given; the test ends it if it has not ended by then. */
+/** Spawns a command with exactly the given environment. The test ends it if it still runs. */
 export function spawnCommand(t: TestContext, command: readonly string[], env: Record<string, string> = {}): Spawned {
   const [file = "", ...args] = command;
   const child = spawn(file, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -135,7 +137,7 @@ export async function startProcess(t: TestContext, options: ProcessOptions): Pro
   return { ...spawned, url, port, readyMs, ask: (method, path, body, key = own) => ask(url, key, method, path, body) };
 }
 
-/** Asks the service at `url`. Rejects when no answer comes. */
+/** Sends a request to the service at `url`. Rejects without a response. */
 export async function ask(url: string, key: string, method: string, path: string, body?: unknown): Promise<Answered> {
   const response = await fetch(url + path, {
     method,
@@ -151,7 +153,7 @@ export async function ask(url: string, key: string, method: string, path: string
   return { ...envelope, status: response.status, headers: response.headers, text };
 }
 
-/** A page of a list, and its body as it came. */
+/** A page of a list, and its unparsed body. */
 export interface Page<Item> {
   items: Item[];
   text: string;
@@ -171,7 +173,7 @@ export async function allPages<Item>(service: Pick<Running, "ask">, path: string
   return pages;
 }
 
-/** The port of the line that says that the service listens, null as long as there is none. */
+/** The port in the line that says that the service listens; null before that line. */
 function portIn(stdout: string): number | null {
   const line = stdout.split("\n").find((text) => text.includes('"event":"listening"'));
   if (line === undefined) return null;

@@ -17,12 +17,12 @@ import type {
   Signal,
 } from "../../server/providers/provider.ts";
 
-/** The result of one send attempt: an outcome, at once or when the test says so, or no response ever. */
+/** The result of one send attempt: an outcome, at once or when the test resolves it, or no response ever. */
 export type SendAnswer = Outcome | Promise<Outcome> | "throws" | "never";
 /** The result of reconciling an attempt. */
 export type SettleAnswer = Outcome | "absent" | Promise<Outcome | "absent"> | "throws" | "never";
 
-/** The result of an action: a response, at once or when the test says so, or none ever. */
+/** The result of an action: a response, at once or when the test resolves it, or no response ever. */
 export type ScriptedActionResult = ActionValue | Promise<ActionValue> | "throws" | "never";
 type ActionValue = Awaited<ReturnType<Actions[keyof Actions]>>;
 
@@ -61,7 +61,7 @@ export class ScriptedProvider implements Provider {
   isUp = true;
   /** Every message of a send attempt, repeats included. */
   readonly handed: Outbound[] = [];
-  /** Every message that was asked about. */
+  /** Every message that was reconciled. */
   readonly asked: Outbound[] = [];
   /** Every call of an action, in order. */
   readonly actionCalls: ScriptedActionCall[] = [];
@@ -89,7 +89,7 @@ export class ScriptedProvider implements Provider {
   );
   #references = 0;
 
-  /** `asks`: whether it can be asked about an unknown outcome. */
+  /** `asks`: whether it supports reconciliation. */
   constructor({ asks = true, ...capabilities }: { asks?: boolean } & Partial<Capabilities> = {}) {
     const ordinary = { concurrency: 64, sendTimeoutMs: 40_000, reconcileAfterMs: SETTLE_AFTER_MS, seesPayments: true };
     this.capabilities = { channels: ["imessage", "sms"], ...ordinary, ...capabilities };
@@ -166,7 +166,7 @@ export function deferred(retryAfterMs: number | null = null): NotAccepted {
   return { outcome: "deferred", retryAfterMs, reason: "busy" };
 }
 
-/** A message of a contact to the test customer's number, over iMessage, under `in-1`, unless told otherwise. */
+/** A contact's message to the test customer's number; by default over iMessage with the reference `in-1`. */
 export function inbound(more: Partial<InboundSignal> = {}): InboundSignal {
   return {
     kind: "inbound",
@@ -184,7 +184,7 @@ export function inbound(more: Partial<InboundSignal> = {}): InboundSignal {
   };
 }
 
-/** A receipt on iMessage under `ref-1`, unless told otherwise. */
+/** A receipt; by default on iMessage with the reference `ref-1`. */
 export function receipt(kind: ReceiptSignal["receipt"], more: Partial<ReceiptSignal> = {}): Signal {
   return { kind: "receipt", reference: "ref-1", channel: "imessage", receipt: kind, ...more };
 }

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import type { AnyEvent, Delivery, Message, PaymentRequest } from "../../sdk/wire.ts";
 import type { Order, PaymentOrder } from "./load.ts";
 
-/** Answers each message with what it said. */
+/** Replies to each message with its text. */
 export const ECHO = "+15005550110";
-/** Pays what it is asked for. */
+/** Pays each payment request. */
 export const PAYER = "+15005550112";
 
-/** Everything the service answers, when there is nothing left to do. */
+/** All records of the service, when no work is left. */
 export interface Found {
   /** The requests. */
   messages: Map<string, Message>;
@@ -22,7 +22,7 @@ export interface Found {
   deliveries: Delivery[];
 }
 
-/** Whether it is an order that its recipient answers. */
+/** Whether the recipient replies to the message. */
 export function isEchoed({ direction, to, status }: Message): boolean {
   return direction === "outbound" && to === ECHO && status === "delivered";
 }
@@ -34,7 +34,7 @@ export function orderOf(orders: readonly Order[], message: Pick<Message, "extern
   return order;
 }
 
-/** Each message to the echo was answered with its own words, once. */
+/** Each message to the echo got one reply, with its own text. */
 export function checkEchoes({ messages, inbound }: Found, orders: readonly Order[]): void {
   const echoed = [...messages.values()]
     .filter(isEchoed)
@@ -43,7 +43,7 @@ export function checkEchoes({ messages, inbound }: Found, orders: readonly Order
   assert.deepEqual(received.sort(), echoed.sort());
 }
 
-/** Each payment that was asked for is there once, and paid once, by a payment that paid no other. */
+/** Each requested payment exists once, and was paid once, by a payment that paid no other request. */
 export function checkPayments({ payments, inbound, asking, events }: Found, orders: readonly PaymentOrder[]): void {
   for (const { name, wrong } of orders) assert.deepEqual(wrong, [], name);
   assert.deepEqual(payments.map(({ id }) => id).sort(), orders.map(({ id }) => id ?? "").sort());

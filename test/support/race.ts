@@ -6,9 +6,9 @@ import { ApiError } from "../../server/core/error.ts";
 import { type EngineStage, engineStage, type StageOptions, seeded, turns } from "./engine.ts";
 
 const ROUNDS = 1_000;
-/** Turns of the event loop that a write may be put off. */
+/** Most turns of the event loop by which a write is delayed. */
 const WRITE_DELAY_MAX = 3;
-/** Turns that the beginning of an action may be put off, unless told. */
+/** Default for the most turns by which the start of an action is delayed. */
 const START_DELAY_MAX = 8;
 
 /** The result of an action: its value, or the code of its refusal. */
@@ -19,7 +19,7 @@ export interface Round {
   stage: EngineStage;
   index: number;
   contact: string;
-  /** Begins all of the actions, each at some moment, waits for them and for what comes of them. */
+  /** Starts all actions, each after a random delay, and waits for them and for the work that follows. */
   atOnce<Value>(...actions: (() => Promise<Value>)[]): Promise<Ended<Value>[]>;
 }
 
@@ -70,7 +70,7 @@ export async function race(
 /** How often a stage is let run before something is due for ever. */
 const RUNS_MAX = 100;
 
-/** Lets be done what is due, until nothing is and nobody holds anything: writes that are put off take several runs. */
+/** Runs due work until none is left and nothing is leased. Delayed writes take several runs. */
 async function quiet(stage: EngineStage): Promise<void> {
   const { store, clock } = stage.deps;
   for (let run = 0; run < RUNS_MAX; run += 1) {

@@ -1,4 +1,4 @@
-/** Requests that are wrong in every way a client can be: for properties that hold whatever is asked. */
+/** Requests with every kind of mistake of a client, for properties that hold for any request. */
 
 import { METHODS as NODE_METHODS } from "node:http";
 import fc from "fast-check";
@@ -227,7 +227,7 @@ function headersOf(route: RouteShape, keys: Keys): fc.Arbitrary<string[]> {
   return fc.tuple(key, type, odds).map(([keyLine, typeLine, oddLines]) => [keyLine, typeLine, ...oddLines]);
 }
 
-/** JSON as text, so that it can say what no value of the language holds: `__proto__` as a key, one key twice. */
+/** JSON as text, so that it can contain what no JavaScript value can: `__proto__` as a key, the same key twice. */
 function bodyOf(schema: JsonSchema | null): fc.Arbitrary<Buffer> {
   const text = schema === null ? fc.constantFrom("", "", "{}", "null", '{"a":1}', "[") : anyValue(schema);
   const bent = fc
@@ -258,7 +258,7 @@ function anyValue(schema: JsonSchema, isBent = true): fc.Arbitrary<string> {
   return isBent ? mostly(likely(schema), fc.constantFrom(...ODD_JSON)) : likely(schema, false);
 }
 
-/** JSON that fits the schema, or nearly; with `isBent`, what is in it need not. */
+/** JSON that is valid for the schema, or nearly; with `isBent`, its values may be invalid. */
 function likely(schema: JsonSchema, isBent = true): fc.Arbitrary<string> {
   if (schema.properties !== undefined) return objectOf(schema, isBent);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum.map((value) => JSON.stringify(value)));

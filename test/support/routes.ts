@@ -1,4 +1,4 @@
-/** Every route of the service under `/v1`, as it is declared; for tests that go through all of them. */
+/** Every declared route of the service under `/v1`, for tests of all routes. */
 
 import { allRoutes } from "../../server/api/all-routes.ts";
 import { Inboxes } from "../../server/api/inbox.ts";

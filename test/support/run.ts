@@ -13,12 +13,12 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Files at once: two cores. */
 const CONCURRENCY = 2;
-/** A test that takes longer says so by a `timeout` of its own. */
+/** A longer test sets its own `timeout`. */
 const TEST_TIMEOUT_MS = 120_000;
 /** A file that takes at least this long is named at the end of a run, slowest first. */
 const SLOW_MS_MIN = 10_000;
 const SLOW_FILES_MAX = 10;
-/** If no test ends for so long, the run is taken to hang and is aborted. */
+/** If no test ends for this time, the run counts as hanging and is aborted. */
 const SILENCE_MS_MAX = 900_000;
 
 /** The record of a run, in which this runner finds faults that Node's runner may call a success. */

@@ -1,6 +1,6 @@
-/** How often a test of chance repeats: a part of its runs in the quick tests, all of them in the long ones. */
+/** The number of runs of a random test: a part of them in the quick tests, all of them in the long tests. */
 
-/** The variable of the environment under which tests make all their runs. */
+/** The environment variable that makes tests do all their runs. */
 export const FULL_RUNS = "TB_FULL_RUNS";
 
 /** `full` runs in the long tests, `quick` in the quick ones: one in eight, but twenty at least, if it is not given. */

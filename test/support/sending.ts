@@ -1,4 +1,4 @@
-/** Messages accepted in a test context, as they are stored, and the chats that they belong to. */
+/** Messages accepted in a test context, in their stored form, and their chats. */
 
 import assert from "node:assert/strict";
 import type { TestContext as NodeTest } from "node:test";
@@ -23,7 +23,7 @@ export async function openContext(t: NodeTest, ...[options]: Parameters<typeof t
   return made;
 }
 
-/** Accepts what a tenant sends, and answers it as it is stored. */
+/** Accepts a message of a tenant, and returns its stored form. */
 export async function send(made: TestContext, body: SendMessage, tenant: Tenant = made): Promise<Message> {
   const content = body.content ?? { text: "Hello" };
   const requester = { customerId: tenant.customer.id, keyId: tenant.apiKey.id, correlationId: CORRELATION };

@@ -1,4 +1,4 @@
-/** Real routes behind the real edge, on a test context's store: what API tests speak to, by `fetch`. */
+/** Real routes behind the real edge, on a test context's store, for API tests with `fetch`. */
 
 import assert from "node:assert/strict";
 import type { TestContext as NodeTest } from "node:test";
@@ -18,7 +18,7 @@ export interface Ask {
 }
 
 export interface Served extends TestContext {
-  /** Asks, and gives the answer's `data`; fails the test when the status is not `status`. */
+  /** Sends a request, and returns the response's `data`. Fails the test if the status is not `status`. */
   data<Data>(status: number, method: string, path: string, ask?: Ask): Promise<Data>;
   /** Asks, and checks that it is refused with `code`; gives the paths of its details. */
   refused(code: ErrorCode, method: string, path: string, ask?: Ask): Promise<string[]>;

@@ -1,4 +1,4 @@
-/** The whole service, started for a test on a free port with a data directory of its own, and asked as a client would. */
+/** The whole service, started for a test on a free port with its own data directory, and called like by a client. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { createLog } from "../../server/log.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
 import { assertAnswered } from "./contract.ts";
 
-/** An answer of the service: either `data` or `error`, as its envelope has it. */
+/** A response of the service: either `data` or `error`, from its envelope. */
 export interface Answered {
   status: number;
   headers: Headers;
@@ -43,7 +43,7 @@ export interface TestService {
 export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log"> {
   /** Whether the database has threads of its own, as in production; otherwise it is in this process, which starts sooner. */
   inThreads?: boolean;
-  /** The data directory, with what is in it; default: a new one. */
+  /** The data directory with its content; default: a new directory. */
   dataDir?: string;
 }
 

@@ -28,18 +28,18 @@ export const STAND_INS = {
 } as const;
 export type Kind = keyof typeof STAND_INS;
 
-/** Records that requests may use up, by what stands in for them. */
+/** Records that requests may use up, by their stand-ins. */
 export type World = Record<Kind, string>;
 
-/** A phone that answers, so that both have written; and the number that it is written to from. */
+/** A phone that replies, so that both have written, and the customer's number. */
 export const ECHO = "+15005550110";
 const OWN = "+15005550001";
 /** Somebody in the group that is there, and somebody who opted out. */
 export const MEMBER = "+15005550143";
 const OPTED_OUT = "+15005550142";
-/** A phone that takes everything: the one that the records of the world are of. */
+/** A phone that accepts everything: the contact of the world's records. */
 export const PHONE = "+15005550100";
-/** Stands for an image that can be fetched: the port is swapped for the right one, of five digits. */
+/** A stand-in for an image that can be fetched: its port is replaced by the right port, of five digits. */
 export const IMAGE_URL = "http://127.0.0.1:00009/image.png";
 /** An audio file without a sound in it. */
 export const WAV = "UklGRgAAAABXQVZFZm10IA==";
@@ -124,7 +124,7 @@ const AMOUNTS = [0, -0, 0.01, 0.001, 999_999.99, 1_000_000, 1e-7, 1e21, "0", "0.
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
-/** Values that a request needs to be taken, by the field: whoever sends them reaches what lies behind the checks. */
+/** Values that a valid request needs, by field, so that requests pass the checks. */
 const PLAUSIBLE: Readonly<Record<string, readonly unknown[]>> = {
   to: [..."012345678912345"].map((last, at) => `+15005550${at < 10 ? 10 : 11}${last}`).concat("a@example.com", PHONE),
   from: [OWN],
@@ -174,7 +174,7 @@ const PLAUSIBLE: Readonly<Record<string, readonly unknown[]>> = {
   prefix: ["+", ..."0123456789".split("").map((digit) => `+1555${digit}`)],
 };
 
-/** Names that mean something else elsewhere are told apart by their format. */
+/** Fields whose name has several meanings, by their format. */
 function plausibleOf(name: string, { format }: Schema): readonly unknown[] {
   return BY_FORMAT[format ?? ""] ?? PLAUSIBLE[name] ?? [];
 }
@@ -184,7 +184,7 @@ const BY_FORMAT: Readonly<Record<string, readonly string[]>> = {
   reaction: ["love", "-love", "\u{1f602}", "-\u{1f389}"],
 };
 
-/** Bodies that are taken and that `sparseOf` does not make: these fields, all of them, and no other. */
+/** Valid bodies that `sparseOf` does not make: exactly these fields. */
 const VARIANTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "POST /v1/messages": [
     ["to", "content"],
@@ -216,7 +216,7 @@ const VARIANTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "PATCH /v1/admin/instances/:id": [["name"], ["config"]],
 };
 
-/** The schema with each field narrowed to what `valuesOf` gives for it; a field that gets none stays as it is. */
+/** The schema with each field narrowed to the values of `valuesOf`; a field without such values is unchanged. */
 function narrowed(schema: Schema, valuesOf: (name: string, schema: Schema) => readonly unknown[], name = ""): Schema {
   if (schema.properties !== undefined) {
     const entries = Object.entries(schema.properties).map(([field, inner]) => [
@@ -256,7 +256,7 @@ const PARAMETERS: readonly (readonly [before: string, ids: readonly string[]])[]
   ["/v1/opt-outs", [OWN]],
 ];
 
-/** The path with what is there in the place of its parameters. */
+/** The path with existing ids in place of its parameters. */
 function filledPath(path: string, id: string): string {
   return path
     .replace(":numberId", STAND_INS.number)
@@ -266,7 +266,7 @@ function filledPath(path: string, id: string): string {
     .replace(/:(id|number|token)/, id);
 }
 
-/** The shape without a query, and of its body only what has to be there or is known to be taken. */
+/** The shape without a query, and with only required or known fields of its body. */
 function sparseOf(shape: RouteShape): RouteShape {
   if (shape.body === null) return { ...shape, query: null };
   const body = shape.body as Schema;
@@ -281,10 +281,10 @@ function sparseOf(shape: RouteShape): RouteShape {
   };
 }
 
-/** Fields that stand in the place of others: with both, a request is refused. */
+/** Aliases of fields: a request with both names is refused. */
 const ALTERNATIVES: ReadonlySet<string> = new Set(["chatId", "conversationId", "participant", "replyTo", "instanceId"]);
 
-/** The shape with nothing in its body but these fields, and those always. */
+/** The shape with exactly these fields in its body, all required. */
 function variantOf(shape: RouteShape, fields: readonly string[]): RouteShape {
   const { properties = {}, ...body } = shape.body as Schema;
   const kept = fields.map((field) => {
@@ -298,7 +298,7 @@ function variantOf(shape: RouteShape, fields: readonly string[]): RouteShape {
   };
 }
 
-/** Every route as it is, with ids of records that are there, with fields at their extremes, and such as are taken. */
+/** Every route unchanged, with ids of existing records, with fields at their extremes, and with valid bodies. */
 export function shapesOf(routes: readonly RouteShape[]): RouteShape[] {
   return routes.map(withName).flatMap((route) => {
     const paths = route.path.includes(":")
@@ -325,7 +325,7 @@ function withName(route: RouteShape): RouteShape & { name: string } {
   return { ...route, name: `${route.method} ${route.path}` };
 }
 
-/** Its answer may come as late as it is told to: nobody has so much time. */
+/** Its response may be delayed by the request, longer than a test can wait. */
 const WAITING = "GET /v1/sandbox/wait";
 
 function impatient(shape: RouteShape): RouteShape {

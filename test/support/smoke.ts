@@ -14,7 +14,7 @@ const EXPECTED = ["message.queued", "message.sent", "message.delivered"];
 const ARRIVES_WITHIN_MS = 15_000;
 const TOLERANCE_SECONDS = 300;
 
-/** The records that must be removed again, the last one first. */
+/** The records that must be deleted at the end, the last one first. */
 type CleanUp = { what: string; undo: () => Promise<unknown> }[];
 
 async function main(): Promise<void> {
@@ -87,7 +87,10 @@ async function keyLike(customer: Tightbeam, admin: Tightbeam): Promise<Key> {
   throw new Error("the admin key does not know the other key: are they of the same server?");
 }
 
-/** Waits for the events of the message in their order. Throws for one that is not signed with the secret just now. */
+/**
+ * Waits for the events of the message in order. Throws for an event that is not signed with the secret, with a current
+ * timestamp.
+ */
 async function arrived(receiver: Receiver, messageId: string, secret: string): Promise<void> {
   await until(() => EXPECTED.every((type) => receiver.types(messageId).includes(type)), {
     limitMs: ARRIVES_WITHIN_MS,
@@ -100,7 +103,7 @@ async function arrived(receiver: Receiver, messageId: string, secret: string): P
   }
 }
 
-/** The signature, worked out here anew, so that this does not trust what it tries. */
+/** The signature, computed independently of the code under test. */
 function isGenuine({ headers, body }: Received, secret: string): boolean {
   const timestamp = String(headers["x-timestamp"]);
   const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")}`);

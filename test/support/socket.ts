@@ -1,27 +1,30 @@
-/** Raw HTTP for tests: exact bytes over a socket, and the first answer that comes back, whatever was sent. */
+/** Raw HTTP for tests: sends exact bytes over a socket, and returns the first response. */
 
 import { connect } from "node:net";
 
-/** An answer as it came. Header names are in lower case; `body` is text. */
+/** A received response. Header names are in lower case; `body` is text. */
 export interface RawAnswer {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Everything received, `100 Continue` and further answers included. */
+  /** Everything received, including `100 Continue` and further responses. */
   raw: string;
 }
 
 export interface AskOptions {
   /** Ends the sending side after the bytes, as a client that dies in mid-request. */
   cut?: boolean;
-  /** Answers to wait for; with more than one the last is given back. */
+  /** Number of responses to wait for; the last one is returned. */
   answers?: number;
-  /** The request was a HEAD: its answer has no body. */
+  /** Whether the request was a HEAD, whose response has no body. */
   head?: boolean;
   limitMs?: number;
 }
 
-/** Sends `bytes` to a local port and resolves with the answer. Rejects when none comes, or something that is none. */
+/**
+ * Sends `bytes` to a local port and resolves with the response. Rejects without a response, or if the response is not
+ * HTTP.
+ */
 export function ask(port: number, bytes: string | Buffer, options: AskOptions = {}): Promise<RawAnswer> {
   const { cut = false, answers = 1, head = false, limitMs = 15_000 } = options;
   return new Promise((resolve, reject) => {
@@ -48,7 +51,7 @@ export function ask(port: number, bytes: string | Buffer, options: AskOptions = 
   });
 }
 
-/** The complete final answers in `received`. */
+/** The complete final responses in `received`. */
 function parseAnswers(received: Buffer, isHead: boolean): RawAnswer[] {
   const found: RawAnswer[] = [];
   for (let start = 0; start < received.length; ) {

@@ -1,6 +1,6 @@
 /** Waiting in tests: for a condition, with a limit. Nothing sleeps. */
 
-/** Time between two probes: a tenth of what was waited so far, since many probes are requests that cost CPU. */
+/** Time between two probes: a tenth of the time waited so far, since many probes are requests that cost CPU. */
 const PAUSE_MS_MIN = 5;
 const PAUSE_MS_MAX = 100;
 

@@ -53,7 +53,7 @@ export function eventOf({ deps, customer }: TestContext, more: EventFields = {})
   return makeEvent({ ...fields, createdAt: deps.clock.now() }, {});
 }
 
-/** Commits an event with its deliveries, a millisecond after the one before it; gives its id. */
+/** Commits an event with its deliveries, a millisecond after the previous event; returns its id. */
 export async function emitEvent(made: TestContext, more: EventFields & { callbackUrl?: string } = {}): Promise<string> {
   await made.clock.advance(1);
   const event = eventOf(made, more);
@@ -61,7 +61,7 @@ export async function emitEvent(made: TestContext, more: EventFields & { callbac
   return event.id;
 }
 
-/** Adds the built-in inbox of the context's customer, as the service makes it. */
+/** Adds the built-in inbox of the context's customer, as the service creates it. */
 export async function addInbox({ deps, customer }: TestContext): Promise<Endpoint> {
   const id = deps.newId("wh");
   const now = deps.clock.now();

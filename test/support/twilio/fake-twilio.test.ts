@@ -1,4 +1,4 @@
-/** Twilio's own client against the small Twilio: the small one behaves like the real one. */
+/** Twilio's own client against the small Twilio, which behaves like the real Twilio. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

@@ -1,4 +1,4 @@
-/** A small Twilio on loopback: accepts messages, calls back like Twilio, and fails as a test says. */
+/** A small Twilio on loopback: accepts messages, calls back like Twilio, and fails on a test's command. */
 
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
