@@ -2,6 +2,7 @@
 
 import { jsonOf, listOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
+import { RateLimiter } from "../kit/rate-limiter.ts";
 import type { Applied, Signal } from "../provider.ts";
 import type { ChatCache } from "./chat-cache.ts";
 import type { Limits } from "./client.ts";
@@ -20,7 +21,6 @@ const WAITING_MAX = 1_000;
 const TYPING_COUNTS_MS = 5_000;
 /** Limit of events per minute. No Mac has more, and the hook's requests are not signed. */
 const IN_A_MINUTE_MAX = 600;
-const MINUTE_MS = 60_000;
 
 export interface LiveEventsOptions {
   mac: Mac;
@@ -38,11 +38,12 @@ export class LiveEvents {
   readonly #queue = new SerialQueue();
   #waiting = 0;
   #stopped = false;
-  #minute = { endsAt: Number.NEGATIVE_INFINITY, count: 0 };
+  readonly #rate: RateLimiter;
 
   constructor(options: LiveEventsOptions) {
     const { context } = options.mac;
     this.#options = options;
+    this.#rate = new RateLimiter(context.clock, IN_A_MINUTE_MAX / 60, IN_A_MINUTE_MAX);
     this.#calls = new FaceTimeCalls({ context, report: (call) => this.#reportCall(call) });
   }
 
@@ -62,7 +63,7 @@ export class LiveEvents {
   receive(type: string, data: unknown): void {
     if (this.#stopped) return;
     const report = this.#handlerOf(type, data);
-    if (report === null || this.#waiting >= WAITING_MAX || !this.#isWithinRate()) return;
+    if (report === null || this.#waiting >= WAITING_MAX || this.#rate.take() > 0) return;
     void this.#queue.run(type === TYPING ? TYPING : OTHERS, () => this.#run(report));
     this.#waiting += 1;
   }
@@ -74,14 +75,6 @@ export class LiveEvents {
       this.#options.mac.context.fault(error);
     }
     this.#waiting -= 1;
-  }
-
-  #isWithinRate(): boolean {
-    const now = this.#options.mac.context.clock.real();
-    const { endsAt, count } = this.#minute;
-    const isOver = now >= endsAt || now < endsAt - MINUTE_MS;
-    this.#minute = isOver ? { endsAt: now + MINUTE_MS, count: 1 } : { endsAt, count: count + 1 };
-    return this.#minute.count <= IN_A_MINUTE_MAX;
   }
 
   #handlerOf(type: string, data: unknown): (() => Promise<void>) | null {

@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import type { CustomerId } from "../../core/id.ts";
 import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
-import { type Applied, type Memory, type Outbound, PeerFault, type Signal } from "../provider.ts";
+import { Journal } from "../kit/journal.ts";
+import { type Applied, type Outbound, PeerFault, type Signal } from "../provider.ts";
 import { describeFailure, pathSegment } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import { parseChat } from "./records.ts";
@@ -13,27 +14,32 @@ const PREFIX = "group-name/";
 /** A pending name expires after this time without a message to the group. */
 const KEPT_MS = 30 * 86_400_000;
 
+interface PendingName {
+  name: string;
+  at: number;
+}
+
 /** Pending names of groups. Call `load` first. */
 export class NewGroups {
   readonly #mac: Mac;
-  readonly #memory: Memory;
   readonly #report: (signal: Signal) => Promise<Applied>;
-  readonly #names = new Map<string, string>();
+  readonly #names: Journal<PendingName>;
 
   constructor(mac: Mac, report: (signal: Signal) => Promise<Applied>) {
     this.#mac = mac;
-    this.#memory = mac.context.memory;
     this.#report = report;
+    const { memory, clock } = mac.context;
+    this.#names = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: ({ name, at }) => JSON.stringify({ name, at }),
+      parse: (text) => parse(text, clock.real()),
+    });
   }
 
   /** Reads the pending names that the previous process left. */
-  async load(): Promise<void> {
-    const now = this.#mac.context.clock.real();
-    for (const { key, value } of await this.#memory.list(PREFIX)) {
-      const { name, at } = parse(value);
-      if (name !== null && now - at < KEPT_MS) this.#names.set(key, name);
-      else await this.#memory.delete(key);
-    }
+  load(): Promise<void> {
+    return this.#names.load();
   }
 
   /** Sets the name that a group gets with its first message. The last name for the same participants counts. */
@@ -43,11 +49,11 @@ export class NewGroups {
   ): Promise<void> {
     const key = keyOf(group);
     if (name === null) {
-      if (this.#names.delete(key)) await this.#memory.delete(key);
+      if (this.#names.get(key) !== null) await this.#names.delete(key);
       return;
     }
-    this.#names.set(key, name);
-    await this.#memory.put(key, JSON.stringify({ name, at: this.#mac.context.clock.real() }));
+    this.#names.set(key, { name, at: this.#mac.context.clock.real() });
+    await this.#names.save(key);
   }
 
   /** A message created a group whose guid the service does not know: reports the group and names it. */
@@ -62,7 +68,7 @@ export class NewGroups {
 
   async #announce(message: Outbound, group: NonNullable<Outbound["group"]>, guid: string): Promise<void> {
     const key = keyOf(group);
-    const requested = this.#names.get(key) ?? null;
+    const requested = this.#names.get(key)?.name ?? null;
     const existing = await this.#nameOf(guid);
     // Messages may already have a group of these people. Then the group keeps its name.
     const name = existing ?? requested;
@@ -79,19 +85,14 @@ export class NewGroups {
       actor: null,
     });
     if (requested === null) return;
-    if (existing !== null) return this.#forget(key);
+    if (existing !== null) return this.#names.delete(key);
     await this.#mac.rateLimiter.acquire();
     const response = await this.#mac.client.put(
       `/chat/${pathSegment(guid)}`,
       { displayName: requested },
       { limitMs: 30_000 },
     );
-    if (response.kind === "ok") await this.#forget(key);
-  }
-
-  async #forget(key: string): Promise<void> {
-    this.#names.delete(key);
-    await this.#memory.delete(key);
+    if (response.kind === "ok") await this.#names.delete(key);
   }
 
   /** Name of a group on the Mac; null if it has none. Throws if the Mac does not respond: the next message tries again. */
@@ -109,10 +110,12 @@ function keyOf({ customerId, participants }: { customerId: CustomerId; participa
   const digest = createHash("sha256")
     .update([customerId, ...people].join("\n"))
     .digest("hex");
-  return `${PREFIX}${digest.slice(0, 32)}`;
+  return digest.slice(0, 32);
 }
 
-function parse(text: string): { name: string | null; at: number } {
+/** Null if the name has expired. */
+function parse(text: string, now: number): PendingName | null {
   const record = recordOf(jsonOf(text));
-  return { name: textOf(record?.name), at: numberOf(record?.at) ?? 0 };
+  const [name, at] = [textOf(record?.name), numberOf(record?.at) ?? 0];
+  return name === null || now - at >= KEPT_MS ? null : { name, at };
 }

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
+import { Journal } from "../kit/journal.ts";
 import type { Memory } from "../provider.ts";
 import { hasArrived, isGivenUp, type SessionState } from "./inbound-journal.ts";
 import { INBOUND_PREFIX, newInboundId } from "./message-id.ts";
@@ -23,8 +24,9 @@ export interface AssembledMessage {
 }
 
 interface Assembly {
-  key: string;
-  /** The key that the parts share. */
+  /** Its name in the journal. */
+  id: string;
+  /** The name that the parts share. */
   name: string;
   reference: string;
   from: string;
@@ -48,27 +50,30 @@ const WAIT_MS = 600_000;
 const ASSEMBLIES_MAX = 10_000;
 
 export class Reassembly {
-  readonly #memory: Memory;
   readonly #clock: Clock;
   readonly #report: (message: AssembledMessage) => Promise<void>;
-  readonly #assemblies = new Map<string, Assembly>();
+  readonly #assemblies: Journal<Assembly>;
+  readonly #byName = new Map<string, Assembly>();
   readonly #serial = new SerialQueue();
   #count = 0;
 
   /** `report` resolves once the message is on disk. The same reference again changes nothing. */
   constructor(memory: Memory, clock: Clock, report: (message: AssembledMessage) => Promise<void>) {
-    this.#memory = memory;
     this.#clock = clock;
     this.#report = report;
+    this.#assemblies = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: formatAssembly,
+      parse,
+      added: (assembly) => void this.#byName.set(assembly.name, assembly),
+      removed: (assembly) => this.#removed(assembly),
+    });
   }
 
   /** Loads the messages of the previous process. */
-  async load(): Promise<void> {
-    for (const { key, value } of await this.#memory.list(PREFIX)) {
-      const assembly = parse(key, value);
-      if (assembly === null) await this.#memory.delete(key);
-      else this.#assemblies.set(assembly.name, assembly);
-    }
+  load(): Promise<void> {
+    return this.#assemblies.load();
   }
 
   get size(): number {
@@ -88,13 +93,13 @@ export class Reassembly {
     const name = digestOf([from, to, piece.how, String(piece.reference), String(piece.total)].join("\n"));
     const digest = digestOf(`${part.dataCoding} ${Buffer.from(part.octets).toString("base64")}`);
     return await this.#serial.run(name, async () => {
-      const known = this.#assemblies.get(name);
+      const known = this.#byName.get(name);
       const twin = known?.parts.get(piece.index);
       if (known !== undefined && twin?.digest === digest) return await this.#again(known, session);
       // A different part with the same index, or a part after the message was complete, begins the next message with
       // this reference.
       if (known !== undefined && (known.isReported || twin !== undefined)) await this.#end(known);
-      const open = this.#assemblies.get(name);
+      const open = this.#byName.get(name);
       if (open === undefined && this.#assemblies.size >= ASSEMBLIES_MAX) return false;
       const assembly = open ?? this.#begin(name, { from, to, total: piece.total }, session);
       await this.#put(assembly, piece.index, { ...part, digest }, session);
@@ -105,13 +110,13 @@ export class Reassembly {
 
   /** Reports messages that waited long enough as they are, and deletes those that will not be repeated. */
   async sweep(since: number): Promise<void> {
-    for (const assembly of [...this.#assemblies.values()]) {
+    for (const assembly of this.#assemblies.values()) {
       await this.#serial.run(assembly.name, async () => {
         const now = this.#clock.real();
         const waits = !assembly.isReported && assembly.parts.size < assembly.total;
         if (!assembly.isReported && (!waits || now - assembly.at >= WAIT_MS)) await this.#whole(assembly);
         else if (assembly.isReported && (hasArrived(assembly, now) || isGivenUp(assembly, since, now))) {
-          await this.#forget(assembly);
+          await this.#assemblies.delete(assembly.id);
         }
       });
     }
@@ -126,7 +131,7 @@ export class Reassembly {
     this.#count += 1;
     const id = newInboundId(at, this.#count, name);
     const assembly: Assembly = {
-      key: PREFIX + id,
+      id,
       name,
       reference: INBOUND_PREFIX + id,
       ...message,
@@ -137,7 +142,7 @@ export class Reassembly {
       answer: "taken",
       answeredAt: at,
     };
-    this.#assemblies.set(name, assembly);
+    this.#assemblies.set(id, assembly);
     return assembly;
   }
 
@@ -158,10 +163,10 @@ export class Reassembly {
   ): Promise<void> {
     assembly.parts.set(index, part);
     try {
-      await this.#memory.put(assembly.key, textOf(assembly));
+      await this.#assemblies.save(assembly.id);
     } catch (error) {
       assembly.parts.delete(index);
-      if (assembly.parts.size === 0) this.#assemblies.delete(assembly.name);
+      if (assembly.parts.size === 0) this.#assemblies.drop(assembly.id);
       throw error;
     }
     assembly.session = session;
@@ -183,7 +188,7 @@ export class Reassembly {
       assembly.parts.set(index, { dataCoding: 0, octets: nothing, digest });
     }
     // If this write fails, the message is reported again under the same reference, which changes nothing.
-    await this.#memory.put(assembly.key, textOf(assembly)).catch(() => {});
+    await this.#assemblies.save(assembly.id).catch(() => {});
   }
 
   /** Ends a message, to make room for the next one with the same name. */
@@ -191,12 +196,11 @@ export class Reassembly {
     await this.#whole(assembly);
     if (!assembly.isReported)
       throw new Error("the next message with this reference has to wait until this one is reported");
-    await this.#forget(assembly);
+    await this.#assemblies.delete(assembly.id);
   }
 
-  async #forget(assembly: Assembly): Promise<void> {
-    if (this.#assemblies.get(assembly.name) === assembly) this.#assemblies.delete(assembly.name);
-    await this.#memory.delete(assembly.key);
+  #removed(assembly: Assembly): void {
+    if (this.#byName.get(assembly.name) === assembly) this.#byName.delete(assembly.name);
   }
 }
 
@@ -204,7 +208,7 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 22);
 }
 
-function textOf({ name, reference, from, to, total, at, isReported, parts }: Assembly): string {
+function formatAssembly({ name, reference, from, to, total, at, isReported, parts }: Assembly): string {
   const list = [...parts].map(([index, { dataCoding, octets, digest }]) => ({
     index,
     dataCoding,
@@ -214,7 +218,7 @@ function textOf({ name, reference, from, to, total, at, isReported, parts }: Ass
   return JSON.stringify({ name, reference, from, to, total, at, isTold: isReported, parts: list });
 }
 
-function parse(key: string, text: string): Assembly | null {
+function parse(text: string, id: string): Assembly | null {
   try {
     const value = (JSON.parse(text) ?? {}) as Partial<Omit<Assembly, "parts"> & { parts: unknown; isTold: boolean }>;
     const { name, reference, from, to, total, at, isTold: isReported } = value;
@@ -229,7 +233,7 @@ function parse(key: string, text: string): Assembly | null {
       parts.set(index, { dataCoding, octets: Buffer.from(octets, "base64"), digest });
     }
     const left = { session: null, answer: "taken", answeredAt: at } as const;
-    return { key, name, reference, from, to, total, at, isReported, parts, ...left };
+    return { id, name, reference, from, to, total, at, isReported, parts, ...left };
   } catch {
     return null;
   }
