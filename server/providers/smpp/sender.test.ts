@@ -144,7 +144,7 @@ test("a message that cannot be encoded is rejected, and the reason names the fie
   });
 });
 
-test("beyond the window the engine hands over what the window and the rate limit take in 200 ms, at most 64", () => {
+test("beyond the window the engine may attempt what the window and the rate limit take in 200 ms, at most 64", () => {
   for (const [config, responseMs, ahead] of [
     [{ windowSize: 20 }, Number.POSITIVE_INFINITY, 0],
     [{ windowSize: 20 }, 20_000, 0],

@@ -29,7 +29,7 @@ const BEGUN_SECONDS = 5;
  */
 const REST_MS_MAX = 270_000;
 /**
- * The engine hands over as many messages beyond the window as the window takes in this time, so that no place in it stays
+ * The engine may attempt as many messages beyond the window as the window takes in this time, so that no place in it stays
  * empty while an attempt or an outcome is written to disk. If the process dies, their outcome is unknown: hence few.
  */
 const AHEAD_MS = 200;
