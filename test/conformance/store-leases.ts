@@ -37,7 +37,7 @@ async function sceneOf(stage: Stage, state: State, status: Message["status"] = "
   return scene;
 }
 
-/** What a claim leases, by name. */
+/** Names of the messages that a claim leases. */
 async function claimed(
   { stage, message, next }: Scene,
   lane = stage.instanceId,
