@@ -21,6 +21,8 @@ export interface Decision<Value> {
   value: Value;
   /** The generation that the decision was made in; the one at its start if absent. */
   generation?: number;
+  /** Whether the transaction may share a job of the store with others: see `Store.commitGathered`. */
+  gathered?: boolean;
 }
 
 /** A committed decision with its value, or `taken` if its unique record already existed. */
@@ -36,11 +38,11 @@ export async function decide<Value>(
 ): Promise<Decided<Value>> {
   for (let round = 0; round < DECISIONS_MAX; round += 1) {
     const before = deps.generation();
-    const { transaction, value, generation = before } = await decision();
+    const { transaction, value, generation = before, gathered = false } = await decision();
     if (transaction === null) return { taken: false, value };
     // A reset has deleted, or is about to delete, records that the decision used. From here on the store keeps the order.
     if (generation !== deps.generation()) continue;
-    const answer = await commitTransaction(deps.store, transaction);
+    const answer = await commitTransaction(deps.store, transaction, gathered);
     if (answer.result === "duplicate") return { taken: true };
     if (answer.result === "conflict") continue;
     if (answer.result === "unmet") throw new RequirementUnmet("a requirement of the transaction does not hold");
@@ -88,9 +90,9 @@ export async function commitInTime<Value>(
   }
 }
 
-async function commitTransaction(store: Store, transaction: Transaction) {
+async function commitTransaction(store: Store, transaction: Transaction, gathered: boolean) {
   try {
-    return await store.commit(transaction);
+    return await (gathered ? store.commitGathered(transaction) : store.commit(transaction));
   } catch (error) {
     if (!(error instanceof StoreFull)) throw error;
     throw new ApiError("SERVICE_UNAVAILABLE", "The disk is full; nothing was changed. Try again when there is room.", {

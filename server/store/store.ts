@@ -194,6 +194,11 @@ export interface Store {
   /** Commits a transaction. Throws `StoreFull` if the disk is full. */
   commit(transaction: Transaction): Promise<CommitResult>;
   /**
+   * Commits a transaction in one job with others of its kind that wait for the writer. Each is committed or refused by itself.
+   * For what a loop does with many records at a time.
+   */
+  commitGathered(transaction: Transaction): Promise<CommitResult>;
+  /**
    * Leases due messages of the given lanes, in order of due time. Of one sender and recipient it leases a run of a few in
    * order of acceptance, and none while another message of the pair is leased. The caller sends a run in sequence.
    *

@@ -26,7 +26,11 @@ function nowAndThen(every: number): () => boolean {
 
 /** Changes transactions before they are committed; the result stays `ok`. */
 function forging(forge: (operations: EncodedOperation[]) => EncodedOperation[]): Sabotage {
-  return { disk: (jobs) => jobs.map((job): Job => (job[0] === "commit" ? ["commit", forge(job[1])] : job)) };
+  const forgeJob = (job: Job): Job => {
+    if (job[0] === "commitAll") return ["commitAll", job[1].map(forge)];
+    return job[0] === "commit" ? ["commit", forge(job[1])] : job;
+  };
+  return { disk: (jobs) => jobs.map(forgeJob) };
 }
 
 /** Drops operations from transactions before they are committed. */

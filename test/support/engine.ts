@@ -123,6 +123,10 @@ export class Life {
         this.commits += 1;
         return this.#write(() => store.commit(transaction));
       },
+      commitGathered: (transaction) => {
+        this.commits += 1;
+        return this.#write(() => store.commitGathered(transaction));
+      },
       claimMessages: (claim) => this.#write(() => store.claimMessages(claim)),
       release: async (queue, leases) => {
         await this.#alive();

@@ -21,8 +21,11 @@ export function transactionOf(
   return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...emitted, ...also];
 }
 
-/** The result of a decision about a message: its change, and other operations to commit with it. Null changes nothing. */
-export type MessageDecision = (Change & { also?: Operation[] }) | null;
+/**
+ * The result of a decision about a message: its change, and other operations to commit with it. `gathered`: see
+ * `Store.commitGathered`. Null changes nothing.
+ */
+export type MessageDecision = (Change & { also?: Operation[]; gathered?: boolean }) | null;
 
 /**
  * Decides about a message and commits the decision; if the message has changed, decides again from its present state.
@@ -47,7 +50,8 @@ export async function changeMessage(
     if (decided === null) return { transaction: null, value: before };
     const message = { ...decided.message, version: before.version + 1 };
     const also = [...(decided.also ?? []), ...(await alsoFails(deps, before, message))];
-    return { transaction: transactionOf(before, decided, also), value: message };
+    const { gathered = false } = decided;
+    return { transaction: transactionOf(before, decided, also), value: message, gathered };
   });
   deps.messageCache.keep(changed);
   const { dueAt } = changed;

@@ -105,8 +105,9 @@ function afterOutcome(
   if (fresh.status !== "pending" && outcome.outcome !== "accepted") return null;
   const part = "part" in outcome ? outcome.part : undefined;
   const verdict = decideRest(withPart(fresh, part));
-  if (verdict === null || part === undefined) return verdict;
-  return { ...verdict, also: [...(verdict.also ?? []), recordOf(fresh, part.reference, deps.clock.now())] };
+  if (verdict === null) return null;
+  const parts = part === undefined ? [] : [recordOf(fresh, part.reference, deps.clock.now())];
+  return { ...verdict, also: [...(verdict.also ?? []), ...parts], gathered: true };
 }
 
 /** An attempt that did not send the rest, or of which that is unknown. */

@@ -62,8 +62,8 @@ describe("messages from one number to one recipient", () => {
     const stage = await engineStage(t);
     const log: string[] = [];
     const { store } = stage.deps;
-    const commit = store.commit.bind(store);
-    store.commit = async (transaction) => {
+    const commit = store.commitGathered.bind(store);
+    store.commitGathered = async (transaction) => {
       const [step] = transaction;
       const status = step?.op === "update" && step.table === "messages" ? String(step.set.status) : "";
       log.push(`${status} asked`);

@@ -346,7 +346,7 @@ async function attemptReady(
     if (change === null) return null;
     // It may have waited long: the lease begins with the attempt.
     const claimedUntil = deps.clock.real() + attemptLeaseMs(provider);
-    return { ...change, message: { ...change.message, claimedUntil } };
+    return { ...change, message: { ...change.message, claimedUntil }, gathered: true };
   });
   // Files may have taken long, and an opt-out holds from the moment that it is on disk.
   if (!begun || (await failIfOptedOut(deps, attempted))) return "bad";

@@ -94,12 +94,15 @@ export class SqliteEngine {
       results = this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })), jobs.length);
     } catch (error) {
       const refused = refusal(error);
+      const [job] = jobs;
+      if (refused.error !== "full" && jobs.length === 1 && job?.[0] === "commitAll")
+        return [{ value: job[1].flatMap((operations) => this.#write([["commit", operations]])) }];
       if (refused.error === "full" || jobs.length === 1) return jobs.map(() => refused);
-      return jobs.flatMap((job) => this.#write([job]));
+      return jobs.flatMap((each) => this.#write([each]));
     }
     this.#deliveries.apply();
     this.#leaseEffects.apply();
-    return results.map(({ value }) => ({ value: value instanceof Committed ? value.reply() : value }));
+    return results.map(({ value }) => ({ value: value instanceof CommittedAll ? value.results() : replyOf(value) }));
   }
 
   #lease(job: LeaseJob): JobResult {
@@ -153,6 +156,8 @@ export class SqliteEngine {
     switch (job[0]) {
       case "commit":
         return this.#commit(job[1]);
+      case "commitAll":
+        return new CommittedAll(job[1].map((operations) => this.#commit(operations)));
       case "finishDeliveries":
         return this.#deliveries.finish(job[1]);
       case "releaseLeases":
@@ -362,6 +367,23 @@ class Committed implements NewDeliveries {
   reply(): CommitReply {
     return { result: "ok", lanes: [...this.lanes], born: this.born };
   }
+}
+
+/** The committed transactions of one job. */
+class CommittedAll {
+  readonly #each: readonly (CommitReply | Committed)[];
+
+  constructor(each: readonly (CommitReply | Committed)[]) {
+    this.#each = each;
+  }
+
+  results(): JobResult[] {
+    return this.#each.map((one) => ({ value: replyOf(one) }));
+  }
+}
+
+function replyOf(value: unknown): unknown {
+  return value instanceof Committed ? value.reply() : value;
 }
 
 const NO_RESULT: JobResult = { error: "failed", message: "the writer has no result" };

@@ -71,6 +71,7 @@ export class GroupPace {
 
 /** The size of a job's texts and bytes. */
 function sizeOf(job: Job): number {
+  if (job[0] === "commitAll") return job[1].reduce((bytes, operations) => bytes + sizeOf(["commit", operations]), 0);
   if (job[0] !== "commit") return 0;
   let bytes = 0;
   for (const operation of job[1]) {

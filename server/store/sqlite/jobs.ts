@@ -22,6 +22,7 @@ export type EncodedOperation =
 /** A job that writes. All of one group commit together. */
 export type WritingJob =
   | ["commit", EncodedOperation[]]
+  | ["commitAll", EncodedOperation[][]]
   | ["finishDeliveries", EncodedOutcome[]]
   | ["releaseLeases", until: number, now: number]
   | ["cancelDeliveries", endpointId: string, limit: number]

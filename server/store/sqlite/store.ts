@@ -10,25 +10,24 @@ import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
 import { decodeEach, reportUnreadable } from "../quarantine.ts";
 import { type Database, decodeRecord, type UnreadableRow } from "../rows.ts";
-import {
-  type ClaimedDeliveries,
-  type ClaimedDelivery,
-  type ClaimedMessages,
-  type CommitObserver,
-  type CommitResult,
-  type DeliveryClaim,
-  type DeliveryHolder,
-  type DeliveryOutcome,
-  type FinishResult,
-  type MessageClaim,
-  type Operation,
-  type Queue,
-  type RecheckResult,
-  type RowKey,
-  type Store,
-  type StoreCounts,
-  StoreFull,
-  type Transaction,
+import type {
+  ClaimedDeliveries,
+  ClaimedDelivery,
+  ClaimedMessages,
+  CommitObserver,
+  CommitResult,
+  DeliveryClaim,
+  DeliveryHolder,
+  DeliveryOutcome,
+  FinishResult,
+  MessageClaim,
+  Operation,
+  Queue,
+  RecheckResult,
+  RowKey,
+  Store,
+  StoreCounts,
+  Transaction,
 } from "../store.ts";
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { decodeBorn, decodeClaim, decodeMessageClaim } from "./decode-claim.ts";
@@ -49,6 +48,7 @@ import {
 } from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
+import { complete, GatheredJob, hasWritten, type PendingJob } from "./pending-job.ts";
 import { createReader, type QueryRows, readBatched, readSingly, type SqlQuery } from "./query.ts";
 import { COUNTS, DatabaseThread } from "./thread.ts";
 
@@ -71,12 +71,6 @@ export interface Ports {
   /** Paces groups of jobs; null: they never wait. */
   timer: PaceTimer | null;
   close(): Promise<void>;
-}
-
-interface PendingJob {
-  job: Job;
-  resolve: (value: unknown) => void;
-  reject: (error: Error) => void;
 }
 
 /**
@@ -173,6 +167,7 @@ class SqliteStore implements Store {
   readonly #lists: ListReaders;
   readonly #pace: GroupPace;
   #pending: PendingJob[] = [];
+  readonly #gathered = new GatheredJob((job) => this.#ask(job));
   /** A group is at the writer, or the next one waits for its time. */
   #isBusy = false;
   #isFull = false;
@@ -207,7 +202,14 @@ class SqliteStore implements Store {
   }
 
   async commit(transaction: Transaction): Promise<CommitResult> {
-    const reply = await this.#ask<CommitReply>(["commit", encodeTransaction(transaction)]);
+    return this.#committed(transaction, await this.#ask<CommitReply>(["commit", encodeTransaction(transaction)]));
+  }
+
+  async commitGathered(transaction: Transaction): Promise<CommitResult> {
+    return this.#committed(transaction, await this.#gathered.add(encodeTransaction(transaction)));
+  }
+
+  #committed(transaction: Transaction, reply: CommitReply): CommitResult {
     if (reply.result !== "ok") return reply;
     if (transaction.some(changesReceivers)) this.#holder?.changed(transaction);
     if (reply.born.length > 0) this.#collect(decodeBorn(transaction, reply.born));
@@ -357,6 +359,7 @@ class SqliteStore implements Store {
 
   async #commitGroup(): Promise<void> {
     const group = this.#pending.splice(0, this.#pace.take(this.#pending));
+    this.#gathered.taken(group);
     const startedAt = performance.now();
     this.#pace.began();
     try {
@@ -382,18 +385,4 @@ function changesReceivers(operation: Operation): boolean {
 
 function nameOf({ table, id }: RowKey): string {
   return `${table} ${id}`;
-}
-
-/** Whether a job has certainly written: a claim that finds nothing succeeds on a full disk too. */
-function hasWritten(job: Job, result: JobResult | undefined): boolean {
-  if (result === undefined || "error" in result) return false;
-  if (job[0] === "probe") return true;
-  return job[0] === "commit" && job[1].length > 0 && (result.value as CommitResult).result === "ok";
-}
-
-function complete(pending: PendingJob, result: JobResult | undefined): void {
-  if (result === undefined) pending.reject(new Error("the writer sent no result"));
-  else if ("value" in result) pending.resolve(result.value);
-  else if (result.error === "full") pending.reject(new StoreFull("the disk is full"));
-  else pending.reject(new Error(result.message));
 }
