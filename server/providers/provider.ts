@@ -41,6 +41,11 @@ export interface Capabilities {
   seesPayments: boolean;
   /** Whether the phone merges two groups of the same people, so that the engine must not create a second one. */
   mergesGroups?: boolean;
+  /**
+   * Whether the send attempts of a run of messages to one recipient begin together. Only for a provider that decides about a
+   * message within `send` and recognises one that it has accepted: after a crash each of the run is asked about.
+   */
+  takesRuns?: boolean;
   /** Whether a reaction may be any emoji. Without it, `react` gets one of the six, or its removal. */
   emojiReactions?: boolean;
 }

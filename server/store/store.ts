@@ -67,13 +67,21 @@ export type CommitResult =
 /** The queues that the loops of the engine drain. */
 export type Queue = "messages" | "deliveries";
 
+/** A lane in a claim of messages. `runMax`: the most messages of one sender and recipient, 8 if absent. */
+export interface MessageLane {
+  lane: string;
+  permits: number;
+  paused?: boolean;
+  runMax?: number;
+}
+
 /**
  * Claims at most `permits` messages of each lane, for `leaseMs` of real time. From a paused lane it claims no `queued` message.
  * `now` is shifted time. From a waiting pair it claims no `queued` message except those named, so that later messages keep their
  * place behind them.
  */
 export interface MessageClaim {
-  lanes: readonly { lane: string; permits: number; paused?: boolean }[];
+  lanes: readonly MessageLane[];
   now: number;
   leaseMs: number;
   waiting?: readonly WaitingPair[];

@@ -25,6 +25,7 @@ import {
 } from "./change-message.ts";
 import { conclude, giveUp } from "./conclude.ts";
 import { MessageGone } from "./find.ts";
+import { PairOrder, type ReleasePermit } from "./pair-order.ts";
 import {
   deferWhileDown,
   failIfOptedOut,
@@ -33,6 +34,7 @@ import {
   outbound,
   type PreparedMessage,
   prepare,
+  type SendProgress,
 } from "./prepare.ts";
 import { InterruptedPairs, reconcile } from "./reconcile.ts";
 
@@ -40,17 +42,11 @@ import { InterruptedPairs, reconcile } from "./reconcile.ts";
 const PERMITS_MAX = 256;
 /** Permits of an instance that does not run: no message is sent, only due timers are handled. */
 const PERMITS_WITHOUT_PROVIDER = 16;
-/**
- * A message holds its permit for this long at most, in real milliseconds. A send attempt may take minutes, and so may the
- * wait behind an earlier message to the same recipient; neither keeps other messages waiting.
- */
-const PERMIT_MS = 40_000;
+/** The most messages to one recipient whose attempts begin together, if the provider takes runs. */
+const RUN_MAX = 64;
 
 /** A message that needs an undecodable record is tried again after this, in milliseconds. */
 const UNREADABLE_RETRY_MS = 60_000;
-
-/** Releases the permit of a message that goes on without it. */
-type ReleasePermit = (result: RunResult) => void;
 
 /** A claimed message. */
 interface LeasedMessage extends ClaimedMessage {
@@ -58,22 +54,12 @@ interface LeasedMessage extends ClaimedMessage {
   leasedUntil: number;
 }
 
-/** A message in progress, as the next one of its pair sees it. */
-interface Predecessor {
-  lane: string;
-  /** Resolves when the next message may begin: this one has ended, or its provider accepted it and the outcome is being committed. */
-  passed: Promise<unknown>;
-  /** Whether it has used up its permit's time. */
-  isLate: boolean;
-}
-
 /** Sends due messages; a lane is a provider instance. */
 export class Dispatch {
   readonly lanes: Lanes<LeasedMessage>;
   readonly pausedLanes: PausedLanes;
   readonly #deps: EngineDeps;
-  /** The last message in progress from each number to each recipient. */
-  readonly #last = new Map<string, Predecessor>();
+  readonly #order: PairOrder;
   /** Each aborts one send attempt or lookup. */
   readonly #aborts = new Set<AbortController>();
   readonly #fetching = new Set<MessageId>();
@@ -87,6 +73,7 @@ export class Dispatch {
   constructor(deps: EngineDeps) {
     const { clock, observer } = deps;
     this.#deps = deps;
+    this.#order = new PairOrder(clock);
     this.#interrupted = new InterruptedPairs(deps);
     this.pausedLanes = new PausedLanes(deps);
     this.lanes = new Lanes<LeasedMessage>({
@@ -100,13 +87,13 @@ export class Dispatch {
         for (const { lease } of items) this.#release(lease);
       },
       laneOf: ({ message }) => message.instanceId,
-      // Messages of a pair are sent in the order of their claim by `#inOrder`, which also holds across lanes.
+      // Messages of a pair are sent in the order of their claim by `PairOrder`, which also holds across lanes.
       orderingKeyOf: () => null,
       isStale: ({ leasedUntil }) => leasedUntil < clock.real(),
       prefetch: 0,
       run: (leased, release) => this.#run(leased, release),
       // Nothing of a pair is claimed while a message of the pair is in progress.
-      mayFreeOthers: ({ message }) => !this.#last.has(pairOf(message)),
+      mayFreeOthers: ({ message }) => this.#order.laneOf(pairOf(message)) === undefined,
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
       permitsPerLane: (lane) => this.#permitsOf(lane as InstanceId),
@@ -130,12 +117,17 @@ export class Dispatch {
   async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<LeasedMessage>> {
     await this.#interrupted.load();
     const { clock, store } = this.#deps;
-    const lanes = wanted.map(({ lane, permits }) => ({ lane, permits, paused: !this.#isUp(lane) }));
+    const lanes = wanted.map((each) => ({ ...each, paused: !this.#isUp(each.lane), ...this.#runOf(each.lane) }));
     const waiting = this.#interrupted.waiting();
     this.#releaseEnded();
     const leasedUntil = clock.real() + LEASE_MS;
     const { claimed, more } = await store.claimMessages({ lanes, now: clock.now(), leaseMs: LEASE_MS, waiting });
     return { items: claimed.map((one) => ({ ...one, leasedUntil })), more };
+  }
+
+  #runOf(lane: string): { runMax?: number } {
+    const takesRuns = this.#deps.providers.get(lane as InstanceId)?.capabilities.takesRuns === true;
+    return takesRuns ? { runMax: RUN_MAX } : {};
   }
 
   /** Releases leases once a turn of the event loop. */
@@ -169,8 +161,8 @@ export class Dispatch {
    * needs no claim now: its lane is claimed when they have ended.
    */
   wake(lanes: Iterable<string>, pair?: string): void {
-    const last = pair === undefined ? undefined : this.#last.get(pair);
-    const wanted = [...lanes].filter((lane) => lane !== last?.lane);
+    const last = pair === undefined ? undefined : this.#order.laneOf(pair);
+    const wanted = [...lanes].filter((lane) => lane !== last);
     if (wanted.length > 0) this.lanes.wake(wanted);
   }
 
@@ -181,38 +173,16 @@ export class Dispatch {
 
   /** Handles a message and releases its lease. If that throws, the lease runs out by itself: nothing is tried again at once. */
   async #run(leased: LeasedMessage, release: ReleasePermit): Promise<RunResult> {
-    const result = await this.#inOrder(leased, release);
+    const handle = (progress: SendProgress) => this.#handle(leased, release, progress);
+    const result = await this.#order.run(leased.message, release, handle);
     this.#release(leased.lease);
     return result;
-  }
-
-  /** Handles a message after the earlier ones from the same number to the same recipient. */
-  async #inOrder(leased: LeasedMessage, release: ReleasePermit): Promise<RunResult> {
-    const { message } = leased;
-    const pair = pairOf(message);
-    const before = this.#last.get(pair) ?? { passed: Promise.resolve(), isLate: false };
-    const { promise: accepted, resolve: wasAccepted } = Promise.withResolvers<void>();
-    const handled = before.passed.then(() => this.#handle(leased, release, wasAccepted));
-    const passed = Promise.race([accepted, handled.catch(() => {})]);
-    const own: Predecessor = { lane: message.instanceId, passed, isLate: false };
-    this.#last.set(pair, own);
-    // Behind a late message the wait may take minutes, and would keep a permit from other messages.
-    const stopTimer = this.#deps.clock.after(before.isLate ? 0 : PERMIT_MS, () => {
-      own.isLate = true;
-      release("bad");
-    });
-    try {
-      return await handled;
-    } finally {
-      stopTimer();
-      if (this.#last.get(pair) === own) this.#last.delete(pair);
-    }
   }
 
   async #handle(
     { message, leasedUntil }: LeasedMessage,
     release: ReleasePermit,
-    wasAccepted: () => void,
+    progress: SendProgress,
   ): Promise<RunResult> {
     // The process began to stop while it waited: the message is due at the next start.
     if (this.#stopped) return "bad";
@@ -220,7 +190,7 @@ export class Dispatch {
     this.#aborts.add(abort);
     try {
       const waitsForFiles = () => this.#waitForFiles(message, release);
-      const handling = { leasedUntil, abort, waitsForFiles, wasAccepted, fetching: this.#fetching };
+      const handling = { leasedUntil, abort, waitsForFiles, progress, fetching: this.#fetching };
       const result = await handleClaimed(this.#deps, message, handling);
       this.#interrupted.handled(message, result);
       return result;
@@ -327,7 +297,7 @@ async function attempt(deps: EngineDeps, claimed: Message, handling: Handling): 
 async function attemptReady(
   deps: EngineDeps,
   { message, parts }: PreparedMessage,
-  { abort, wasAccepted }: Handling,
+  { abort, progress }: Handling,
 ): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) {
@@ -344,6 +314,7 @@ async function attemptReady(
     const change = isAsClaimed(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
     begun = change !== null;
     if (change === null) return null;
+    if (provider.capabilities.takesRuns === true) progress.begins();
     // It may have waited long: the lease begins with the attempt.
     const claimedUntil = deps.clock.real() + attemptLeaseMs(provider);
     return { ...change, message: { ...change.message, claimedUntil }, gathered: true };
@@ -352,9 +323,12 @@ async function attemptReady(
   if (!begun || (await failIfOptedOut(deps, attempted))) return "bad";
   // A reset of the sandbox after the attempt was recorded has removed the message.
   if (generation !== deps.threadCache.generation) await requireStored(deps, attempted);
-  const outcome = await send(deps, provider, outbound(deps, attempted, parts), abort);
+  await progress.turn;
+  const sending = send(deps, provider, outbound(deps, attempted, parts), abort);
+  progress.given();
+  const outcome = await sending;
   // The next message of the pair begins its attempt in the transaction that concludes this one.
-  if (outcome.outcome === "accepted") wasAccepted();
+  if (outcome.outcome === "accepted") progress.accepted();
   await conclude(deps, provider, attempted, outcome);
   if (outcome.outcome === "accepted") {
     deps.connections.reportUp(deps, attempted.instanceId, provider);

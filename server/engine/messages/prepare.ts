@@ -25,6 +25,18 @@ const FETCHED_AT_ONCE_MAX = 16;
 const POSTPONED_MS_MIN = 1_000;
 const POSTPONED_MS_MAX = 300_000;
 
+/** What the handling of a message tells the next one of its sender and recipient. */
+export interface SendProgress {
+  /** Resolves when this message may be given to its provider. */
+  turn: Promise<unknown>;
+  /** To be called as its send attempt begins, if its provider takes runs. */
+  begins(): void;
+  /** To be called when it was given to its provider. */
+  given(): void;
+  /** To be called when its provider has accepted it. */
+  accepted(): void;
+}
+
 /** The handling of one claimed message. */
 export interface Handling {
   /** End of its lease (real time). */
@@ -33,8 +45,7 @@ export interface Handling {
   abort: AbortController;
   /** To be called before its files are fetched, which may take long. */
   waitsForFiles(): void;
-  /** To be called when its provider has accepted it. */
-  wasAccepted(): void;
+  progress: SendProgress;
   /** Messages whose files are being fetched. */
   fetching: Set<MessageId>;
 }
@@ -206,7 +217,7 @@ function attemptedAt({ timeline, updatedAt }: Message): number {
 }
 
 /** Whether the provider needs nothing but the message's record. */
-function isPlain(message: Message): boolean {
+export function isPlain(message: Message): boolean {
   return message.replyTo === null && !isGroupId(message.to) && !hasFiles(message);
 }
 

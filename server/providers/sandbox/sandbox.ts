@@ -43,6 +43,7 @@ export const SANDBOX_CAPABILITIES: Capabilities = {
   reconcileAfterMs: 1_000,
   seesPayments: true,
   emojiReactions: true,
+  takesRuns: true,
 };
 
 /** Limit of messages with pending signals; further messages are deferred. */

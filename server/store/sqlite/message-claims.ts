@@ -4,12 +4,12 @@
  */
 
 import type { SqlValue } from "../rows.ts";
-import type { MessageClaim, WaitingPair } from "../store.ts";
+import type { MessageClaim, MessageLane, WaitingPair } from "../store.ts";
 import { type AddressPair, type DuePlace, type EndedLease, MessageLeases, pairName } from "./message-leases.ts";
 import type { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** The most messages of one sender and recipient in a claim: a run, sent in sequence. */
+/** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
 const RUN_MAX = 8;
 /** Due messages that a claim reads after the cursor, besides one per permit. */
 const ROWS_PASSED_MAX = 64;
@@ -19,8 +19,6 @@ const PAIRS_READ_MAX = 256;
 const LANES_MAX = 1_000;
 /** Pairs behind the cursor of a lane. Beyond it the lane is scanned again from its front. */
 const PAIRS_MAX = 10_000;
-
-type MessageLaneClaim = MessageClaim["lanes"][number];
 
 /** A row of a claim: the message's values, and the token of its lease. */
 export interface LeasedRow {
@@ -50,12 +48,13 @@ const FIRST_PAIR: AddressPair = ["", ""];
 
 /** A claim of one lane while it is collected. */
 interface Collecting {
-  lane: MessageLaneClaim;
+  lane: MessageLane;
   now: number;
   /** Pairs of which only some messages may be claimed. */
   waiting: ReadonlySet<string>;
   /** Messages leased so far of the pairs that were free before the claim. */
   runs: Map<string, number>;
+  runMax: number;
   found: { id: string; pair: AddressPair; lease: number }[];
   lease(place: Place, pair: AddressPair): void;
 }
@@ -142,7 +141,7 @@ export class MessageClaims {
    * not `queued`. `more`: the lane may have more that are due.
    */
   claim(
-    lane: MessageLaneClaim,
+    lane: MessageLane,
     { now, leaseMs, waiting = [] }: Omit<MessageClaim, "lanes">,
   ): { rows: LeasedRow[]; more: boolean } {
     this.#expire();
@@ -152,7 +151,15 @@ export class MessageClaims {
       found.push({ id, pair, lease: this.#leases.add({ id, lane: lane.lane, dueAt, pair }, endsAt) });
     };
     const names = new Set(waiting.map(({ from, to }) => pairName([from, to])));
-    const claim: Collecting = { lane, now, waiting: names, runs: new Map(), found, lease };
+    const claim: Collecting = {
+      lane,
+      now,
+      waiting: names,
+      runs: new Map(),
+      runMax: lane.runMax ?? RUN_MAX,
+      found,
+      lease,
+    };
     try {
       const more = lane.paused === true ? this.#addTimers(claim) : this.#addDue(claim, waiting);
       return { rows: inOrderOfAcceptance(found).map((one) => this.#read(one)), more };
@@ -248,14 +255,18 @@ export class MessageClaims {
   }
 
   /** Adds a run of a pair. */
-  #addRun({ lane: { lane, permits }, now, found, lease }: Collecting, cursor: LaneCursor, place: PairPlace): void {
+  #addRun(
+    { lane: { lane, permits }, now, runMax, found, lease }: Collecting,
+    cursor: LaneCursor,
+    place: PairPlace,
+  ): void {
     const { pair } = place;
     const name = pairName(pair);
     if (this.#leases.isBusy(lane, pair)) {
       cursor.behind.set(name, place);
       return;
     }
-    const limit = Math.min(RUN_MAX, permits - found.length);
+    const limit = Math.min(runMax, permits - found.length);
     const run = this.#statements.dueOfPair().all(lane, ...pair, now, limit) as unknown as [string, number][];
     this.#rowsRead += run.length + 1;
     for (const [id, dueAt] of run) lease({ id, dueAt }, pair);
@@ -310,7 +321,7 @@ export class MessageClaims {
   }
 
   /** Leases a message that the cursor passes, or notes its pair. */
-  #pass({ lane: { lane }, waiting, runs, lease }: Collecting, cursor: LaneCursor, place: PairPlace): void {
+  #pass({ lane: { lane }, waiting, runs, runMax, lease }: Collecting, cursor: LaneCursor, place: PairPlace): void {
     const { id, pair } = place;
     const name = pairName(pair);
     // A pair that is noted has older messages: they are claimed first.
@@ -319,15 +330,15 @@ export class MessageClaims {
       cursor.free.set(name, place);
       return;
     }
-    const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? RUN_MAX : 0);
-    if (run < RUN_MAX) {
+    const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? runMax : 0);
+    if (run < runMax) {
       lease(place, pair);
       runs.set(name, run + 1);
     } else cursor.behind.set(name, place);
   }
 
   /** Adds messages of a paused lane: those that are not `queued`. */
-  #addTimers({ lane: { lane, permits }, now, runs, found, lease }: Collecting): boolean {
+  #addTimers({ lane: { lane, permits }, now, runs, runMax, found, lease }: Collecting): boolean {
     const limit = permits + ROWS_PASSED_MAX + this.#leases.pairs(lane).length;
     for (const row of this.#statements.dueTimers().iterate(lane, now, limit)) {
       const [id, from, to, dueAt] = row as unknown as [string, string, string, number];
@@ -335,8 +346,8 @@ export class MessageClaims {
       if (found.length >= permits) return true;
       const pair: AddressPair = [from, to];
       const name = pairName(pair);
-      const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? RUN_MAX : 0);
-      if (run === RUN_MAX) continue;
+      const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? runMax : 0);
+      if (run >= runMax) continue;
       lease({ id, dueAt }, pair);
       runs.set(name, run + 1);
     }

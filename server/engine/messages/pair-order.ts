@@ -1,0 +1,85 @@
+/** Handles the messages from one number to one recipient in the order of their claims, also across lanes. */
+
+import type { Clock } from "../../clock.ts";
+import { type Message, pairOf } from "../../core/message.ts";
+import type { RunResult } from "../run-result.ts";
+import { isPlain, type SendProgress } from "./prepare.ts";
+
+/**
+ * A message holds its permit for this long at most, in real milliseconds. A send attempt may take minutes, and so may the
+ * wait behind an earlier message to the same recipient; neither keeps other messages waiting.
+ */
+const PERMIT_MS = 40_000;
+
+/** Releases the permit of a message that goes on without it. */
+export type ReleasePermit = (result: RunResult) => void;
+
+/** A message in progress, as the next one of its pair sees it. */
+interface Predecessor {
+  lane: string;
+  /** Resolves when the attempt of the next message may begin: this one has ended, or its own attempt begins and its provider takes runs. */
+  begun: Promise<unknown>;
+  /** Resolves when the next message may be given to its provider: this one was, or has ended. */
+  given: Promise<unknown>;
+  /** Resolves when the next message may be handled: this one has ended, or its provider accepted it and the outcome is being committed. */
+  passed: Promise<unknown>;
+  /** Whether it has used up its permit's time. */
+  isLate: boolean;
+}
+
+const NOW = Promise.resolve();
+const NOBODY: Predecessor = { lane: "", begun: NOW, given: NOW, passed: NOW, isLate: false };
+
+export class PairOrder {
+  readonly #clock: Clock;
+  /** The last message in progress of each pair. */
+  readonly #last = new Map<string, Predecessor>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The lane of the last message in progress of a pair; undefined if there is none. */
+  laneOf(pair: string): string | undefined {
+    return this.#last.get(pair)?.lane;
+  }
+
+  /** Handles a message after the earlier ones of its pair. */
+  async run(
+    message: Message,
+    release: ReleasePermit,
+    handle: (progress: SendProgress) => Promise<RunResult>,
+  ): Promise<RunResult> {
+    const pair = pairOf(message);
+    const before = this.#last.get(pair) ?? NOBODY;
+    const [begins, given, accepted] = [withResolvers(), withResolvers(), withResolvers()];
+    const mayJoin = message.status === "queued" && isPlain(message) && before.lane === message.instanceId;
+    const handled = (mayJoin ? before.begun : before.passed).then(() =>
+      handle({ turn: before.given, begins: begins.resolve, given: given.resolve, accepted: accepted.resolve }),
+    );
+    const ended = handled.catch(() => {});
+    const own: Predecessor = {
+      lane: message.instanceId,
+      begun: Promise.race([begins.promise, accepted.promise, ended]),
+      given: Promise.race([given.promise, ended]),
+      passed: Promise.race([accepted.promise, ended]),
+      isLate: false,
+    };
+    this.#last.set(pair, own);
+    // Behind a late message the wait may take minutes, and would keep a permit from other messages.
+    const stopTimer = this.#clock.after(before.isLate ? 0 : PERMIT_MS, () => {
+      own.isLate = true;
+      release("bad");
+    });
+    try {
+      return await handled;
+    } finally {
+      stopTimer();
+      if (this.#last.get(pair) === own) this.#last.delete(pair);
+    }
+  }
+}
+
+function withResolvers() {
+  return Promise.withResolvers<void>();
+}
