@@ -103,9 +103,19 @@ export interface Outbound {
   attemptedAt: number;
 }
 
+/**
+ * What a provider remembers of an attempt, committed with its outcome: only for a provider that accepts a message by
+ * remembering it. `stored` is called once the outcome is on disk; before that the provider reports nothing of the message.
+ */
+export interface OutcomeMemory {
+  entries: readonly { key: string; value: string }[];
+  stored(): void;
+}
+
 interface AcceptedOutcome {
   outcome: "accepted";
   reference: string;
+  memory?: OutcomeMemory;
   segments?: number;
   encoding?: Encoding;
   part?: SentPart;
@@ -115,7 +125,7 @@ interface AcceptedOutcome {
 export type NotAccepted =
   | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean }
   | { outcome: "deferred"; retryAfterMs: number | null; reason: string; isDown?: boolean }
-  | { outcome: "unknown"; reason: string };
+  | { outcome: "unknown"; reason: string; memory?: OutcomeMemory };
 
 /**
  * The outcome of a send attempt. `accepted`: sent; if a part went out first, `reference` is that of the rest.

@@ -16,7 +16,7 @@ import type {
   Signal,
 } from "../../server/providers/provider.ts";
 import { outboundMessage } from "../support/outbound.ts";
-import { providerContext } from "../support/provider.ts";
+import { providerContext, remembering } from "../support/provider.ts";
 import type { Peer, Skip } from "./provider-peer.ts";
 
 /** A recipient with a certain behaviour on a channel, or why the peer has none. */
@@ -147,7 +147,7 @@ export class Life {
 
   constructor(harness: ProviderHarness, disk: ProviderDisk) {
     this.#disk = disk;
-    this.provider = harness.create(
+    const provider = harness.create(
       providerContext({
         instanceId: "inst_conformance",
         memory: this.#memory(disk),
@@ -158,6 +158,12 @@ export class Life {
           this.changes += 1;
         },
         fault: (error) => void this.faults.push(error),
+      }),
+    );
+    // What a provider remembers of an outcome is on disk with it, or not at all.
+    this.provider = remembering(provider, (entries) =>
+      this.#write(() => {
+        for (const { key, value } of entries) disk.put(key, value);
       }),
     );
   }

@@ -11,6 +11,7 @@ import type {
   NotAccepted,
   Outbound,
   Outcome,
+  OutcomeMemory,
   Provider,
   ProviderContext,
   ReceiptSignal,
@@ -126,6 +127,40 @@ function play<Answer>(answer: Answer | Promise<Answer> | "throws" | "never"): Pr
   if (answer === "throws") return Promise.reject(new Error("the provider broke"));
   if (answer === "never") return new Promise(() => {});
   return Promise.resolve(answer as Answer | Promise<Answer>);
+}
+
+/** The provider with the memory of its outcomes stored by `store`, as the engine commits it. A failure makes the outcome unknown. */
+export function remembering<Remembered extends Provider>(
+  provider: Remembered,
+  store: (entries: OutcomeMemory["entries"]) => Promise<void>,
+): Remembered {
+  const keep = async (outcome: Outcome): Promise<Outcome> => {
+    if (!("memory" in outcome) || outcome.memory === undefined) return outcome;
+    const { memory, ...rest } = outcome;
+    try {
+      await store(memory.entries);
+    } catch {
+      return { outcome: "unknown", reason: "its outcome could not be stored" };
+    }
+    memory.stored();
+    return rest;
+  };
+  const own: Pick<Provider, "send" | "reconcile"> = {
+    send: async (message, abort) => keep(await provider.send(message, abort)),
+  };
+  const reconcile = provider.reconcile?.bind(provider);
+  if (reconcile !== undefined) {
+    own.reconcile = async (message) => {
+      const outcome = await reconcile(message);
+      return outcome === "absent" ? outcome : keep(outcome);
+    };
+  }
+  return new Proxy(provider, {
+    get(target, name) {
+      const value: unknown = Reflect.get(Object.hasOwn(own, name) ? own : target, name);
+      return typeof value === "function" ? value.bind(Object.hasOwn(own, name) ? own : target) : value;
+    },
+  });
 }
 
 /** The context of a test's instance, beside its clock and memory: no number, no reachable hook. */

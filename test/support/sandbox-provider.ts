@@ -6,7 +6,7 @@ import type { Outbound, Outcome, Signal } from "../../server/providers/provider.
 import { createSandbox } from "../../server/providers/sandbox/sandbox.ts";
 import { SimulatedClock } from "./clock.ts";
 import { outboundMessage } from "./outbound.ts";
-import { providerContext } from "./provider.ts";
+import { providerContext, remembering } from "./provider.ts";
 
 export const NEVER = new AbortController().signal;
 
@@ -20,7 +20,7 @@ export async function stage(entries = new Map<string, string>()) {
     writes.failing -= 1;
     throw new Error("the disk is full");
   };
-  const sandbox = createSandbox(
+  const bare = createSandbox(
     providerContext({
       clock,
       memory: {
@@ -35,6 +35,13 @@ export async function stage(entries = new Map<string, string>()) {
       },
     }),
   );
+  const sandbox = remembering(bare, async (stored) => {
+    attempted();
+    for (const { key, value } of stored) {
+      writes.puts += 1;
+      entries.set(key, value);
+    }
+  });
   const reported: string[] = [];
   const signals: Signal[] = [];
   await sandbox.start(async (signal) => {

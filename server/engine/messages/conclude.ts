@@ -43,16 +43,22 @@ export async function conclude(
   const isDown = rest.outcome === "deferred" && rest.isDown === true;
   // Before its messages are due again: they then wait for the instance and are not sent to it one by one.
   if (isDown) deps.connections.reportDown(deps, instanceId, provider, waitMs);
+  let isRecorded = false;
   const write = () =>
     commitInTime(deps, until, async () => {
       const ended = { provider, attempted, outcome, waitMs };
       const decideRest = await decisionOf(deps, ended);
-      return changeMessage(deps, attempted, (fresh) => afterOutcome(deps, fresh, ended, decideRest));
+      return changeMessage(deps, attempted, (fresh) => {
+        const decision = afterOutcome(deps, fresh, ended, decideRest);
+        isRecorded = decision !== null;
+        return decision;
+      });
     });
   // Receipts and reactions that arrive meanwhile wait for this transaction, so that they find the message by its reference.
   const reference = referenceOf(outcome);
   const changed =
     reference === null ? await write() : await deps.serial.run(referenceKey(deps, instanceId, reference), write);
+  if (isRecorded && "memory" in outcome) outcome.memory?.stored();
   if (isDown) deps.wake.pausedLanes();
   if (rest.outcome === "accepted" || changed.status === "sent") {
     deps.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
@@ -107,7 +113,14 @@ function afterOutcome(
   const verdict = decideRest(withPart(fresh, part));
   if (verdict === null) return null;
   const parts = part === undefined ? [] : [recordOf(fresh, part.reference, deps.clock.now())];
-  return { ...verdict, also: [...(verdict.also ?? []), ...parts], gathered: true };
+  const also = [...(verdict.also ?? []), ...parts, ...memoryOf(fresh.instanceId, outcome)];
+  return { ...verdict, also, gathered: true };
+}
+
+/** The operations that store what the provider remembers of the attempt. */
+function memoryOf(instanceId: Message["instanceId"], outcome: Outcome): Operation[] {
+  const entries = "memory" in outcome ? (outcome.memory?.entries ?? []) : [];
+  return entries.map((entry) => ({ op: "put", table: "memory", record: { instanceId, ...entry } }));
 }
 
 /** An attempt that did not send the rest, or of which that is unknown. */

@@ -12,6 +12,7 @@ import type {
   Memory,
   Outbound,
   Outcome,
+  OutcomeMemory,
   Provider,
   ProviderContext,
   Signal,
@@ -136,19 +137,19 @@ class Sandbox implements Provider {
     const known = this.#pending.get(entryKey(message.messageId, message.channel));
     if (known === undefined) return this.#accept(message, line);
     if (known.isEnding) return deferred("the previous attempt is being deleted", RETRY_AFTER_MS);
-    return this.#confirm(known);
+    return await this.#confirm(known);
   }
 
   async reconcile(message: Outbound): Promise<Outcome | "absent"> {
     const key = entryKey(message.messageId, message.channel);
     const known = this.#pending.get(key);
-    if (known !== undefined && (await known.stored)) return this.#confirm(known);
+    if (known !== undefined) return await this.#confirm(known);
     const entries = await this.#memory.list(key);
     const entry = entries.find((candidate) => candidate.key === key);
     const found = this.#pending.get(key) ?? (entry === undefined ? null : parseEntry(key, entry.value));
     if (found === null) return "absent";
     if (!this.#pending.has(key)) this.#adopt(found, new Set(entries.map((candidate) => candidate.key)));
-    return this.#confirm(found);
+    return await this.#confirm(found);
   }
 
   async health(): Promise<Health> {
@@ -162,8 +163,8 @@ class Sandbox implements Provider {
     await Promise.allSettled(this.#inFlight);
   }
 
-  /** Accepts a message. The journal entry is on disk before the outcome is returned, so its signals survive a crash. */
-  async #accept(message: Outbound, line: AcceptingLine): Promise<Outcome> {
+  /** Accepts a message. Its journal entry is committed with the outcome, so its signals survive a crash; none is reported before. */
+  #accept(message: Outbound, line: AcceptingLine): Outcome {
     if (this.#pending.size >= PENDING_MAX)
       return deferred(`${PENDING_MAX} messages have pending signals`, FULL_RETRY_AFTER_MS);
     const responds = line.outcome === "accepted";
@@ -171,50 +172,66 @@ class Sandbox implements Provider {
     const steps = stepsFor(line, message, this.#settings.of(message.customerId, message.to));
     const pending = newEntry(message, responds ? now : now + ASKED_WITHIN_MS, steps);
     this.#pending.set(pending.key, pending);
-    pending.stored = this.#track(this.#store(pending, stepsWithKey(pending)));
-    if (!(await pending.stored)) {
-      this.#pending.delete(pending.key);
-      return { outcome: "unknown", reason: "the phone's journal entry could not be stored" };
-    }
-    if (this.#pending.get(pending.key) !== pending) return deferred(RESET);
-    if (responds) pending.beginsAt = this.#clock.real();
-    this.#arm(pending);
+    const memory = this.#memoryOf(pending);
     return responds
-      ? accepted(pending)
-      : { outcome: "unknown", reason: "the recipient's phone did not respond in time" };
+      ? { ...accepted(pending), memory }
+      : { outcome: "unknown", reason: "the recipient's phone did not respond in time", memory };
+  }
+
+  /** The journal entry and its step keys, for the transaction of the outcome. */
+  #memoryOf(pending: PendingSignals): OutcomeMemory {
+    const keys = stepsWithKey(pending).map((index) => ({ key: stepKey(pending, index), value: "" }));
+    const entries = [...keys, { key: pending.key, value: formatEntry(pending) }];
+    return { entries, stored: () => this.#stored(pending) };
+  }
+
+  #stored(pending: PendingSignals): void {
+    if (pending.isStored) return;
+    pending.isStored = true;
+    if (this.#pending.get(pending.key) !== pending) {
+      // The phones were reset meanwhile.
+      void this.#track(this.#forget([pending])).catch(() => {});
+      return;
+    }
+    const now = this.#clock.real();
+    if (pending.beginsAt < now) pending.beginsAt = now;
+    this.#arm(pending);
   }
 
   /** Confirms an accepted message. A phone whose response got lost now begins with its receipts. */
   async #confirm(pending: PendingSignals): Promise<Outcome> {
-    if (!(await pending.stored)) return { outcome: "unknown", reason: "the phone's journal entry could not be stored" };
     const now = this.#clock.real();
     if (pending.reported === 0 && pending.beginsAt > now) {
       pending.beginsAt = now;
       pending.stopTimer();
       // The entry is already stored. If this write fails, a restart only delays the receipts.
-      await this.#track(this.#store(pending));
-      this.#arm(pending);
+      if (pending.isStored) {
+        await this.#track(this.#store(pending));
+        this.#arm(pending);
+      }
     }
-    return accepted(pending);
+    return pending.isStored ? accepted(pending) : { ...accepted(pending), memory: this.#memoryOf(pending) };
   }
 
   /** Resumes a journal entry. `openKeys` holds the keys found in the journal. */
   #adopt(pending: PendingSignals, openKeys: ReadonlySet<string>): void {
+    pending.isStored = true;
     pending.spent = new Set(stepsWithKey(pending).filter((index) => !openKeys.has(stepKey(pending, index))));
     this.#pending.set(pending.key, pending);
     this.#arm(pending);
   }
 
-  /** Stores the entry after its step keys, so that an entry is always complete. */
-  async #store(pending: PendingSignals, withTokens: readonly number[] = []): Promise<boolean> {
-    try {
-      const keys = withTokens.map((index) => stepKey(pending, index));
-      await Promise.all(keys.map((key) => this.#memory.put(key, "")));
-      await this.#memory.put(pending.key, formatEntry(pending));
-      return true;
-    } catch {
-      return false;
-    }
+  async #store(pending: PendingSignals): Promise<void> {
+    await this.#memory.put(pending.key, formatEntry(pending)).catch(() => {});
+  }
+
+  /** Deletes journal entries. */
+  async #forget(dropped: readonly PendingSignals[]): Promise<void> {
+    const keys = dropped.flatMap((pending) => [
+      pending.key,
+      ...stepsWithKey(pending).map((index) => stepKey(pending, index)),
+    ]);
+    await Promise.all(keys.map((key) => this.#memory.delete(key)));
   }
 
   /** Schedules the next step, unless the phone is offline. The last step also deletes the entry. */
@@ -275,12 +292,8 @@ class Sandbox implements Provider {
       pending.stopTimer();
       this.#pending.delete(pending.key);
     }
-    await Promise.all(dropped.flatMap((pending) => [pending.stored, pending.reporting]));
-    const keys = dropped.flatMap((pending) => [
-      pending.key,
-      ...stepsWithKey(pending).map((index) => stepKey(pending, index)),
-    ]);
-    await Promise.all(keys.map((key) => this.#memory.delete(key)));
+    await Promise.all(dropped.map((pending) => pending.reporting));
+    await this.#forget(dropped);
   }
 
   /** Reports what a person does. */
@@ -319,7 +332,7 @@ function forgetting(pending: PendingSignals): { forget?: string } {
   return stepsWithKey(pending).includes(pending.reported) ? { forget: stepKey(pending, pending.reported) } : {};
 }
 
-function accepted(pending: PendingSignals): Outcome {
+function accepted(pending: PendingSignals): { outcome: "accepted"; reference: string } {
   return { outcome: "accepted", reference: referenceOf(pending) };
 }
 

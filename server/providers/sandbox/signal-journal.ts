@@ -31,8 +31,8 @@ export interface PendingSignals {
   isWaitingForPhone: boolean;
   /** Report in progress. */
   reporting: Promise<void>;
-  /** Whether the entry could be stored. */
-  stored: Promise<boolean>;
+  /** Whether the entry is on disk: signals are reported from then on. */
+  isStored: boolean;
   stopTimer: () => void;
 }
 
@@ -58,7 +58,7 @@ function hasKey(step: PhoneStep): boolean {
   return "does" in step && step.does === "type";
 }
 
-/** Creates the entry of a message just accepted. The caller sets `stored`. */
+/** Creates the entry of a message just accepted. */
 export function newEntry(
   message: Pick<Outbound, "messageId" | "channel" | "customerId" | "from" | "to">,
   beginsAt: number,
@@ -78,7 +78,7 @@ export function newEntry(
     failures: 0,
     isWaitingForPhone: false,
     reporting: Promise.resolve(),
-    stored: Promise.resolve(true),
+    isStored: false,
     stopTimer: () => {},
   };
 }
