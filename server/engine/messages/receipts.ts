@@ -37,9 +37,9 @@ async function take(
   const plan = await planOf(deps, message);
   const decide = (fresh: Message): MessageDecision => {
     const verdict = receiptOf(deps, plan, fresh, { instanceId, isRecorded, signal });
-    if (forgets.length === 0) return verdict;
+    if (verdict === null && forgets.length === 0) return null;
     const { also = [], ...change } = verdict ?? { message: fresh, events: [] };
-    return { ...change, also: [...also, ...forgets] };
+    return { ...change, also: [...also, ...forgets], gathered: true };
   };
   try {
     await changeMessage(deps, message, decide);
