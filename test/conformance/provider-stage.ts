@@ -17,6 +17,7 @@ import type {
 } from "../../server/providers/provider.ts";
 import { outboundMessage } from "../support/outbound.ts";
 import { providerContext, remembering } from "../support/provider.ts";
+import type { ProviderDisk } from "./provider-disk.ts";
 import type { Peer, Skip } from "./provider-peer.ts";
 
 /** A recipient with a certain behaviour on a channel, or why the peer has none. */
@@ -94,28 +95,6 @@ export interface ProviderHarness {
   /** How long after a message its late receipts come; ten times `quietMs` by default. */
   lateMs?: number;
   stop(): Promise<void>;
-}
-
-/** The memory of an instance, which outlives its providers. `created` counts the entries under a key. */
-export class ProviderDisk {
-  readonly entries = new Map<string, string>();
-  /** The references of accepted messages, as the service has stored them. */
-  readonly references = new Map<string, MessageId>();
-  readonly #created = new Map<string, number>();
-
-  /** The message of a receipt, by its id or by a stored reference; null if there is none. */
-  messageOf({ messageId, reference }: Pick<ReceiptSignal, "messageId" | "reference">): MessageId | null {
-    return messageId ?? this.references.get(reference) ?? null;
-  }
-
-  created(key: string): number {
-    return this.#created.get(key) ?? 0;
-  }
-
-  put(key: string, value: string): void {
-    if (!this.entries.has(key)) this.#created.set(key, this.created(key) + 1);
-    this.entries.set(key, value);
-  }
 }
 
 type Write = "before" | "after";

@@ -6,6 +6,7 @@ import { CHANNELS, HEALTH_STATUSES } from "../../sdk/wire.ts";
 import type { Outbound } from "../../server/providers/provider.ts";
 import { actions } from "./provider-actions.ts";
 import { answers } from "./provider-answers.ts";
+import { ProviderDisk } from "./provider-disk.ts";
 import { health } from "./provider-health.ts";
 import { parts } from "./provider-parts.ts";
 import { people } from "./provider-people.ts";
@@ -18,7 +19,6 @@ import {
   type Life,
   NEVER_ABORTED,
   type Promises,
-  ProviderDisk,
   type ProviderHarness,
   quiet,
   reconcile,
