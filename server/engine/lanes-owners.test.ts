@@ -37,7 +37,7 @@ test("two customers with 98 slow endpoints each never make a third one wait", as
   assert.equal(held("c").length, 80);
 });
 
-test("permits that end go to the customer that holds the fewest, until customers with equal needs hold equally many", async (t) => {
+test("a released permit goes to the customer with the fewest, until customers with equal needs hold equally many", async (t) => {
   const queue = new Queue({ ...POOL, permitsMax: 90 });
   await queue.start(t);
   await holdAll(queue, ["a"]);
@@ -55,7 +55,7 @@ test("permits that end go to the customer that holds the fewest, until customers
   assert.deepEqual(held(), [40, 40]);
 });
 
-test("a customer with one lane is in the next claim, however many lanes of another were woken before it", async (t) => {
+test("a customer with one lane is in the next claim, however many lanes of another customer were woken before it", async (t) => {
   const queue = new Queue(POOL);
   await queue.start(t);
   queue.ending = () => "good";
@@ -68,7 +68,7 @@ test("a customer with one lane is in the next claim, however many lanes of anoth
   assert.equal(named, 0);
 });
 
-test("a good answer that came late earns no permit and costs none", async (t) => {
+test("a late success earns no permit and costs none", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 200);
@@ -78,7 +78,7 @@ test("a good answer that came late earns no permit and costs none", async (t) =>
   assert.equal(queue.running.size, 5);
 });
 
-test("after a timeout a late good answer gives a lane its first four permits again", async (t) => {
+test("after a timeout a late success restores the lane's first four permits", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 200);
@@ -88,7 +88,7 @@ test("after a timeout a late good answer gives a lane its first four permits aga
   assert.equal(queue.running.size, 4);
 });
 
-test("what this machine could not do is no one's fault: claims pause half a second, once, and the lane keeps its pace", async (t) => {
+test("after a lack of local resources claims pause once for half a second, and the lane keeps its permits", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 4);
@@ -104,7 +104,7 @@ test("what this machine could not do is no one's fault: claims pause half a seco
   assert.equal(queue.runningOf("a").length, 4);
 });
 
-test("a lane whose owner is not known is claimed when it is, and a failure to find out is tried again", async (t) => {
+test("a lane is claimed once its owner is loaded, and a failed load is retried", async (t) => {
   const known = new Set<string>();
   let fails = true;
   const queue = new Queue({
@@ -126,7 +126,7 @@ test("a lane whose owner is not known is claimed when it is, and a failure to fi
   assert.deepEqual([queue.running.size, known.has("a")], [3, true]);
 });
 
-test("a lane whose last claim found all there is is not claimed again when a run ends that nothing waited for", async (t) => {
+test("a lane without further due items is not claimed again when a run ends that no item waited for", async (t) => {
   const queue = new Queue({ mayFreeOthers: ({ id }) => id === 3 });
   await queue.start(t);
   await queue.wake("a", 3);

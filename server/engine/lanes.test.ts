@@ -8,7 +8,7 @@ import { Queue } from "../../test/support/lane-queue.ts";
 
 const RESULTS = ["good", "late", "bad", "slow", "local", "noPort", "throw"] as const;
 
-test("a lane that hangs never delays another, however much waits in it", async (t) => {
+test("a lane that hangs never delays another lane, however many items wait in it", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   queue.ending = ({ lane }) => (lane === "hanging" ? null : "good");
@@ -23,7 +23,7 @@ test("a lane that hangs never delays another, however much waits in it", async (
   assert.equal(queue.clock.real(), new SimulatedClock().real(), "not one timer was waited for");
 });
 
-test("a lane starts with 4 permits, earns one with each good run, and has at most what it is allowed", async (t) => {
+test("a lane starts with 4 permits, earns one with each good run, and never exceeds its maximum", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 200);
@@ -37,7 +37,7 @@ test("a lane starts with 4 permits, earns one with each good run, and has at mos
   assert.equal(queue.running.size, 16);
 });
 
-test("a bad run earns nothing and costs nothing", async (t) => {
+test("a bad run neither earns nor costs a permit", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 50);
@@ -61,7 +61,7 @@ test("a lane that timed out gets one permit until it succeeds, also after it was
   assert.ok(queue.runningOf("a").length > 1);
 });
 
-test("all lanes together have no more than their cap, and each gets its turn as others end", async (t) => {
+test("all lanes together never exceed their limit, and are served in turn", async (t) => {
   const queue = new Queue({ permitsMax: 10 });
   await queue.start(t);
   for (let lane = 0; lane < 20; lane += 1) queue.add(`lane ${lane}`, 3);
@@ -75,7 +75,7 @@ test("all lanes together have no more than their cap, and each gets its turn as 
   assert.equal(new Set(queue.began).size, 60);
 });
 
-test("of a thousand lanes at most 64 are named in a claim, and all are served without waiting", async (t) => {
+test("a claim names at most 64 lanes, and a thousand lanes are all served without waiting", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   queue.ending = () => "good";
@@ -87,7 +87,7 @@ test("of a thousand lanes at most 64 are named in a claim, and all are served wi
   assert.ok(queue.claims.every((claim) => new Set(claim.map(({ lane }) => lane)).size === claim.length));
 });
 
-test("a lane that nobody woke is found within a fifth of a second", async (t) => {
+test("a due lane that was not woken is found within a fifth of a second", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   queue.add("a", 1);
@@ -97,14 +97,14 @@ test("a lane that nobody woke is found within a fifth of a second", async (t) =>
   assert.equal(queue.running.size, 1);
 });
 
-test("what is due at the start is found at once", async (t) => {
+test("items that are due at the start are found at once", async (t) => {
   const queue = new Queue();
   queue.add("a", 2);
   await queue.start(t);
   assert.equal(queue.running.size, 2);
 });
 
-test("looking for due lanes takes at most a tenth of the time, however slow it is", async (t) => {
+test("polling for due lanes takes at most a tenth of the time, however slow the poll is", async (t) => {
   const queue = new Queue({
     dueLanes: async () => {
       queue.polls.push(queue.clock.real());
@@ -118,7 +118,7 @@ test("looking for due lanes takes at most a tenth of the time, however slow it i
   assert.equal(second - first, 300 + 3_000);
 });
 
-test("a lane that was woken while it was being claimed is claimed once more", async (t) => {
+test("a lane that is woken during its claim is claimed again", async (t) => {
   let waiting: (() => void) | null = null;
   const queue = new Queue({
     claim: async (wanted) => {
@@ -143,7 +143,7 @@ test("a lane that was woken while it was being claimed is claimed once more", as
   assert.equal(queue.running.size, 2);
 });
 
-test("a claim that fails is told of and tried again after half a second, with nothing forgotten", async (t) => {
+test("a failed claim is reported and retried after half a second, for every woken lane", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 1);
@@ -162,7 +162,7 @@ test("a claim that fails is told of and tried again after half a second, with no
   assert.deepEqual([queue.runningOf("b").length, queue.runningOf("c").length], [3, 3]);
 });
 
-test("a poll that fails is told of, and the next one is made all the same", async (t) => {
+test("a failed poll is reported, and the next poll follows", async (t) => {
   const queue = new Queue();
   queue.failing = new Error("the reader is gone");
   await queue.start(t);
@@ -173,7 +173,7 @@ test("a poll that fails is told of, and the next one is made all the same", asyn
   assert.equal(queue.running.size, 1);
 });
 
-test("a run that throws is told of, and its permit is free again", async (t) => {
+test("a run that throws is reported, and its permit is released", async (t) => {
   const queue = new Queue({ permitsPerLane: () => 1 });
   await queue.start(t);
   await queue.wake("a", 2);
@@ -185,7 +185,7 @@ test("a run that throws is told of, and its permit is free again", async (t) => 
   assert.equal(queue.inFlight, 1);
 });
 
-test("stopping claims nothing more, and waits for what is in flight", async () => {
+test("a stop claims nothing more, and waits for items in flight", async () => {
   const queue = new Queue();
   await queue.start();
   await queue.wake("a", 6);
@@ -205,7 +205,7 @@ test("stopping claims nothing more, and waits for what is in flight", async () =
   assert.equal(queue.clock.pending, 0, "no timer is left behind");
 });
 
-test("what a claim brings after the stop began is released", async () => {
+test("items that a claim returns after the stop began are released", async () => {
   let answer: () => void = () => {};
   const queue = new Queue({
     claim: async (wanted) => {
@@ -234,7 +234,7 @@ test("a loop that pauses after a fault stops at once", async () => {
   assert.equal(queue.clock.pending, 0);
 });
 
-test("whatever comes, fails and ends in whatever order, everything is run once and no lane exceeds its permits", async () => {
+test("any order of additions, failures and ends runs every item once, and no lane exceeds its permits", async () => {
   const lane = fc.constantFrom("a", "b", "c", "d");
   const action = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), wakes: fc.boolean(), lane, count: fc.integer({ min: 1, max: 12 }) }),
@@ -301,7 +301,7 @@ test("pushed items begin at once within the permits, and the rest as permits bec
   assert.equal(queue.claims.length, 0);
 });
 
-test("items with one ordering key run one after the other, and others overtake them", async (t) => {
+test("items with one ordering key run in sequence, and other items overtake them", async (t) => {
   const queue = new Queue({ mayFreeOthers: () => false, prefetch: 128 });
   await queue.start(t);
   queue.lanes.push([...queue.make("a", 3, "message 1"), ...queue.make("a", 1), ...queue.make("b", 1, "message 1")]);
@@ -315,7 +315,7 @@ test("items with one ordering key run one after the other, and others overtake t
   assert.deepEqual(queue.runningOf("a"), [2]);
 });
 
-test("a lane claims ahead, again when half of it has begun, and only if the store may have more", async (t) => {
+test("a lane prefetches items, again once half of them have begun, and only if the store may have more", async (t) => {
   const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 4 });
   await queue.start(t);
   await queue.wake("a", 30);
@@ -353,7 +353,7 @@ test("items that are pushed during a claim of their lane follow the claimed ones
   assert.deepEqual(queue.began, [1, 2]);
 });
 
-test("items whose lease is nearly over are released with those behind them, and claimed anew", async (t) => {
+test("items whose lease is about to expire are released with the items behind them, and claimed again", async (t) => {
   const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 1 });
   await queue.start(t);
   await queue.wake("a", 3);
@@ -362,7 +362,7 @@ test("items whose lease is nearly over are released with those behind them, and 
   assert.deepEqual([queue.claims.length, queue.runningOf("a")], [2, [2]]);
 });
 
-test("a stop releases what has not begun, and what is pushed later", async () => {
+test("a stop releases items that have not begun, and items that are pushed later", async () => {
   const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 1 });
   await queue.start();
   await queue.wake("a", 3);

@@ -100,7 +100,7 @@ describe("TB_RETENTION", () => {
     });
   }
 
-  test("goes on at once as long as there is more", async (t) => {
+  test("continues at once while there are more events", async (t) => {
     const stage = await stageOf(t);
     for (let index = 0; index < 450; index += 1) await emitEvent(stage);
     await stage.clock.advance(31 * DAY_MS);
@@ -109,7 +109,7 @@ describe("TB_RETENTION", () => {
     assert.deepEqual(await eventsLeft(stage), []);
   });
 
-  test("of 0 keeps all of them for ever", async (t) => {
+  test("keeps all events for ever if it is 0", async (t) => {
     const stage = await stageOf(t, { settings: { retentionMs: null } });
     const id = await emitEvent(stage);
     await stage.clock.advance(4_000 * DAY_MS);
@@ -118,7 +118,7 @@ describe("TB_RETENTION", () => {
     assert.deepEqual(await eventsLeft(stage), [id]);
   });
 
-  test("leaves messages, and forgets idempotency keys", async (t) => {
+  test("leaves messages, and deletes idempotency keys", async (t) => {
     const stage = await stageOf(t);
     const first = await send(stage, { idempotencyKey: "k" });
     assert.equal(await send(stage, { idempotencyKey: "k" }), first);
@@ -130,7 +130,7 @@ describe("TB_RETENTION", () => {
     assert.notEqual(await send(stage, { idempotencyKey: "k" }), first);
   });
 
-  test("is counted in real time: the sandbox's clock ages nothing", async (t) => {
+  test("counts in real time: the sandbox's clock ages no event", async (t) => {
     const stage = await stageOf(t);
     const id = await emitEvent(stage);
     stage.clock.shift(1_000 * DAY_MS);
@@ -157,7 +157,7 @@ describe("the text of a deleted message", () => {
   const bytesOf = async ({ deps }: TestContext, id: MessageId) =>
     (await listEventsOfMessage(deps.store.db, id)).map(({ bytes }) => bytes);
 
-  test("is erased from its stored events, which stay the same otherwise", async (t) => {
+  test("is erased from its stored events, which are otherwise unchanged", async (t) => {
     const stage = await stageOf(t);
     const id = await send(stage);
     await cancelSchedule(stage.deps, stage.customer.id, id);
@@ -173,7 +173,7 @@ describe("the text of a deleted message", () => {
     assert.ok((await findMessage(stage.deps.store.db, id))?.erasedAt !== null);
   });
 
-  test("goes with its media and files: the bytes at once, what events say of them with the text", async (t) => {
+  test("is erased with its media and files: the bytes at once, their fields in events with the text", async (t) => {
     const stage = await stageOf(t);
     const data = Buffer.from("%PDF-1.4\n").toString("base64");
     const mediaUrls = ["https://example.com/a.jpg"];
@@ -197,7 +197,7 @@ describe("the text of a deleted message", () => {
     );
   });
 
-  test("stays while a delivery of one of them is open: its bytes are the same at each attempt", async (t) => {
+  test("stays in an event with an open delivery, whose bytes are the same at each attempt", async (t) => {
     const stage = await stageOf(t);
     await configure(stage);
     const id = await send(stage);
@@ -219,7 +219,7 @@ describe("the text of a deleted message", () => {
     );
   });
 
-  test("of a message that was not deleted stays", async (t) => {
+  test("a message that was not deleted keeps its text", async (t) => {
     const stage = await stageOf(t);
     const id = await send(stage);
     const before = await bytesOf(stage, id);
@@ -228,7 +228,7 @@ describe("the text of a deleted message", () => {
     assert.deepEqual(await bytesOf(stage, id), before);
   });
 
-  test("is erased of more messages than one look takes", async (t) => {
+  test("is erased from more messages than one batch holds", async (t) => {
     const stage = await stageOf(t);
     const ids: MessageId[] = [];
     for (let index = 0; index < 120; index += 1) {
@@ -248,7 +248,7 @@ describe("the text of a deleted message", () => {
   });
 });
 
-test("a lease that ran out is ended within 5 s, and its delivery is due again", async (t) => {
+test("an expired lease ends within 5 s, and its delivery is due again", async (t) => {
   const stage = await stageOf(t);
   await configure(stage);
   await emitEvent(stage);
@@ -264,7 +264,7 @@ test("a lease that ran out is ended within 5 s, and its delivery is due again", 
   );
 });
 
-test("a chore that fails is told of and tried again; the others go on", async (t) => {
+test("a failed chore is reported and retried, and the others continue", async (t) => {
   const stage = await stageOf(t);
   const { store } = stage.deps;
   const { prune } = store;
@@ -281,7 +281,7 @@ test("a chore that fails is told of and tried again; the others go on", async (t
   assert.deepEqual(await eventsLeft(stage), []);
 });
 
-test("a sweep that was stopped does nothing more", async (t) => {
+test("a stopped sweep does nothing more", async (t) => {
   const stage = await stageOf(t);
   const id = await emitEvent(stage);
   await stage.clock.advance(31 * DAY_MS);

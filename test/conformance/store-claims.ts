@@ -94,23 +94,20 @@ export function claimedDeliveries(promise: Promises): void {
     assert.deepEqual(idsOf(claimed).sort(), idsOf(deliveries).sort());
   });
 
-  promise(
-    "events of one message are claimed in the order in which they happened, whatever the clock did",
-    async (stage) => {
-      const customer = await stage.addCustomer();
-      const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
-      const message = await stage.addMessage(customer);
-      // The clock was set back between them.
-      for (const sequence of [1, 2, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
-      for (const { id } of [here, there]) {
-        const claimed = await stage.claimDeliveries(id, 2);
-        assert.deepEqual(
-          [...claimed, ...(await stage.claimDeliveries(id, 2))].map(({ sequence }) => sequence),
-          [1, 2, 3],
-        );
-      }
-    },
-  );
+  promise("events of one message are claimed in their order, whatever the clock did", async (stage) => {
+    const customer = await stage.addCustomer();
+    const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
+    const message = await stage.addMessage(customer);
+    // The clock was set back between them.
+    for (const sequence of [1, 2, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
+    for (const { id } of [here, there]) {
+      const claimed = await stage.claimDeliveries(id, 2);
+      assert.deepEqual(
+        [...claimed, ...(await stage.claimDeliveries(id, 2))].map(({ sequence }) => sequence),
+        [1, 2, 3],
+      );
+    }
+  });
 
   promise("events without a message do not wait for each other", async (stage) => {
     const customer = await stage.addCustomer();
@@ -225,7 +222,7 @@ export function claimedMessages(promise: Promises): void {
     },
   );
 
-  promise("a message that had to wait is claimed before later ones to the same recipient", async (stage) => {
+  promise("a message that had to wait is claimed before later messages to the same recipient", async (stage) => {
     const customer = await stage.addCustomer();
     const deferred = await stage.addMessage(customer, { dueAt: NOW - 1 });
     const elsewhere = await stage.addMessage(customer, { dueAt: NOW - 2, to: to(1) });
@@ -238,7 +235,7 @@ export function claimedMessages(promise: Promises): void {
     assert.equal(claimed.length, 3);
   });
 
-  promise("a waiting message holds up neither the next one nor another recipient", async (stage) => {
+  promise("a waiting message delays neither the next message nor another recipient", async (stage) => {
     const customer = await stage.addCustomer();
     await stage.addMessage(customer, { dueAt: NOW + 60_000 });
     const next = await stage.addMessage(customer, { dueAt: NOW });

@@ -176,7 +176,7 @@ export function leasesOfMessages(promise: Promises): void {
     }
   }
 
-  promise("a moved message is claimed in its new lane, and none of a pair that is leased is moved", async (stage) => {
+  promise("a moved message is claimed in its new lane, and no message of a leased pair is moved", async (stage) => {
     const scene = await sceneOf(stage, "due");
     const { id, version, instanceId: lane, from, to } = scene.message;
     const set = { instanceId: otherLane } as const;
@@ -189,7 +189,7 @@ export function leasesOfMessages(promise: Promises): void {
     assert.deepEqual(await stage.store.commit([require]), { result: "unmet" });
   });
 
-  promise("of a paused lane a leased message stays leased, and one that is released is not claimed", async (stage) => {
+  promise("a leased message of a paused lane stays leased, and a released one is not claimed", async (stage) => {
     const scene = await sceneOf(stage, "leased");
     const paused = { lanes: [{ lane: stage.instanceId, permits: 9, paused: true }] };
     assert.deepEqual(await claimed(scene, stage.instanceId, paused), []);
@@ -223,7 +223,7 @@ export function leasesOfMessages(promise: Promises): void {
     },
   );
 
-  promise("a queued message that an older version leased comes before those accepted after it", async (stage) => {
+  promise("a queued message that an older version leased is claimed before later messages", async (stage) => {
     const customer = await stage.addCustomer();
     const ids = async () => (await stage.claimMessages(stage.instanceId, 1)).map(({ id }) => id);
     // Deferred once, or sent another way.

@@ -48,7 +48,7 @@ export function lists(promise: Promises): void {
   });
 
   promise(
-    "who follows the change feed sees every change, whenever it commits and wherever pages end",
+    "a reader of the change feed sees every change, whenever it commits and wherever pages end",
     async (stage) => {
       const customer = await stage.addCustomer();
       const other = await stage.addCustomer();

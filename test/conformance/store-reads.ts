@@ -41,7 +41,7 @@ export function reads(promise: Promises): void {
   });
 
   promise(
-    "10,000 characters, each of them of four bytes, come back, also in the bytes of their event",
+    "10,000 characters of four bytes each are returned unchanged, also in the bytes of their event",
     async (stage) => {
       const customer = await stage.addCustomer();
       const text = "\u{1F600}".repeat(10_000);

@@ -90,7 +90,7 @@ export function transactions(promise: Promises): void {
     assert.deepEqual(await stage.all("keys"), []);
   });
 
-  promise("of 200 racing updates of one version, exactly one commits", async (stage) => {
+  promise("exactly one of 200 racing updates of one version commits", async (stage) => {
     const customer = await stage.addCustomer();
     const message = await stage.addMessage(customer);
     const texts = Array.from({ length: 200 }, (_, index) => `text ${index}`);
@@ -101,7 +101,7 @@ export function transactions(promise: Promises): void {
     assert.deepEqual(await stage.one("messages", message.id), { ...message, text: winners[0], version: 2 });
   });
 
-  promise("of 200 racing transactions with the same unique record, exactly one commits", async (stage) => {
+  promise("exactly one of 200 racing transactions with the same unique record commits", async (stage) => {
     const customer = await stage.addCustomer();
     const messages = Array.from({ length: 200 }, () => stage.message(customer));
     const answers = await Promise.all(

@@ -9,7 +9,7 @@ const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id
 /** Messages behind an interrupted send attempt keep their place, and no others wait. */
 export function claimsOfWaitingPairs(promise: Promises): void {
   promise(
-    "of a pair that waits only what it waits for is claimed, and what is not queued; others are as ever",
+    "a claim takes from a waiting pair only its exceptions and messages that are not queued, and other pairs as usual",
     async (stage) => {
       const customer = await stage.addCustomer();
       const followers: string[] = [];

@@ -43,7 +43,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
 }
 
 function endings(name: string, open: () => Promise<StoreUnderTest>): void {
-  test(`${name}: closing finishes what was handed in, and what was committed is there when it is opened again`, async (t) => {
+  test(`${name}: closing completes pending transactions, and a reopened store has every committed record`, async (t) => {
     const opened = await open();
     try {
       const stage = new Stage(opened.store);

@@ -142,7 +142,7 @@ describe("an outcome at the send attempt", () => {
   }
 });
 
-test("message.fallback says from where, why and whereto; message.failed says what failed it", async (t) => {
+test("message.fallback names both channels and the reason; message.failed names its cause", async (t) => {
   const stage = await engineStage(t);
   stage.provider.sendNext.push(NOT_REACHABLE, REJECTED);
   const id = await stage.send();
@@ -176,7 +176,7 @@ test("message.fallback says from where, why and whereto; message.failed says wha
 });
 
 describe("a transient error", () => {
-  test("is tried again after 1 s, 2 s, 4 s … at most 5 min, never sooner, and told to nobody", async (t) => {
+  test("is retried after 1 s, 2 s, 4 s … at most 5 min, never sooner, and emits no event", async (t) => {
     const stage = await engineStage(t);
     stage.provider.onSend = () => deferred();
     const id = await stage.send();
@@ -199,7 +199,7 @@ describe("a transient error", () => {
     );
   });
 
-  test("is tried again when the provider says, to the millisecond", async (t) => {
+  test("is retried exactly when the provider asks for it", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(deferred(7_000));
     const id = await stage.send();
@@ -210,7 +210,7 @@ describe("a transient error", () => {
     assert.equal((await stage.message(id)).status, "sent");
   });
 
-  test("on the second channel begins its pauses anew", async (t) => {
+  test("on the second channel begins with the first delay again", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(deferred(), deferred(), NOT_REACHABLE, deferred(), stage.provider.accepted());
     const id = await stage.send();
@@ -224,7 +224,7 @@ describe("a transient error", () => {
     assert.equal((await stage.message(id)).status, "sent");
   });
 
-  test("for 72 h without a break fails the message with EXPIRED, at that moment, and gives no channel up", async (t) => {
+  test("that lasts 72 h fails the message with EXPIRED at that moment, without a fallback", async (t) => {
     const stage = await engineStage(t);
     stage.provider.onSend = () => deferred(50 * 60_000);
     const id = await stage.send();
@@ -242,7 +242,7 @@ describe("a transient error", () => {
     assert.match(message.errorMessage ?? "", /72 hours/);
   });
 
-  test("asked to wait beyond 72 h is looked at when they end", async (t) => {
+  test("with a delay beyond 72 h fails the message after 72 h", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(deferred(100 * HOUR_MS));
     const id = await stage.send();
@@ -252,7 +252,7 @@ describe("a transient error", () => {
   });
 });
 
-test("a message whose instance is not running waits, and goes out when it runs", async (t) => {
+test("a message whose instance is not running waits, and is sent once it runs", async (t) => {
   const stage = await engineStage(t);
   stage.providers.clear();
   const id = await stage.send();
@@ -269,7 +269,7 @@ test("a message whose instance is not running waits, and goes out when it runs",
   assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
 });
 
-test("a scheduled message is queued when due, not a millisecond before, and lives 72 h from then", async (t) => {
+test("a scheduled message is queued when it is due, not a millisecond before, and expires 72 h later", async (t) => {
   const stage = await engineStage(t);
   const scheduledAt = new Date(stage.clock.now() + 29 * 24 * HOUR_MS).toISOString();
   const id = await stage.send({ scheduledAt });
@@ -288,7 +288,7 @@ test("a scheduled message is queued when due, not a millisecond before, and live
 describe("fallbackAfterSeconds", () => {
   const IN_10_S: Partial<SendMessage> = { routing: { fallbackAfterSeconds: 10 } };
 
-  test("gives the channel up when it passes without a delivery, and not before", async (t) => {
+  test("falls back when it passes without a delivery, and not before", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send(IN_10_S);
     await stage.run();
@@ -308,7 +308,7 @@ describe("fallbackAfterSeconds", () => {
     );
   });
 
-  test("is over with a delivery", async (t) => {
+  test("ends with a delivery", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send(IN_10_S);
     await stage.run();
@@ -328,7 +328,7 @@ describe("fallbackAfterSeconds", () => {
     assert.deepEqual(await stage.eventTypes(none), ["queued", "sent"]);
   });
 
-  test("is TB_FALLBACK_AFTER where the message names none", async (t) => {
+  test("is TB_FALLBACK_AFTER by default", async (t) => {
     const stage = await engineStage(t, { settings: { fallbackAfterMs: 60_000 } });
     const id = await stage.send();
     const own = await stage.send({ ...IN_10_S, to: "+15550100002" });
@@ -340,7 +340,7 @@ describe("fallbackAfterSeconds", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "fallback", "sent"]);
   });
 
-  test("runs from a receipt too, where the answer to the send attempt got lost", async (t) => {
+  test("runs from a receipt too, if the response to the send attempt got lost", async (t) => {
     const stage = await engineStage(t);
     const answer = Promise.withResolvers<Outcome>();
     stage.provider.sendNext.push(answer.promise);

@@ -51,7 +51,7 @@ const handedOf = ({ provider }: EngineStage, id: MessageId) =>
   provider.handed.filter(({ messageId }) => messageId === id);
 
 describe("files are fetched at the send attempt", () => {
-  test("media first, then attachments, while the message is still queued; their memory is given back", async (t) => {
+  test("media first, then attachments, while the message is still queued, and their memory is freed", async (t) => {
     let statusThen: string | null = null;
     const made = await stageWith(t, async () => {
       statusThen = (await made.message(id)).status;
@@ -76,7 +76,7 @@ describe("files are fetched at the send attempt", () => {
     assert.deepEqual([more.length, made.fetched, statusThen, made.memory.held], [0, [A, B], "queued", 0]);
   });
 
-  test("what can never be fetched fails it, without a fallback and without a send attempt", async (t) => {
+  test("a file that can never be fetched fails the message, without a fallback or a send attempt", async (t) => {
     const made = await stageWith(t, (url) => (url === A ? picture() : { refused: "answered 404" }));
     const id = await made.send({ content: { mediaUrls: [A, B] } });
     await made.run();
@@ -87,7 +87,7 @@ describe("files are fetched at the send attempt", () => {
     assert.deepEqual([handedOf(made, id).length, made.memory.held], [0, 0]);
   });
 
-  test("what cannot be fetched yet is tried again, ever more seldom, until the message expires", async (t) => {
+  test("with retries at growing intervals for a temporary failure, until the message expires", async (t) => {
     const made = await stageWith(t, () => ({ deferred: "answered 503" }));
     const id = await made.send(MEDIA);
     await made.run();
@@ -112,7 +112,7 @@ describe("files are fetched at the send attempt", () => {
     assert.equal(handedOf(made, id).length, 0);
   });
 
-  test("and sent when it can be", async (t) => {
+  test("with retries for a temporary failure, and the message is sent once they succeed", async (t) => {
     const answers: FetchResult[] = [{ deferred: "answered 503" }, picture()];
     const made = await stageWith(t, () => answers.shift() ?? picture());
     const id = await made.send(MEDIA);
@@ -122,7 +122,7 @@ describe("files are fetched at the send attempt", () => {
     assert.deepEqual([await made.eventTypes(id), handedOf(made, id).length], [["queued", "sent"], 1]);
   });
 
-  test("again for the next channel, and not to ask the outcome of a send attempt", async (t) => {
+  test("not for reconciliation, and again for the next attempt", async (t) => {
     const made = await stageWith(t, picture);
     made.provider.sendNext.push(UNKNOWN);
     const id = await made.send(MEDIA);
@@ -136,7 +136,7 @@ describe("files are fetched at the send attempt", () => {
     );
   });
 
-  test("never while no instance would take it", async (t) => {
+  test("not while no instance accepts the message", async (t) => {
     const made = await stageWith(t, picture);
     made.providers.clear();
     const id = await made.send(MEDIA);
@@ -148,8 +148,8 @@ describe("files are fetched at the send attempt", () => {
   });
 });
 
-describe("a message whose files are slow", () => {
-  test("holds up no other, but those after it to the same recipient", async (t) => {
+describe("a message with slow files", () => {
+  test("delays only later messages to the same recipient", async (t) => {
     let come: (got: FetchResult) => void = () => {};
     const slow = new Promise<FetchResult>((resolve) => {
       come = resolve;
@@ -177,7 +177,7 @@ describe("a message whose files are slow", () => {
     for (const id of pictures) assert.equal((await made.message(id)).status, "sent");
   });
 
-  test("keeps its lease: two of 30 s in a row are each sent once", async (t) => {
+  test("keeps its lease: two messages that take 30 s in sequence are each sent once", async (t) => {
     const made = await stageWith(
       t,
       () => new Promise<FetchResult>((resolve) => made.clock.after(30 * SECOND_MS, () => resolve(picture()))),
@@ -195,7 +195,7 @@ describe("a message whose files are slow", () => {
     for (const id of ids) assert.deepEqual(await made.eventTypes(id), ["queued", "sent"]);
   });
 
-  test("is put off after 35 s, and left queued when the service stops", async (t) => {
+  test("is deferred after 35 s, and stays queued when the service stops", async (t) => {
     const made = await stageWith(t, () => "never");
     const id = await made.send(MEDIA);
     await made.clock.advance(36 * SECOND_MS);
@@ -220,7 +220,7 @@ describe("opt-outs when a message is due", () => {
     invalidateOptOuts(stage.life.deps, transaction);
   };
 
-  test("one to somebody who said STOP since it was accepted fails with RECIPIENT_OPTED_OUT, unsent", async (t) => {
+  test("a message to a contact that wrote STOP after its acceptance fails with RECIPIENT_OPTED_OUT, unsent", async (t) => {
     const stage = await engineStage(t);
     const to = "+15550100007";
     const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + SECOND_MS).toISOString() });
@@ -238,7 +238,7 @@ describe("opt-outs when a message is due", () => {
   });
 });
 
-test("of messages with files a provider is given so many at once, and not all of them: twice what it takes, and what was being fetched", async (t) => {
+test("a provider gets a limited number of messages with files at once: twice its concurrency, and those being fetched", async (t) => {
   const provider = new ScriptedProvider({ concurrency: 3 });
   provider.onSend = () => "never";
   const { stage, memory, fetched } = await stageWith(t, picture, provider);
@@ -253,7 +253,7 @@ test("of messages with files a provider is given so many at once, and not all of
   assert.ok(provider.handed.length > length && memory.held <= 22 * GIF.length, `${provider.handed.length} after that`);
 });
 
-test("however many messages have slow files, and however few their provider takes at once, a text goes out between them", async (t) => {
+test("a text is sent between messages with slow files, however many they are and however low the concurrency", async (t) => {
   const { stage, fetched } = await stageWith(t, () => "never", new ScriptedProvider({ concurrency: 2 }));
   for (let index = 0; index < 30; index += 1) await stage.send({ ...MEDIA, to: `+155501000${10 + index}` });
   await stage.run();

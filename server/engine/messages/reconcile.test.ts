@@ -43,7 +43,7 @@ async function breakCustomer({ customer, deps }: EngineStage): Promise<void> {
 }
 
 describe("an unknown outcome", () => {
-  test("leaves the message pending, tells nobody, and is asked about after the time the provider wants", async (t) => {
+  test("leaves the message pending without an event, and is reconciled after the provider's delay", async (t) => {
     const { stage, id } = await unknownMessage(t);
     assert.equal(stage.observed.unknownOutcomes, 1);
     assert.equal((await stage.message(id)).status, "pending");
@@ -55,7 +55,7 @@ describe("an unknown outcome", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued"]);
   });
 
-  test("found accepted is sent, sent once, and its receipts find it", async (t) => {
+  test("found accepted makes the message sent, once, and its receipts find it", async (t) => {
     const { stage, id } = await unknownMessage(t);
     stage.provider.settleNext.push(stage.provider.accepted());
     await stage.pass(SETTLE_AFTER_MS);
@@ -75,7 +75,7 @@ describe("an unknown outcome", () => {
     );
   });
 
-  test("found absent is sent again at once, and the timeline says why", async (t) => {
+  test("found absent sends the message again at once, with the reason in the timeline", async (t) => {
     const { stage, id } = await unknownMessage(t);
     stage.provider.settleNext.push("absent");
     await stage.pass(SETTLE_AFTER_MS);
@@ -112,7 +112,7 @@ describe("an unknown outcome", () => {
     });
   }
 
-  test("is asked about every 15 s and after five minutes is failed, OUTCOME_UNKNOWN, mayHaveBeenSent", async (t) => {
+  test("is reconciled every 15 s, and after five minutes fails with OUTCOME_UNKNOWN and mayHaveBeenSent", async (t) => {
     const { stage, id } = await unknownMessage(t);
     await stage.pass(SETTLE_AFTER_MS);
     let passedMs = SETTLE_AFTER_MS;
@@ -153,7 +153,7 @@ describe("an unknown outcome", () => {
     assert.equal(unknownSince, timeline.find(({ reason }) => reason === "the line went dead")?.at);
   });
 
-  test("of a provider that cannot be asked is failed after five minutes, and not before", async (t) => {
+  test("at a provider without reconciliation fails after five minutes, and not before", async (t) => {
     const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
     for (let passedMs = 0; passedMs < UNKNOWN_MS_MAX - 1_000; passedMs += 1_000) await stage.pass(1_000);
     assert.equal((await stage.message(id)).status, "pending");
@@ -182,7 +182,7 @@ describe("an unknown outcome", () => {
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   });
 
-  test("asked again by hand needs mayDuplicate; then it is sent a second time", async (t) => {
+  test("needs mayDuplicate for a manual retry, which sends the message a second time", async (t) => {
     const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
     for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
     const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
@@ -194,7 +194,7 @@ describe("an unknown outcome", () => {
   });
 });
 
-describe("what went wrong on the way is an unknown outcome", () => {
+describe("failures with an unknown outcome", () => {
   test("a provider that throws", async (t) => {
     const stage = await engineStage(t, { faults: ["provider.send"] });
     stage.provider.sendNext.push("throws");
@@ -207,7 +207,7 @@ describe("what went wrong on the way is an unknown outcome", () => {
     assert.equal(stage.provider.handed.length, 1);
   });
 
-  test("a provider that never answers: after 40 s it is called off, and others of the pair go on", async (t) => {
+  test("a provider that never responds: after 40 s the attempt is aborted, and later messages of the pair are sent", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push("never");
     const id = await stage.send();
@@ -223,7 +223,7 @@ describe("what went wrong on the way is an unknown outcome", () => {
     assert.equal((await stage.message(next)).status, "sent");
   });
 
-  test("an asking that throws: asked again, and failed in the end", async (t) => {
+  test("a reconciliation that throws: it is repeated, and the message fails in the end", async (t) => {
     const { stage, id } = await unknownMessage(t, { faults: ["provider.reconcile"] });
     stage.provider.onSettle = () => "throws";
     for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
@@ -231,7 +231,7 @@ describe("what went wrong on the way is an unknown outcome", () => {
     assert.equal(stage.provider.asked.length, 20);
   });
 
-  test("an asking that never ends: after 40 s it counts as unknown, and holds up no other message", async (t) => {
+  test("a reconciliation that never ends: after 40 s it counts as unknown, and delays no other message", async (t) => {
     const { stage, id } = await unknownMessage(t);
     stage.provider.onSettle = () => "never";
     await stage.pass(SETTLE_AFTER_MS);
@@ -243,7 +243,7 @@ describe("what went wrong on the way is an unknown outcome", () => {
     assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
   });
 
-  test("an asking while its instance is not running: it is not asked, and failed after five minutes", async (t) => {
+  test("an instance that is not running: nothing is reconciled, and the message fails after five minutes", async (t) => {
     const { stage, id } = await unknownMessage(t);
     stage.providers.clear();
     for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
@@ -259,7 +259,7 @@ describe("a late receipt corrects OUTCOME_UNKNOWN", () => {
     ["read", ["sent", "delivered", "read"]],
   ] as const;
   for (const [kind, reported] of PROOFS) {
-    test(`${kind}: ${reported.join(", ")} are told in this order, and the error is undone`, async (t) => {
+    test(`${kind}: ${reported.join(", ")} are emitted in this order, and the error is removed`, async (t) => {
       const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
       for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
       await stage.report(receipt(kind, { messageId: id, reference: "late" }));

@@ -38,7 +38,7 @@ function sentTo(stage: DeliverStage, url: string): string[] {
 }
 
 describe("within one message", () => {
-  test("the first attempt of event n+1 starts when that of n has ended, well or not, at each address by itself", async (t) => {
+  test("the first attempt of event n+1 starts when that of event n has ended in any way, at each address separately", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await configure(stage);
@@ -61,7 +61,7 @@ describe("within one message", () => {
     assert.deepEqual(sentTo(stage, URL_B), events.slice(0, 2));
   });
 
-  test("a retry of event n holds up nothing", async (t) => {
+  test("a retry of event n delays no other event", async (t) => {
     const stage = await deliverStage(t);
     await configure(stage);
     stage.answers.push(BROKEN);
@@ -72,7 +72,7 @@ describe("within one message", () => {
     assert.equal(sentTo(stage, URL_A).at(-1), second);
   });
 
-  test("other messages, and events of none, do not wait", async (t) => {
+  test("other messages, and events without a message, do not wait", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await configure(stage);
@@ -85,7 +85,7 @@ describe("within one message", () => {
 });
 
 describe("an endpoint's own lane", () => {
-  test("has at most its share of attempts in flight, and as many once it has shown that it can", async (t) => {
+  test("has at most TB_WEBHOOK_CONCURRENCY attempts in flight, and reaches that number with successes", async (t) => {
     const stage = await deliverStage(t, { settings: { webhookConcurrency: 16 } });
     stage.answer = () => null;
     await configure(stage);
@@ -100,7 +100,7 @@ describe("an endpoint's own lane", () => {
     assert.deepEqual([most, stage.sent.length], [16, 100]);
   });
 
-  test("of one that lets attempts time out has a single permit until it succeeds, and no other address waits", async (t) => {
+  test("has a single permit after timeouts until a success, and delays no other address", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await configure(stage);
@@ -125,7 +125,7 @@ describe("an endpoint's own lane", () => {
     assert.ok(sentTo(stage, URL_A).length > begun + 3, "several at a time again");
   });
 
-  test("a callback's is that of its customer and origin", async (t) => {
+  test("is shared by callbacks of the same customer and origin", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => TIMEOUT;
     await emitEvent(stage, { callbackUrl: "https://slow.example.com/a" });
@@ -144,8 +144,8 @@ describe("an endpoint's own lane", () => {
   });
 });
 
-describe("who signs", () => {
-  test("the customer's secret signs for the primary endpoint and callbacks, an endpoint's own for its deliveries", async (t) => {
+describe("signatures", () => {
+  test("use the customer's secret for the primary endpoint and callbacks, and a further endpoint's own secret", async (t) => {
     const stage = await deliverStage(t);
     await configure(stage);
     await further(stage, URL_B, "secret of b");
@@ -160,7 +160,7 @@ describe("who signs", () => {
     for (const sent of stage.sent) assert.ok(isSignedWith(sent, secrets[sent.url] ?? ""), sent.url);
   });
 
-  test("the old secret X-Signature while a rotation's grace lasts, both webhook-signature; then only the new", async (t) => {
+  test("during a rotation use the old secret in X-Signature and both in webhook-signature, and then only the new secret", async (t) => {
     const stage = await deliverStage(t);
     const first = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
     const endpointId = await further(stage, URL_B, first);
@@ -204,10 +204,10 @@ describe("who signs", () => {
   });
 });
 
-describe("the answer of an address that only the operator opened", () => {
+describe("the response of an address that only the operator's allow list permits", () => {
   const opened = answered(500, { opened: true, response: "inside" });
 
-  test("is kept while there is one customer", async (t) => {
+  test("is stored while there is one customer", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => opened;
     await configure(stage);
@@ -216,7 +216,7 @@ describe("the answer of an address that only the operator opened", () => {
     assert.equal((await stage.attempts())[0]?.response, "inside");
   });
 
-  test("is not even kept when there are several, nor for one that came later", async (t) => {
+  test("is not stored once there are several customers", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => opened;
     await configure(stage);
@@ -231,7 +231,7 @@ describe("the answer of an address that only the operator opened", () => {
 });
 
 describe("a process that stops or dies", () => {
-  test("gives an attempt back uncounted that it had to break off: it is due as before", async (t) => {
+  test("releases an interrupted attempt uncounted, which is due as before", async (t) => {
     const stage = await deliverStage(t);
     stage.answers.push(BROKEN, unanswered("STOPPED"));
     await configure(stage);
@@ -251,7 +251,7 @@ describe("a process that stops or dies", () => {
     assert.equal((await stage.attempts()).length, 2);
   });
 
-  test("leaves a lease, and the next process sends again what was never answered, uncounted", async (t) => {
+  test("leaves a lease, and the next process repeats the attempt without a response, uncounted", async (t) => {
     const stage = await deliverStage(t);
     stage.answers.push(null);
     await configure(stage);
@@ -264,7 +264,7 @@ describe("a process that stops or dies", () => {
     assert.deepEqual([delivery.status, delivery.attemptCount], ["succeeded", 1]);
   });
 
-  test("an attempt whose lease was taken by another is not recorded over that one's", async (t) => {
+  test("an attempt that lost its lease to another attempt is not recorded", async (t) => {
     const stage = await deliverStage(t);
     stage.answers.push(null, null);
     await configure(stage);

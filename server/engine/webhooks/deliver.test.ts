@@ -90,14 +90,14 @@ describe("the retry schedule", () => {
 
   const FAILURES = [199, 300, 301, 302, 307, 400, 404, 410, 429, 500, 503];
   for (const status of FAILURES) {
-    test(`counts an answer of ${status} as failed`, async (t) => {
+    test(`counts a response of ${status} as failed`, async (t) => {
       const stage = await oneDelivery(t, { ...OK, status });
       await stage.run();
       assert.deepEqual(await waiting(stage), { nextAttemptIn: 30_000, status: "pending" });
     });
   }
 
-  test("jitter only adds: at most 10 %, and never more than 30 s", async (t) => {
+  test("jitter only lengthens a delay, by at most 10 % and never more than 30 s", async (t) => {
     const stage = await deliverStage(t, { chance: () => 0.999_999 });
     stage.answer = () => BROKEN;
     await configure(stage);
@@ -119,8 +119,8 @@ async function waiting(stage: DeliverStage) {
   return { nextAttemptIn: dueAt === null ? undefined : dueAt - stage.clock.now(), status };
 }
 
-describe("a retry by hand", () => {
-  test("is one extra attempt at once, and leaves the schedule as it is", async (t) => {
+describe("a manual retry", () => {
+  test("is one extra attempt at once, and does not change the schedule", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
     await stage.pass(10 * SECOND_MS);
@@ -139,7 +139,7 @@ describe("a retry by hand", () => {
     assert.equal((await stage.attempts()).length, 8 + 3);
   });
 
-  test("that works ends the schedule", async (t) => {
+  test("ends the schedule if it succeeds", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
     stage.answer = () => OK;
@@ -149,7 +149,7 @@ describe("a retry by hand", () => {
     assert.equal(stage.sent.length, 2);
   });
 
-  test("of an exhausted delivery that fails leaves it exhausted; one that works makes it succeeded", async (t) => {
+  test("leaves an exhausted delivery exhausted if it fails, and makes it succeeded if it succeeds", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
     for (const delayMs of DELAYS_MS) await stage.pass(delayMs);
@@ -160,7 +160,7 @@ describe("a retry by hand", () => {
     assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "succeeded" });
   });
 
-  test("of a delivery that succeeded leaves it so, even when it fails", async (t) => {
+  test("leaves a succeeded delivery succeeded, even if it fails", async (t) => {
     const stage = await oneDelivery(t, OK);
     await stage.run();
     stage.answer = () => BROKEN;
@@ -169,7 +169,7 @@ describe("a retry by hand", () => {
     assert.equal(stage.sent.length, 2);
   });
 
-  test("while an attempt is in flight follows it at once, once, and its schedule goes on from that attempt", async (t) => {
+  test("during an attempt follows it at once, once, and the schedule continues from that attempt", async (t) => {
     const stage = await oneDelivery(t);
     stage.answers.push(null, null);
     await stage.run();
@@ -189,7 +189,7 @@ describe("a retry by hand", () => {
     assert.equal((await waiting(stage)).nextAttemptIn, 300_000);
   });
 
-  test("while the attempt in flight works is made all the same", async (t) => {
+  test("during an attempt that succeeds is made nevertheless", async (t) => {
     const stage = await oneDelivery(t);
     stage.answers.push(null);
     await stage.run();
@@ -200,7 +200,7 @@ describe("a retry by hand", () => {
     assert.equal((await stage.delivery()).status, "succeeded");
   });
 
-  test("while another by hand is in flight is a third, and the schedule still stands", async (t) => {
+  test("during another manual retry is a third attempt, and the schedule does not change", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
     stage.answers.push(null);
@@ -213,8 +213,8 @@ describe("a retry by hand", () => {
   });
 });
 
-describe("what an attempt carries", () => {
-  test("is the same bytes and event id each time, under a fresh X-Timestamp and signature", async (t) => {
+describe("an attempt", () => {
+  test("carries the same bytes and event id each time, with a new X-Timestamp and signature", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
     for (const delayMs of DELAYS_MS.slice(0, 2)) {
@@ -240,7 +240,7 @@ describe("what an attempt carries", () => {
     assert.equal(new Set(stage.sent.map(({ headers }) => headers["X-Signature"])).size, 3);
   });
 
-  test("is recorded: when it began, how long it took, what came back", async (t) => {
+  test("is recorded with its start, its duration and the response", async (t) => {
     const stage = await oneDelivery(t);
     stage.answers.push({ ...BROKEN, durationMs: 12, response: "oh no" }, TIMEOUT, unanswered("ADDRESS_REFUSED"), OK);
     await stage.run();
@@ -266,7 +266,7 @@ describe("what an attempt carries", () => {
 });
 
 describe("a change of the endpoint", () => {
-  test("holds from the next attempt: the new URL, the new secret", async (t) => {
+  test("applies from the next attempt: the new URL, the new secret", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
     const wanted = { url: URL_B, events: ["message.read" as const], secret: "another secret" };
@@ -279,7 +279,7 @@ describe("a change of the endpoint", () => {
     assert.equal((await stage.delivery()).url, URL_B);
   });
 
-  test("to paused cancels what waits, and an attempt in flight is the last", async (t) => {
+  test("to paused cancels pending deliveries, and an attempt in flight is the last", async (t) => {
     const stage = await oneDelivery(t);
     stage.answers.push(null);
     await stage.run();
@@ -295,7 +295,7 @@ describe("a change of the endpoint", () => {
     assert.equal(stage.sent.length, 1);
   });
 
-  test("to deleted cancels what waits, and an attempt in flight that works has worked", async (t) => {
+  test("to deleted cancels pending deliveries, and an attempt in flight may still succeed", async (t) => {
     const stage = await oneDelivery(t);
     stage.answers.push(null);
     await stage.run();
@@ -307,7 +307,7 @@ describe("a change of the endpoint", () => {
     assert.equal((await stage.deliveries()).length, 1, "nothing more is made for it");
   });
 
-  test("to deleted while it waits for a retry: nothing more is sent", async (t) => {
+  test("to deleted during the wait for a retry sends nothing more", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
     await deleteWebhook(stage.deps, stage.customer.id, null);
@@ -316,7 +316,7 @@ describe("a change of the endpoint", () => {
   });
 });
 
-test("a secret that cannot be opened is an attempt with SECRET_UNREADABLE, retried by the schedule, and mended it is sent", async (t) => {
+test("an unreadable secret is an attempt with SECRET_UNREADABLE, retried by the schedule, and sent once repaired", async (t) => {
   const stage = await deliverStage(t);
   await configure(stage);
   const { store } = stage.deps;

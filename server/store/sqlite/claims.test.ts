@@ -59,7 +59,7 @@ class Writer {
 
 const BUSY = "+15005550100";
 
-test("with one recipient whose run is leased a claim looks at a bounded number of rows, however many wait", async () => {
+test("a claim behind a leased recipient reads a bounded number of rows, however many messages wait", async () => {
   const rows = async (waiting: number): Promise<number> => {
     const writer = await Writer.open();
     writer.addMessages(waiting, () => ({ to: BUSY }));
@@ -71,7 +71,7 @@ test("with one recipient whose run is leased a claim looks at a bounded number o
   assert.ok(many <= 200, `${many} rows`);
 });
 
-test("however much waits in front of them for one recipient, messages to others are claimed at once", async () => {
+test("messages to other recipients are claimed at once, however many messages to one recipient precede them", async () => {
   const writer = await Writer.open();
   writer.addMessages(5_000, () => ({ to: BUSY, dueAt: NOW - 10 }));
   writer.addMessages(100, (index) => ({ to: `+1500556${String(index).padStart(4, "0")}` }));
@@ -85,7 +85,7 @@ test("however much waits in front of them for one recipient, messages to others 
   assert.equal(claimed.length, 208, "one run of the busy recipient, and everything else");
 });
 
-test("behind a busy recipient the pairs that are looked at take turns: none is passed over for good", async () => {
+test("claims behind a busy recipient read the pairs in turn, and skip none for good", async () => {
   const writer = await Writer.open();
   writer.addMessages(2_000, () => ({ to: BUSY, dueAt: NOW - 10 }));
   const pairs = 1_000;

@@ -119,7 +119,7 @@ for (const replays of [1, 2]) {
   });
 }
 
-test("replayed events of a message come in the order in which they happened, message after message", async () => {
+test("replayed events of a message are claimed in their original order, message by message", async () => {
   const writer = await Writer.open();
   const events = writer.addEvents(20);
   writer.replay(events);
@@ -129,7 +129,7 @@ test("replayed events of a message come in the order in which they happened, mes
   );
 });
 
-test("retries of all kinds of times between what waits are claimed when they are due, each once", async () => {
+test("retries due between waiting deliveries are claimed when they are due, each once", async () => {
   const writer = await Writer.open();
   const events = writer.addEvents(60);
   writer.replay(events);
@@ -151,7 +151,7 @@ test("retries of all kinds of times between what waits are claimed when they are
   assert.equal(writer.claim(99, NOW + 1_000_000).length, 0);
 });
 
-test("a SQL transaction that fails leaves every lease as it was, and leases nothing new", async () => {
+test("a failed SQL transaction changes no lease, and leases nothing new", async () => {
   const writer = await Writer.open();
   writer.run(["hold", LEASE_MS]);
   const event = () => writer.make.event(writer.customer);

@@ -133,7 +133,7 @@ test("a database of a newer version is refused by one line, and its directory is
   await (await openThreads(t, path)).close();
 });
 
-test("a data directory that cannot be used is refused by one line that names it", async (t) => {
+test("an unusable data directory is refused by one line that names it", async (t) => {
   const path = scratch(t);
   const file = join(path, "file");
   writeFileSync(file, "in the way");
@@ -151,7 +151,7 @@ test("a data directory that cannot be used is refused by one line that names it"
   await assert.rejects(openThreads(t, notADatabase), oneLine(join(notADatabase, "tightbeam.db"), /not a database/));
 });
 
-test("a data directory that is in use is refused with what to do, and the one who has it goes on", async (t) => {
+test("a data directory in use is refused with advice, and its present process continues", async (t) => {
   const path = scratch(t);
   const store = await openThreads(t, path);
   for (let round = 0; round < 3; round += 1) {
@@ -187,7 +187,7 @@ test("after kill -9 the data directory is free at once and holds every committed
   await store.close();
 });
 
-test("the writer's connection syncs every commit to a write-ahead log, and the file stays one that does", async (t) => {
+test("the writer's connection syncs every commit to a write-ahead log, and readers keep the journal mode", async (t) => {
   const path = scratch(t);
   const database = openWriter(join(path, "one.db"));
   const read = (name: string) => Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0];
@@ -203,7 +203,7 @@ test("the writer's connection syncs every commit to a write-ahead log, and the f
   await store.close();
 });
 
-test("a thread that dies is told of once, and whoever asks it or stops it is not left waiting", async (t) => {
+test("a dead thread is reported once, and no request or stop waits for it", async (t) => {
   const lost: string[] = [];
   const thread = new DatabaseThread({ role: "writer", path: join(scratch(t), "none", "x.db") }, (reason) =>
     lost.push(reason),
@@ -232,7 +232,7 @@ async function damaged(t: TestContext): Promise<string> {
   return path;
 }
 
-test("a damaged database ends the store: it is told of as lost, and nothing more is answered as kept", async (t) => {
+test("a damaged database ends the store: it is reported as lost, and no later transaction is acknowledged", async (t) => {
   const path = await damaged(t);
   const lost: string[] = [];
   const store = await openThreads(t, path, (reason) => lost.push(reason));
@@ -257,7 +257,7 @@ test("a damaged database ends the store: it is told of as lost, and nothing more
   database.close();
 });
 
-test("the engine throws DiskFailed where nobody can say what is on disk", async (t) => {
+test("the engine throws DiskFailed if the state on disk is unknown", async (t) => {
   const engine = new SqliteEngine(join(await damaged(t), "tightbeam.db"));
   t.after(() => engine.close());
   const touching: Job = ["commit", [["insert", "memory", ["inst_1", "k", "v"]]]];

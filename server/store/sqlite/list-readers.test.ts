@@ -17,7 +17,7 @@ function heldReaders(count: number) {
 const query = (sql: string) => ({ sql, parameters: [] });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a customer with many lists has one reader of two, and another finds one at once", async () => {
+test("a customer with many lists gets one of two readers, and another customer gets the other at once", async () => {
   const { readers, asked } = heldReaders(2);
   for (let index = 0; index < 10; index += 1) void readers.read("cust_busy", query(`busy ${index}`));
   await turn();
@@ -33,7 +33,7 @@ test("a customer with many lists has one reader of two, and another finds one at
   );
 });
 
-test("customers have turns statement by statement, whoever came first with however many", async () => {
+test("customers are served in turn, statement by statement, whatever the order and number of their lists", async () => {
   const { readers, asked } = heldReaders(1);
   for (let index = 0; index < 4; index += 1) void readers.read("cust_busy", query(`busy ${index}`));
   for (let index = 0; index < 2; index += 1) void readers.read("cust_other", query(`other ${index}`));
@@ -48,7 +48,7 @@ test("customers have turns statement by statement, whoever came first with howev
   );
 });
 
-test("what waits for its turn is withdrawn with its client, and is never run", async () => {
+test("a waiting statement is cancelled when its client leaves, and never runs", async () => {
   const { readers, asked } = heldReaders(1);
   const gone = new AbortController();
   const first = readers.read("cust_1", query("first"), gone.signal);
@@ -65,7 +65,7 @@ test("what waits for its turn is withdrawn with its client, and is never run", a
   );
 });
 
-test("a reader whose statement failed is free for the next", async () => {
+test("a reader whose statement failed is free for the next statement", async () => {
   let calls = 0;
   const readers = new ListReaders([
     async () => {

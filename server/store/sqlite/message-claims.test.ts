@@ -58,7 +58,7 @@ interface Known {
   leaseEndsAt: number;
 }
 
-test("any history of messages: a claim leases what is due, of free pairs only, and in the end nothing is left", async () => {
+test("in any history of messages a claim leases due messages of free pairs only, and in the end all are claimed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 50, maxLength: 200, size: "max" }), async (steps) => {
       let now = 0;

@@ -40,7 +40,7 @@ interface Naive {
 
 const byToken = (a: Naive, b: Naive) => a.token - b.token;
 
-test("leases do what a list of them does, over 100,000 operations", () => {
+test("leases behave like a plain list of leases, over 100,000 operations", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 100, maxLength: 300, size: "max" }), (steps) => {
       const leases = new MessageLeases();

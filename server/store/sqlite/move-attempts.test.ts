@@ -67,7 +67,7 @@ test("each delivery has its newest attempts in order, and the table is gone", as
   assert.deepEqual(attemptsOf(database), expected);
 });
 
-test("a move that is interrupted goes on at the next start", async () => {
+test("an interrupted move continues at the next start", async () => {
   const { database, expected } = await older();
   database.exec(`create temp trigger full before update on deliveries
     when new.rowid > 4500 begin select raise(abort, 'interrupted'); end`);

@@ -40,7 +40,7 @@ async function emptyDatabase(t: TestContext): Promise<DatabaseSync> {
   return database;
 }
 
-test("whatever the writer looks for it finds by an index, and sorts nothing, however many rows there are", async (t) => {
+test("every lookup of the writer uses an index and sorts nothing", async (t) => {
   const database = await emptyDatabase(t);
   const statements = new Statements(database);
   const lookUps: [StatementSync, RegExp][] = [
@@ -75,7 +75,7 @@ test("whatever the writer looks for it finds by an index, and sorts nothing, how
   }
 });
 
-test("lanes with something due are found by steps from lane to lane, never by reading what is due", async (t) => {
+test("lanes with due items are found by steps from lane to lane, without reading the due items", async (t) => {
   const database = await emptyDatabase(t);
   const db = queryDatabase(async () => []);
   for (const [queue, index] of [
@@ -90,7 +90,7 @@ test("lanes with something due are found by steps from lane to lane, never by re
   }
 });
 
-test("queued messages and due timers of a lane are read by an index, and no more rows than the limit", async (t) => {
+test("queued messages and due timers of a lane are read by an index, up to the limit", async (t) => {
   const database = await emptyDatabase(t);
   const plans: string[][] = [];
   const db = queryDatabase(async ({ sql }) => {
@@ -130,7 +130,7 @@ test("transactions that arrive together are committed together, at most 512 at o
 });
 
 const SETTING = { op: "put", table: "settings", record: { name: "a", value: "" } } as const;
-test("of the reads of one moment one that fails does not take the others with it", async (t) => {
+test("a failed read does not fail concurrent reads", async (t) => {
   const { path, remove } = scratch();
   const store = await openSqlite(path, () => {});
   t.after(async () => {

@@ -10,7 +10,7 @@ import { WriteCounts } from "./write-counts.ts";
 const WAL_HEADER_BYTES = 32;
 const FRAME_BYTES = 4_096 + 24;
 
-test("frames are those of the log, also after a checkpoint let the log begin again; a group that wrote nothing is no commit", (t) => {
+test("the counted frames are those of the log, also after a checkpoint restarts it; a group without writes is no commit", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-write-counts-"));
   const path = join(directory, "a.db");
   const database = openWriter(path);
