@@ -51,7 +51,7 @@ export function residentMb(pid: number): number {
 /** Clock ticks of `/proc` a second (getconf CLK_TCK: 100 on every Linux that Node runs on). */
 const TICKS_PER_SECOND = 100;
 
-/** Processor seconds that a process has used: the main thread's, and all threads'. Null where there is no `/proc`. */
+/** Processor seconds that a process has used: the main thread's, and all threads'. Null on a system without `/proc`. */
 export function processorSeconds(pid: number): { main: number; all: number } | null {
   if (!existsSync("/proc/self/stat")) return null;
   const used = readdirSync(`/proc/${pid}/task`).map((task) => {

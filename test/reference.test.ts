@@ -1,4 +1,4 @@
-/** The reference where it is served, and `docs/api.md`: both are the document, and the page needs nobody else. */
+/** The served reference and `docs/api.md`: both equal the document, and the page loads nothing from elsewhere. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** FaceTime calls: the lifecycle as its table has it, and what is told of a call. */
+/** FaceTime calls: the lifecycle of the table, and the events of a call. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

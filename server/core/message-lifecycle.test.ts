@@ -98,7 +98,7 @@ const LIFECYCLE: Record<MessageStatus, Partial<Record<MessageSignal, [MessageSta
   received: { unsend: ["unsent", "message.unsent"] },
 };
 
-/** A message as it is when it has come to `status` in the ordinary way. */
+/** A message that reached `status` in the ordinary way. */
 function messageIn(status: MessageStatus): Message {
   const reached = { pending: 0, sent: 1, delivered: 2, read: 3 }[status as "pending"] ?? 0;
   return message({

@@ -98,7 +98,7 @@ const ZONES = [
 
 const MINUTE_MS = 60_000;
 
-/** The first minute from `now` on that is quiet nowhere, found by looking at each of the three days that are looked at. */
+/** The first minute from `now` on that is quiet in no zone, found by a scan of three days. */
 function scanned(hours: QuietHours, zones: readonly string[], now: number): number | null | "never" {
   const text = (minute: number) =>
     `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
@@ -150,7 +150,7 @@ test("quietUntil returns the first minute outside quiet hours in every zone, for
         } else assert.equal(quietUntil(hours, zones, now), expected);
       },
     ),
-    // One whose first minute is the last that is looked at: clocks of two zones are changed after three days.
+    // A case whose first minute is the last one checked: the clocks of two zones change after three days.
     {
       numRuns: runsOf(400),
       examples: [["03:31", "00:00", ["Africa/Casablanca", "America/St_Johns"], 1_709_782_200_000]],

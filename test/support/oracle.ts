@@ -201,7 +201,7 @@ function checkEvents({ messages, asking, inbound, events }: Found, orders: reado
   const ids = [...messages.keys(), ...asking.keys(), ...inbound.map(({ id }) => id)];
   const byMessage = new Map<string, AnyEvent[]>(ids.map((id) => [id, []]));
   for (const { event } of events.values()) {
-    // Typing is told of no message, and is forgotten by a process that dies.
+    // Typing events have no message, and a dead process forgets its typing contacts.
     if (event.type === "typing.indicator" || event.type.startsWith("payment.")) continue;
     const of = byMessage.get(String(event.data.messageId));
     assert.ok(of, `${event.id} is of a message that does not exist`);

@@ -44,7 +44,7 @@ function reportedOpenFilesMax(): number | null {
   return soft === "unlimited" ? Number.POSITIVE_INFINITY : soft;
 }
 
-/** One in so many connections is kept free by closing idle ones, so that new connections are accepted meanwhile. */
+/** One in so many connections is kept free by closing idle ones, so that new connections find room. */
 const SPARE_PART = 32;
 
 /**

@@ -1,4 +1,7 @@
-/** Checks the head of a parsed request (400, 414, 431) and reads its ids. The first stage: nothing else is looked at before. */
+/**
+ * Checks the head of a parsed request (400, 414, 431) and reads its ids. The first stage: nothing else is checked
+ * before.
+ */
 
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../../core/error.ts";

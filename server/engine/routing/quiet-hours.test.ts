@@ -1,4 +1,4 @@
-/** Quiet hours hold messages back and never lose them: whoever is due in them goes out when they end. */
+/** Quiet hours delay messages and never lose them: a message due in them is sent when they end. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -87,7 +87,7 @@ async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): 
   };
 }
 
-/** Makes the missing deliveries of the plan. Ends early if the endpoint is paused or deleted meanwhile. */
+/** Creates the missing deliveries of the plan. Ends early if the endpoint is paused or deleted. */
 async function carryOut(deps: Deps, customerId: CustomerId, plan: ReplayPlan): Promise<number> {
   const { db } = deps.store;
   let from = plan.after;

@@ -101,7 +101,7 @@ export class RowReporter {
     if (kind === "own") return this.#reportReceipt(row, shouldGiveUp);
     if (this.#newsOf(row, kind).length === 0) return;
     const whole = isTooLittle(row) ? await this.#wholeOf(row, shouldGiveUp) : row;
-    // The message was deleted meanwhile.
+    // The message was deleted in between.
     if (whole === null) return;
     const place = await this.#destinationOf(whole, shouldGiveUp);
     if (place !== null) await this.#reportNews(whole, kind, place, shouldGiveUp);

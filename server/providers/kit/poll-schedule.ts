@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 
-/** A clock waits no longer in one go. */
+/** The longest single wait of a clock. */
 const WAIT_MS_MAX = 3_600_000;
 
 interface ScheduledItem<Item> {

@@ -14,7 +14,7 @@ import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 import { readText } from "./text.ts";
 import { readUserData } from "./user-data.ts";
 
-/** A message that could not be stored for this time is refused if the store accepted others meanwhile. */
+/** A message that could not be stored for this time is refused if the store accepted others in that time. */
 const REFUSED_AFTER_MS = 5_000;
 /** How often to look for parts and journal entries that have expired. */
 const SWEEP_MS = 10_000;

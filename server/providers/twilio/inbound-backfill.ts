@@ -184,7 +184,7 @@ export class InboundBackfill {
     const files = await this.#filesOf(message, isPatient);
     if ("failure" in files) return files;
     const inbound = inboundOfListed(message, files);
-    // Reading the files takes a while, and the hook may have reported the message meanwhile.
+    // Reading the files takes a while, and the hook may have reported the message in that time.
     if (inbound === null || this.#options.receiver.has(inbound.reference)) return null;
     const writtenAt = (message.createdAt ?? 0) - (aheadMs ?? 0);
     return this.#options.receiver.receiveLate(inbound, { writtenAt, stop }).then(() => null, unkept);

@@ -46,7 +46,7 @@ export class InboundCursors {
    * Moves a cursor forward, and resolves once that is on disk. Call it when all messages up to `readUntil` are on disk.
    */
   async advance(number: string, cursor: InboundCursor, readUntil: number): Promise<void> {
-    // The cursor was deleted or replaced meanwhile: the messages were not for its successor.
+    // The cursor was deleted or replaced during the read: the messages were not for its successor.
     if (this.get(number) !== cursor || readUntil <= (cursor.readUntil ?? Number.NEGATIVE_INFINITY)) return;
     await this.#cursors.put(number, { ...cursor, readUntil });
   }

@@ -30,7 +30,7 @@ export class InboundReceiver {
   async receive(inbound: InboundSignal, optOut: OptOutSignal | null): Promise<void> {
     const word = optOut ?? wordOf(inbound);
     const pair = pairOf(inbound);
-    // Before the report, so that a START that is reported meanwhile finds it.
+    // Before the report, so that a START that is reported during it finds the STOP.
     if (word?.request === "stop") setBounded(this.#stops, pair, { at: this.#clock.real(), stop: word }, STOPS_MAX);
     await this.#report(inbound, () => optOut);
     if (word?.request === "start") this.#stops.delete(pair);
