@@ -230,7 +230,10 @@ export interface Store {
   hold(holder: DeliveryHolder): () => void;
   /** Writes the ends of attempts. Throws `StoreFull` if the disk is full. */
   finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]>;
-  /** Ends leases, except those that have ended already. Their records are due as before. */
+  /**
+   * Ends leases, except those that have ended already. Their records are due as before. A new delivery that was leased before
+   * them is pushed before this resolves.
+   */
   release(queue: Queue, leases: readonly number[]): Promise<void>;
   /** Lanes of a queue with a record due at `now` (shifted time), and since when. */
   dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;

@@ -118,6 +118,26 @@ function pushing(promise: Promises): void {
     );
   });
 
+  promise(
+    "a new delivery that was leased before others were released is pushed before their release ends",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const endpoint = await stage.addEndpoint(customer);
+      const holder = new Holder();
+      stage.store.hold(holder);
+      await stage.claimDeliveries(endpoint.id, 1);
+      const first = await stage.addEvent(customer);
+      await turn();
+      const event = stage.event(customer);
+      const released = stage.store.release("deliveries", [holder.pushed[0]?.lease ?? 0]);
+      const committed = stage.ok([{ op: "event", event, callbackUrl: null }]);
+      await released;
+      assert.deepEqual(eventsOf(holder.pushed), [first.event.id, event.id]);
+      assert.deepEqual(await committed, []);
+      assert.deepEqual((await stage.addEvent(customer)).lanes, [endpoint.id]);
+    },
+  );
+
   promise("a holder hears of a change of an endpoint or customer before the change is answered", async (stage) => {
     const holder = new Holder();
     stage.store.hold(holder);

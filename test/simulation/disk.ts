@@ -1,11 +1,12 @@
 /** The disk: a real database file that outlives the processes, with delays, moments without room, and sudden death. */
 
 import type { Clock } from "../../server/clock.ts";
-import type { Job } from "../../server/store/sqlite/jobs.ts";
+import { isLeaseJob, type Job, type JobResult } from "../../server/store/sqlite/jobs.ts";
 import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
+import type { QueueWatch } from "./queue-watch.ts";
 
 /** Faults of the disk in one life. */
 export interface DiskFaults {
@@ -33,11 +34,17 @@ export interface OpenDisk {
 /** Longest delay before and after an operation, in milliseconds. */
 const DELAY_MS_MAX = 40;
 
+/** A full disk refuses all jobs but those that write nothing. */
+async function leaseOnly(ports: Ports, jobs: readonly Job[]): Promise<JobResult[]> {
+  const results = await ports.write(jobs.filter(isLeaseJob));
+  return jobs.map((job) => (isLeaseJob(job) && results.shift()) || { error: "full" });
+}
+
 /** Opens the file for a life. Writes run in sequence, as by one writer; so do reads. */
 export async function openDisk(
   path: string,
   life: Life,
-  world: { clock: Clock; chance: Chance },
+  world: { clock: Clock; chance: Chance; queue: QueueWatch },
   faults: DiskFaults,
 ): Promise<OpenDisk> {
   let file: Ports | null = null;
@@ -78,8 +85,10 @@ export async function openDisk(
       lists: ports.lists.map((read) => (query) => queued("read", () => read(query))),
       write: (jobs) =>
         queued("write", async () => {
-          if (faults.isFull(world.clock.real())) return jobs.map(() => ({ error: "full" }) as const);
-          return await ports.write(faults.forge?.(jobs) ?? jobs);
+          if (faults.isFull(world.clock.real())) return await leaseOnly(ports, jobs);
+          const results = await ports.write(faults.forge?.(jobs) ?? jobs);
+          world.queue.note(jobs, results);
+          return results;
         }),
       counts: () => ports.counts(),
       timer: { now: () => world.clock.real(), after: (ms, action) => world.clock.after(ms, action) },

@@ -3,7 +3,8 @@
 import type { Applied, Signal } from "../../server/providers/provider.ts";
 import type { TableName } from "../../server/store/records.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
-import type { EncodedOperation, Job } from "../../server/store/sqlite/jobs.ts";
+import type { EncodedOperation, EncodedOutcome, Job } from "../../server/store/sqlite/jobs.ts";
+import { FINISHED_COLUMNS } from "../../server/store/sqlite/statements.ts";
 import type { Rule } from "./story.ts";
 import type { Sabotage } from "./world.ts";
 
@@ -31,6 +32,17 @@ function forging(forge: (operations: EncodedOperation[]) => EncodedOperation[]):
     return job[0] === "commit" ? ["commit", forge(job[1])] : job;
   };
   return { disk: (jobs) => jobs.map(forgeJob) };
+}
+
+/** The due time in the values of an outcome. */
+const DUE_AT = FINISHED_COLUMNS.indexOf("dueAt");
+
+/** Changes the outcomes of webhooks before they are committed. */
+function finishing(forge: (outcome: EncodedOutcome) => EncodedOutcome): Sabotage {
+  return {
+    disk: (jobs) =>
+      jobs.map((job): Job => (job[0] === "finishDeliveries" ? ["finishDeliveries", job[1].map(forge)] : job)),
+  };
 }
 
 /** Drops operations from transactions before they are committed. */
@@ -120,14 +132,7 @@ export const WRONGS: readonly Wrong[] = [
   {
     name: "a store that forgets when a delivery is to be tried again",
     rule: "everything ends",
-    sabotage: () =>
-      forging((transaction) =>
-        transaction.map((step) => {
-          if (step[0] !== "update" || step[1] !== "deliveries") return step;
-          const place = step[2].split(",").indexOf("dueAt");
-          return place < 0 ? step : [step[0], step[1], step[2], step[3].with(place, null), step[4], step[5]];
-        }),
-      ),
+    sabotage: () => finishing(([lease, id, version, values]) => [lease, id, version, values.with(DUE_AT, null)]),
   },
   {
     name: "a store that breaks",

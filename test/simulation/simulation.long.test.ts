@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimelineEntry } from "../../sdk/wire.ts";
 import { judge } from "./oracle.ts";
+import type { PushedDelivery } from "./queue-watch.ts";
 import { WRONGS } from "./sabotage.ts";
 import type { Rule } from "./story.ts";
 import { hashOf, type Observed, type Sabotage, simulate } from "./world.ts";
@@ -38,10 +39,18 @@ function note(run: Observed): void {
     ...run.calls.flatMap(({ answer }) => (answer?.error === undefined ? [] : [`call ${answer.error.code}`])),
     ...run.carrier.deeds.map(({ signal }) => `reported ${signal.kind}`),
     ...(run.lives > 1 ? ["death"] : []),
+    ...run.queue.situations,
+    ...(run.queue.pushed.some((pushed) => diedBeforePost(run, pushed)) ? ["a death between push and post"] : []),
     ...(run.wasFull ? ["full disk"] : []),
     `carrier ${run.kind}`,
   ];
   for (const what of happened) seen.set(what, (seen.get(what) ?? 0) + 1);
+}
+
+/** Whether a new delivery went to the loop, and its process died before it was posted. */
+function diedBeforePost({ lives, sendings }: Observed, { life, eventId, url }: PushedDelivery): boolean {
+  if (life === lives) return false;
+  return !sendings.some((one) => one.life === life && one.url === url && JSON.parse(one.body).id === eventId);
 }
 
 /** Routing decisions named by the reason of a timeline entry. */
@@ -65,6 +74,7 @@ const SOMETIMES = [
     (end) => `sending ${end}`,
   ),
   ...["call cut off", "call 200", "call 202", "call 400", "call 503", "death", "full disk"],
+  ...["a death between push and post", "a lane fell behind and caught up", "a delivery was due before the cursor"],
   ...["carrier scripted", "carrier sandbox", "webhook.test", "typing.indicator"],
   ...[
     "inbound",

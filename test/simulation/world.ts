@@ -17,6 +17,7 @@ import { type DiskFaults, type OpenDisk, openDisk } from "./disk.ts";
 import { Life } from "./life.ts";
 import { Network, type Sending } from "./network.ts";
 import { observed } from "./observed.ts";
+import { type QueueLog, QueueWatch } from "./queue-watch.ts";
 import { type Rest, readRest } from "./rest.ts";
 import { Service, type ServiceParts } from "./service.ts";
 
@@ -32,6 +33,7 @@ export interface Observed {
   intents: SendIntent[];
   customers: Customer[];
   sendings: Sending[];
+  queue: QueueLog;
   carrier: CarrierLog;
   /** Faults that the service reported, and in which life. */
   faults: { life: number; where: string; message: string }[];
@@ -104,6 +106,7 @@ class World {
   readonly #faults: Observed["faults"] = [];
   readonly #fullTimes: { from: number; to: number }[] = [];
   readonly #disk: DiskFaults;
+  readonly #queue: QueueLog = { pushed: [], situations: [] };
   #order = 0;
   #outages = 0;
   #lives = 0;
@@ -186,6 +189,7 @@ class World {
       intents: this.#clients.intents,
       customers: this.#clients.customers,
       sendings: this.#network.sendings,
+      queue: this.#queue,
       carrier: this.#carrier.log,
       faults: this.#faults,
       wasFull: this.#fullTimes.length > 0,
@@ -260,7 +264,8 @@ class World {
       this.#lives += 1;
       const life = new Life(this.#lives, this.#clock);
       this.#life = life;
-      const world = { clock: this.#clock, chance: this.#diskChance };
+      const queue = new QueueWatch(this.#lives, this.#queue);
+      const world = { clock: this.#clock, chance: this.#diskChance, queue };
       this.#open = await openDisk(this.#path, life, world, this.#disk);
       const service = this.#compose(life, this.#open);
       const start = service.start().then(

@@ -14,6 +14,7 @@ import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
 import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { UnrecordedResponses } from "./unrecorded.ts";
 
@@ -35,7 +36,7 @@ export interface WebhookSender {
   inboxUrl(path: string): string;
 }
 
-/** A leased delivery, and until when it is leased (real time). */
+/** A leased delivery, and until when it is leased (monotonic time). */
 interface HeldDelivery extends ClaimedDelivery {
   leasedUntil: number;
 }
@@ -48,6 +49,7 @@ interface Attempting {
   sender: WebhookSender;
   outcomes: OutcomeBatch;
   unrecorded: UnrecordedResponses;
+  releases: DeliveryReleases;
 }
 
 /** The receiver of an attempt. */
@@ -62,15 +64,19 @@ interface Target {
 export class Deliver {
   readonly #deps: DeliverDeps;
   readonly #lanes: Lanes<HeldDelivery>;
+  readonly #releases: DeliveryReleases;
   #endHold: () => void = () => {};
 
   constructor(deps: DeliverDeps, sender: WebhookSender) {
     this.#deps = deps;
+    const { observer, store } = deps;
+    this.#releases = new DeliveryReleases(store, (error) => observer.fault("deliver", error));
     this.#lanes = createLanes({
       deps,
       sender,
-      outcomes: new OutcomeBatch(deps.store),
+      outcomes: new OutcomeBatch(store),
       unrecorded: new UnrecordedResponses(),
+      releases: this.#releases,
     });
   }
 
@@ -80,7 +86,11 @@ export class Deliver {
     this.#lanes.start();
     this.#endHold = store.hold({
       leaseMs: LEASE_MS,
-      push: (claimed) => this.#lanes.push(held(claimed, clock.real())),
+      push: (claimed) => {
+        const { accepted, lanes } = this.#releases.accept(held(claimed, clock.monotonic()), 0);
+        this.#lanes.push(accepted);
+        this.#lanes.wake(lanes);
+      },
       changed: (transaction) => receiverCache.changed(transaction),
     });
   }
@@ -108,21 +118,24 @@ function held(claimed: readonly ClaimedDelivery[], now: number): HeldDelivery[] 
 /** A lane is an endpoint, or the origin of a customer's callbacks. */
 function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
   const { clock, observer, receiverCache, settings, store } = attempting.deps;
+  const { releases } = attempting;
   return new Lanes<HeldDelivery>({
     clock,
     async claim(lanes) {
-      const now = clock.real();
+      const askedAt = clock.monotonic();
+      const { requested } = releases;
       const { claimed, more } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: LEASE_MS });
-      return { items: held(claimed, now), more };
+      const { accepted, lanes: refused } = releases.accept(held(claimed, askedAt), requested);
+      return { items: accepted, more: [...more, ...refused] };
     },
-    release: (items) => release(attempting.deps, items),
+    release: (items) => releases.release(items),
     dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane),
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
     // Within a message, an event waits for the first attempt of the event before.
     orderingKeyOf: ({ delivery }) => (delivery.attemptCount === 0 ? delivery.messageId : null),
-    isStale: ({ leasedUntil }) => leasedUntil - clock.real() < ATTEMPT_MS_MAX,
+    isStale: ({ leasedUntil }) => leasedUntil - clock.monotonic() < ATTEMPT_MS_MAX,
     prefetch: PREFETCH,
     run: (item, free) => deliver(attempting, item, free),
     fault: (error) => observer.fault("deliver", error),
@@ -132,12 +145,6 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
     permitsMax: ATTEMPTS_AT_ONCE_MAX,
     shareOfFree: SHARE_OF_FREE,
   });
-}
-
-/** Gives back deliveries that were not tried: they stay due. */
-function release({ observer, store }: DeliverDeps, items: readonly HeldDelivery[]): void {
-  const leases = items.map(({ lease }) => lease);
-  store.release("deliveries", leases).catch((error: unknown) => observer.fault("deliver", error));
 }
 
 async function deliver(
@@ -153,7 +160,7 @@ async function deliver(
   const { endpoint, signer } = receiverCache.receiverOf(lane, customerId) ?? (await find());
   if (endpoint === "unreadable") {
     // The lane is in quarantine: it is claimed again once the row of its endpoint is repaired.
-    release(attempting.deps, [item]);
+    attempting.releases.release([item]);
     return "bad";
   }
   if (delivery.endpointId !== null && endpoint?.active !== true) {
@@ -283,10 +290,11 @@ async function record(
   after: (fresh: Delivery) => Delivery,
 ): Promise<void> {
   const { id, lane } = delivery;
+  const untilReal = deps.clock.real() + leasedUntil - deps.clock.monotonic();
   for (let fresh = delivery; ; ) {
     const set = after(fresh);
     const outcome: DeliveryOutcome = { id, lease, version: fresh.version, set };
-    const finished = await commitInTime(deps, leasedUntil, () => outcomes.finish(outcome));
+    const finished = await commitInTime(deps, untilReal, () => outcomes.finish(outcome));
     if (finished.result === "changed") {
       fresh = finished.delivery;
       continue;

@@ -256,7 +256,12 @@ class SqliteStore implements Store {
   }
 
   async release(queue: Queue, leases: readonly number[]): Promise<void> {
-    if (leases.length > 0) await this.#ask(["release", queue, leases]);
+    if (leases.length === 0) return;
+    await this.#ask(["release", queue, leases]);
+    if (queue !== "deliveries") return;
+    // New deliveries of the same group were leased before: their holder has to know that they follow those released.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    this.#push();
   }
 
   async claimMessages(claim: MessageClaim): Promise<ClaimedMessages> {

@@ -1,0 +1,80 @@
+/** Notes situations of the queue of deliveries in one life, from the jobs of the writer and their results. */
+
+import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
+import type { ClaimedRows, CommitReply, Job, JobResult } from "../../server/store/sqlite/jobs.ts";
+
+const indexOf = (property: string) => LAYOUT.deliveries.findIndex((column) => column.property === property);
+const [EVENT_ID, URL_AT, LANE, DUE_AT] = ["eventId", "url", "lane", "dueAt"].map(indexOf) as [
+  number,
+  number,
+  number,
+  number,
+];
+
+/** A new delivery that went to the loop with its commit. */
+export interface PushedDelivery {
+  life: number;
+  eventId: string;
+  url: string;
+}
+
+/** Situations of all lives of a run. */
+export interface QueueLog {
+  pushed: PushedDelivery[];
+  situations: string[];
+}
+
+export class QueueWatch {
+  readonly #life: number;
+  readonly #log: QueueLog;
+  /** Lanes whose last claim came back short. */
+  readonly #caughtUp = new Set<string>();
+  /** Lanes that had caught up before they fell behind. */
+  readonly #behind = new Set<string>();
+  /** The greatest due time that was claimed in a lane. */
+  readonly #claimedUpTo = new Map<string, number>();
+
+  constructor(life: number, log: QueueLog) {
+    this.#life = life;
+    this.#log = log;
+  }
+
+  note(jobs: readonly Job[], results: readonly JobResult[]): void {
+    for (const [index, job] of jobs.entries()) {
+      const result = results[index];
+      if (result === undefined || !("value" in result)) continue;
+      if (job[0] === "commit") this.#committed(result.value as CommitReply);
+      if (job[0] === "claimDeliveries") {
+        const names = job[1].lanes.map(({ lane }) => lane);
+        this.#claimed(names, result.value as ClaimedRows);
+      }
+    }
+  }
+
+  #committed(reply: CommitReply): void {
+    if (reply.result !== "ok") return;
+    for (const lane of reply.lanes) if (this.#caughtUp.delete(lane)) this.#behind.add(lane);
+    for (const [, values] of reply.born) {
+      const url = String(values[URL_AT]);
+      // Deliveries to the built-in inbox never reach the network.
+      if (url.startsWith("http")) this.#log.pushed.push({ life: this.#life, eventId: String(values[EVENT_ID]), url });
+    }
+  }
+
+  #claimed(lanes: readonly string[], { rows, more }: ClaimedRows): void {
+    for (const [, values] of rows) this.#claimedRow(values);
+    for (const lane of lanes) {
+      if (more.includes(lane)) continue;
+      this.#caughtUp.add(lane);
+      if (this.#behind.delete(lane)) this.#log.situations.push("a lane fell behind and caught up");
+    }
+  }
+
+  #claimedRow(values: readonly SqlValue[]): void {
+    const lane = String(values[LANE]);
+    const dueAt = Number(values[DUE_AT]);
+    const upTo = this.#claimedUpTo.get(lane) ?? Number.NEGATIVE_INFINITY;
+    if (dueAt < upTo) this.#log.situations.push("a delivery was due before the cursor");
+    this.#claimedUpTo.set(lane, Math.max(upTo, dueAt));
+  }
+}
