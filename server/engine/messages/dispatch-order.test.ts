@@ -18,7 +18,7 @@ describe("messages from one number to one recipient", () => {
   const text = (content: string): Partial<SendMessage> => ({ content: { text: content } });
   const texts = (provider: ScriptedProvider) => provider.handed.map((message) => message.text);
 
-  test("are sent in the order of acceptance, each after the answer to the one before", async (t) => {
+  test("are sent in the order of acceptance, each after the response to the previous message", async (t) => {
     const stage = await engineStage(t);
     const open = answeredByHand(stage);
     const names = Array.from({ length: 20 }, (_, index) => `m${index}`);
@@ -30,7 +30,7 @@ describe("messages from one number to one recipient", () => {
     }
   });
 
-  test("do not wait for one that was put off, nor for one whose outcome is unknown", async (t) => {
+  test("do not wait for a deferred message, nor for a message with an unknown outcome", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(deferred(), UNKNOWN);
     for (const name of ["put off", "unknown", "fine"]) await stage.send(text(name));
@@ -40,7 +40,7 @@ describe("messages from one number to one recipient", () => {
     assert.deepEqual(texts(stage.provider), ["put off", "unknown", "fine", "put off"]);
   });
 
-  test("take one claim a run, however many wait, and none for each that is accepted or ends", async (t) => {
+  test("need one claim per run, however many wait, and none for each accepted or ended message", async (t) => {
     const stage = await engineStage(t);
     const open = answeredByHand(stage);
     await stage.send(text("first"));
@@ -58,7 +58,7 @@ describe("messages from one number to one recipient", () => {
     assert.ok(claims() - before <= 10, `${claims() - before} claims`);
   });
 
-  test("begin in the commit that concludes the one before, so that a run takes a commit a message", async (t) => {
+  test("begin in the commit that ends the previous message, so that a run takes one commit a message", async (t) => {
     const stage = await engineStage(t);
     const log: string[] = [];
     const { store } = stage.deps;
@@ -88,7 +88,7 @@ describe("messages from one number to one recipient", () => {
     assert.deepEqual(commits, ["pending asked", ...expected, "sent on disk"]);
   });
 
-  test("hold up nobody else", async (t) => {
+  test("delay no other recipient", async (t) => {
     const stage = await engineStage(t);
     answeredByHand(stage);
     for (let index = 0; index < 40; index += 1) await stage.send(text(`a${index}`));
@@ -98,7 +98,7 @@ describe("messages from one number to one recipient", () => {
   });
 });
 
-test("a send attempt that is called off before it began was not one: it is put off, not unknown", async (t) => {
+test("a send attempt that is aborted before it begins is deferred, and its outcome is not unknown", async (t) => {
   const stage = await engineStage(t);
   let putOff = 0;
   for (let wait = 0; wait < 12; wait += 1) {

@@ -31,7 +31,7 @@ async function answerAll(stage: DeliverStage, posted = OK): Promise<number> {
   return most;
 }
 
-test("an endpoint has never more attempts in flight than its maxInFlight, not even the first ones", async (t) => {
+test("an endpoint never has more attempts in flight than its maxInFlight, not even at the start", async (t) => {
   for (const maxInFlight of [1, 2, 7]) {
     const stage = await deliverStage(t);
     stage.answer = () => null;
@@ -42,7 +42,7 @@ test("an endpoint has never more attempts in flight than its maxInFlight, not ev
   }
 });
 
-test("a changed maxInFlight holds from the next attempt on", async (t) => {
+test("a changed maxInFlight applies from the next attempt on", async (t) => {
   const stage = await deliverStage(t);
   stage.answer = () => null;
   const { endpoint } = await setWebhook(stage.deps, stage.customer.id, { url: URL_A, events: ["*"] });
@@ -56,7 +56,7 @@ test("a changed maxInFlight holds from the next attempt on", async (t) => {
   assert.equal(stage.sent.length, 4 + 8, "what it had earned");
 });
 
-test("endpoints without a maxInFlight of their own have the number of the settings", async (t) => {
+test("endpoints without maxInFlight have the number of the settings", async (t) => {
   const stage = await deliverStage(t, { settings: { webhookConcurrency: 3 } });
   stage.answer = () => null;
   await configure(stage);
@@ -64,7 +64,7 @@ test("endpoints without a maxInFlight of their own have the number of the settin
   assert.equal(await answerAll(stage), 3);
 });
 
-test("a receiver that answers 200 after more than 5 s keeps its four attempts at once, and earns no more", async (t) => {
+test("a receiver that responds with 200 after more than 5 s keeps its four permits, and earns no more", async (t) => {
   for (const [durationMs, most] of [
     [25_000, 4],
     [5_001, 4],
@@ -98,7 +98,7 @@ test("while responses cannot be recorded, an endpoint gets at most its permits a
   assert.ok((await stage.deliveries()).every(({ status }) => status === "succeeded"));
 });
 
-test("a webhook that could not be sent for want of files is not counted, and is sent when there are some", async (t) => {
+test("a webhook that could not be sent for lack of open files is not counted, and is sent once there are some", async (t) => {
   const stage = await deliverStage(t);
   await configure(stage);
   stage.answers.push(BROKEN);
@@ -119,7 +119,7 @@ test("a webhook that could not be sent for want of files is not counted, and is 
   assert.equal(stage.observed.faults.splice(0).length, 1);
 });
 
-test("a webhook for whose address no port is left waits a second, uncounted, and no other endpoint pauses", async (t) => {
+test("a webhook for whose address no port is left waits a second, uncounted, and pauses no other endpoint", async (t) => {
   const stage = await deliverStage(t);
   await configure(stage);
   stage.answers.push(unanswered("OUT_OF_PORTS"));
