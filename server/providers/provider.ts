@@ -104,8 +104,9 @@ export interface Outbound {
 }
 
 /**
- * What a provider remembers of an attempt, committed with its outcome: only for a provider that accepts a message by
- * remembering it. `stored` is called once the outcome is on disk; before that the provider reports nothing of the message.
+ * Entries of a provider's memory about an attempt, committed with its outcome: only for a provider that accepts a
+ * message by storing it. `stored` is called once the outcome is on disk; before that the provider reports nothing of
+ * the message.
  */
 export interface OutcomeMemory {
   entries: readonly { key: string; value: string }[];

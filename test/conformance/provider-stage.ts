@@ -139,7 +139,7 @@ export class Life {
         fault: (error) => void this.faults.push(error),
       }),
     );
-    // What a provider remembers of an outcome is on disk with it, or not at all.
+    // A provider's entries about an outcome are on disk together with it, or not at all.
     this.provider = remembering(provider, (entries) =>
       this.#write(() => {
         for (const { key, value } of entries) disk.put(key, value);

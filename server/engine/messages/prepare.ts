@@ -25,7 +25,7 @@ const FETCHED_AT_ONCE_MAX = 16;
 const POSTPONED_MS_MIN = 1_000;
 const POSTPONED_MS_MAX = 300_000;
 
-/** What the handling of a message tells the next one of its sender and recipient. */
+/** Progress of a message, for the next message of the same sender and recipient. */
 export interface SendProgress {
   /** Resolves when this message may be given to its provider. */
   turn: Promise<unknown>;
