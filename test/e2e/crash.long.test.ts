@@ -53,6 +53,7 @@ async function killRepeatedly(t: TestContext, seed: number): Promise<void> {
   const readyMs: number[] = [];
   const livesFrom: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
+    await receiver.idle();
     livesFrom.push(Date.now());
     if (round % EARLY_EVERY === EARLY_EVERY - 1) {
       const spawned = spawnService(t, { dataDir, env });
@@ -75,6 +76,7 @@ async function killRepeatedly(t: TestContext, seed: number): Promise<void> {
     await Promise.all([load.stop(), payments.stop(), carried.stop()]);
     logs.push(service.output.stdout, service.output.stderr);
   }
+  await receiver.idle();
   livesFrom.push(Date.now());
   const service = await startProcess(t, { dataDir, env });
   readyMs.push(service.readyMs);

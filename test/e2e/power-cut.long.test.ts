@@ -33,6 +33,7 @@ test(`${CUTS} power cuts under load lose nothing that was answered with 202`, {
   const { disk, receiver, load, payments, start, chance } = made;
   const livesFrom: number[] = [];
   for (let round = 0; round < CUTS; round += 1) {
+    await receiver.idle();
     livesFrom.push(Date.now());
     const service = await start();
     if (round === 0) await configure(service, receiver);
@@ -44,6 +45,7 @@ test(`${CUTS} power cuts under load lose nothing that was answered with 202`, {
     await Promise.all([load.stop(), payments.stop()]);
     await disk.remount();
   }
+  await receiver.idle();
   livesFrom.push(Date.now());
   const service = await start();
   await checkKept(service, load);

@@ -4,6 +4,7 @@ import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AnyEvent } from "../../sdk/wire.ts";
+import { until } from "./wait.ts";
 
 /** A webhook as it arrived. */
 export interface Received {
@@ -23,6 +24,8 @@ export interface Receiver {
   types(messageId?: string): string[];
   /** How it answers from now on: 200 at the start. */
   answer: (received: Received, response: ServerResponse) => void;
+  /** Resolves when no connection is open: everything that an ended process sent has been received. */
+  idle(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,6 +49,10 @@ export async function startReceiver(port = 0): Promise<Receiver> {
         .filter(({ event }) => messageId === undefined || event.data.messageId === messageId)
         .map(({ event }) => event.type),
     answer: (_, response) => response.end("ok"),
+    async idle() {
+      const open = () => new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
+      await until(async () => (await open()) === 0, { what: "the end of the receiver's connections" });
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

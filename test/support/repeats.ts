@@ -27,7 +27,8 @@ export function checkRepeats(received: readonly Received[], livesFrom: readonly 
     const before = lastGood.get(key);
     if (before !== undefined) {
       const life = lifeOf(before);
-      assert.ok(lifeOf(webhook) > life, `${key} came again, without a kill, after it was answered 2xx`);
+      const times = [before.at, webhook.at].map((at) => `${at - (livesFrom[life] ?? 0)} ms`);
+      assert.ok(lifeOf(webhook) > life, `${key} came again without a kill: ${times} after the start`);
       const ofKill = `${life} ${webhook.path}`;
       counts.set(ofKill, (counts.get(ofKill) ?? 0) + 1);
     }
