@@ -78,14 +78,19 @@ export class DeliveryWriter {
 
   /** Inserts the delivery of an event that just happened. `size`: the length of the event. */
   add(delivery: Delivery, size: number, { lanes, born }: NewDeliveries): void {
-    const stepMs = this.#lastDueAt - delivery.createdAt;
-    const dueAt = stepMs > 0 && stepMs < STEP_BACK_MAX_MS ? this.#lastDueAt : delivery.createdAt;
+    const dueAt = this.#withoutStepBack(delivery.createdAt);
     this.#lastDueAt = dueAt;
     const values = encodeRecord("deliveries", { ...delivery, dueAt });
     const { lastInsertRowid } = this.#statements.insert("deliveries").run(...values);
     const { id, lane } = delivery;
     const row = Number(lastInsertRowid);
     this.#queue.add({ id, lane, dueAt, row, size, lanes, born: (lease) => void born.push([lease, values]) });
+  }
+
+  /** The time without a small step back of the clock. */
+  #withoutStepBack(now: number): number {
+    const stepMs = this.#lastDueAt - now;
+    return stepMs > 0 && stepMs < STEP_BACK_MAX_MS ? this.#lastDueAt : now;
   }
 
   /** A delivery was inserted that no event of its transaction made, such as a replay. */
@@ -113,8 +118,10 @@ export class DeliveryWriter {
     this.#queue.rescan();
   }
 
-  claim({ lanes, now, leaseMs }: DeliveryClaim): ClaimedRows {
+  claim({ lanes, now: claimedAt, leaseMs }: DeliveryClaim): ClaimedRows {
     this.#queue.expire();
+    // A new delivery that stayed on disk is due at once too: later ones of its lane must not be leased before it.
+    const now = this.#withoutStepBack(claimedAt);
     const rows: ClaimedRow[] = [];
     const more: string[] = [];
     for (const { lane, permits } of lanes) {
