@@ -7,7 +7,7 @@ import type { Endpoint } from "../../core/webhook.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Poster, PostResult } from "../../outgoing/post.ts";
 import type { Signer } from "../../store/customers.ts";
-import type { ClaimedDelivery, DeliveryOutcome } from "../../store/store.ts";
+import { type ClaimedDelivery, type DeliveryOutcome, StoreFull } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import type { With } from "../engine-deps.ts";
 import { Lanes } from "../lanes.ts";
@@ -122,6 +122,8 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
   return new Lanes<HeldDelivery>({
     clock,
     async claim(lanes) {
+      // No attempt could be recorded: each webhook would be sent again whenever its lease ends.
+      if (store.isFull) throw new StoreFull("the disk is full: webhooks wait");
       const askedAt = clock.monotonic();
       const { requested } = releases;
       const { claimed, more } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: LEASE_MS });
