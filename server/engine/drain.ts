@@ -6,7 +6,7 @@ import type { RunResult } from "./run-result.ts";
 /** Claimed items, and the lanes that may have more due items now. */
 export interface ClaimedItems<Item> {
   items: Item[];
-  more: readonly string[];
+  more: Iterable<string>;
 }
 
 /** The claim that returned these items: lanes that got as many as they asked for may have more. */

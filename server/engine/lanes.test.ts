@@ -328,6 +328,31 @@ test("a lane prefetches items, again once half of them have begun, and only if t
   assert.deepEqual([queue.claims.length, queue.ended.length], [2, 30]);
 });
 
+test("items that are pushed during a claim of their lane follow the claimed ones", async (t) => {
+  let answer: () => void = () => {};
+  const queue = new Queue({
+    mayFreeOthers: () => false,
+    prefetch: 20,
+    claim: async (wanted) => {
+      const claimed = queue.claim(wanted);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return claimed;
+    },
+  });
+  await queue.start(t);
+  queue.due.push(...queue.make("a", 1, "message 1"));
+  queue.lanes.wake(["a"]);
+  queue.lanes.push(queue.make("a", 1, "message 1"));
+  await queue.turn();
+  assert.deepEqual(queue.began, []);
+  answer();
+  await queue.turn();
+  await queue.finish("a", "good");
+  assert.deepEqual(queue.began, [1, 2]);
+});
+
 test("items whose lease is about to expire are released with the items behind them, and claimed again", async (t) => {
   const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 1 });
   await queue.start(t);

@@ -27,8 +27,6 @@ interface Lane<Item> {
   /** The store may have due items that are not claimed. */
   mayHaveMore: boolean;
   isClaiming: boolean;
-  /** Some released items are not claimed again yet: items that are pushed meanwhile follow them, and are released too. */
-  isBehind: boolean;
   /** Items that were pushed during a claim: they follow the claimed ones. */
   pushed: Item[];
   /** Ends the pause of the lane. */
@@ -73,15 +71,12 @@ export class Lanes<Item> {
 
   /** Takes over items that the store leased to this loop, in the order in which they have to run. */
   push(items: readonly Item[]): void {
-    const late: Item[] = [];
     for (const item of items) {
       const lane = this.#lane(this.#drain.laneOf(item));
-      if (lane.isBehind) late.push(item);
-      else if (lane.isClaiming) lane.pushed.push(item);
+      if (lane.isClaiming) lane.pushed.push(item);
       else lane.prefetched.add(item);
-      this.#mark(lane.name, lane.isBehind);
+      this.#mark(lane.name, false);
     }
-    if (late.length > 0) this.#drain.release(late);
     if (this.#isStopped) this.#releaseAll();
     else this.#pump();
   }
@@ -196,8 +191,8 @@ export class Lanes<Item> {
     if (!this.#canBegin(lane)) return true;
     const { first } = lane.prefetched;
     if (first !== null && this.#drain.isStale(first)) {
-      // Items of a claim in flight must not begin before these items: all are released together, after the claim.
-      if (!lane.isClaiming) this.#releaseStale(lane);
+      this.#release(lane);
+      this.#mark(name, true);
       return true;
     }
     const isOwned = this.#drain.ownerOf(name) !== null;
@@ -241,7 +236,6 @@ export class Lanes<Item> {
         wanted.map(({ lane, permits }) => ({ lane: lane.name, permits })),
       );
       for (const item of items) this.#lane(this.#drain.laneOf(item)).prefetched.add(item);
-      for (const { lane } of wanted) lane.isBehind &&= more.includes(lane.name);
       for (const name of more) this.#lane(name).mayHaveMore = true;
     } catch (error) {
       for (const { lane } of wanted) lane.mayHaveMore = true;
@@ -290,7 +284,6 @@ export class Lanes<Item> {
       permits: Math.min(PERMITS_AT_START, this.#drain.permitsPerLane(name)),
       mayHaveMore: false,
       isClaiming: false,
-      isBehind: false,
       pushed: [],
       cancelPause: null,
     };
@@ -346,12 +339,6 @@ export class Lanes<Item> {
   #release(lane: Lane<Item>): void {
     const items = [...lane.prefetched.remove(() => true), ...lane.pushed.splice(0)];
     if (items.length > 0) this.#drain.release(items);
-  }
-
-  #releaseStale(lane: Lane<Item>): void {
-    lane.isBehind = true;
-    this.#release(lane);
-    this.#mark(lane.name, true);
   }
 
   #releaseAll(): void {
