@@ -7,8 +7,8 @@ import type { Sending } from "./network.ts";
 import { NOTHING, type Rest } from "./rest.ts";
 import { type Judge, mayBeDone } from "./story.ts";
 
-/** Attempts of one endpoint at once. */
-const ABREAST_MAX = 16;
+/** Attempts of one endpoint at once: the default of `TB_WEBHOOK_CONCURRENCY`. */
+const ABREAST_MAX = 64;
 
 interface Mail {
   customer: Customer;
