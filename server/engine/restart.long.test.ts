@@ -232,7 +232,8 @@ async function leasedTogether(stage: EngineStage, texts: readonly string[]): Pro
   const ids: MessageId[] = [];
   for (const text of texts) ids.push(await stage.send({ content: { text }, scheduledAt }));
   await stage.pass(1_000);
-  for (const id of ids) assert.notEqual((await stage.message(id)).claimedUntil, null);
+  const claim = { lanes: [{ lane: stage.instance.id, permits: 64 }], now: stage.clock.now(), leaseMs: 1 };
+  assert.deepEqual((await stage.deps.store.claimMessages(claim)).claimed, [], "all of them are leased");
   assert.equal(stage.provider.handed.length, 1);
   return ids;
 }
