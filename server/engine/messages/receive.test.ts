@@ -158,7 +158,7 @@ test("a message to an unknown number changes nothing, is logged, and its `forget
   assert.equal((await made.deps.store.db.selectFrom("memory").selectAll().execute()).length, 0);
   assert.deepEqual(
     made.observed.faults.map(({ where }) => where),
-    ["inbound"],
+    ["receive"],
   );
 });
 
