@@ -20,7 +20,8 @@ type Step =
   | { do: "begin" | "conclude" | "release"; index: number }
   | { do: "defer"; index: number; dueInMs: number }
   | { do: "move" | "delete"; index: number }
-  | { do: "pass"; ms: number };
+  | { do: "pass"; ms: number }
+  | { do: "set back"; ms: number };
 
 const index = fc.nat(30);
 const dueInMs = fc.integer({ min: -20, max: 8 });
@@ -49,6 +50,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant("defer" as const), index, dueInMs }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("move" as const, "delete" as const), index }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.nat(6) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("set back" as const), ms: fc.nat(12) }) },
 );
 
 /** A message as the model knows it. */
@@ -62,6 +64,8 @@ test("in any history of messages a claim leases due messages of free pairs only,
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 50, maxLength: 200, size: "max" }), async (steps) => {
       let now = 0;
+      /** How far the service's clock was set back. The monotonic clock, which leases use, never is. */
+      let backMs = 0;
       const engine = new SqliteEngine(":memory:", () => now);
       await migrate(engine.database);
       const make = new Stage({} as Store);
@@ -81,12 +85,12 @@ test("in any history of messages a claim leases due messages of free pairs only,
       };
       const claim = (lane: (typeof lanes)[number], permits: number) => {
         const due = [...known.values()].filter(
-          ({ message: { instanceId, dueAt } }) => instanceId === lane && dueAt !== null && dueAt <= NOW + now,
+          ({ message: { instanceId, dueAt } }) => instanceId === lane && dueAt !== null && dueAt <= NOW + now - backMs,
         );
         const pair = ({ message: { instanceId, to } }: Known) => `${instanceId} ${to}`;
         const busy = new Set([...known.values()].filter(isLeased).map(pair));
         const free = new Set(due.map(pair).filter((name) => !busy.has(name)));
-        const wanted = { lanes: [{ lane, permits }], now: NOW + now, leaseMs: LEASE_MS };
+        const wanted = { lanes: [{ lane, permits }], now: NOW + now - backMs, leaseMs: LEASE_MS };
         const [result] = engine.run([["claimMessages", wanted]]);
         assert.ok(result !== undefined && "value" in result);
         const { rows, more } = result.value as ClaimedMessageRows;
@@ -109,10 +113,11 @@ test("in any history of messages a claim leases due messages of free pairs only,
       };
       for (const one of steps) {
         if (one.do === "pass") now += one.ms;
+        else if (one.do === "set back") backMs += one.ms;
         else if (one.do === "accept") {
           const to = `+1500555010${one.recipient}`;
           const instanceId = lanes[one.second ? 1 : 0];
-          const record = make.message(customer, { to, instanceId, dueAt: NOW + now + one.dueInMs });
+          const record = make.message(customer, { to, instanceId, dueAt: NOW + now - backMs + one.dueInMs });
           commit({ op: "insert", table: "messages", record });
           known.set(record.id, { message: record, lease: null, leaseEndsAt: 0 });
         } else if (one.do === "claim") claim(lanes[one.second ? 1 : 0], one.permits);
@@ -133,7 +138,7 @@ test("in any history of messages a claim leases due messages of free pairs only,
           } else {
             if (one.do === "conclude") update(found, { status: "sent", dueAt: null, claimedUntil: null });
             if (one.do === "defer")
-              update(found, { status: "queued", dueAt: NOW + now + one.dueInMs, claimedUntil: null });
+              update(found, { status: "queued", dueAt: NOW + now - backMs + one.dueInMs, claimedUntil: null });
             if (one.do === "move") update(found, { instanceId: message.instanceId === lanes[0] ? lanes[1] : lanes[0] });
             found.lease = null;
           }
@@ -143,7 +148,7 @@ test("in any history of messages a claim leases due messages of free pairs only,
       const open = [...known.values()].flatMap(({ lease }) => (lease === null ? [] : [lease]));
       engine.run([["release", "messages", open]]);
       for (const one of known.values()) one.lease = null;
-      now += 1_000;
+      now += 1_000 + backMs;
       for (const lane of lanes) for (let left = 1_000; left > 0 && claim(lane, 64); left -= 1);
       const missed = [...known.values()].filter(({ message, lease }) => message.dueAt !== null && lease === null);
       const busy = new Set(

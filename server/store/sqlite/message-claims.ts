@@ -197,9 +197,10 @@ export class MessageClaims {
     if (cursor.free.size + cursor.behind.size > PAIRS_MAX) this.#cursors.delete(lane);
   }
 
-  #cursor(lane: string): LaneCursor {
+  #cursor(lane: string, now: number): LaneCursor {
     const known = this.#cursors.get(lane);
-    if (known !== undefined) return known;
+    // A cursor after `now` was moved before the clock was set back: messages up to it may not be due yet.
+    if (known !== undefined && known.dueAt <= now) return known;
     if (this.#cursors.size >= LANES_MAX) this.#cursors.clear();
     const front = Number.MIN_SAFE_INTEGER;
     const cursor: LaneCursor = {
@@ -215,8 +216,8 @@ export class MessageClaims {
 
   #addDue(claim: Collecting, waiting: readonly WaitingPair[]): boolean {
     if (waiting.length > 0) this.#addAwaited(claim, waiting);
-    const { lane, waiting: names } = claim;
-    const cursor = this.#cursor(lane.lane);
+    const { lane, now, waiting: names } = claim;
+    const cursor = this.#cursor(lane.lane, now);
     const free = [...cursor.free.values()]
       .filter(({ pair }) => !names.has(pairName(pair)))
       .sort(compare)
