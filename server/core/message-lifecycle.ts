@@ -392,5 +392,7 @@ export function erase(message: Message, context: ChangeContext): Change {
 export function becomeUnknown(message: Message, dueAt: number, reason: string, now: number): Message {
   const last = message.timeline.findLast(({ status }) => status === "pending");
   const noted = last?.reason === reason ? message : note(message, message.channel, "pending", reason, now);
-  return { ...noted, unknownSince: message.unknownSince ?? now, dueAt, claimedUntil: null };
+  // After the clock is set back, the stored instant may be in the future.
+  const unknownSince = Math.min(message.unknownSince ?? now, now);
+  return { ...noted, unknownSince, dueAt, claimedUntil: null };
 }

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
 import { commitAll } from "../../test/support/context.ts";
 import { configure } from "../../test/support/deliver.ts";
+import { engineStage } from "../../test/support/engine.ts";
+import { UNKNOWN } from "../../test/support/provider.ts";
 import { openContext, send } from "../../test/support/sending.ts";
 import type { Operation } from "../store/store.ts";
 import { ClockMonitor } from "./clock-monitor.ts";
@@ -9,6 +11,7 @@ import { Sweep } from "./sweep.ts";
 
 const HOUR_MS = 3_600_000;
 const AHEAD_MS = 3 * HOUR_MS;
+const LOOKUP_MS_MAX = 15_000;
 const PERMITS = 100;
 
 /** A context with an endpoint, and its claims. */
@@ -93,6 +96,45 @@ test("a time that a customer chose and a planned retry stay when the clock is pu
   assert.deepEqual([(await stage.claimMessages()).length, (await stage.claimDeliveries()).length], [0, 0]);
   await clock.advance(AHEAD_MS + 5_000);
   assert.deepEqual([(await stage.claimMessages()).length, (await stage.claimDeliveries()).length], [1, 1]);
+});
+
+test("a message whose outcome is unknown is looked up 15 s after a clock that was 3 h ahead is corrected", async (t) => {
+  const stage = await engineStage(t);
+  const { clock, deps, provider } = stage;
+  const monitor = new ClockMonitor(deps);
+  await monitor.check();
+  clock.step(AHEAD_MS);
+  await monitor.check();
+  provider.sendNext.push(UNKNOWN);
+  const id = await stage.send();
+  await stage.run();
+  clock.step(-AHEAD_MS);
+  await monitor.check();
+  // The provider still gets its time before the first question.
+  await stage.pass(LOOKUP_MS_MAX - 1);
+  assert.equal(provider.asked.length, 0);
+  provider.settleNext.push(provider.accepted());
+  await stage.pass(1);
+  assert.equal(provider.asked.length, 1);
+  assert.equal((await stage.message(id)).status, "sent");
+});
+
+test("an outcome that stays unknown after the clock is corrected fails the message five minutes later", async (t) => {
+  const stage = await engineStage(t);
+  const { clock, deps, provider } = stage;
+  const monitor = new ClockMonitor(deps);
+  clock.step(AHEAD_MS);
+  await monitor.check();
+  provider.sendNext.push(UNKNOWN);
+  provider.onSettle = () => UNKNOWN;
+  const id = await stage.send();
+  await stage.run();
+  clock.step(-AHEAD_MS);
+  await monitor.check();
+  for (let passedMs = 0; passedMs < 5 * 60_000; passedMs += LOOKUP_MS_MAX) await stage.pass(LOOKUP_MS_MAX);
+  assert.equal((await stage.message(id)).status, "pending");
+  await stage.pass(LOOKUP_MS_MAX);
+  assert.partialDeepStrictEqual(await stage.message(id), { status: "failed", errorCode: "OUTCOME_UNKNOWN" });
 });
 
 test("a clock that was put right while no process ran is noticed at the start", async (t) => {

@@ -5,8 +5,9 @@
 import type { InstanceId } from "../core/id.ts";
 import { listDeliveriesAhead } from "../store/deliveries.ts";
 import { listMessagesAhead } from "../store/messages.ts";
-import type { Queue } from "../store/store.ts";
+import type { Queue, Store } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
+import { NEXT_LOOKUP_MS_MAX } from "./messages/reconcile.ts";
 
 /** A smaller difference between two checks is a gradual adjustment of the clock, not a step. */
 const STEP_MS_MIN = 5_000;
@@ -26,7 +27,8 @@ export class ClockMonitor {
   /**
    * Reports a step of the clock. After a step back, and at the first check (the step may have come while no process
    * ran), every `queued` message and pending delivery becomes due now if it was never tried and was last written in the
-   * future: its time was taken from a clock that was ahead. A time that a customer chose, and a planned retry, stay.
+   * future: its time was taken from a clock that was ahead. A message whose outcome is unknown is looked up 15 s later, so
+   * that its provider gets its time. A time that a customer chose, and a planned retry, stay.
    */
   async check(): Promise<void> {
     const { clock, observer } = this.#deps;
@@ -55,16 +57,25 @@ export class ClockMonitor {
 async function correctLane({ clock, store }: Deps, queue: Queue, lane: string): Promise<boolean> {
   for (let isAny = false; ; isAny = true) {
     const now = clock.now();
-    const ahead =
-      queue === "messages"
-        ? await listMessagesAhead(store.db, lane as InstanceId, now, CORRECTED_AT_ONCE)
-        : await listDeliveriesAhead(store.db, lane, now, CORRECTED_AT_ONCE);
+    const ahead = await listAhead(store.db, queue, lane, now);
     if (ahead.length === 0) return isAny;
     // One commit for each record: a record that changes at the same time is being handled, and must not block the
     // others.
-    const due = { dueAt: now };
     await Promise.all(
-      ahead.map(({ id, version }) => store.commit([{ op: "update", table: queue, id, version, set: due }])),
+      ahead.map(({ id, version, dueAt }) =>
+        store.commit([{ op: "update", table: queue, id, version, set: { dueAt } }]),
+      ),
     );
   }
+}
+
+/** Records of a lane that a clock which was ahead put into the future, and when each is due instead. */
+async function listAhead(db: Store["db"], queue: Queue, lane: string, now: number) {
+  if (queue === "deliveries") {
+    const deliveries = await listDeliveriesAhead(db, lane, now, CORRECTED_AT_ONCE);
+    return deliveries.map((delivery) => ({ ...delivery, dueAt: now }));
+  }
+  const lookupsUntil = now + NEXT_LOOKUP_MS_MAX;
+  const messages = await listMessagesAhead(db, lane as InstanceId, { now, lookupsUntil }, CORRECTED_AT_ONCE);
+  return messages.map(({ status, ...message }) => ({ ...message, dueAt: status === "pending" ? lookupsUntil : now }));
 }

@@ -35,7 +35,7 @@ export interface Capabilities {
    * succeed. At least 40 s.
    */
   sendTimeoutMs: number;
-  /** How long the engine waits before it calls `reconcile` for an unknown outcome, in milliseconds. */
+  /** How long the engine waits before it calls `reconcile` for an unknown outcome, in milliseconds. At most 15 s. */
   reconcileAfterMs: number;
   /** Whether the provider sees payment payloads. If so, the engine ignores texts that only look like a payment. */
   seesPayments: boolean;

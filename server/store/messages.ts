@@ -146,24 +146,27 @@ export async function listDeferred(
 }
 
 /**
- * `queued` messages of a lane without a send attempt that become due after `now` although they were last written later
- * still: their time was taken from a clock that was ahead.
+ * Messages of a lane whose time was taken from a clock that was ahead: those `queued` without a send attempt that become due
+ * after `now` although they were last written in the future, and those `pending` whose lookup is due after `lookupsUntil`.
  */
 export function listMessagesAhead(
   db: Kysely<Database>,
   lane: InstanceId,
-  now: number,
+  { now, lookupsUntil }: { now: number; lookupsUntil: number },
   limit: number,
-): Promise<{ id: string; version: number }[]> {
+): Promise<Pick<Message, "id" | "version" | "status">[]> {
   return db
     .selectFrom("messages")
-    .select(["id", "version"])
+    .select(["id", "version", "status"])
     .where("instance_id", "=", lane)
     .where("due_at", ">", now)
-    .where("updated_at", ">", now)
-    .where("status", "=", "queued")
-    .where("hand_overs", "=", 0)
+    .where((is) =>
+      is.or([
+        is.and([is("status", "=", "queued"), is("hand_overs", "=", 0), is("updated_at", ">", now)]),
+        is.and([is("status", "=", "pending"), is("due_at", ">", lookupsUntil)]),
+      ]),
+    )
     .limit(limit)
-    .$castTo<{ id: string; version: number }>()
+    .$castTo<Pick<Message, "id" | "version" | "status">>()
     .execute();
 }

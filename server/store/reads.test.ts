@@ -186,7 +186,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
       50,
     ),
   "messages.listAwaitingErasure": (db) => listAwaitingErasure(db, 50),
-  "messages.listMessagesAhead": (db) => listMessagesAhead(db, "inst_1", NOW, 50),
+  "messages.listMessagesAhead": (db) => listMessagesAhead(db, "inst_1", { now: NOW, lookupsUntil: NOW }, 50),
   "messages.listWaiting": (db) => listWaiting(db, "inst_1", NOW, { dueAt: 1, id: "msg_1" }, 50),
   "numbers.findNumberByAddress": (db) => numbers.findNumberByAddress(db, "+1"),
   "numbers.findNumbers": (db) => numbers.findNumbers(db, "cust_1"),

@@ -20,7 +20,7 @@ import { type Handling, outboundForLookup } from "./prepare.ts";
 const UNKNOWN_MS_MAX = 300_000;
 /** The next lookup follows after as long as the outcome has been unknown, within these bounds, in milliseconds of the service's time. */
 const NEXT_LOOKUP_MS_MIN = 1_000;
-const NEXT_LOOKUP_MS_MAX = 15_000;
+export const NEXT_LOOKUP_MS_MAX = 15_000;
 
 /** Looks up a message whose send attempt was recorded and whose outcome is unknown. */
 export async function reconcile(
