@@ -58,7 +58,7 @@ class Model {
   read(lane: string, after: LanePosition, limit: number): DueRow[] {
     const due = this.rows
       .filter((row) => row.lane === lane && row.dueAt !== null && row.dueAt <= this.now)
-      .map(({ id, dueAt, row, lease }) => ({ id, dueAt: dueAt ?? 0, row, size: 1, lease }))
+      .map(({ id, dueAt, row, lease }) => ({ id, dueAt: dueAt ?? 0, row, owner: "customer", size: 1, lease }))
       .filter(({ dueAt, row }) => dueAt > after.dueAt || (dueAt === after.dueAt && row > after.row))
       .sort((one, other) => one.dueAt - other.dueAt || one.row - other.row)
       .slice(0, limit);
@@ -121,6 +121,7 @@ class Model {
       lane: row.lane,
       dueAt: row.dueAt ?? 0,
       row: number,
+      owner: "customer",
       size: 1,
       lanes,
       born: (lease) => {
@@ -259,3 +260,23 @@ test("100,000 random operations lease the same deliveries as a table that is sea
   }
   for (const [name, count] of Object.entries(total)) assert.ok(count > 1_000, `${name}: ${count}`);
 });
+
+for (const size of [1, 20_000]) {
+  test(`a customer with many lanes leaves leases to other customers, with events of ${size} bytes`, () => {
+    const queue = new DeliveryQueue(() => 0);
+    let rows = 0;
+    const claim = (lane: string, owner: string) => {
+      const read = (_: LanePosition, limit: number) =>
+        Array.from({ length: limit }, () => {
+          rows += 1;
+          return { id: `dlv_${rows}`, dueAt: 0, row: rows, owner, size };
+        });
+      return queue.claim(lane, { permits: 128, now: 0, leaseMs: LEASE_MS }, read).claimed.length;
+    };
+    for (let lane = 0; lane < 200; lane += 1) claim(`lane ${lane}`, "cust_1");
+    assert.ok(queue.size * size > 20_000_000 || queue.size > 13_000, `${queue.size} leases of one customer`);
+    assert.equal(claim("another lane", "cust_2"), 128);
+    assert.equal(claim("a third lane", "cust_3"), 128);
+    assert.equal(claim("the first lane", "cust_1"), 0);
+  });
+}

@@ -6,9 +6,10 @@ export interface LanePosition {
   row: number;
 }
 
-/** A due delivery as a claim reads it. `size`: the length of its event. */
+/** A due delivery as a claim reads it. `owner`: its customer. `size`: the length of its event. */
 export interface DueRow extends LanePosition {
   id: string;
+  owner: string;
   size: number;
 }
 
@@ -23,10 +24,17 @@ interface Lease {
   lease: number;
   id: string;
   lane: string;
+  owner: string;
   position: LanePosition;
   size: number;
   /** By the monotonic clock. */
   endsAt: number;
+}
+
+/** The leased deliveries of a customer. */
+interface OwnerLeases {
+  count: number;
+  bytes: number;
 }
 
 interface QueueLane {
@@ -42,6 +50,8 @@ const LEASED_PER_LANE_MAX = 256;
 /** Leased deliveries of all lanes, and the bytes of their events. */
 const LEASED_MAX = 16_384;
 const LEASED_BYTES_MAX = 32 * 1024 * 1024;
+/** A customer may lease this multiple of what is free: 80 % of all when alone, 44 % each of two. */
+const SHARE_OF_FREE = 4;
 /** Lanes that are remembered; beyond it those without a lease are dropped, which costs one claim each. */
 const LANES_KEPT_MAX = 2 * LEASED_MAX;
 
@@ -61,6 +71,8 @@ export class DeliveryQueue {
   readonly #leases = new Map<number, Lease>();
   readonly #byId = new Map<string, Lease>();
   readonly #lanes = new Map<string, QueueLane>();
+  /** Customers with leased deliveries. */
+  readonly #owners = new Map<string, OwnerLeases>();
   #bytes = 0;
   #lastLease = 0;
   /** The latest shifted time of a claim. */
@@ -109,7 +121,7 @@ export class DeliveryQueue {
       for (const row of rows) {
         if (!this.#byId.has(row.id)) {
           // A later poll of the lane goes on from here.
-          if (this.#isFull(row.size)) return { claimed, more: false };
+          if (!this.#hasRoom(row)) return { claimed, more: false };
           claimed.push({ lease: this.#lease(lane, row, leaseMs), row });
         }
         state.cursor = { dueAt: row.dueAt, row: row.row };
@@ -194,9 +206,10 @@ export class DeliveryQueue {
   }
 
   #bear(delivery: NewDelivery, leaseMs: number | null): void {
-    const { lane, lanes, size } = delivery;
+    const { lane, lanes } = delivery;
     const state = this.#lane(lane);
-    const isLeased = leaseMs !== null && !state.isBehind && state.leased < LEASED_PER_LANE_MAX && !this.#isFull(size);
+    const isLeased =
+      leaseMs !== null && !state.isBehind && state.leased < LEASED_PER_LANE_MAX && this.#hasRoom(delivery);
     if (isLeased) {
       delivery.born(this.#lease(lane, delivery, leaseMs));
       return;
@@ -206,23 +219,31 @@ export class DeliveryQueue {
     lanes.add(lane);
   }
 
-  #isFull(size: number): boolean {
-    return this.#leases.size >= LEASED_MAX || (this.#leases.size > 0 && this.#bytes + size > LEASED_BYTES_MAX);
+  /** Whether one more delivery may be leased, so that no customer keeps the deliveries of others waiting. */
+  #hasRoom({ owner, size }: DueRow): boolean {
+    if (this.#leases.size === 0) return true;
+    const free = LEASED_MAX - this.#leases.size - 1;
+    const freeBytes = LEASED_BYTES_MAX - this.#bytes - size;
+    if (free < 0 || freeBytes < 0) return false;
+    const held = this.#owners.get(owner);
+    if (held === undefined) return true;
+    return held.count < SHARE_OF_FREE * free && held.bytes + size <= SHARE_OF_FREE * freeBytes;
   }
 
-  #lease(lane: string, { id, dueAt, row, size }: DueRow, leaseMs: number): number {
+  #lease(lane: string, { id, dueAt, row, owner, size }: DueRow, leaseMs: number): number {
     this.#lastLease += 1;
     const lease: Lease = {
       lease: this.#lastLease,
       id,
       lane,
+      owner,
       position: { dueAt, row },
       size,
       endsAt: this.#now() + leaseMs,
     };
     this.#leases.set(lease.lease, lease);
     this.#byId.set(id, lease);
-    this.#bytes += size;
+    this.#count(owner, 1, size);
     this.#lane(lane).leased += 1;
     return lease.lease;
   }
@@ -230,9 +251,18 @@ export class DeliveryQueue {
   #remove(lease: Lease): void {
     this.#leases.delete(lease.lease);
     this.#byId.delete(lease.id);
-    this.#bytes -= lease.size;
+    this.#count(lease.owner, -1, -lease.size);
     const state = this.#lane(lease.lane);
     state.leased -= 1;
+  }
+
+  #count(owner: string, count: number, bytes: number): void {
+    this.#bytes += bytes;
+    const held = this.#owners.get(owner) ?? { count: 0, bytes: 0 };
+    held.count += count;
+    held.bytes += bytes;
+    if (held.count === 0) this.#owners.delete(owner);
+    else this.#owners.set(owner, held);
   }
 
   #giveBack(lease: Lease): void {

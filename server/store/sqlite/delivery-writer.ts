@@ -24,6 +24,7 @@ const indexOf = (property: keyof Delivery) => LAYOUT.deliveries.findIndex((colum
 const ID = indexOf("id");
 const LANE = indexOf("lane");
 const DUE_AT = indexOf("dueAt");
+const CUSTOMER_ID = indexOf("customerId");
 const FINISHED_DUE_AT = FINISHED_COLUMNS.indexOf("dueAt");
 
 interface ReadRow extends DueRow {
@@ -82,9 +83,9 @@ export class DeliveryWriter {
     this.#lastDueAt = dueAt;
     const values = encodeRecord("deliveries", { ...delivery, dueAt });
     const { lastInsertRowid } = this.#statements.insert("deliveries").run(...values);
-    const { id, lane } = delivery;
+    const { id, lane, customerId: owner } = delivery;
     const row = Number(lastInsertRowid);
-    this.#queue.add({ id, lane, dueAt, row, size, lanes, born: (lease) => void born.push([lease, values]) });
+    this.#queue.add({ id, lane, dueAt, row, owner, size, lanes, born: (lease) => void born.push([lease, values]) });
   }
 
   /** The time without a small step back of the clock. */
@@ -146,8 +147,8 @@ export class DeliveryWriter {
     this.#rowsRead += rows.length;
     return rows.map(([row = 0, bytes = null, correlationId = null, ...values]) => {
       const size = typeof bytes === "string" ? bytes.length : 0;
-      const [id, dueAt] = [String(values[ID]), Number(values[DUE_AT])];
-      return { id, dueAt, row: Number(row), size, values, bytes, correlationId };
+      const [id, owner] = [String(values[ID]), String(values[CUSTOMER_ID])];
+      return { id, dueAt: Number(values[DUE_AT]), row: Number(row), owner, size, values, bytes, correlationId };
     });
   }
 
