@@ -168,13 +168,16 @@ const FILES = globSync(["{*,.ci/*}", "{contract,sdk,server,cli,test,bench,docs,e
 const CODE = FILES.filter((path) => /\.[jt]s$/.test(path) && path !== "test/docs.test.ts");
 const CODE_TEXT = CODE.map(read).join("\n");
 
-/** The words in backticks of the map, apart from its fenced blocks. */
-function namesInTheMap(): string[] {
-  const text = read("docs/architecture.md").replace(/```.*?```/gs, "");
+const MAP = "docs/architecture.md";
+const DOCUMENTS = globSync("docs/**/*.md", { cwd: ROOT });
+
+/** The words in backticks of a document, apart from its fenced blocks. */
+function namesIn(path: string): string[] {
+  const text = read(path).replace(/```.*?```/gs, "");
   return [...new Set([...text.matchAll(/`([^`\n]+)`/g)].map(([, name = ""]) => name))];
 }
 
-/** The files and directories that a path of the map may mean: from the root, from the engine or, for a bare name, anywhere. */
+/** The files and directories that a path of a document may mean: from the root, from the engine or, for a bare name, anywhere. */
 function filesOf(named: string): string[] {
   const path = named.replace("<name>", "twilio").replace(/\/$/, "");
   return FILES.filter((file) =>
@@ -188,12 +191,22 @@ function hasWord(text: string, word: string): boolean {
   return new RegExp(`(?<![\\w$])${word.replaceAll("$", "\\$")}(?![\\w$])`).test(text);
 }
 
+test("every file of this repository that a document names exists", () => {
+  const isFile = (name: string) => /^[\w<>-][\w.<>/-]*\.(ts|js|md|jsonc)$/.test(name);
+  const missing = DOCUMENTS.flatMap((path) =>
+    namesIn(path)
+      .filter((name) => isFile(name) && filesOf(name).length === 0)
+      .map((name) => `${name} in ${path}`),
+  );
+  assert.deepEqual(missing, []);
+});
+
 test("every path, symbol, metric and script that the map names exists", () => {
   const isPath = (name: string) => /^[\w.<>/-]+(\.(ts|js|md|jsonc)|\/)$/.test(name) && !/^\/|^\.\.?\//.test(name);
   const isSymbol = (name: string) => /^#?[A-Za-z][\w]*$/.test(name);
   const metrics = read("server/metrics.ts");
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-  const names = namesInTheMap();
+  const names = namesIn(MAP);
   assert.ok(names.filter(isPath).length > 100 && names.filter(isSymbol).length > 60);
   const missing = names.filter((name) => {
     if (isPath(name)) return filesOf(name).length === 0;
@@ -209,14 +222,18 @@ test("every path, symbol, metric and script that the map names exists", () => {
   assert.deepEqual(missing, []);
 });
 
-test("every symbol that the map places in a file is in that file", () => {
-  const text = read("docs/architecture.md").replaceAll("\n", " ").replace(/ +/g, " ");
-  const placed = [...text.matchAll(/`(#?[A-Za-z]\w*)`(?: and `(#?[A-Za-z]\w*)`)? in `([\w./-]+\.ts)`/g)];
+test("every symbol that a document places in a file is in that file", () => {
+  const placed = DOCUMENTS.flatMap((document) => {
+    const text = read(document).replaceAll("\n", " ").replace(/ +/g, " ");
+    return [...text.matchAll(/`(#?[A-Za-z]\w*)`(?: and `(#?[A-Za-z]\w*)`)? in `([\w./-]+\.ts)`/g)].map(
+      ([, first, second, path = ""]) => ({ document, names: [first, second], path }),
+    );
+  });
   assert.ok(placed.length > 20);
-  const wrong = placed.flatMap(([, first, second, path = ""]) =>
-    [first, second]
+  const wrong = placed.flatMap(({ document, names, path }) =>
+    names
       .filter((name) => name !== undefined && !filesOf(path).some((file) => hasWord(read(file), name)))
-      .map((name) => `${name} in ${path}`),
+      .map((name) => `${name} in ${path} (${document})`),
   );
   assert.deepEqual(wrong, []);
 });
