@@ -28,8 +28,8 @@ export interface Receiver {
 export class ReceiverCache {
   readonly #endpoints = new Map<string, LaneEndpoint>();
   readonly #signers = new Map<CustomerId, Signer | null>();
-  /** Incremented by each change: an earlier read is not cached. */
-  #age = 0;
+  /** For each read in progress the ids of the records that have changed since it began; null stands for any record. */
+  readonly #reads = new Set<Set<string | null>>();
 
   /**
    * The customer of the lane; for a deleted endpoint the lane itself, which shares permits with no other; null: not
@@ -67,50 +67,66 @@ export class ReceiverCache {
     throw new Error(`the endpoint ${lane} keeps changing`);
   }
 
-  /**
-   * Loads the endpoints that are not cached, and their customers. Caches nothing if one of them changed during the
-   * read.
-   */
+  /** Loads the endpoints that are not cached, and their customers, except those that change during the read. */
   async load(store: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
-    const age = this.#age;
     const wanted = lanes.filter((lane) => this.ownerOf(lane) === null);
     if (wanted.length === 0) return;
-    const { endpoints, unreadable } = await findEndpoints(store.db, wanted);
-    if (age !== this.#age) return;
-    const found = new Map<string, LaneEndpoint>(endpoints.map((endpoint) => [endpoint.id, endpoint]));
-    for (const lane of unreadable) found.set(lane, "unreadable");
-    for (const lane of wanted) setBounded(this.#endpoints, lane, found.get(lane) ?? null, KEPT_MAX);
-    await this.#loadSigners(
-      store,
-      endpoints.map(({ customerId }) => customerId),
-    );
+    const customerIds: CustomerId[] = [];
+    const read = async () => await findEndpoints(store.db, wanted);
+    await this.#read(read, ({ endpoints, unreadable }, isChanged) => {
+      const found = new Map<string, LaneEndpoint>(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+      for (const lane of unreadable) found.set(lane, "unreadable");
+      for (const lane of wanted)
+        if (!isChanged(lane)) setBounded(this.#endpoints, lane, found.get(lane) ?? null, KEPT_MAX);
+      customerIds.push(...endpoints.map(({ customerId }) => customerId));
+    });
+    await this.#loadSigners(store, customerIds);
   }
 
   async #loadSigners({ db }: Pick<Store, "db">, customerIds: readonly CustomerId[]): Promise<void> {
-    const age = this.#age;
     const wanted = [...new Set(customerIds)].filter((id) => !this.#signers.has(id));
     if (wanted.length === 0) return;
-    const found = new Map((await findSigners(db, wanted)).map((signer) => [signer.id, signer]));
-    if (age !== this.#age) return;
-    for (const id of wanted) setBounded(this.#signers, id, found.get(id) ?? null, KEPT_MAX);
+    const read = async () => await findSigners(db, wanted);
+    await this.#read(read, (signers, isChanged) => {
+      const found = new Map(signers.map((signer) => [signer.id, signer]));
+      for (const id of wanted) if (!isChanged(id)) setBounded(this.#signers, id, found.get(id) ?? null, KEPT_MAX);
+    });
+  }
+
+  /** Reads records and keeps them, except those that change during the read. */
+  async #read<Found>(
+    read: () => Promise<Found>,
+    keep: (found: Found, isChanged: (id: string) => boolean) => void,
+  ): Promise<void> {
+    const changed = new Set<string | null>();
+    this.#reads.add(changed);
+    try {
+      keep(await read(), (id) => changed.has(id) || changed.has(null));
+    } finally {
+      this.#reads.delete(changed);
+    }
   }
 
   /** A transaction was committed: drops the endpoints and customers that it changed. */
   changed(transaction: Transaction): void {
-    this.#age += 1;
     for (const operation of transaction) {
       if (!("table" in operation)) continue;
       const id = idOf(operation);
-      if (operation.table === "endpoints") drop(this.#endpoints, id);
-      if (operation.table === "customers") drop(this.#signers, id as CustomerId | null);
+      if (operation.table === "endpoints") this.#drop(this.#endpoints, id);
+      if (operation.table === "customers") this.#drop(this.#signers, id as CustomerId | null);
     }
+  }
+
+  #drop<Key extends string>(cached: Map<Key, unknown>, key: Key | null): void {
+    for (const changed of this.#reads) changed.add(key);
+    if (key === null) cached.clear();
+    else cached.delete(key);
   }
 
   /** Drops everything. */
   clear(): void {
-    this.#age += 1;
-    this.#endpoints.clear();
-    this.#signers.clear();
+    this.#drop(this.#endpoints, null);
+    this.#drop(this.#signers, null);
   }
 }
 
@@ -119,9 +135,4 @@ function idOf(operation: Extract<Operation, { table: string }>): string | null {
   if (operation.op === "update") return operation.id;
   const record: object = operation.op === "delete" ? operation.where : operation.record;
   return "id" in record && typeof record.id === "string" ? record.id : null;
-}
-
-function drop<Key>(cached: Map<Key, unknown>, key: Key | null): void {
-  if (key === null) cached.clear();
-  else cached.delete(key);
 }

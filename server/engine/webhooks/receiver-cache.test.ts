@@ -1,0 +1,42 @@
+/** The receivers of attempts: a change drops what it changed, also while it is being read, and nothing else. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testContext } from "../../../test/support/context.ts";
+import { URL_A } from "../../../test/support/webhooks.ts";
+import type { Store } from "../../store/store.ts";
+import { setWebhook } from "./configure.ts";
+import { ReceiverCache } from "./receiver-cache.ts";
+
+/** A context with an endpoint, and a store that calls `during` at each read. */
+async function stage(during: (cache: ReceiverCache) => void) {
+  const made = await testContext();
+  const { endpoint } = await setWebhook(made.deps, made.customer.id, { url: URL_A, events: ["*"] });
+  const cache = new ReceiverCache();
+  const reading: Pick<Store, "db"> = {
+    get db() {
+      during(cache);
+      return made.deps.store.db;
+    },
+  };
+  return { ...made, cache, endpoint, reading };
+}
+
+test("an endpoint is cached although others change whenever it is read", async () => {
+  const other = { op: "update", table: "endpoints", id: "wh_other", version: 1, set: {} } as const;
+  const { cache, endpoint, reading, customer, close } = await stage((cached) => {
+    queueMicrotask(() => cached.changed([other]));
+  });
+  const found = await cache.findReceiver(reading, endpoint.id, customer.id);
+  assert.deepEqual([found.endpoint, found.signer?.id], [endpoint, customer.id]);
+  await close();
+});
+
+test("an endpoint that changes while it is read is not cached as it was", async () => {
+  const { cache, endpoint, reading, close } = await stage((cached) => {
+    queueMicrotask(() => cached.changed([{ op: "update", table: "endpoints", id: endpoint.id, version: 1, set: {} }]));
+  });
+  await cache.load(reading, [endpoint.id]);
+  assert.equal(cache.ownerOf(endpoint.id), null);
+  await close();
+});
