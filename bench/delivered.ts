@@ -93,7 +93,6 @@ const UNTOUCHED = {
   channelsLeft: ["sms"],
   fallback: true,
   fallbackAfterMs: null,
-  callbackUrl: null,
   instanceId: "inst_019aa000-0000-7000-8000-000000000000" as InstanceId,
   dueAt: null,
   expiresAt: null,
