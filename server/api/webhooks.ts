@@ -32,7 +32,7 @@ const TEST_MS_MAX = 5_000;
 
 export function webhookRoutes(deps: With<"attempted" | "sealer">, openResponses: OpenResponses): Route[] {
   return [
-    ...configurationRoutes(deps),
+    ...primaryEndpointRoutes(deps),
     ...endpointsRoutes(deps),
     ...oneEndpointRoutes(deps),
     ...secretRoutes(deps),
@@ -41,7 +41,7 @@ export function webhookRoutes(deps: With<"attempted" | "sealer">, openResponses:
   ];
 }
 
-function configurationRoutes(deps: With<"sealer">): Route[] {
+function primaryEndpointRoutes(deps: With<"sealer">): Route[] {
   return [
     route({
       method: "PUT",

@@ -48,7 +48,7 @@ export interface Delivery {
   createdAt: number;
 }
 
-/** Attempts that a delivery keeps: eight of the schedule, and manual retries. */
+/** Attempts that a delivery keeps: at most 21 of the schedule (the first, and up to 20 retries), and manual retries. */
 export const ATTEMPTS_KEPT_MAX = 50;
 
 /** An attempt that ended. */

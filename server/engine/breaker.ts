@@ -23,24 +23,24 @@ const PROBE_MS = 60_000;
 /** Starts closed. Every `now` is the service's time. */
 export class CircuitBreaker {
   /** When the wait ends; null while the breaker is closed. */
-  #opensUntil: number | null = null;
+  #openUntil: number | null = null;
   /** The message of another lane that probes the instance, and until when no other message may. */
   #probe: { messageId: MessageId; untilAt: number } | null = null;
 
   state(now: number): BreakerState {
-    if (this.#opensUntil === null) return "closed";
-    return now < this.#opensUntil ? "open" : "half-open";
+    if (this.#openUntil === null) return "closed";
+    return now < this.#openUntil ? "open" : "half-open";
   }
 
   /** Opens the breaker for `waitMs`, within its bounds. */
   trip(waitMs: number, now: number): void {
-    this.#opensUntil = now + Math.min(Math.max(waitMs, OPEN_MS_MIN), OPEN_MS_MAX);
+    this.#openUntil = now + Math.min(Math.max(waitMs, OPEN_MS_MIN), OPEN_MS_MAX);
     this.#probe = null;
   }
 
   /** Closes the breaker. */
   reset(): void {
-    this.#opensUntil = null;
+    this.#openUntil = null;
     this.#probe = null;
   }
 
@@ -52,7 +52,7 @@ export class CircuitBreaker {
     return this.#probe.messageId === messageId;
   }
 
-  /** How many messages of its lane may be sent at once; a closed breaker allows `permitsMax`. */
+  /** How many messages of its lane may be sent at once: one in `half-open`, else `permitsMax`. While it is `open`, its lane is paused. */
   permits(permitsMax: number, now: number): number {
     return this.state(now) === "half-open" ? Math.min(1, permitsMax) : permitsMax;
   }

@@ -7,7 +7,7 @@
  * | --------- | ------------------------------------------------------ | ----------------------------------- | ------------------- |
  * | `good`    | it succeeded, and soon                                 | one more                            | has ended           |
  * | `late`    | it succeeded after a long time                         | unchanged; at least as at the start | has ended           |
- * | `bad`     | it failed                                              | unchanged                           | has ended           |
+ * | `bad`     | it failed, or goes on without its permit               | unchanged                           | has ended           |
  * | `slow`    | it timed out                                           | one, until a run succeeds           | has ended           |
  * | `local`   | this machine lacked files or memory                    | unchanged; all lanes pause          | is run again first  |
  * | `noPort`  | this machine had no free port: nothing was tried       | one; the lane pauses                | is run again first  |

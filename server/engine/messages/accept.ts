@@ -145,7 +145,7 @@ export async function checkMessage(
   const change = begin(
     {
       ...NEW_MESSAGE,
-      ...contentOf(wanted),
+      ...givenFields(wanted),
       attachments: files.attachments,
       ...timesOf(deps, wanted, scheduledAt, context.now),
       id: messageId,
@@ -227,7 +227,7 @@ function checkFields(
 }
 
 /** The properties of the message that the recipient sees, and those that are returned to the caller unchanged. */
-function contentOf(wanted: NewMessage) {
+function givenFields(wanted: NewMessage) {
   const { content = {}, mentions = [] } = wanted;
   return {
     text: content.text ?? null,

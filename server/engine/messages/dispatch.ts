@@ -262,7 +262,7 @@ async function handleClaimed(deps: EngineDeps, message: Message, handling: Handl
       return reconcile(deps, message, handling);
     case "sent": {
       const plan = await planOf(deps, message);
-      await changeMessage(deps, message, (fresh) => noDelivery(deps, plan, fresh, message));
+      await changeMessage(deps, message, (fresh) => noReceipt(deps, plan, fresh, message));
       return "good";
     }
     default:
@@ -271,8 +271,8 @@ async function handleClaimed(deps: EngineDeps, message: Message, handling: Handl
   }
 }
 
-/** The time for a delivery is over: gives the channel up, unless a receipt came first or no other channel is left. */
-function noDelivery(
+/** No receipt of delivery came in time: gives the channel up, unless a receipt came first or no other channel is left. */
+function noReceipt(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,

@@ -18,7 +18,7 @@ import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { UnrecordedResponses } from "./unrecorded.ts";
 
-/** Length of a lease in real milliseconds: longer than any attempt. */
+/** Length of a lease in milliseconds of the monotonic clock: longer than any attempt. */
 const LEASE_MS = 45_000;
 /** An attempt and its commit take less than this, in real milliseconds. */
 const ATTEMPT_MS_MAX = 35_000;
@@ -268,7 +268,7 @@ function openSecrets(deps: DeliverDeps, delivery: Delivery, target: Target) {
   }
 }
 
-/** The signing secrets: the endpoint's own, or the customer's for the configuration and for callbacks. */
+/** The signing secrets: the endpoint's own, or the customer's for the primary endpoint and for callbacks. */
 function secretsOf(deps: DeliverDeps, { customerId }: Delivery, { endpoint, signer }: Target) {
   const own = endpoint !== null && endpoint.secret !== null;
   const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(customerId);
