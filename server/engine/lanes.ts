@@ -27,8 +27,6 @@ interface Lane<Item> {
   /** The store may have due items that are not claimed. */
   mayHaveMore: boolean;
   isClaiming: boolean;
-  /** Items that were pushed during a claim: they follow the claimed ones. */
-  pushed: Item[];
   /** Ends the pause of the lane. */
   cancelPause: (() => void) | null;
 }
@@ -69,12 +67,14 @@ export class Lanes<Item> {
     this.#pump();
   }
 
-  /** Takes over items that the store leased to this loop, in the order in which they have to run. */
+  /**
+   * Takes over items that the store leased to this loop, in the order in which they have to run: before those of a claim that
+   * is in progress, since the store leased them first.
+   */
   push(items: readonly Item[]): void {
     for (const item of items) {
       const lane = this.#lane(this.#drain.laneOf(item));
-      if (lane.isClaiming) lane.pushed.push(item);
-      else lane.prefetched.add(item);
+      lane.prefetched.add(item);
       this.#mark(lane.name, false);
     }
     if (this.#isStopped) this.#releaseAll();
@@ -83,10 +83,7 @@ export class Lanes<Item> {
 
   /** Drops the items that match and have not begun: their records are gone. */
   drop(matches: (item: Item) => boolean): void {
-    for (const lane of this.#lanes.values()) {
-      lane.prefetched.remove(matches);
-      lane.pushed = lane.pushed.filter((item) => !matches(item));
-    }
+    for (const lane of this.#lanes.values()) lane.prefetched.remove(matches);
   }
 
   /** Claims and begins nothing more, and resolves when the running items have ended. Items that have not begun are released. */
@@ -250,7 +247,6 @@ export class Lanes<Item> {
 
   #endClaim(lane: Lane<Item>): void {
     lane.isClaiming = false;
-    for (const item of lane.pushed.splice(0)) lane.prefetched.add(item);
     this.#mark(lane.name, false);
     this.#forgetIdle(lane);
   }
@@ -284,7 +280,6 @@ export class Lanes<Item> {
       permits: Math.min(PERMITS_AT_START, this.#drain.permitsPerLane(name)),
       mayHaveMore: false,
       isClaiming: false,
-      pushed: [],
       cancelPause: null,
     };
     this.#lanes.set(name, lane);
@@ -337,7 +332,7 @@ export class Lanes<Item> {
 
   /** Releases what a lane has not begun. */
   #release(lane: Lane<Item>): void {
-    const items = [...lane.prefetched.remove(() => true), ...lane.pushed.splice(0)];
+    const items = lane.prefetched.remove(() => true);
     if (items.length > 0) this.#drain.release(items);
   }
 

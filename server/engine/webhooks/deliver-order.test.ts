@@ -1,0 +1,40 @@
+/** The first attempts of one message's events begin in the order of the events, also while the loop claims others of their lane. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { configure, deliverStage } from "../../../test/support/deliver.ts";
+import { emitEvent } from "../../../test/support/webhooks.ts";
+import { makeEvent } from "../../core/event.ts";
+import type { MessageId } from "../../core/id.ts";
+
+test("an event that went to the loop with its commit precedes the next one, which a claim finds on disk", async (t) => {
+  const stage = await deliverStage(t);
+  const { deps, customer, clock } = stage;
+  await configure(stage);
+  await emitEvent(stage);
+  await stage.run();
+  const { id, lane, version } = await stage.delivery();
+  const messageId: MessageId = deps.newId("msg");
+  const eventOf = (sequence: number) => {
+    const [createdAt, correlationId] = [clock.now(), "req_1"];
+    const eventId = deps.newId("evt");
+    const head = { id: eventId, customerId: customer.id, messageId, sequence, correlationId, createdAt } as const;
+    return makeEvent({ ...head, type: "message.sent" }, { sequence });
+  };
+  const [first, second] = [eventOf(1), eventOf(2)];
+  const emit = (event: typeof first) => deps.store.commit([{ op: "event", event, callbackUrl: null }]);
+  const committed = await emit(first).then(() => {
+    // An attempt by hand of another delivery lets the lane fall behind, so that the second event stays on disk.
+    const retried = deps.store.commit([{ op: "retryDelivery", id, version, now: clock.now() }]);
+    const emitted = emit(second);
+    stage.lanes.wake([lane]);
+    return Promise.all([retried, emitted]);
+  });
+  assert.deepEqual(committed[1], { result: "ok", lanes: [lane] });
+  await stage.run();
+  const sent = stage.sent.map(({ body }) => (JSON.parse(String(body)) as { id: string }).id);
+  assert.deepEqual(
+    sent.filter((one) => one === first.id || one === second.id),
+    [first.id, second.id],
+  );
+});
