@@ -64,9 +64,9 @@ function namesThatLeadTo(...answers: string[][]): Resolve {
 }
 
 function refused(posted: PostResult): void {
-  const { status, response, error, timedOut, opened } = posted;
-  const expected = { status: null, response: null, error: "ADDRESS_REFUSED", timedOut: false, opened: false };
-  assert.deepEqual({ status, response, error, timedOut, opened }, expected);
+  const { status, response, error, timedOut, isPrivate } = posted;
+  const expected = { status: null, response: null, error: "ADDRESS_REFUSED", timedOut: false, isPrivate: false };
+  assert.deepEqual({ status, response, error, timedOut, isPrivate }, expected);
 }
 
 const LOOPBACK_ENCODINGS = [
@@ -109,7 +109,7 @@ test("the word loopback lets the encodings of loopback through, and only those",
   const by = poster(t, "loopback");
   for (const host of LOOPBACK_ENCODINGS) {
     const posted = await send(by, `http://${host}:${dual.port}/hook`);
-    assert.deepEqual([posted.status, posted.error, posted.opened], [200, null, true], host);
+    assert.deepEqual([posted.status, posted.error, posted.isPrivate], [200, null, true], host);
   }
   const reached = dual.connections();
   for (const host of NEVER_REACHED) refused(await send(by, `http://${host}:${dual.port}/hook`));
@@ -162,7 +162,7 @@ test("a host on the allow list is reached at any address", async (t) => {
   const target = await answering(t);
   const by = poster(t, "hooks.internal", { resolve: namesThatLeadTo(["127.0.0.1"]) });
   const posted = await send(by, `http://HOOKS.internal.:${target.port}/hook`);
-  assert.deepEqual([posted.status, posted.response, posted.opened], [200, "reached", true]);
+  assert.deepEqual([posted.status, posted.response, posted.isPrivate], [200, "reached", true]);
   refused(await send(by, `http://other.internal:${target.port}/hook`));
   refused(await send(by, `http://127.0.0.1:${target.port}/hook`));
 });
@@ -182,7 +182,7 @@ test("only trusted requests skip the guard, and no other request uses their conn
   const by = poster(t, "");
   const url = `http://127.0.0.1:${target.port}/hook`;
   const posted = await send(by, url, true);
-  assert.deepEqual([posted.status, posted.opened], [200, false]);
+  assert.deepEqual([posted.status, posted.isPrivate], [200, false]);
   refused(await send(by, url));
   assert.equal(target.connections(), 1);
 });

@@ -35,8 +35,8 @@ export class ConnectError extends Error {
 export interface PooledConnection {
   /** Whether the socket has carried a response before: the receiver may have closed it since. */
   answered: boolean;
-  /** Whether the address is not public, so that only the operator's allow list permits it. */
-  opened: boolean;
+  /** Whether the address is private, so that only the operator's allow list permits it. */
+  isPrivate: boolean;
   /** Ends the attempt to connect, if one is under way. */
   hangUp: () => void;
 }
@@ -98,7 +98,7 @@ class TrackedClient extends Client {
   readonly #connection: PooledConnection;
 
   constructor(origin: URL, clientOptions: Client.Options, options: ConnectorOptions) {
-    const connection: PooledConnection = { answered: false, opened: false, hangUp: () => {} };
+    const connection: PooledConnection = { answered: false, isPrivate: false, hangUp: () => {} };
     super(origin, {
       ...clientOptions,
       connect: (target, done) => {
@@ -137,7 +137,7 @@ async function dial(
   connection: PooledConnection,
   stop: AbortSignal,
 ): Promise<Socket> {
-  connection.opened = false;
+  connection.isPrivate = false;
   const host = canonicalHost(target.hostname);
   const permitted = (ip: string) => permits(options.allow, target.protocol, host, ip);
   const addresses = await addressesOf(host, options);
@@ -147,7 +147,7 @@ async function dial(
     if (stop.aborted) throw new ConnectError("TIMEOUT");
     try {
       const socket = await reach(address, host, target, { ...options, permitted, stop });
-      connection.opened = options.allow !== null && !isPublicAddress(address);
+      connection.isPrivate = options.allow !== null && !isPublicAddress(address);
       return socket;
     } catch (error) {
       failure = error instanceof ConnectError ? error : new ConnectError(failureOf(error), error);

@@ -103,7 +103,7 @@ test("the request is a POST of exactly the body, with the given headers and the 
     const { durationMs, ...others } = posted;
     assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
     await rest();
-    assert.deepEqual(others, { status: 200, response: "thanks", error: null, timedOut: false, opened: true });
+    assert.deepEqual(others, { status: 200, response: "thanks", error: null, timedOut: false, isPrivate: true });
   }
   const expected = {
     host: [new URL(target.url).host],

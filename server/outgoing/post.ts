@@ -44,8 +44,8 @@ export interface PostResult {
   error: PostError | null;
   /** Whether `error` is `TIMEOUT`. */
   timedOut: boolean;
-  /** Whether the address is not public, so that only the operator's allow list permits it. */
-  opened: boolean;
+  /** Whether the address is private, so that only the operator's allow list permits it. */
+  isPrivate: boolean;
 }
 
 export interface PostRequest {
@@ -255,7 +255,7 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
       response: status === null ? null : responseText(this.#chunks, BODY_BYTES_MAX),
       error: failed,
       timedOut: failed === "TIMEOUT",
-      opened: this.connection?.opened === true,
+      isPrivate: this.connection?.isPrivate === true,
     });
     this.#chunks = [];
   }

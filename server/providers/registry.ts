@@ -25,7 +25,7 @@ const REGISTRY: Readonly<Record<ProviderName, ProviderEntry>> = {
 };
 
 /** Providers whose hook address the operator has to enter at the peer. */
-export const PROVIDERS_WITH_HOOK: readonly ProviderName[] = ["twilio"];
+export const HOOK_ENTERED_BY_OPERATOR: readonly ProviderName[] = ["twilio"];
 
 /** Creates a provider without starting it. */
 export function createProvider(name: ProviderName, context: ProviderContext): Provider {

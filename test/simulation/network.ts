@@ -206,9 +206,9 @@ function refused(afterMs: number): Fate {
 }
 
 function failed(error: PostError, durationMs: number): PostResult {
-  return { status: null, durationMs, response: null, error, timedOut: error === "TIMEOUT", opened: false };
+  return { status: null, durationMs, response: null, error, timedOut: error === "TIMEOUT", isPrivate: false };
 }
 
 function answered(status: number, response: string, durationMs: number): PostResult {
-  return { status, durationMs, response, error: null, timedOut: false, opened: false };
+  return { status, durationMs, response, error: null, timedOut: false, isPrivate: false };
 }

@@ -78,7 +78,7 @@ function tells(step: EncodedOperation, type: string): boolean {
   return step[0] === "event" && step[1].includes(type);
 }
 
-const taken = { status: 200, durationMs: 5, response: "", error: null, timedOut: false, opened: false };
+const taken = { status: 200, durationMs: 5, response: "", error: null, timedOut: false, isPrivate: false };
 
 export const WRONGS: readonly Wrong[] = [
   {

@@ -173,7 +173,7 @@ class WriteLoad {
       response: "{}",
       error: null,
       timedOut: false,
-      opened: false,
+      isPrivate: false,
     };
     return new Service({
       life: new Life(1, this.#clock),

@@ -4,15 +4,15 @@ import { ApiError } from "../../core/error.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import type { HookRequest, HookResponse } from "../../providers/provider.ts";
-import { PROVIDERS_WITH_HOOK } from "../../providers/registry.ts";
+import { HOOK_ENTERED_BY_OPERATOR } from "../../providers/registry.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { hookUrl } from "../links.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
-/** The address that an administrator sets up on the remote side; null if the instance's provider has no hook. */
+/** The address of the hook that the operator has to enter at the peer; null if the provider enters its hook itself, or has none. */
 export function shownHookUrl(deps: Pick<EngineDeps, "links" | "publicUrl">, instance: Instance): string | null {
-  return PROVIDERS_WITH_HOOK.includes(instance.provider) ? hookUrl(deps, instance.id) : null;
+  return HOOK_ENTERED_BY_OPERATOR.includes(instance.provider) ? hookUrl(deps, instance.id) : null;
 }
 
 /** A request to a hook. `rest` is the path after the token, with its slash; `query` has its question mark. */

@@ -205,11 +205,11 @@ describe("signatures", () => {
 });
 
 describe("the response of an address that only the operator's allow list permits", () => {
-  const opened = answered(500, { opened: true, response: "inside" });
+  const fromPrivate = answered(500, { isPrivate: true, response: "inside" });
 
   test("is stored while there is one customer", async (t) => {
     const stage = await deliverStage(t);
-    stage.answer = () => opened;
+    stage.answer = () => fromPrivate;
     await configure(stage);
     await emitEvent(stage);
     await stage.run();
@@ -218,7 +218,7 @@ describe("the response of an address that only the operator's allow list permits
 
   test("is not stored once there are several customers", async (t) => {
     const stage = await deliverStage(t);
-    stage.answer = () => opened;
+    stage.answer = () => fromPrivate;
     await configure(stage);
     await emitEvent(stage);
     await stage.run();

@@ -219,7 +219,7 @@ async function shownResponse(
   { endpoint }: Target,
   posted: PostResult,
 ): Promise<string | null> {
-  if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
+  if (!posted.isPrivate || endpoint?.kind === "inbox") return posted.response;
   return (await deps.configCache.hasSeveralCustomers()) ? null : posted.response;
 }
 
@@ -242,7 +242,7 @@ const UNSIGNED: PostResult = {
   response: null,
   error: "SECRET_UNREADABLE",
   timedOut: false,
-  opened: false,
+  isPrivate: false,
 };
 
 async function post({ deps, sender }: Attempting, item: HeldDelivery, target: Target): Promise<PostResult> {
