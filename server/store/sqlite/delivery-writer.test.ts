@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { runsOf } from "../../../test/support/runs.ts";
 import type { Customer } from "../../core/customer.ts";
 import { type Delivery, deliveryTo } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
@@ -102,8 +103,10 @@ class Writer {
   }
 }
 
+const REPLAYED = runsOf(100_000);
+
 for (const replays of [1, 2]) {
-  test(`after ${replays} replay(s) of 100,000 deliveries each is read once, however many wait`, async () => {
+  test(`after ${replays} replay(s) of ${REPLAYED} deliveries each is read once, however many wait`, async () => {
     const rows = async (messages: number): Promise<number> => {
       const writer = await Writer.open();
       const events = writer.addEvents(messages);
@@ -114,7 +117,7 @@ for (const replays of [1, 2]) {
       writer.engine.close();
       return read;
     };
-    const many = Math.ceil(100_000 / EVENTS_PER_MESSAGE / replays);
+    const many = Math.ceil(REPLAYED / EVENTS_PER_MESSAGE / replays);
     for (const messages of [50, many]) assert.equal(await rows(messages), 1);
   });
 }
