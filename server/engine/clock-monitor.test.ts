@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
+import { PROVIDERS } from "../../sdk/wire.ts";
 import { commitAll } from "../../test/support/context.ts";
 import { configure } from "../../test/support/deliver.ts";
 import { engineStage } from "../../test/support/engine.ts";
 import { UNKNOWN } from "../../test/support/provider.ts";
 import { openContext, send } from "../../test/support/sending.ts";
+import { capabilitiesOf } from "../providers/registry.ts";
 import type { Operation } from "../store/store.ts";
 import { ClockMonitor } from "./clock-monitor.ts";
 import { Sweep } from "./sweep.ts";
@@ -117,6 +119,10 @@ test("a message whose outcome is unknown is looked up 15 s after a clock that wa
   await stage.pass(1);
   assert.equal(provider.asked.length, 1);
   assert.equal((await stage.message(id)).status, "sent");
+});
+
+test("no provider asks for more time before a lookup than a corrected clock leaves it", () => {
+  for (const name of PROVIDERS) assert.ok(capabilitiesOf(name).reconcileAfterMs <= LOOKUP_MS_MAX, name);
 });
 
 test("an outcome that stays unknown after the clock is corrected fails the message five minutes later", async (t) => {
