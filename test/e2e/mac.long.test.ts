@@ -347,7 +347,7 @@ test("a Mac without its helper is unhealthy with a reason, messages wait for it,
   stage.clock.jump(60_000);
   const { healthMessage, warnings } = await stage.health("unhealthy");
   assert.match(JSON.stringify([healthMessage, warnings]), /helper/i);
-  assert.equal((await stage.ok("GET", `/v1/messages/${id}`)).status, "queued");
+  await stage.reached(id, "queued");
   back();
   stage.clock.jump(60_000);
   await stage.reached(id, "delivered");
