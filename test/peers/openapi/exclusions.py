@@ -26,7 +26,8 @@ BEYOND_A_PATTERN = {
     r"^[a-zA-Z.]+: differs from .* alias": "an alias may be sent beside its name if both are equal",
     r"names no conversation: there is no": "the chat does not exist",
     r"is no event of this customer": "the event does not exist",
-    r"must be a phone number in E.164 form.*@.*": "a label of a host name has at most 63 characters, which a pattern states only with a lookahead",
+    # The message quotes the beginning of a long address only.
+    r"must be a phone number in E.164 form.*(@|…)": "a label of a host name has at most 63 characters, which a pattern states only with a lookahead",
 }
 
 
@@ -41,6 +42,9 @@ def filter_failure(context, failure, case, response):
         return True
     error = response.json()["error"]
     if error["code"] == "VALIDATION_ERROR":
+        # OpenAPI cannot state that two query parameters exclude each other.
+        if case.method == "GET" and ": cannot be used together with " in error["message"]:
+            return False
         return not any(re.search(pattern, error["message"]) for pattern in BEYOND_A_PATTERN)
     return error["code"] not in BEYOND_A_SCHEMA
 
