@@ -1,4 +1,4 @@
-/** The queue that a loop over lanes drains: how it claims, runs and releases items. No code but the result of a claim. */
+/** The queue that a loop over lanes drains: how it claims, runs and releases items. */
 
 import type { Clock } from "../clock.ts";
 import type { RunResult } from "./run-result.ts";
@@ -7,17 +7,6 @@ import type { RunResult } from "./run-result.ts";
 export interface ClaimedItems<Item> {
   items: Item[];
   more: Iterable<string>;
-}
-
-/** The claim that returned these items: lanes that got as many as they asked for may have more. */
-export function claimOf<Item>(
-  asked: readonly { lane: string; permits: number }[],
-  items: Item[],
-  laneOf: (item: Item) => string,
-): ClaimedItems<Item> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(laneOf(item), (counts.get(laneOf(item)) ?? 0) + 1);
-  return { items, more: asked.flatMap(({ lane, permits }) => (counts.get(lane) === permits ? [lane] : [])) };
 }
 
 /** The queue that a loop drains. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { type ClaimedItems, claimOf, type Drain } from "../../server/engine/drain.ts";
+import type { ClaimedItems, Drain } from "../../server/engine/drain.ts";
 import { Lanes } from "../../server/engine/lanes.ts";
 import { isUntried, type RunResult } from "../../server/engine/run-result.ts";
 import { SimulatedClock } from "./clock.ts";
@@ -143,4 +143,15 @@ export class Queue {
     await this.turn();
     await stopped;
   }
+}
+
+/** The claim that returned these items: lanes that got as many as they asked for may have more. */
+function claimOf<Item>(
+  asked: readonly { lane: string; permits: number }[],
+  items: Item[],
+  laneOf: (item: Item) => string,
+): ClaimedItems<Item> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(laneOf(item), (counts.get(laneOf(item)) ?? 0) + 1);
+  return { items, more: asked.flatMap(({ lane, permits }) => (counts.get(lane) === permits ? [lane] : [])) };
 }
