@@ -315,6 +315,21 @@ test("items with one ordering key run in sequence, and other items overtake them
   assert.deepEqual(queue.runningOf("a"), [2]);
 });
 
+test("an item that could not be tried since the poster had closed is not tried again at once", async (t) => {
+  const queue = new Queue({ mayFreeOthers: () => false, prefetch: 128 });
+  await queue.start(t);
+  queue.lanes.push(queue.make("a", 1));
+  await queue.turn();
+  await queue.finish("a", "stopped");
+  assert.deepEqual(
+    [queue.began, queue.runningOf("a")],
+    [[1], []],
+    "or the loop would hold the process until it is killed",
+  );
+  await queue.clock.advance(1_000);
+  assert.deepEqual(queue.began, [1, 1]);
+});
+
 test("a lane prefetches items, again once half of them have begun, and only if the store may have more", async (t) => {
   const queue = new Queue({ mayFreeOthers: () => false, prefetch: 20, permitsPerLane: () => 4 });
   await queue.start(t);

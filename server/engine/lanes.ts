@@ -12,8 +12,8 @@ const LANES_PER_CLAIM_MAX = 64;
 const POLL_MS = 200;
 /** The pause after a failed claim or poll, such as on a full disk, in real milliseconds. */
 const PAUSE_AFTER_FAULT_MS = 500;
-/** The pause of a lane whose receiver could not be reached for want of a free port, in real milliseconds. */
-const PORTS_PAUSE_MS = 1_000;
+/** The pause of a lane whose item could not be tried, for want of a free port or since the poster closed, in real milliseconds. */
+const UNTRIED_PAUSE_MS = 1_000;
 /** Lanes whose earned permits are kept; beyond it idle lanes are dropped. */
 const LANES_KEPT_MAX = 10_000;
 /** The next poll waits at least this multiple of the last poll's duration. */
@@ -263,7 +263,7 @@ export class Lanes<Item> {
 
   #pauseLane(lane: Lane<Item>): void {
     if (lane.cancelPause !== null || this.#isStopped) return;
-    lane.cancelPause = this.#drain.clock.after(PORTS_PAUSE_MS, () => {
+    lane.cancelPause = this.#drain.clock.after(UNTRIED_PAUSE_MS, () => {
       lane.cancelPause = null;
       this.#mark(lane.name, false);
       this.#pump();
@@ -317,7 +317,7 @@ export class Lanes<Item> {
     lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(lane.name));
     if (isUntried(result)) lane.prefetched.putBack(item);
     else lane.prefetched.ended(item);
-    if (result === "noPort") this.#pauseLane(lane);
+    if (result === "noPort" || result === "stopped") this.#pauseLane(lane);
     if (result === "local") this.#pause(new Error("this machine is out of files or memory: deliveries wait"));
     if (this.#isStopped) this.#release(lane);
     this.#mark(lane.name, false);

@@ -11,7 +11,7 @@
  * | `slow`    | it timed out                                           | one, until a run succeeds           | has ended           |
  * | `local`   | this machine lacked files or memory                    | unchanged; all lanes pause          | is run again first  |
  * | `noPort`  | this machine had no free port: nothing was tried       | one; the lane pauses                | is run again first  |
- * | `stopped` | the service stopped: nothing was tried                 | unchanged                           | is released         |
+ * | `stopped` | the poster closed: nothing was tried                   | unchanged; the lane pauses          | is run again first  |
  */
 export type RunResult = "good" | "late" | "bad" | "slow" | "local" | "noPort" | "stopped";
 

@@ -20,6 +20,9 @@ import { createWebhook, rotateSecret } from "./configure.ts";
 
 const MESSAGE: MessageId = "msg_1";
 
+/** The pause of a lane after an attempt that could not be made, in milliseconds. */
+const UNTRIED_PAUSE_MS = 1_000;
+
 const request = ({ customer }: DeliverStage) => ({ key: null, customerId: customer.id, route: "", body: {} });
 
 /** Makes a further endpoint with a secret of its own, and gives its id. */
@@ -243,11 +246,13 @@ describe("a process that stops or dies", () => {
     const dueAt = stage.clock.now();
     stage.lanes.start();
     await stage.run();
+    await stage.clock.advance(UNTRIED_PAUSE_MS);
+    await stage.run();
     const [, second, third] = stage.sent;
-    assert.ok(second !== undefined && third !== undefined, "it is taken up again at once where nothing stops");
+    assert.ok(second !== undefined && third !== undefined, "it is tried again if the service goes on");
     const after = await stage.delivery();
     assert.deepEqual([before.retryCount, after.retryCount, after.attemptCount], [1, 1, 2]);
-    assert.equal(third.at, dueAt);
+    assert.equal(third.at, dueAt + UNTRIED_PAUSE_MS);
     assert.equal((await stage.attempts()).length, 2);
   });
 
