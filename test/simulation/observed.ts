@@ -1,6 +1,14 @@
-/** Wraps the sandbox so that every call to it and every signal of it is logged. */
+/** Wraps the sandbox so that every call to it and every signal of it is logged, and whether its memory of a message is on disk. */
 
-import type { Outbound, Provider } from "../../server/providers/provider.ts";
+import type {
+  Memory,
+  Outbound,
+  Outcome,
+  OutcomeMemory,
+  Provider,
+  ProviderContext,
+} from "../../server/providers/provider.ts";
+import { createSandbox } from "../../server/providers/sandbox/sandbox.ts";
 import type { CarrierLog, CarrierParts, Deed, Question, Receipt, SendAttempt } from "./carrier.ts";
 import type { Life } from "./life.ts";
 
@@ -16,14 +24,59 @@ function within<Functions extends object>(life: Life, target: Functions): Functi
   return Object.fromEntries(wrapped) as Functions;
 }
 
-/** The provider with every call to it and every signal of it logged. */
-export function observed(
-  provider: Provider,
+/**
+ * Which send attempts the sandbox took. It takes a message by its memory of it, which is committed with the outcome: an attempt
+ * whose outcome never reached the disk was not taken.
+ */
+export class Takings {
+  /** Notes that an attempt was taken, by a key of its memory. */
+  readonly #takes = new Map<string, () => void>();
+
+  /** The memory of an instance in one life: what it lists is on disk. */
+  watch(memory: Memory): Memory {
+    return {
+      ...memory,
+      list: async (prefix) => {
+        const entries = await memory.list(prefix);
+        for (const { key } of entries) this.#takes.get(key)?.();
+        return entries;
+      },
+    };
+  }
+
+  /** The outcome of a send attempt: `take` is called once its memory is on disk. */
+  attempted(outcome: Outcome, take: () => void): Outcome {
+    for (const { key } of memoryOf(outcome)?.entries ?? []) this.#takes.set(key, take);
+    if (outcome.outcome === "accepted" && outcome.memory === undefined) take();
+    return this.concluded(outcome);
+  }
+
+  /** The outcome of a send attempt or a lookup, which notes that the attempt was taken once its memory is on disk. */
+  concluded(outcome: Outcome): Outcome {
+    const memory = memoryOf(outcome);
+    if (memory === undefined) return outcome;
+    const stored = () => {
+      for (const { key } of memory.entries) this.#takes.get(key)?.();
+      memory.stored();
+    };
+    return { ...outcome, memory: { ...memory, stored } } as Outcome;
+  }
+}
+
+function memoryOf(outcome: Outcome): OutcomeMemory | undefined {
+  return "memory" in outcome ? outcome.memory : undefined;
+}
+
+/** The sandbox of one life, with every call to it and every signal of it logged. */
+export function observedSandbox(
+  context: ProviderContext,
   life: Life,
   log: CarrierLog,
-  parts: CarrierParts & { instanceId: string },
+  parts: CarrierParts & { takings: Takings },
 ): Provider {
-  const { instanceId } = parts;
+  const { instanceId } = context;
+  const { takings } = parts;
+  const provider: Provider = createSandbox({ ...context, memory: takings.watch(context.memory) });
   const { reconcile, actions, phones } = provider;
   const ask = {
     async reconcile(message: Outbound) {
@@ -34,7 +87,7 @@ export function observed(
         reconcile?.call(provider, message) ?? Promise.reject(new Error("no reconcile")),
       );
       question.answer = answer;
-      return answer;
+      return answer === "absent" ? answer : takings.concluded(answer);
     },
   };
   return {
@@ -71,10 +124,11 @@ export function observed(
       const outcome = await life.whileAlive(provider.send(message, abort));
       sendAttempt.outcome = outcome;
       sendAttempt.answeredOrder = parts.order();
-      if (outcome.outcome === "accepted") {
-        sendAttempt.taken = { order: parts.order(), at: parts.clock.now(), reference: outcome.reference };
-      }
-      return outcome;
+      const reference = outcome.outcome === "accepted" ? outcome.reference : "";
+      const taken = { order: parts.order(), at: parts.clock.now(), reference };
+      return takings.attempted(outcome, () => {
+        sendAttempt.taken = taken;
+      });
     },
     ...(reconcile === undefined ? {} : ask),
     ...(actions === undefined ? {} : { actions: within(life, actions) }),

@@ -11,9 +11,12 @@ function sendAttemptsOf({ run }: Judge, { id }: Story): SendAttempt[] {
   return run.carrier.sendAttempts.filter(({ messageId }) => messageId === id);
 }
 
+/** Outcomes after which the service cannot know that the carrier did not send the message. */
+const PERHAPS_SENT: readonly string[] = ["accepted", "unknown", "threw"];
+
 /** Whether the carrier may have sent the message: nothing proves that it did not. */
 function mayHaveWorked({ taken, outcome }: SendAttempt): boolean {
-  return taken !== null || outcome === null || outcome.outcome === "unknown" || outcome.outcome === "threw";
+  return taken !== null || outcome === null || PERHAPS_SENT.includes(outcome.outcome);
 }
 
 export function judgeAttempts(judge: Judge): void {

@@ -44,10 +44,12 @@ const EXPECTED_FAULTS = [
 /** A further expected fault with carriers whose receipts do not carry the message id. */
 const NAMELESS_FAULT = /a receipt names no message of this service/;
 
-function judgeCalls({ calls, faults, wasFull, namesMessages }: Observed, report: Judge["report"]): void {
-  for (const { method, path, status, answer, body } of calls) {
+function judgeCalls(run: Observed, report: Judge["report"]): void {
+  const { calls, faults, namesMessages } = run;
+  for (const call of calls) {
+    const { method, path, status, answer, body } = call;
     if (status === null || status < 500) continue;
-    if (status === 503 && (wasFull || /shutting down/.test(answer?.error?.message ?? ""))) continue;
+    if (status === 503 && isUnavailable(run, call)) continue;
     if (isOfCarrier(method, path, answer?.error?.code)) continue;
     report("no response is a fault", `${method} ${path} ${JSON.stringify(body)}: ${status} ${JSON.stringify(answer)}`);
   }
@@ -57,6 +59,15 @@ function judgeCalls({ calls, faults, wasFull, namesMessages }: Observed, report:
       report("no response is a fault", `${where}: ${message}`);
     }
   }
+}
+
+/** Whether the service could not do at that time what the call asks for. */
+function isUnavailable({ wasFull, stops }: Observed, { order, endedOrder, answer }: Call): boolean {
+  const message = answer?.error?.message ?? "";
+  if (wasFull || /shutting down/.test(message)) return true;
+  // A stop begins no more actions at the carriers; the call arrived before it.
+  const isStopping = stops.some(({ from, to }) => order < from && endedOrder > from && endedOrder <= to);
+  return isStopping && /^The instance of this number is not running/.test(message);
 }
 
 /** Whether the call is an action that the carrier refused, failed or did not answer. */

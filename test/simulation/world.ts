@@ -7,7 +7,6 @@ import { join } from "node:path";
 import type { ProviderName } from "../../sdk/wire.ts";
 import { type Config, readConfig } from "../../server/config.ts";
 import type { Provider, ProviderContext } from "../../server/providers/provider.ts";
-import { createProvider } from "../../server/providers/registry.ts";
 import type { Job } from "../../server/store/sqlite/jobs.ts";
 import { SimulatedClock } from "../support/clock.ts";
 import { type CarrierLog, ScriptedCarrier } from "./carrier.ts";
@@ -16,7 +15,7 @@ import { ADMIN_KEY, type Call, Clients, type Customer, FIRST_KEY, type SendInten
 import { type DiskFaults, type OpenDisk, openDisk } from "./disk.ts";
 import { Life } from "./life.ts";
 import { Network, type Sending } from "./network.ts";
-import { observed } from "./observed.ts";
+import { observedSandbox, Takings } from "./observed.ts";
 import { type QueueLog, QueueWatch } from "./queue-watch.ts";
 import { type Rest, readRest } from "./rest.ts";
 import { Service, type ServiceParts } from "./service.ts";
@@ -41,6 +40,8 @@ export interface Observed {
   wasFull: boolean;
   /** How often a line to a carrier went down. */
   outages: number;
+  /** Stops of the service, as positions in the run. */
+  stops: { from: number; to: number }[];
   lives: number;
   /** Whether all work ended. */
   hasEnded: boolean;
@@ -107,7 +108,9 @@ class World {
   readonly #fullTimes: { from: number; to: number }[] = [];
   readonly #disk: DiskFaults;
   readonly #queue: QueueLog = { pushed: [], situations: [] };
+  readonly #takings = new Takings();
   #order = 0;
+  readonly #stops: Observed["stops"] = [];
   #outages = 0;
   #lives = 0;
   #life: Life | null = null;
@@ -194,6 +197,7 @@ class World {
       faults: this.#faults,
       wasFull: this.#fullTimes.length > 0,
       outages: this.#outages,
+      stops: this.#stops,
       lives: this.#lives,
       hasEnded,
       rest,
@@ -296,7 +300,9 @@ class World {
   async #stop(): Promise<void> {
     const service = this.#service;
     if (service === null || !service.life.alive) return;
+    const from = ++this.#order;
     await this.#until(Promise.race([service.stop(), service.life.death]), "the stop");
+    this.#stops.push({ from, to: ++this.#order });
     service.life.die();
     await this.#bury();
   }
@@ -334,8 +340,8 @@ class World {
   #line(life: Life, name: ProviderName, deps: ProviderContext): Provider {
     const { instanceId, changed } = deps;
     if (this.#kind === "scripted") return this.#carrier.provider(life, instanceId, name === "sandbox", changed);
-    const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order, instanceId };
-    return observed(createProvider(name, deps), life, this.#carrier.log, parts);
+    const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order, takings: this.#takings };
+    return observedSandbox(deps, life, this.#carrier.log, parts);
   }
 
   #fault(where: string, error: unknown): void {
