@@ -118,6 +118,28 @@ function pushing(promise: Promises): void {
     );
   });
 
+  promise("new deliveries are pushed before those that a claim of the same time finds behind them", async (stage) => {
+    const customer = await stage.addCustomer();
+    const endpoint = await stage.addEndpoint(customer);
+    const holder = new Holder();
+    stage.store.hold(holder);
+    assert.deepEqual(await stage.claimDeliveries(endpoint.id, 1), []);
+    for (let count = 0; count < 255; count += 1) await stage.addEvent(customer);
+    await turn();
+    assert.equal(holder.pushed.length, 255);
+    // The claim runs after the commit: one of the new deliveries fills the lane, and the other one stays on disk.
+    const claim = stage.leaseDeliveries(endpoint.id, 9);
+    const events = [stage.event(customer), stage.event(customer)];
+    const commits = events.map((event) => stage.store.commitGathered([{ op: "event", event, callbackUrl: null }]));
+    const claimed = await claim;
+    const pushedBefore = holder.pushed.slice(255);
+    await Promise.all(commits);
+    assert.deepEqual(
+      [pushedBefore, claimed].map(eventsOf),
+      events.map(({ id }) => [id]),
+    );
+  });
+
   promise(
     "a new delivery that was leased before others were released is pushed before their release ends",
     async (stage) => {

@@ -1,7 +1,8 @@
 /** Jobs that wait for the writer: how they are completed, and how transactions that may share one job are gathered in it. */
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CommitResult, StoreFull } from "../store.ts";
-import type { CommitReply, EncodedOperation, Job, JobResult } from "./jobs.ts";
+import { type CommitReply, type EncodedOperation, isLeaseJob, type Job, type JobResult } from "./jobs.ts";
 
 /** A job and its caller. */
 export interface PendingJob {
@@ -10,8 +11,27 @@ export interface PendingJob {
   reject: (error: Error) => void;
 }
 
+/**
+ * Completes the jobs of a group: those that wrote, then, after `push` of their new deliveries, those on leases. The writer ran
+ * these last: what they claim follows the new deliveries, and what they release comes before them.
+ */
+export async function completeAll(
+  group: readonly PendingJob[],
+  results: readonly JobResult[],
+  push: () => void,
+): Promise<void> {
+  const ended = group.map((pending, index) => ({ pending, result: results[index], onLeases: isLeaseJob(pending.job) }));
+  for (const { pending, result, onLeases } of ended) if (!onLeases) complete(pending, result);
+  const last = ended.filter(({ onLeases }) => onLeases);
+  if (last.length === 0) return;
+  // The callers of the group's commits go on, each of which collects its new deliveries.
+  if (last.length < group.length) await nextTurn();
+  push();
+  for (const { pending, result } of last) complete(pending, result);
+}
+
 /** Resolves or rejects the caller of a job. */
-export function complete(pending: Pick<PendingJob, "resolve" | "reject">, result: JobResult | undefined): void {
+function complete(pending: Pick<PendingJob, "resolve" | "reject">, result: JobResult | undefined): void {
   if (result === undefined) pending.reject(new Error("the writer sent no result"));
   else if ("value" in result) pending.resolve(result.value);
   else if (result.error === "full") pending.reject(new StoreFull("the disk is full"));

@@ -48,7 +48,7 @@ import {
 } from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
-import { complete, GatheredJob, hasWritten, type PendingJob } from "./pending-job.ts";
+import { completeAll, GatheredJob, hasWritten, type PendingJob } from "./pending-job.ts";
 import { createReader, type QueryRows, readBatched, readSingly, type SqlQuery } from "./query.ts";
 import { COUNTS, DatabaseThread } from "./thread.ts";
 
@@ -256,12 +256,7 @@ class SqliteStore implements Store {
   }
 
   async release(queue: Queue, leases: readonly number[]): Promise<void> {
-    if (leases.length === 0) return;
-    await this.#ask(["release", queue, leases]);
-    if (queue !== "deliveries") return;
-    // New deliveries of the same group were leased before: their holder has to know that they follow those released.
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    this.#push();
+    if (leases.length > 0) await this.#ask(["release", queue, leases]);
   }
 
   async claimMessages(claim: MessageClaim): Promise<ClaimedMessages> {
@@ -277,8 +272,6 @@ class SqliteStore implements Store {
 
   async claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries> {
     const { rows, more } = await this.#ask<ClaimedRows>(["claimDeliveries", claim]);
-    // New deliveries of an earlier group come before those that were claimed behind them.
-    this.#push();
     const { records, unreadable } = decodeClaim(rows);
     this.#addToQuarantine(unreadable, { isLeased: true });
     return { claimed: records, more };
@@ -373,7 +366,7 @@ class SqliteStore implements Store {
       this.#observe({ transactions: group.length, durationMs: performance.now() - startedAt });
       if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
       else if (group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;
-      for (const [index, pending] of group.entries()) complete(pending, results[index]);
+      await completeAll(group, results, () => this.#push());
     } catch (error) {
       for (const { reject } of group) reject(error as Error);
     }
