@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProviderName } from "../../sdk/wire.ts";
 import { type Config, readConfig } from "../../server/config.ts";
-import type { Provider, ProviderContext } from "../../server/providers/provider.ts";
+import { PeerFault, type Provider, type ProviderContext } from "../../server/providers/provider.ts";
 import type { Job } from "../../server/store/sqlite/jobs.ts";
 import { SimulatedClock } from "../support/clock.ts";
 import { type CarrierLog, ScriptedCarrier } from "./carrier.ts";
@@ -34,7 +34,7 @@ export interface Observed {
   sendings: Sending[];
   queue: QueueLog;
   carrier: CarrierLog;
-  /** Faults that the service reported, and in which life. */
+  /** Faults that the service reported, and in which life; not those of its peers. */
   faults: { life: number; where: string; message: string }[];
   /** Whether there was a time without room on the disk. */
   wasFull: boolean;
@@ -330,7 +330,7 @@ class World {
       },
       poster: sabotage.poster?.(poster) ?? poster,
       fault: (where, error) => {
-        if (life.alive) this.#fault(where, error);
+        if (life.alive && !(error instanceof PeerFault)) this.#fault(where, error);
       },
     });
     return service;

@@ -1,7 +1,9 @@
 /** Shows the customer's typing on the contact's phone until a request, a message or a minute ends it. */
 
 import type { TypingStatus } from "../../../sdk/wire.ts";
+import { ApiError } from "../../core/error.ts";
 import type { ChatId } from "../../core/id.ts";
+import { PeerFault } from "../../providers/provider.ts";
 import { runInTurn } from "../action.ts";
 import type { With } from "../engine-deps.ts";
 import { type ChatActionRequest, completeAction, requireImessage, runChatAction } from "./chat-action.ts";
@@ -34,6 +36,8 @@ async function endShown(deps: With<"providers">, ready: ReadyChat): Promise<void
   try {
     await runInTurn(deps, ready.chat, () => setTyping(deps, ready, false));
   } catch (error) {
-    deps.observer.fault("show-typing", error);
+    // The phone ends the indicator by itself, so only a fault of this process is an error in the log.
+    const isRefused = error instanceof ApiError;
+    deps.observer.fault("show-typing", isRefused ? new PeerFault(`typing was not ended: ${error.message}`) : error);
   }
 }

@@ -7,7 +7,7 @@ import { type TestContext, testContext } from "../../../test/support/context.ts"
 import { engineStage } from "../../../test/support/engine.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
-import type { Conversation, InboundSignal, TypingSignal } from "../../providers/provider.ts";
+import { type Conversation, type InboundSignal, PeerFault, type TypingSignal } from "../../providers/provider.ts";
 import { findThreadByContact, listChats } from "../../store/chats.ts";
 import { apply } from "../apply.ts";
 import { showTyping } from "./show-typing.ts";
@@ -196,6 +196,17 @@ describe("the customer's typing", () => {
     assert.deepEqual(orders(), [true, true, false]);
     await one.clock.advance(MINUTE_MS);
     assert.deepEqual(orders(), [true, true, false]);
+  });
+
+  test("is a warning in the log, not an error, if the provider does not end it", async (t) => {
+    const { one, show } = await shown(t);
+    await show("start");
+    one.provider.onAction = () => ({ done: false, reason: "the phone is off" });
+    await one.clock.advance(MINUTE_MS);
+    const [fault, ...others] = one.observed.faults;
+    assert.deepEqual([fault?.where, others], ["show-typing", []]);
+    assert.ok(fault?.error instanceof PeerFault);
+    assert.match(fault.error.message, /The provider refused: the phone is off/);
   });
 
   test("ends once when the customer ends it", async (t) => {
