@@ -132,7 +132,7 @@ function describe(profile: CpuProfile, recorded: Recorded): string {
 function threadOf({ nodes }: CpuProfile): string {
   const runs = (file: string) => nodes.some(({ callFrame }) => callFrame.url.endsWith(file));
   if (runs("/server/app/service.ts")) return "The main thread";
-  return runs("/server/store/sqlite/engine.ts") && nodes.some(({ callFrame }) => callFrame.functionName === "#do")
+  return runs("/server/store/sqlite/writer.ts") && nodes.some(({ callFrame }) => callFrame.functionName === "#do")
     ? "The writer's thread"
     : "The reader's thread";
 }

@@ -193,7 +193,7 @@ const EXAMPLES: readonly Example[] = [
   { path: "server/engine/messages/up.ts", source: 'import "../../api/x.ts";\n', rule: "noRestrictedImports" },
   { path: "server/engine/messages/app.ts", source: 'import "../../config.ts";\n', rule: "noRestrictedImports" },
   { path: "server/engine/messages/down.ts", source: 'import "../chats/x.ts";\nimport "../context.ts";\n', rule: null },
-  { path: "server/engine/sqlite.ts", source: 'import "../store/sqlite/engine.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/engine/sqlite.ts", source: 'import "../store/sqlite/writer.ts";\n', rule: "noRestrictedImports" },
   { path: "server/engine/down.ts", source: 'import "../store/store.ts";\nimport "../core/id.ts";\n', rule: null },
   { path: "server/api/down.ts", source: 'import "../../contract/values.ts";\nimport "typebox";\n', rule: null },
   { path: "server/api/secrets.ts", source: 'import "../secrets.ts";\n', rule: "noRestrictedImports" },

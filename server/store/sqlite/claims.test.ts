@@ -8,13 +8,13 @@ import type { Message } from "../../core/message.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
-import { SqliteEngine } from "./engine.ts";
 import { type ClaimedMessageRows, encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
+import { SqliteWriter } from "./writer.ts";
 
 /** The writer on an empty database with one customer and one endpoint. */
 class Writer {
-  readonly engine = new SqliteEngine(":memory:");
+  readonly engine = new SqliteWriter(":memory:");
   /** Makes records only: it has no store. */
   readonly make = new Stage({} as Store);
   readonly customer: Customer = this.make.customer();

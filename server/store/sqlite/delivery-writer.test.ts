@@ -10,7 +10,6 @@ import type { Event } from "../../core/event.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
-import { SqliteEngine } from "./engine.ts";
 import {
   type ClaimedRows,
   type CommitReply,
@@ -20,6 +19,7 @@ import {
   type Job,
 } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
+import { SqliteWriter } from "./writer.ts";
 
 const EVENTS_PER_MESSAGE = 3;
 const PERMITS = 128;
@@ -32,7 +32,7 @@ interface Leased {
 
 /** The writer on an empty database with one customer and one endpoint. */
 class Writer {
-  readonly engine = new SqliteEngine(":memory:");
+  readonly engine = new SqliteWriter(":memory:");
   /** Makes records only: it has no store. */
   readonly make = new Stage({} as Store);
   readonly customer: Customer = this.make.customer();

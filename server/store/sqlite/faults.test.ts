@@ -12,10 +12,10 @@ import { sql } from "kysely";
 import { until } from "../../../test/support/wait.ts";
 import { type Store, StoreFull, type Transaction } from "../store.ts";
 import { errorCode, isLost, openWriter, StoreUnusable } from "./connection.ts";
-import { DiskFailed, SqliteEngine } from "./engine.ts";
 import type { Job } from "./jobs.ts";
 import { openSqlite, openSqliteInProcess } from "./store.ts";
 import { DatabaseThread } from "./thread.ts";
+import { DiskFailed, SqliteWriter } from "./writer.ts";
 
 function scratch(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "tightbeam-faults-"));
@@ -258,7 +258,7 @@ test("a damaged database ends the store: it is reported as lost, and no later tr
 });
 
 test("the engine throws DiskFailed if the state on disk is unknown", async (t) => {
-  const engine = new SqliteEngine(join(await damaged(t), "tightbeam.db"));
+  const engine = new SqliteWriter(join(await damaged(t), "tightbeam.db"));
   t.after(() => engine.close());
   const touching: Job = ["commit", [["insert", "memory", ["inst_1", "k", "v"]]]];
   assert.throws(() => engine.run([touching]), DiskFailed);

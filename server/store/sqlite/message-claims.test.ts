@@ -7,9 +7,9 @@ import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import type { Message } from "../../core/message.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
-import { SqliteEngine } from "./engine.ts";
 import { type ClaimedMessageRows, encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
+import { SqliteWriter } from "./writer.ts";
 
 const LEASE_MS = 10;
 const RECIPIENTS = 4;
@@ -66,7 +66,7 @@ test("in any history of messages a claim leases due messages of free pairs only,
       let now = 0;
       /** How far the service's clock was set back. The monotonic clock, which leases use, never is. */
       let backMs = 0;
-      const engine = new SqliteEngine(":memory:", () => now);
+      const engine = new SqliteWriter(":memory:", () => now);
       await migrate(engine.database);
       const make = new Stage({} as Store);
       const customer = make.customer();

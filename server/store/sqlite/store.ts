@@ -33,7 +33,6 @@ import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { decodeBorn, decodeClaim, decodeMessageClaim } from "./decode-claim.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
-import { SqliteEngine } from "./engine.ts";
 import { GroupPace, type PaceTimer } from "./group-pace.ts";
 import {
   type ClaimedMessageRows,
@@ -51,6 +50,7 @@ import { migrate } from "./migrate.ts";
 import { completeAll, GatheredJob, hasWritten, type PendingJob } from "./pending-job.ts";
 import { createReader, type QueryRows, readBatched, readSingly, type SqlQuery } from "./query.ts";
 import { COUNTS, DatabaseThread } from "./thread.ts";
+import { SqliteWriter } from "./writer.ts";
 
 /** Text that `probe` writes: 64 KiB, more than most transactions. */
 const PROBE_TEXT = "0".repeat(65_536);
@@ -137,7 +137,7 @@ export async function openSqliteInProcess(
   through: (ports: Ports) => Ports = (ports) => ports,
   now?: () => number,
 ): Promise<Store> {
-  const engine = new SqliteEngine(path, now);
+  const engine = new SqliteWriter(path, now);
   await (path === ":memory:" ? prepareInMemory(engine.database) : migrate(engine.database));
   const read = createReader(engine.database);
   const ports: Ports = {

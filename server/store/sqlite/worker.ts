@@ -3,16 +3,16 @@
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { openReader } from "./connection.ts";
-import { DiskFailed, SqliteEngine } from "./engine.ts";
 import type { Job } from "./jobs.ts";
 import { createReader, readAll, type SqlQuery } from "./query.ts";
 import { COUNTS, type ThreadReply, type ThreadStart } from "./thread.ts";
+import { DiskFailed, SqliteWriter } from "./writer.ts";
 
 const start = workerData as ThreadStart;
 const port = parentPort;
 if (port === null) throw new Error("worker.ts runs in a worker thread only");
 
-const host = start.role === "writer" ? hostWriter(new SqliteEngine(start.path)) : hostReader(openReader(start.path));
+const host = start.role === "writer" ? hostWriter(new SqliteWriter(start.path)) : hostReader(openReader(start.path));
 
 port.on("message", ({ id, request }: { id: number; request: unknown }) => {
   if (request === null) {
@@ -32,7 +32,7 @@ function reply(id: number, request: unknown): ThreadReply {
   }
 }
 
-function hostWriter(engine: SqliteEngine) {
+function hostWriter(engine: SqliteWriter) {
   return {
     run: (request: unknown) => (request === COUNTS ? engine.counts : engine.run(request as Job[])),
     close: () => engine.close(),

@@ -38,7 +38,7 @@ const PROBE = "disk-probe";
 /** The state of the disk is unknown after this error: the process has to end and recover at its next start. */
 export class DiskFailed extends Error {}
 
-export class SqliteEngine {
+export class SqliteWriter {
   readonly #database: DatabaseSync;
   readonly #counts: WriteCounts;
   readonly #statements: Statements;
