@@ -108,6 +108,6 @@ export async function recordAction<Value>(
     return await record();
   } catch (error) {
     if (!isDone()) throw error;
-    return commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, record);
+    return commitInTime(deps, deps.clock.monotonic() + RECORD_MS_MAX, record);
   }
 }

@@ -70,12 +70,12 @@ const TRY_AGAIN_MS = 1_000;
 
 /**
  * Commits something that already happened outside and cannot be requested again. While the store refuses it (a full
- * disk, records that keep changing), `write` is retried each second until the lease ends (`leasedUntil`, real time).
+ * disk, records that keep changing), `write` is retried each second until the lease ends (`leasedUntil`, monotonic time).
  * Throws the last error of `write`, and any other error at once.
  */
 export async function commitInTime<Value>(
   { clock }: Pick<Deps, "clock">,
-  leasedUntil: number | null,
+  leasedUntil: number,
   write: () => Promise<Value>,
 ): Promise<Value> {
   for (;;) {
@@ -84,7 +84,7 @@ export async function commitInTime<Value>(
     } catch (error) {
       const isBusy = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
       const mayWork = isBusy || error instanceof StoreFull;
-      if (!mayWork || clock.real() + TRY_AGAIN_MS >= (leasedUntil ?? 0)) throw error;
+      if (!mayWork || clock.monotonic() + TRY_AGAIN_MS >= leasedUntil) throw error;
       await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MS, resolve));
     }
   }

@@ -40,7 +40,7 @@ export async function editMessage(
     const refused = await editRefusal(() =>
       runAction(deps, message.instanceId, "edit", (ask, abort) => ask(target, text, forOldPhones, abort)),
     );
-    const changed = await commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, () =>
+    const changed = await commitInTime(deps, deps.clock.monotonic() + RECORD_MS_MAX, () =>
       changeMessage(deps, message, (fresh) => {
         const context = changeContext(deps);
         return refused === null ? edit(fresh, text, context) : failEdit(fresh, refused, context);

@@ -27,15 +27,15 @@ import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { referenceKey } from "./find.ts";
 
 /**
- * Commits the outcome of a send attempt, as the provider returned it or looked it up later, and tries until `until` (real time)
- * while the store cannot take it. Returns the message as it then is.
+ * Commits the outcome of a send attempt, as the provider returned it or looked it up later, and tries until `leasedUntil`
+ * (monotonic time) while the store cannot take it. Returns the message as it then is.
  */
 export async function conclude(
   deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
   provider: Provider,
   attempted: Message,
   outcome: Outcome,
-  until = attempted.claimedUntil,
+  leasedUntil: number,
 ): Promise<Message> {
   const { instanceId } = attempted;
   const rest = outcomeOfRest(outcome);
@@ -45,7 +45,7 @@ export async function conclude(
   if (isDown) deps.connections.reportDown(deps, instanceId, provider, waitMs);
   let isRecorded = false;
   const write = () =>
-    commitInTime(deps, until, async () => {
+    commitInTime(deps, leasedUntil, async () => {
       const ended = { provider, attempted, outcome, waitMs };
       const decideRest = await decisionOf(deps, ended);
       return changeMessage(deps, attempted, (fresh) => {

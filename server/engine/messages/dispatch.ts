@@ -50,7 +50,7 @@ const UNREADABLE_RETRY_MS = 60_000;
 
 /** A claimed message. */
 interface LeasedMessage extends ClaimedMessage {
-  /** Real time. */
+  /** Monotonic time. */
   leasedUntil: number;
 }
 
@@ -89,7 +89,7 @@ export class Dispatch {
       laneOf: ({ message }) => message.instanceId,
       // Messages of a pair are sent in the order of their claim by `PairOrder`, which also holds across lanes.
       orderingKeyOf: () => null,
-      isStale: ({ leasedUntil }) => leasedUntil < clock.real(),
+      isStale: ({ leasedUntil }) => leasedUntil < clock.monotonic(),
       prefetch: 0,
       run: (leased, release) => this.#run(leased, release),
       // Nothing of a pair is claimed while a message of the pair is in progress.
@@ -120,7 +120,7 @@ export class Dispatch {
     const lanes = wanted.map((each) => ({ ...each, paused: !this.#isUp(each.lane), ...this.#runOf(each.lane) }));
     const waiting = this.#interrupted.waiting();
     this.#releaseEnded();
-    const leasedUntil = clock.real() + LEASE_MS;
+    const leasedUntil = clock.monotonic() + LEASE_MS;
     const { claimed, more } = await store.claimMessages({ lanes, now: clock.now(), leaseMs: LEASE_MS, waiting });
     return { items: claimed.map((one) => ({ ...one, leasedUntil })), more };
   }
@@ -309,6 +309,7 @@ async function attemptReady(
   const { provider, account } = connection;
   if (await failIfStranded(deps, message, connection)) return "bad";
   let begun = false;
+  let leasedUntil = 0;
   const { generation } = deps.threadCache;
   const attempted = await changeMessage(deps, message, (fresh) => {
     const change = isAsClaimed(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
@@ -316,7 +317,9 @@ async function attemptReady(
     if (change === null) return null;
     if (provider.capabilities.takesRuns === true) progress.begins();
     // It may have waited long: the lease begins with the attempt.
-    const claimedUntil = deps.clock.real() + attemptLeaseMs(provider);
+    const leaseMs = attemptLeaseMs(provider);
+    leasedUntil = deps.clock.monotonic() + leaseMs;
+    const claimedUntil = deps.clock.real() + leaseMs;
     return { ...change, message: { ...change.message, claimedUntil }, gathered: true };
   });
   // Files may have taken long, and an opt-out holds from the moment that it is on disk.
@@ -329,7 +332,7 @@ async function attemptReady(
   const outcome = await sending;
   // The next message of the pair begins its attempt in the transaction that concludes this one.
   if (outcome.outcome === "accepted") progress.accepted();
-  await conclude(deps, provider, attempted, outcome);
+  await conclude(deps, provider, attempted, outcome, leasedUntil);
   if (outcome.outcome === "accepted") {
     deps.connections.reportUp(deps, attempted.instanceId, provider);
     return "good";

@@ -39,7 +39,7 @@ export interface SendProgress {
 
 /** The handling of one claimed message. */
 export interface Handling {
-  /** End of its lease (real time). */
+  /** End of its lease (monotonic time). */
   leasedUntil: number;
   /** Aborts its requests. */
   abort: AbortController;

@@ -292,11 +292,10 @@ async function record(
   after: (fresh: Delivery) => Delivery,
 ): Promise<void> {
   const { id, lane } = delivery;
-  const untilReal = deps.clock.real() + leasedUntil - deps.clock.monotonic();
   for (let fresh = delivery; ; ) {
     const set = after(fresh);
     const outcome: DeliveryOutcome = { id, lease, version: fresh.version, set };
-    const finished = await commitInTime(deps, untilReal, () => outcomes.finish(outcome));
+    const finished = await commitInTime(deps, leasedUntil, () => outcomes.finish(outcome));
     if (finished.result === "changed") {
       fresh = finished.delivery;
       continue;
