@@ -1,13 +1,15 @@
 /** The embedded store, on a file in this process, under the store's conformance suite; and its query plans and groups. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { type TestContext, test } from "node:test";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { after, before, mock, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { storeConformance } from "../../../test/conformance/store.ts";
+import { planOf, slowSteps } from "../../../test/support/query-plans.ts";
+import { READS, statementsOf } from "../../../test/support/store-reads.ts";
 import { findLanesWithDueTimers, listWaiting } from "../messages.ts";
 import { openWriter } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
@@ -16,6 +18,37 @@ import { migrate } from "./migrate.ts";
 import { Statements } from "./statements.ts";
 import { openSqlite, openSqliteInProcess } from "./store.ts";
 
+/** Every statement that a connection of this process has prepared. */
+const prepared = new Set<string>();
+/** The names of those statements of the writer that were used. */
+const used = new Set<string>();
+const WRITERS = Object.getOwnPropertyNames(Statements.prototype).filter((name) => name !== "constructor");
+
+before(() => {
+  const { prepare } = DatabaseSync.prototype;
+  mock.method(DatabaseSync.prototype, "prepare", function (this: DatabaseSync, sql: string) {
+    prepared.add(sql);
+    return prepare.call(this, sql);
+  });
+  const methods = Statements.prototype as unknown as Record<string, () => StatementSync>;
+  for (const name of WRITERS) {
+    const get = methods[name] ?? assert.fail(name);
+    mock.method(methods, name, function (this: Statements, ...parameters: []) {
+      used.add(name);
+      return get.apply(this, parameters);
+    });
+  }
+});
+after(() => mock.restoreAll());
+
+/** A migrated database without rows, as a file: to migrate again for each test would be most of the suite's time. */
+const EMPTY = scratch();
+before(async () => {
+  await (await openSqliteInProcess(join(EMPTY.path, "tightbeam.db"))).close();
+  prepared.clear();
+});
+after(EMPTY.remove);
+
 function scratch() {
   const path = mkdtempSync(join(tmpdir(), "tightbeam-store-"));
   return { path, remove: async () => rmSync(path, { recursive: true }) };
@@ -23,15 +56,64 @@ function scratch() {
 
 storeConformance("SQLite in process", async () => {
   const { path, remove } = scratch();
+  copyFileSync(join(EMPTY.path, "tightbeam.db"), join(path, "tightbeam.db"));
   const open = () => openSqliteInProcess(join(path, "tightbeam.db"));
   return { store: await open(), reopen: open, remove };
 });
 
-/** How SQLite goes about a statement, a line for each loop and sort. */
-function planOf(database: DatabaseSync, statement: string): string[] {
-  const rows = database.prepare(`explain query plan ${statement}`).all();
-  return rows.map((row) => String(row.detail));
-}
+/** Statements of the store that read a whole table or sort, beside those of `reads.test.ts`, and why they may. */
+const EXCEPTIONS: { statement: RegExp; step: RegExp; why: string }[] = [
+  {
+    statement: /^select [^()]+ from endpoints where customer_id = \? order by id$/,
+    step: /^USE TEMP B-TREE/,
+    why: "a customer has at most 100 endpoints, and the writer caches them",
+  },
+  {
+    statement: /^with given .+ update messages set due_at = .+ where claimed_until is not null/s,
+    step: /^SCAN messages USING COVERING INDEX messages_claimed$/,
+    why: "at a start only: the index has no other messages than those whose attempt was interrupted",
+  },
+  {
+    statement: /^delete from hand_overs where message_id in \(select/,
+    step: /^SCAN hand_overs$/,
+    why: "when a customer of the sandbox is reset; an index would cost each message a write",
+  },
+];
+/** Statements of the suite and of migrations. */
+const NOT_THE_STORES = [
+  /^select \* from "\w+" order by ("\w+"(, )?)+$/,
+  /^delete from (memory|idempotency) where "key" = \?$/,
+  /kysely_migration|sqlite_(master|schema)|pragma/,
+];
+
+test("no statement that this suite runs reads a whole table or sorts its rows, except those listed with the reason", async (t) => {
+  const ran = [...prepared];
+  const database = await emptyDatabase(t);
+  const judged = new Set<string>();
+  for (const ask of Object.values(READS)) {
+    for (const statement of await statementsOf(database, ask)) judged.add(statement);
+  }
+  const slow: string[] = [];
+  const needed = new Set<(typeof EXCEPTIONS)[number]>();
+  for (const statement of ran) {
+    if (judged.has(statement) || NOT_THE_STORES.some((pattern) => pattern.test(statement))) continue;
+    for (const step of slowSteps(database, statement)) {
+      const exception = EXCEPTIONS.find((one) => one.statement.test(statement) && one.step.test(step));
+      if (exception === undefined) slow.push(`${step}\n  ${statement}`);
+      else needed.add(exception);
+    }
+  }
+  assert.ok(ran.length > 100, "statements are recorded");
+  assert.deepEqual(slow, []);
+  assert.equal(needed.size, EXCEPTIONS.length, "an exception that nothing needs goes");
+});
+
+test("this suite runs every statement of the writer", () => {
+  assert.deepEqual(
+    WRITERS.filter((name) => !used.has(name)),
+    [],
+  );
+});
 
 async function emptyDatabase(t: TestContext): Promise<DatabaseSync> {
   const database = openWriter(":memory:");
