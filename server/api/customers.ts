@@ -14,6 +14,7 @@ import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
+import { listReader } from "./list-reader.ts";
 import { pageOfAll } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
@@ -40,9 +41,10 @@ function listRoute(deps: Deps): Route {
     path: "/v1/admin/customers",
     scope: "admin",
     query: closed(page),
-    async handle({ query }) {
-      const read = (before: string | null, limit: number) => listCustomers(deps.store.db, before, limit);
-      const { records, pagination } = await pageOfAll("cust_", query, read);
+    async handle(request) {
+      const db = listReader(deps, request);
+      const read = (before: string | null, limit: number) => listCustomers(db, before, limit);
+      const { records, pagination } = await pageOfAll("cust_", request.query, read);
       const data: CustomerList = { customers: records.map(customerRecord), pagination };
       return { data };
     },

@@ -11,6 +11,7 @@ import { openConfig } from "../engine/instances/connections.ts";
 import { shownHookUrl } from "../engine/instances/hooks.ts";
 import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/instances.ts";
 import { listInstances } from "../store/instances.ts";
+import { listReader } from "./list-reader.ts";
 import { pageOfAll } from "./paging.ts";
 import { compileCheck, type FieldCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
@@ -30,9 +31,10 @@ function listRoute(deps: With<"configCache" | "connections" | "links" | "publicU
     path: "/v1/admin/instances",
     scope: "admin",
     query: closed(page),
-    async handle({ query }) {
-      const read = (before: string | null, limit: number) => listInstances(deps.store.db, before, limit);
-      const { records, pagination } = await pageOfAll("inst_", query, read);
+    async handle(request) {
+      const db = listReader(deps, request);
+      const read = (before: string | null, limit: number) => listInstances(db, before, limit);
+      const { records, pagination } = await pageOfAll("inst_", request.query, read);
       const instances = await Promise.all(records.map((instance) => recordOf(deps, instance)));
       const data: InstanceList = { instances, pagination };
       return { data };

@@ -8,6 +8,7 @@ import { keyRecord } from "../core/key.ts";
 import { createKey, type IssuedKey, revokeKey, rotateKey } from "../engine/customers/keys.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { listKeys } from "../store/keys.ts";
+import { listReader } from "./list-reader.ts";
 import { pageOfAll } from "./paging.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
 
@@ -27,9 +28,10 @@ export function keyRoutes(deps: With<"configCache">): Route[] {
       path: "/v1/admin/keys",
       scope: "admin",
       query: closed(page),
-      async handle({ query }) {
-        const read = (before: string | null, limit: number) => listKeys(deps.store.db, before, limit);
-        const { records, pagination } = await pageOfAll("key_", query, read);
+      async handle(request) {
+        const db = listReader(deps, request);
+        const read = (before: string | null, limit: number) => listKeys(db, before, limit);
+        const { records, pagination } = await pageOfAll("key_", request.query, read);
         const data: KeyList = { keys: records.map((apiKey) => keyRecord(apiKey)), pagination };
         return { data };
       },

@@ -12,6 +12,7 @@ import type { With } from "../engine/engine-deps.ts";
 import { findOptOut, listOptOuts, type OptOutCursor } from "../store/opt-outs.ts";
 import { addressParam } from "./address-param.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { listReader } from "./list-reader.ts";
 import { type Route, route } from "./route.ts";
 
 export function optOutRoutes(deps: With<"configCache" | "optOutCache">): Route[] {
@@ -24,11 +25,12 @@ function listRoute(deps: Deps): Route {
     path: "/v1/opt-outs",
     scope: "messages",
     query: OptOutsQuery,
-    async handle({ caller: { customerId }, query }) {
+    async handle(request) {
+      const { caller, query } = request;
       const { limit, cursor } = query;
       const number = query.number === undefined ? undefined : addressParam("number", query.number);
       const after = cursor === undefined ? null : decodeCursor(cursor, isPlace);
-      const found = await listOptOuts(deps.store.db, customerId, number, after, limit + 1);
+      const found = await listOptOuts(listReader(deps, request), caller.customerId, number, after, limit + 1);
       const last = found[limit - 1];
       const hasMore = found.length > limit && last !== undefined;
       const data: OptOutList = {

@@ -23,6 +23,7 @@ import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
 import { type ReplayRequest, replay } from "../engine/webhooks/replay.ts";
 import { findPrimaryEndpoint, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
+import { listReader } from "./list-reader.ts";
 import { LongPoll } from "./long-poll.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
@@ -90,8 +91,8 @@ function endpointsRoutes(deps: With<"sealer">): Route[] {
       method: "GET",
       path: "/v1/webhooks/list",
       scope: "messages",
-      async handle({ caller }) {
-        const endpoints = await listWebhooks(deps.store.db, caller.customerId);
+      async handle(request) {
+        const endpoints = await listWebhooks(listReader(deps, request), request.caller.customerId);
         return { data: endpoints.map((endpoint) => recordOf(deps, endpoint)) };
       },
     }),
