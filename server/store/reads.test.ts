@@ -49,6 +49,14 @@ const EXCEPTIONS: Record<string, { step: RegExp; why: string }> = {
     why: "numbers are assigned by hand; asked for a change of an instance",
   },
   "webhooks.listWebhooks": { step: /^USE TEMP B-TREE/, why: "a customer has at most 100 endpoints" },
+  "quarantine.countQuarantined": {
+    step: /^SCAN quarantined$/,
+    why: "rows that cannot be decoded: none, unless the file was damaged",
+  },
+  "quarantine.listQuarantined": {
+    step: /^SCAN quarantined$/,
+    why: "in the order of its index and without a filter: it reads `limit` rows",
+  },
   "replays.findLastPosition": { step: /^SCAN events$/, why: "from the end of the table, for one row" },
   "usage.sumUsage": { step: /^USE TEMP B-TREE FOR GROUP BY$/, why: "of the hours of one period" },
 };
@@ -94,14 +102,15 @@ test("every window of a list is a range of the index with the list's order, with
 test("every read of the store has a line in this test", async () => {
   const names: string[] = [];
   for (const file of readdirSync(import.meta.dirname)) {
-    if (!file.endsWith(".ts") || /^(schema|rows|records|store|windows|quarantine)\.ts$|\.test\.ts$/.test(file))
-      continue;
+    if (!file.endsWith(".ts") || /^(schema|rows|records|store|windows)\.ts$|\.test\.ts$/.test(file)) continue;
     const module: Record<string, unknown> = await import(`./${file}`);
     for (const [name, value] of Object.entries(module)) {
+      // These decode rows that others have read.
+      if (/^(decode|fill|report)/.test(name)) continue;
       if (typeof value === "function" && /^\s*(async )?function \w+\(\s*db\b/.test(value.toString())) {
         names.push(`${file.slice(0, -3)}.${name}`);
       }
     }
   }
-  assert.deepEqual(names.toSorted(), Object.keys(READS).toSorted(), "a new read needs a line in READS, above");
+  assert.deepEqual(names.toSorted(), Object.keys(READS).toSorted(), "a new read needs a line in READS");
 });

@@ -51,6 +51,7 @@ import {
   listDuePayments,
   listPayments,
 } from "../../server/store/payments.ts";
+import { countQuarantined, listQuarantined } from "../../server/store/quarantine.ts";
 import { findLastPosition, findPositionAt } from "../../server/store/replays.ts";
 import type { Database } from "../../server/store/rows.ts";
 import { findSetting } from "../../server/store/settings.ts";
@@ -217,6 +218,8 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
       await listPayments(db, "cust_1", filter as never, BEHIND, 50);
     }
   },
+  "quarantine.countQuarantined": (db) => countQuarantined(db),
+  "quarantine.listQuarantined": (db) => listQuarantined(db, 50),
   "replays.findLastPosition": async (db) => [await findLastPosition(db, "cust_1"), await findLastPosition(db, null)],
   "replays.findPositionAt": (db) => findPositionAt(db, NOW),
   "settings.findSetting": (db) => findSetting(db, "s"),
