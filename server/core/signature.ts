@@ -1,6 +1,8 @@
-/** Webhook signatures: created for each attempt, and checked by the built-in inbox. Pure; HMAC is node:crypto's. */
+/** Webhook signatures: created for each attempt, and checked by the built-in inbox. Pure, but for prepared keys, which it caches. */
 
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
+import { setBounded } from "./bounded-map.ts";
+import { HmacKey } from "./hmac.ts";
 import type { Random } from "./id.ts";
 
 const SECRET_PREFIX = "whsec_";
@@ -22,6 +24,23 @@ export function newSigningSecret(random: Random): string {
   return SECRET_PREFIX + Buffer.from(random(SECRET_BYTES)).toString("base64");
 }
 
+/** The keys that a secret stands for. `standard`: that of Standard Webhooks, if the secret is a `whsec_` secret. */
+interface SecretKeys {
+  own: HmacKey;
+  standard: HmacKey | null;
+}
+
+const SECRETS_MAX = 1_000;
+const prepared = new Map<string, SecretKeys>();
+
+function keysOf(secret: string): SecretKeys {
+  const known = prepared.get(secret);
+  if (known !== undefined) return known;
+  const keys = { own: new HmacKey(secret), standard: standardKey(secret) };
+  setBounded(prepared, secret, keys, SECRETS_MAX);
+  return keys;
+}
+
 /**
  * The headers that sign one attempt: `X-Signature` and `X-Timestamp`, with the old secret during a rotation, and the
  * three headers of Standard Webhooks with every `whsec_` secret, the new one first. Without a `whsec_` secret those
@@ -30,12 +49,16 @@ export function newSigningSecret(random: Random): string {
 export function signatureHeaders(sending: SigningInput): Record<string, string> {
   const { eventId, body, secret, previousSecret } = sending;
   if (secret === "" || previousSecret === "") throw new Error("an empty secret cannot sign a webhook");
+  const keys = keysOf(secret);
+  const previous = previousSecret === null ? null : keysOf(previousSecret);
   const timestamp = String(sending.sentAtSeconds);
-  const digest = hmac(previousSecret ?? secret, `${timestamp}.`, body).toString("hex");
+  const digest = (previous ?? keys).own.sign(`${timestamp}.`, body, "hex");
   const headers: Record<string, string> = { "X-Signature": `sha256=${digest}`, "X-Timestamp": timestamp };
-  const keys = standardKeys(secret, previousSecret);
-  if (keys.length === 0) return headers;
-  const signatures = keys.map((key) => `v1,${hmac(key, `${eventId}.${timestamp}.`, body).toString("base64")}`);
+  const signatures: string[] = [];
+  for (const key of [keys.standard, previous?.standard ?? null]) {
+    if (key !== null) signatures.push(`v1,${key.sign(`${eventId}.${timestamp}.`, body, "base64")}`);
+  }
+  if (signatures.length === 0) return headers;
   headers["webhook-id"] = eventId;
   headers["webhook-timestamp"] = timestamp;
   headers["webhook-signature"] = signatures.join(" ");
@@ -62,27 +85,16 @@ export function verifySignature(received: Received): boolean {
   if (typeof signature !== "string" || !/^sha256=[0-9a-f]{64}$/.test(signature)) return false;
   if (typeof timestamp !== "string" || !/^\d{1,12}$/.test(timestamp)) return false;
   if (received.secret === "") return false;
-  const expected = hmac(received.secret, `${timestamp}.`, received.body);
-  if (!timingSafeEqual(expected, Buffer.from(signature.slice("sha256=".length), "hex"))) return false;
+  const expected = keysOf(received.secret).own.sign(`${timestamp}.`, received.body, "hex");
+  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(signature.slice("sha256=".length)))) return false;
   return Math.abs(received.nowSeconds - Number(timestamp)) <= received.toleranceSeconds;
 }
 
-function hmac(key: string | Buffer, prefix: string, body: string | Buffer): Buffer {
-  const mac = createHmac("sha256", key);
-  if (typeof body === "string") return mac.update(prefix + body).digest();
-  return mac.update(prefix).update(body).digest();
-}
-
-function standardKeys(secret: string, previousSecret: string | null): Buffer[] {
-  const keys = [standardKey(secret), previousSecret === null ? null : standardKey(previousSecret)];
-  return keys.filter((key) => key !== null);
-}
-
 /** The key of Standard Webhooks in a secret; null unless it is `whsec_` and exact base64 of 24 to 64 bytes. */
-function standardKey(secret: string): Buffer | null {
+function standardKey(secret: string): HmacKey | null {
   if (!secret.startsWith(SECRET_PREFIX)) return null;
   const encoded = secret.slice(SECRET_PREFIX.length);
   const key = Buffer.from(encoded, "base64");
   if (key.length < STANDARD_KEY_BYTES_MIN || key.length > STANDARD_KEY_BYTES_MAX) return null;
-  return key.toString("base64") === encoded ? key : null;
+  return key.toString("base64") === encoded ? new HmacKey(key) : null;
 }
