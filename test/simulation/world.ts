@@ -19,6 +19,7 @@ import { observedSandbox, Takings } from "./observed.ts";
 import { type QueueLog, QueueWatch } from "./queue-watch.ts";
 import { type Rest, readRest } from "./rest.ts";
 import { Service, type ServiceParts } from "./service.ts";
+import { watched } from "./watchdog.ts";
 
 /** Everything that left the system in one run. The oracle reads nothing else. */
 export interface Observed {
@@ -73,7 +74,7 @@ export async function simulate(seed: string, sabotage: Sabotage = {}): Promise<O
   const directory = mkdtempSync(join(FILES, "tightbeam-simulation-"));
   const world = new World(seed, join(directory, "world.db"), sabotage);
   try {
-    return await world.run();
+    return await watched(seed, () => world.run());
   } finally {
     await world.end();
     rmSync(directory, { recursive: true, force: true });
