@@ -38,9 +38,20 @@ export function parseBound(text: string, end: "from" | "to"): number | null {
   return at !== null && isDate && end === "to" ? Math.min(at + DAY_MS, LAST_INSTANT) : at;
 }
 
+/** The ends of the instants of a second. */
+const MILLISECONDS = Array.from({ length: 1_000 }, (_, ms) => `${String(ms).padStart(3, "0")}Z`);
+const SECOND_ENDING = "000Z";
+
+/** The second that was formatted last: most instants are in the same one as the last. */
+let lastSecond = { at: Number.NaN, text: "" };
+
 /** The instant as responses contain it: ISO 8601 in UTC, with milliseconds. */
 export function iso(at: number): string {
-  return new Date(at).toISOString();
+  const second = Math.floor(at / 1_000) * 1_000;
+  if (second !== lastSecond.at) {
+    lastSecond = { at: second, text: new Date(second).toISOString().slice(0, -SECOND_ENDING.length) };
+  }
+  return lastSecond.text + (MILLISECONDS[Math.floor(at - second)] ?? "");
 }
 
 /** `iso` of an instant that may be null. */

@@ -20,7 +20,7 @@ export type SqlValue = string | number | Uint8Array | null;
 /** Encodes the value of a property for its column. */
 export function encodeValue(kind: ColumnKind, value: unknown): SqlValue {
   if (value === null || value === undefined) return null;
-  if (kind === "json") return JSON.stringify(value);
+  if (kind === "json") return Array.isArray(value) && value.length === 0 ? "[]" : JSON.stringify(value);
   if (kind === "flag") return value ? 1 : 0;
   return value as string | number | Uint8Array;
 }

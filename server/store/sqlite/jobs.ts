@@ -131,12 +131,12 @@ export function encodePart(table: TableName, part: object): [string, SqlValue[]]
   const columns: Readonly<Record<string, Column>> = TABLES[table].columns;
   const properties: string[] = [];
   const values: SqlValue[] = [];
-  for (const [property, value] of Object.entries(part)) {
+  for (const property in part) {
     const column = columns[property];
     if (column === undefined) throw new Error(`${table} has no ${property}`);
     if (property === "version") continue;
     properties.push(property);
-    values.push(encodeValue(column.kind, value));
+    values.push(encodeValue(column.kind, part[property as keyof typeof part]));
   }
   return [properties.join(","), values];
 }
