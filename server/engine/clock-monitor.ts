@@ -4,16 +4,13 @@
 
 import type { InstanceId } from "../core/id.ts";
 import { listDeliveriesAhead } from "../store/deliveries.ts";
-import { listMessagesAhead } from "../store/messages.ts";
-import type { Queue, Store } from "../store/store.ts";
+import { listMessagesAhead, type MessageAhead, type QueuePosition, type QueueWindow } from "../store/messages.ts";
+import type { Queue } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
 import { NEXT_LOOKUP_MS_MAX } from "./messages/reconcile.ts";
 
 /** A smaller difference between two checks is a gradual adjustment of the clock, not a step. */
 const STEP_MS_MIN = 5_000;
-/** Records corrected in one commit. */
-const CORRECTED_AT_ONCE = 200;
-
 /** Compares the machine's time with a clock that never steps. */
 export class ClockMonitor {
   readonly #deps: Deps;
@@ -51,31 +48,55 @@ export class ClockMonitor {
   }
 }
 
+/** Deliveries corrected at once. */
+const CORRECTED_AT_ONCE = 200;
+
+/** Records that a clock which was ahead put into the future, and when each is due instead. */
+type Correction = { id: string; version: number; dueAt: number };
+
 /**
- * Makes due now the records of a lane that a clock which was ahead put into the future. Returns whether there were any.
+ * Makes due now the records of a lane that a clock which was ahead put into the future. Returns whether there were any. A
+ * record that changed meanwhile is read again: the lane is read until nothing is found.
  */
-async function correctLane({ clock, store }: Deps, queue: Queue, lane: string): Promise<boolean> {
+async function correctLane(deps: Deps, queue: Queue, lane: string): Promise<boolean> {
   for (let isAny = false; ; isAny = true) {
-    const now = clock.now();
-    const ahead = await listAhead(store.db, queue, lane, now);
-    if (ahead.length === 0) return isAny;
-    // One commit for each record: a record that changes at the same time is being handled, and must not block the
-    // others.
-    await Promise.all(
-      ahead.map(({ id, version, dueAt }) =>
-        store.commit([{ op: "update", table: queue, id, version, set: { dueAt } }]),
-      ),
-    );
+    let found = 0;
+    const windows = queue === "deliveries" ? deliveriesAhead(deps, lane) : messagesAhead(deps, lane as InstanceId);
+    for await (const corrections of windows) {
+      found += corrections.length;
+      // One commit for each record: a record that changes at the same time is being handled, and must not block the
+      // others.
+      await Promise.all(
+        corrections.map(({ id, version, dueAt }) =>
+          deps.store.commit([{ op: "update", table: queue, id, version, set: { dueAt } }]),
+        ),
+      );
+    }
+    if (found === 0) return isAny;
   }
 }
 
-/** Records of a lane that a clock which was ahead put into the future, and when each is due instead. */
-async function listAhead(db: Store["db"], queue: Queue, lane: string, now: number) {
-  if (queue === "deliveries") {
-    const deliveries = await listDeliveriesAhead(db, lane, now, CORRECTED_AT_ONCE);
-    return deliveries.map((delivery) => ({ ...delivery, dueAt: now }));
-  }
+async function* messagesAhead({ clock, store }: Deps, lane: InstanceId): AsyncGenerator<Correction[]> {
+  const now = clock.now();
   const lookupsUntil = now + NEXT_LOOKUP_MS_MAX;
-  const messages = await listMessagesAhead(db, lane as InstanceId, { now, lookupsUntil }, CORRECTED_AT_ONCE);
-  return messages.map(({ status, ...message }) => ({ ...message, dueAt: status === "pending" ? lookupsUntil : now }));
+  let after: QueuePosition | null = null;
+  do {
+    const window: QueueWindow<MessageAhead> = await listMessagesAhead(store.db, lane, { now, lookupsUntil }, after);
+    yield window.records.map(({ id, version, status }) => ({
+      id,
+      version,
+      dueAt: status === "pending" ? lookupsUntil : now,
+    }));
+    after = window.next;
+  } while (after !== null);
+}
+
+async function* deliveriesAhead({ clock, store }: Deps, lane: string): AsyncGenerator<Correction[]> {
+  const now = clock.now();
+  for (let from: number | null = now; from !== null; ) {
+    const { records, until } = await listDeliveriesAhead(store.db, lane, { now, from }, CORRECTED_AT_ONCE);
+    yield records.map((delivery) => ({ ...delivery, dueAt: now }));
+    // Corrected deliveries have left the window, which may have more.
+    if (records.length < CORRECTED_AT_ONCE) from = until;
+  }
 }

@@ -92,22 +92,27 @@ export async function findExisting(db: Kysely<Database>, ids: readonly DeliveryI
   return new Set(rows.map((row) => row.id));
 }
 
-/** Pending deliveries of a lane without an attempt that become due after `now` although they were created later still. */
-export function listDeliveriesAhead(
+/** Due times of a lane that one statement reads: it cannot be interrupted. */
+const WINDOW_ROWS = 500;
+
+/** A delivery whose time was taken from a clock that was ahead. */
+export type DeliveryAhead = Pick<Delivery, "id" | "version">;
+
+/**
+ * Up to `limit` deliveries of a lane without an attempt that become due after `from` although they were created after `now`,
+ * from the next deliveries by due time. `until` is the due time of the last delivery that was read; null if there are no more.
+ */
+export async function listDeliveriesAhead(
   db: Kysely<Database>,
   lane: string,
-  now: number,
+  { now, from }: { now: number; from: number },
   limit: number,
-): Promise<{ id: string; version: number }[]> {
-  return db
-    .selectFrom("deliveries")
-    .select(["id", "version"])
-    .where("lane", "=", lane)
-    .where("due_at", ">", now)
-    .where("created_at", ">", now)
-    .where("status", "=", "pending")
-    .where("attempt_count", "=", 0)
-    .limit(limit)
-    .$castTo<{ id: string; version: number }>()
-    .execute();
+): Promise<{ records: DeliveryAhead[]; until: number | null }> {
+  const { rows: ends } = await sql<{ until: number }>`select due_at as until from deliveries
+    where lane = ${lane} and due_at > ${from} order by due_at limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(db);
+  const until = ends[0]?.until ?? null;
+  const { rows } = await sql<DeliveryAhead>`select id, version from deliveries
+    where lane = ${lane} and due_at > ${from} and due_at <= ${until ?? Number.MAX_SAFE_INTEGER}
+      and created_at > ${now} and status = 'pending' and attempt_count = 0 limit ${limit} + 0`.execute(db);
+  return { records: rows, until };
 }

@@ -1,12 +1,13 @@
 /** Reads of erasures and of the records they still have to erase. Each read is bounded and uses an index. */
 
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type SqlBool, sql } from "kysely";
 import type { Call } from "../core/call.ts";
 import { ERASED, type Erasure } from "../core/erasure.ts";
 import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
 import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { FIRST_PAGE, type IndexedList, indexed, readPage } from "./windows.ts";
 
 /** A customer's erasure of a contact; null if none was requested. */
 export async function findErasure(
@@ -103,18 +104,25 @@ export async function listStandaloneEvents(
   }));
 }
 
-/** Calls with the person. */
+/** Up to `limit` calls with the person. */
 export async function listCallsWith(
   db: Kysely<Database>,
   { customerId, addresses }: Erasure,
   limit: number,
 ): Promise<Call[]> {
-  const query = db.selectFrom("calls").selectAll().where("customer_id", "=", customerId);
-  const rows = await query
-    .where((is) => is.or([is("from", "in", addresses), is("caller", "in", addresses), is("to", "in", addresses)]))
-    .limit(limit)
-    .execute();
-  return rows.map((row) => decode("calls", row));
+  const those = sql.join(addresses);
+  const list: IndexedList<Call> = {
+    db,
+    table: "calls",
+    column: "id",
+    order: "oldest",
+    narrow: [indexed("customer_id", customerId)],
+    filter: [sql<SqlBool>`(+"from" in (${those}) or caller in (${those}) or +"to" in (${those}))`],
+    windowsMax: Number.POSITIVE_INFINITY,
+    decode: (row) => decode("calls", row),
+    placeOf: ({ id }) => id,
+  };
+  return (await readPage(list, FIRST_PAGE, limit)).records;
 }
 
 /** Ids of the one-to-one threads with the person. */

@@ -1,6 +1,6 @@
 /** Reads of messages for the engine. The lists of the API are in `message-lists.ts`. */
 
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
@@ -121,52 +121,73 @@ export async function listWaiting(
   return decodeRows(db, "messages", await query.execute());
 }
 
-/** A customer's queued messages on an instance that are due after `from` and until `until`, in the order of the queue. */
+/** Rows of a queue that one statement reads: it cannot be interrupted. */
+const WINDOW_ROWS = 500;
+
+/** A window of a queue: the records that match, and where the next window begins; null at the end of the queue. */
+export interface QueueWindow<Record_> {
+  records: Record_[];
+  next: QueuePosition | null;
+}
+
+/** Times between which a queue is read, exclusive and inclusive. */
+export interface QueueSpan {
+  from: number;
+  until: number;
+}
+
+/** The customer's queued messages in a window of an instance's queue, in the order of the queue. */
 export async function listDeferred(
   db: Kysely<Database>,
   { customerId, instanceId }: Pick<Message, "customerId" | "instanceId">,
-  { from, until }: { from: number; until: number },
+  span: QueueSpan,
   after: QueuePosition | null,
-  limit: number,
-): Promise<Message[]> {
-  let query = db
-    .selectFrom("messages")
-    .selectAll()
-    .where("instance_id", "=", instanceId)
-    .where("due_at", ">", from)
-    .where("due_at", "<=", until)
-    .where("status", "=", "queued")
-    .where("customer_id", "=", customerId)
-    .where(isNotQuarantined("messages"))
-    .orderBy("due_at")
-    .orderBy("id")
-    .limit(limit);
-  if (after !== null) query = query.where(sql<boolean>`(due_at, id) > (${after.dueAt}, ${after.id})`);
-  return decodeRows(db, "messages", await query.execute());
+): Promise<QueueWindow<Message>> {
+  const { rows, next } = await readWindow(db, { lane: instanceId, span, after }, sql`*`, [
+    sql<SqlBool>`status = 'queued'`,
+    sql<SqlBool>`customer_id = ${customerId}`,
+    isNotQuarantined("messages"),
+  ]);
+  return { records: decodeRows(db, "messages", rows), next };
 }
 
+/** A message whose time was taken from a clock that was ahead. */
+export type MessageAhead = Pick<Message, "id" | "version" | "status">;
+
 /**
- * Messages of a lane whose time was taken from a clock that was ahead: those `queued` without a send attempt that become due
- * after `now` although they were last written in the future, and those `pending` whose lookup is due after `lookupsUntil`.
+ * The messages in a window of a lane's queue, after `now`, whose time was taken from a clock that was ahead: those `queued`
+ * without a send attempt although they were last written in the future, and those `pending` whose lookup is due after
+ * `lookupsUntil`.
  */
-export function listMessagesAhead(
+export async function listMessagesAhead(
   db: Kysely<Database>,
   lane: InstanceId,
   { now, lookupsUntil }: { now: number; lookupsUntil: number },
-  limit: number,
-): Promise<Pick<Message, "id" | "version" | "status">[]> {
-  return db
-    .selectFrom("messages")
-    .select(["id", "version", "status"])
-    .where("instance_id", "=", lane)
-    .where("due_at", ">", now)
-    .where((is) =>
-      is.or([
-        is.and([is("status", "=", "queued"), is("hand_overs", "=", 0), is("updated_at", ">", now)]),
-        is.and([is("status", "=", "pending"), is("due_at", ">", lookupsUntil)]),
-      ]),
-    )
-    .limit(limit)
-    .$castTo<Pick<Message, "id" | "version" | "status">>()
-    .execute();
+  after: QueuePosition | null,
+): Promise<QueueWindow<MessageAhead>> {
+  const window = { lane, span: { from: now, until: Number.MAX_SAFE_INTEGER }, after };
+  const { rows, next } = await readWindow(db, window, sql`id, version, status`, [
+    sql<SqlBool>`(status = 'queued' and hand_overs = 0 and updated_at > ${now}
+      or status = 'pending' and due_at > ${lookupsUntil})`,
+  ]);
+  return { records: rows as MessageAhead[], next };
+}
+
+/** Reads the rows of a window that match. The first statement finds its end in the index alone. */
+async function readWindow(
+  db: Kysely<Database>,
+  { lane, span, after }: { lane: InstanceId; span: QueueSpan; after: QueuePosition | null },
+  columns: RawBuilder<unknown>,
+  filter: readonly RawBuilder<SqlBool>[],
+): Promise<{ rows: object[]; next: QueuePosition | null }> {
+  const { dueAt, id } = after ?? { dueAt: span.from + 1, id: "" };
+  const begin = sql`instance_id = ${lane} and due_at is not null and (due_at, id) > (${dueAt}, ${id})`;
+  const { rows: ends } = await sql<QueuePosition>`select due_at as "dueAt", id from messages
+    where ${begin} and due_at <= ${span.until} order by due_at, id limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(db);
+  const [next = null] = ends;
+  // One bound at the end: given two, SQLite would compare the other one row by row.
+  const end = next === null ? sql`due_at <= ${span.until}` : sql`(due_at, id) <= (${next.dueAt}, ${next.id})`;
+  const { rows } = await sql<object>`select ${columns} from messages
+    where ${begin} and ${end} and ${sql.join(filter, sql` and `)} order by due_at, id`.execute(db);
+  return { rows, next };
 }

@@ -7,6 +7,7 @@ import { keeping } from "./store-keeping.ts";
 import { leasesOfMessages } from "./store-leases.ts";
 import { lists } from "./store-lists.ts";
 import { model } from "./store-model.ts";
+import { filteredQueues } from "./store-queues.ts";
 import { reads } from "./store-reads.ts";
 import { resetting } from "./store-reset.ts";
 import { type Promises, Stage, type StoreUnderTest } from "./store-stage.ts";
@@ -30,6 +31,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
   eventsAndDeliveries(promise);
   reads(promise);
   lists(promise);
+  filteredQueues(promise);
   claimedDeliveries(promise);
   claimedMessages(promise);
   claimsOfWaitingPairs(promise);

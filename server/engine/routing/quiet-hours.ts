@@ -8,7 +8,7 @@ import { endQuietHours, isInQuietHours, postponeForQuietHours } from "../../core
 import { QUIET_MS_MAX, quietUntil } from "../../core/quiet-hours.ts";
 import { zonesThatCount } from "../../core/time-zone.ts";
 import { findChat } from "../../store/chats.ts";
-import { listDeferred, positionAfter, type QueuePosition } from "../../store/messages.ts";
+import { listDeferred, type QueuePosition, type QueueWindow } from "../../store/messages.ts";
 import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
@@ -78,8 +78,6 @@ export async function setQuietHours(
   await releaseAll(deps, customerId);
 }
 
-/** Messages read at once. */
-const PAGE = 200;
 /** Pages before the response: a very long queue would take longer than a caller waits. */
 const PAGES_INLINE = 10;
 
@@ -126,9 +124,9 @@ async function* heldBackOn(
 ): AsyncGenerator<Message[]> {
   let after: QueuePosition | null = null;
   do {
-    const page: Message[] = await listDeferred(store.db, lane, span, after, PAGE);
-    after = page.length < PAGE ? null : positionAfter(page);
-    yield page.filter(isInQuietHours);
+    const window: QueueWindow<Message> = await listDeferred(store.db, lane, span, after);
+    after = window.next;
+    yield window.records.filter(isInQuietHours);
   } while (after !== null);
 }
 
