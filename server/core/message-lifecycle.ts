@@ -120,7 +120,7 @@ export function emit(
       correlationId,
       createdAt: context.now,
     },
-    dataOf({ ...message, correlationId }),
+    dataOf(correlationId === message.correlationId ? message : { ...message, correlationId }),
   );
   return { message, events: [...change.events, event] };
 }

@@ -52,17 +52,25 @@ export class PairOrder {
   ): Promise<RunResult> {
     const pair = pairOf(message);
     const before = this.#last.get(pair) ?? NOBODY;
-    const [begins, given, accepted] = [withResolvers(), withResolvers(), withResolvers()];
+    const [begun, given, passed] = [withResolvers(), withResolvers(), withResolvers()];
+    const accepted = () => {
+      begun.resolve();
+      passed.resolve();
+    };
+    const end = () => {
+      accepted();
+      given.resolve();
+    };
     const mayJoin = message.status === "queued" && isPlain(message) && before.lane === message.instanceId;
     const handled = (mayJoin ? before.begun : before.passed).then(() =>
-      handle({ turn: before.given, begins: begins.resolve, given: given.resolve, accepted: accepted.resolve }),
+      handle({ turn: before.given, begins: begun.resolve, given: given.resolve, accepted }),
     );
-    const ended = handled.catch(() => {});
+    void handled.then(end, end);
     const own: Predecessor = {
       lane: message.instanceId,
-      begun: Promise.race([begins.promise, accepted.promise, ended]),
-      given: Promise.race([given.promise, ended]),
-      passed: Promise.race([accepted.promise, ended]),
+      begun: begun.promise,
+      given: given.promise,
+      passed: passed.promise,
       isLate: false,
     };
     this.#last.set(pair, own);

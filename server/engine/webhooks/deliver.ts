@@ -154,7 +154,7 @@ async function deliver(
   item: HeldDelivery,
   free: (result: RunResult) => void,
 ): Promise<RunResult> {
-  const { clock, observer, receiverCache, settings, store, ...deps } = attempting.deps;
+  const { chance, clock, observer, receiverCache, settings, store } = attempting.deps;
   const { delivery } = item;
   const { customerId, lane } = delivery;
   observer.dueLag(clock.now() - (delivery.dueAt ?? clock.now()));
@@ -182,14 +182,14 @@ async function deliver(
   const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
   // The receiver is free for the next delivery; the response is recorded meanwhile.
   if (attempting.unrecorded.add(lane)) free(result);
-  const chance = deps.chance();
+  const jitter = chance();
   try {
     const response = await shownResponse(attempting.deps, target, posted);
     const { status, durationMs, error } = posted;
     const attempt: Attempt = { at, status, durationMs, response, error };
     const ended = (fresh: Delivery): Delivery => ({
       ...fresh,
-      ...afterAttempt(fresh, attempt, settings.webhookRetryScheduleMs, endedAt, chance),
+      ...afterAttempt(fresh, attempt, settings.webhookRetryScheduleMs, endedAt, jitter),
       url: target.url,
     });
     const isLast = !succeeded && target.endpoint?.kind !== "inbox" && isClosed((await find()).endpoint, delivery);
