@@ -72,7 +72,7 @@ export async function findThreadByContact(
     .selectFrom("chats")
     .selectAll()
     .where("customer_id", "=", customerId)
-    .where("peer", "=", contact)
+    .where("contact", "=", contact)
     .orderBy("id", "desc")
     .limit(1);
   if (from !== null) query = query.where("from", "=", from);
@@ -100,7 +100,7 @@ export async function listSendersTo(
       select c."from", (
         select m.id from (select id, status from messages where chat_id = c.id order by id desc limit ${LOOKED_AT}) m
         where m.status not in ('scheduled', 'cancelled') order by m.id desc limit 1) as newest
-      from chats c where c.customer_id = ${customerId} and c.peer = ${contact} order by c.id desc limit ${SENDERS_MAX})
+      from chats c where c.customer_id = ${customerId} and c.contact = ${contact} order by c.id desc limit ${SENDERS_MAX})
     where newest is not null order by newest desc`.execute(db);
   return rows.map(({ from }) => from);
 }

@@ -125,7 +125,7 @@ export async function findDialogueInstance(
   customerId: CustomerId,
   contact: string,
 ): Promise<InstanceId | null> {
-  const theirs = sql`m.customer_id = chats.customer_id and m."to" = chats.peer`;
+  const theirs = sql`m.customer_id = chats.customer_id and m."to" = chats.contact`;
   const hasSent = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
     and +m."from" = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound'`);
@@ -133,7 +133,7 @@ export async function findDialogueInstance(
     .selectFrom("chats")
     .select("instance_id")
     .where("customer_id", "=", customerId)
-    .where("peer", "=", contact)
+    .where("contact", "=", contact)
     .where(hasSent)
     .where(hasInbound)
     .orderBy("id", "desc")
@@ -148,7 +148,11 @@ export async function hasUsedImessage(db: Kysely<Database>, customerId: Customer
     and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);
   if (rows.length > 0) return true;
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
-  const chats = db.selectFrom("chats").select("id").where("customer_id", "=", customerId).where("peer", "=", contact);
+  const chats = db
+    .selectFrom("chats")
+    .select("id")
+    .where("customer_id", "=", customerId)
+    .where("contact", "=", contact);
   return (await chats.where(hasInbound).executeTakeFirst()) !== undefined;
 }
 

@@ -132,5 +132,5 @@ export async function listThreadIds(
   limit: number,
 ): Promise<ChatId[]> {
   const query = db.selectFrom("chats").select("id").where("customer_id", "=", customerId);
-  return (await query.where("peer", "in", addresses).limit(limit).execute()).map(({ id }) => id);
+  return (await query.where("contact", "in", addresses).limit(limit).execute()).map(({ id }) => id);
 }

@@ -26,7 +26,7 @@ export async function findProviderReference(
   reference: string,
 ): Promise<ProviderReference | null> {
   const query = db
-    .selectFrom("hand_overs")
+    .selectFrom("provider_references")
     .selectAll()
     .where("instance_id", "=", instanceId)
     .where("reference", "=", reference);
@@ -167,7 +167,7 @@ export async function listMessagesAhead(
 ): Promise<QueueWindow<MessageAhead>> {
   const window = { lane, span: { from: now, until: Number.MAX_SAFE_INTEGER }, after };
   const { rows, next } = await readWindow(db, window, sql`id, version, status`, [
-    sql<SqlBool>`(status = 'queued' and hand_overs = 0 and updated_at > ${now}
+    sql<SqlBool>`(status = 'queued' and send_attempts = 0 and updated_at > ${now}
       or status = 'pending' and due_at > ${lookupsUntil})`,
   ]);
   return { records: rows as MessageAhead[], next };

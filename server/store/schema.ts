@@ -133,8 +133,8 @@ const DECLARED = {
     dueAt: orNull(NUMBER),
     claimedUntil: orNull(NUMBER),
     expiresAt: orNull(NUMBER),
-    sendAttempts: named("hand_overs", NUMBER),
-    account: named("peer", orNull(TEXT)),
+    sendAttempts: NUMBER,
+    account: orNull(TEXT),
     sentPart: orNull(SENT_PART),
     unknownSince: orNull(NUMBER),
     sequence: NUMBER,
@@ -155,7 +155,7 @@ const DECLARED = {
     erasedAt: orNull(NUMBER),
     timeline: HISTORY,
   }),
-  providerReferences: table("hand_overs", ["instanceId", "reference"], ["instanceId", "reference"], {
+  providerReferences: table("provider_references", ["instanceId", "reference"], ["instanceId", "reference"], {
     instanceId: TEXT,
     reference: TEXT,
     messageId: TEXT,
@@ -235,7 +235,7 @@ const DECLARED = {
     key: TEXT,
     isGroup: FLAG,
     from: TEXT,
-    contact: named("peer", orNull(TEXT)),
+    contact: orNull(TEXT),
     instanceId: TEXT,
     reference: orNull(TEXT),
     channel: oneOf(CHANNELS),

@@ -37,8 +37,8 @@ export async function send(made: TestContext, body: SendMessage, tenant: Tenant 
 /** All chats, the oldest first. */
 export async function chats({
   deps,
-}: TestContext): Promise<{ id: string; customer_id: string; peer: string | null }[]> {
-  return deps.store.db.selectFrom("chats").select(["id", "customer_id", "peer"]).orderBy("id").execute();
+}: TestContext): Promise<{ id: string; customer_id: string; contact: string | null }[]> {
+  return deps.store.db.selectFrom("chats").select(["id", "customer_id", "contact"]).orderBy("id").execute();
 }
 
 /** A group of a tenant, as its provider made it. */

@@ -65,7 +65,7 @@ test("a contact's message is one record with the status received, in its thread,
   assert.match(message.correlationId, /^cor_[0-9a-f]{32}$/);
   const chats = await made.deps.store.db.selectFrom("chats").selectAll().execute();
   assert.deepEqual(
-    chats.map(({ id, peer, from }) => [id, peer, from]),
+    chats.map(({ id, contact, from }) => [id, contact, from]),
     [[message.chatId, "+15550100001", made.number.address]],
   );
   assert.deepEqual(await eventsOf(made), [

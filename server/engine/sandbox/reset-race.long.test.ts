@@ -98,7 +98,8 @@ const ORPHANS: Readonly<Record<string, string>> = {
   "events of no message":
     "select message_id from events where message_id is not null and message_id not in (select id from messages)",
   "deliveries of no event": "select event_id from deliveries where event_id not in (select id from events)",
-  "references of no message": "select message_id from hand_overs where message_id not in (select id from messages)",
+  "references of no message":
+    "select message_id from provider_references where message_id not in (select id from messages)",
   "payments of no message": "select id from payments where message_id not in (select id from messages)",
   "messages in no chat": "select id from messages where chat_id is not null and chat_id not in (select id from chats)",
   "addresses of no contact": "select address from contact_addresses where contact_id not in (select id from contacts)",

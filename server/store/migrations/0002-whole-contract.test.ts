@@ -10,10 +10,11 @@ import { findInstances } from "../instances.ts";
 import { listMessagesOfChat } from "../message-lists.ts";
 import type { Database } from "../rows.ts";
 import { queryDatabase } from "../sqlite/driver.ts";
+import { moveRows } from "../sqlite/move-rows.ts";
 import { createReader } from "../sqlite/query.ts";
 import { FIRST_PAGE } from "../windows.ts";
 import { up as mainJob } from "./0001-main-job.ts";
-import { up as wholeContract } from "./0002-whole-contract.ts";
+import { MIGRATIONS } from "./list.ts";
 
 const CUSTOMER: CustomerId = "cust_1";
 
@@ -35,7 +36,9 @@ async function upgraded(fill: (database: DatabaseSync) => void): Promise<Kysely<
   const db = queryDatabase(async (query) => read(query));
   await mainJob(db as unknown as Kysely<unknown>);
   fill(database);
-  await wholeContract(db as unknown as Kysely<unknown>);
+  const later = Object.keys(MIGRATIONS).filter((name) => name >= "0002");
+  for (const name of later) await MIGRATIONS[name]?.up(db as unknown as Kysely<unknown>);
+  moveRows(database);
   return db;
 }
 

@@ -14,6 +14,7 @@ import { up as keyPermissions } from "./0010-key-permissions.ts";
 import { up as quarantine } from "./0011-quarantine.ts";
 import { up as attempts } from "./0012-attempts.ts";
 import { up as leasesInMemory } from "./0013-leases-in-memory.ts";
+import { up as leanTables } from "./0014-lean-tables.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -29,4 +30,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0011-quarantine": { up: quarantine },
   "0012-attempts": { up: attempts },
   "0013-leases-in-memory": { up: leasesInMemory },
+  "0014-lean-tables": { up: leanTables },
 };

@@ -6,6 +6,7 @@ import { MIGRATIONS } from "../migrations/list.ts";
 import { StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
 import { moveAttempts } from "./move-attempts.ts";
+import { countPositionsByWriter, moveRows } from "./move-rows.ts";
 import { createReader } from "./query.ts";
 
 /**
@@ -24,7 +25,9 @@ export async function migrate(database: DatabaseSync, report: (progress: string)
   await db.destroy();
   if (error !== undefined) throw refusalOf(error);
   try {
+    countPositionsByWriter(database);
     moveAttempts(database, (moved) => report(`moved the attempts of ${moved} deliveries`));
+    moveRows(database, (moved) => report(`moved ${moved} rows into their new tables`));
   } catch (problem) {
     throw refusalOf(problem);
   }

@@ -186,6 +186,22 @@ export class Statements {
     });
   }
 
+  /** Inserts an event at a position, which comes before the columns. */
+  insertEvent(): StatementSync {
+    return this.#get("insertEvent", () => {
+      const placeholders = LAYOUT.events.map(() => "?").join(", ");
+      return `insert into events (position, ${columnsOf("events")}) values (?, ${placeholders})`;
+    });
+  }
+
+  /** The greatest position that an event ever had. */
+  lastPosition(): StatementSync {
+    return this.#get(
+      "lastPosition",
+      () => `select max(last, coalesce((select max(position) from events), 0)) from deleted_position`,
+    );
+  }
+
   rewriteEvent(): StatementSync {
     return this.#get("rewriteEvent", () => "update events set bytes = ? where id = ?");
   }
@@ -249,7 +265,8 @@ export class Statements {
   deleteOldIdempotency(): StatementSync {
     return this.#get(
       "deleteOldIdempotency",
-      () => `delete from idempotency where rowid in (select rowid from idempotency where created_at < ? limit ?)`,
+      () => `delete from idempotency where (scope, "key") in (
+               select scope, "key" from idempotency where created_at < ? limit ?)`,
     );
   }
 
@@ -269,17 +286,18 @@ export class Statements {
   deleteReferencesOf(): StatementSync {
     return this.#get(
       "deleteReferencesOf",
-      () => "delete from hand_overs where message_id in (select id from messages where customer_id = ?)",
+      () => "delete from provider_references where message_id in (select id from messages where customer_id = ?)",
     );
   }
 
   /** Deletes some of the records whose `property` is this. */
   deleteSome(table: TableName, property: string): StatementSync {
-    const { name } = TABLES[table];
+    const { name, key } = TABLES[table];
+    const keys = key.map((one) => quote(table, one)).join(", ");
     return this.#get(
       `deleteSome ${table}`,
       () =>
-        `delete from ${name} where rowid in (select rowid from ${name} where ${quote(table, property)} = ? limit ?)`,
+        `delete from ${name} where (${keys}) in (select ${keys} from ${name} where ${quote(table, property)} = ? limit ?)`,
     );
   }
 
@@ -297,7 +315,8 @@ export class Statements {
   deleteOldArrivals(): StatementSync {
     return this.#get(
       "deleteOldArrivals",
-      () => `delete from arrivals where rowid in (select rowid from arrivals where created_at < ? limit ?)`,
+      () => `delete from arrivals where (instance_id, reference) in (
+               select instance_id, reference from arrivals where created_at < ? limit ?)`,
     );
   }
 

@@ -73,9 +73,10 @@ const EXCEPTIONS: { statement: RegExp; step: RegExp; why: string }[] = [
     step: /^SCAN messages USING COVERING INDEX messages_claimed$/,
     why: "at a start only: the index has no other messages than those whose attempt was interrupted",
   },
+  { statement: /from deleted_position$/, step: /^SCAN deleted_position$/, why: "the table has one row" },
   {
-    statement: /^delete from hand_overs where message_id in \(select/,
-    step: /^SCAN hand_overs$/,
+    statement: /^delete from provider_references where message_id in \(select/,
+    step: /^SCAN provider_references$/,
     why: "when a customer of the sandbox is reset; an index would cost each message a write",
   },
 ];
@@ -143,7 +144,7 @@ test("every lookup of the writer uses an index and sorts nothing", async (t) => 
     [statements.deleteOldIdempotency(), /^SEARCH idempotency USING COVERING INDEX idempotency_age \(created_at<\?\)$/],
     [statements.exists("numbers"), /^SEARCH numbers USING (COVERING )?INDEX numbers_address \(address=\?\)$/],
     [statements.exists("keys"), /^SEARCH keys USING (COVERING )?INDEX keys_hash \(hash=\?\)$/],
-    [statements.exists("idempotency"), /^SEARCH idempotency USING (COVERING )?INDEX \S+ \(scope=\? AND key=\?\)$/],
+    [statements.exists("idempotency"), /^SEARCH idempotency USING PRIMARY KEY \(scope=\? AND key=\?\)$/],
     [statements.version("messages"), /^SEARCH messages USING INDEX \S+ \(id=\?\)$/],
   ];
   for (const [{ sourceSQL }, wanted] of lookUps) {

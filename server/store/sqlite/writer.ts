@@ -2,7 +2,6 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { deliveriesOf } from "../../core/delivery.ts";
-import { firstIdAt } from "../../core/id.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { decodeEach } from "../quarantine.ts";
 import type { TableName } from "../records.ts";
@@ -11,6 +10,7 @@ import { TABLES } from "../schema.ts";
 import type { MessageClaim, RecheckResult, RowKey, StoreCounts } from "../store.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { DeliveryWriter, type NewDeliveries } from "./delivery-writer.ts";
+import { EventPositions } from "./event-positions.ts";
 import {
   type BornRow,
   type ClaimedMessageRows,
@@ -25,6 +25,7 @@ import {
 import { LeaseEffects } from "./lease-effects.ts";
 import { MessageClaims } from "./message-claims.ts";
 import { QuarantineTable } from "./quarantine.ts";
+import { RecordRemoval } from "./record-removal.ts";
 import { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 import { WriteCounts } from "./write-counts.ts";
@@ -47,19 +48,21 @@ export class SqliteWriter {
   readonly #deliveries: DeliveryWriter;
   /** Endpoints by customer, as of the last commit. Cleared when one changes. */
   readonly #endpoints = new Map<string, Endpoint[]>();
-  /** Customers that are being reset and whose provider references are removed already. */
-  readonly #resetting = new Set<string>();
+  readonly #removal: RecordRemoval;
   readonly #quarantine: QuarantineTable;
+  readonly #events: EventPositions;
 
   /** `now`: the monotonic clock, by which leases end. */
   constructor(path: string, now: () => number = () => performance.now()) {
     this.#database = openWriter(path);
     this.#counts = new WriteCounts(this.#database);
     this.#statements = new Statements(this.#database, () => this.#counts.addStatement());
+    this.#events = new EventPositions(this.#statements);
     this.#messages = new MessageClaims(this.#statements, now);
     this.#leaseEffects = new LeaseEffects(this.#messages, this.#statements);
     this.#quarantine = new QuarantineTable(this.#database);
     this.#deliveries = new DeliveryWriter(this.#statements, this.#quarantine, now);
+    this.#removal = new RecordRemoval(this.#statements, this.#deliveries, this.#leaseEffects);
   }
 
   /** The connection, for the in-process store, which reads on it too. */
@@ -165,9 +168,9 @@ export class SqliteWriter {
       case "cancelDeliveries":
         return this.#deliveries.cancel(job[1], job[2]);
       case "prune":
-        return this.#prune(job[1], job[2]);
+        return this.#removal.prune(job[1], job[2]);
       case "reset":
-        return this.#reset(job[1], job[2]);
+        return this.#removal.reset(job[1], job[2]);
       case "addUsage":
         for (const values of job[1]) this.#statements.addUsage().run(...values);
         return null;
@@ -219,6 +222,10 @@ export class SqliteWriter {
     switch (operation[0]) {
       case "insert":
       case "insertUnique": {
+        if (operation[1] === "events") {
+          this.#events.insert(operation[2]);
+          break;
+        }
         const { lastInsertRowid } = this.#statements.insert(operation[1]).run(...operation[2]);
         if (operation[1] === "deliveries") this.#deliveries.inserted(operation[2], Number(lastInsertRowid));
         if (operation[1] === "messages") this.#leaseEffects.inserted(operation[2]);
@@ -254,7 +261,7 @@ export class SqliteWriter {
 
   /** Adds an event and its deliveries, in the transaction of the change that it reports. */
   #addEvent(values: SqlValue[], callbackUrl: string | null, committed: Committed): void {
-    this.#statements.insert("events").run(...values);
+    this.#events.insert(values);
     const event = decodeRecord("events", values);
     const endpoints = this.#endpointsOf(event.customerId);
     for (const delivery of deliveriesOf(event, endpoints, callbackUrl)) {
@@ -300,64 +307,7 @@ export class SqliteWriter {
     if (until === Number.POSITIVE_INFINITY) this.#leaseEffects.cleared();
     return messages.length;
   }
-
-  #prune(before: number, limit: number): number {
-    const old = this.#statements.oldEvents().all(firstIdAt("evt", before), limit) as unknown as string[][];
-    for (const [id = ""] of old) {
-      this.#statements.delete("deliveries", "eventId").run(id);
-      this.#statements.delete("events", "id").run(id);
-    }
-    // Files go after the events that mention them.
-    const others = [
-      this.#statements.deleteOldIdempotency(),
-      this.#statements.deleteOldContents(),
-      this.#statements.deleteOldArrivals(),
-    ];
-    return others.reduce((sum, statement) => sum + Number(statement.run(before, limit).changes), old.length);
-  }
-
-  #reset(customerId: string, limit: number): number {
-    const deliveries = this.#statements.someOf("deliveries").all(customerId, limit) as unknown as string[][];
-    for (const [id = ""] of deliveries) {
-      this.#statements.delete("deliveries", "id").run(id);
-      this.#deliveries.removed(id);
-    }
-    let removed = deliveries.length + this.#resetMessages(customerId, limit);
-    for (const table of RESET_TABLES) {
-      removed += Number(this.#statements.deleteSome(table, "customerId").run(customerId, limit).changes);
-    }
-    removed += Number(this.#statements.deleteSome("idempotency", "scope").run(customerId, limit).changes);
-    if (removed === 0) this.#resetting.delete(customerId);
-    return removed;
-  }
-
-  /** Provider references have no index by message: the first batch removes all there are, later ones go by their key. */
-  #resetMessages(customerId: string, limit: number): number {
-    const messages = this.#statements.someMessagesOf().all(customerId, limit) as unknown as string[][];
-    if (messages.length > 0 && !this.#resetting.has(customerId)) {
-      this.#statements.deleteReferencesOf().run(customerId);
-      this.#resetting.add(customerId);
-    }
-    for (const [id = "", instanceId = "", reference = ""] of messages) {
-      this.#statements.delete("contents", "messageId").run(id);
-      this.#statements.delete("providerReferences", "instanceId,reference").run(instanceId, reference);
-      this.#statements.delete("messages", "id").run(id);
-      this.#leaseEffects.removed(id);
-    }
-    return messages.length;
-  }
 }
-
-/** Tables from which `reset` removes every record of the customer. */
-const RESET_TABLES: readonly TableName[] = [
-  "events",
-  "chats",
-  "contacts",
-  "contactAddresses",
-  "optOuts",
-  "payments",
-  "calls",
-];
 
 /** A committed transaction. Whether its new deliveries are leased is decided after COMMIT. */
 class Committed implements NewDeliveries {

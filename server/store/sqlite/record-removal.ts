@@ -1,0 +1,80 @@
+/** Removes records of the writer's tables in batches: old ones, and all of a customer. */
+
+import { firstIdAt } from "../../core/id.ts";
+import type { TableName } from "../records.ts";
+import type { DeliveryWriter } from "./delivery-writer.ts";
+import type { LeaseEffects } from "./lease-effects.ts";
+import type { Statements } from "./statements.ts";
+
+/** Tables from which `reset` removes every record of the customer. */
+const RESET_TABLES: readonly TableName[] = [
+  "events",
+  "chats",
+  "contacts",
+  "contactAddresses",
+  "optOuts",
+  "payments",
+  "calls",
+];
+
+export class RecordRemoval {
+  readonly #statements: Statements;
+  readonly #deliveries: DeliveryWriter;
+  readonly #leaseEffects: LeaseEffects;
+  /** Customers that are being reset and whose provider references are removed already. */
+  readonly #resetting = new Set<string>();
+
+  constructor(statements: Statements, deliveries: DeliveryWriter, leaseEffects: LeaseEffects) {
+    this.#statements = statements;
+    this.#deliveries = deliveries;
+    this.#leaseEffects = leaseEffects;
+  }
+
+  /** Removes old events with their deliveries, idempotency keys, files and arrivals. Returns how many records. */
+  prune(before: number, limit: number): number {
+    const old = this.#statements.oldEvents().all(firstIdAt("evt", before), limit) as unknown as string[][];
+    for (const [id = ""] of old) {
+      this.#statements.delete("deliveries", "eventId").run(id);
+      this.#statements.delete("events", "id").run(id);
+    }
+    // Files go after the events that mention them.
+    const others = [
+      this.#statements.deleteOldIdempotency(),
+      this.#statements.deleteOldContents(),
+      this.#statements.deleteOldArrivals(),
+    ];
+    return others.reduce((sum, statement) => sum + Number(statement.run(before, limit).changes), old.length);
+  }
+
+  /** Removes some records of each kind of a customer. Returns how many. */
+  reset(customerId: string, limit: number): number {
+    const deliveries = this.#statements.someOf("deliveries").all(customerId, limit) as unknown as string[][];
+    for (const [id = ""] of deliveries) {
+      this.#statements.delete("deliveries", "id").run(id);
+      this.#deliveries.removed(id);
+    }
+    let removed = deliveries.length + this.#removeMessages(customerId, limit);
+    for (const table of RESET_TABLES) {
+      removed += Number(this.#statements.deleteSome(table, "customerId").run(customerId, limit).changes);
+    }
+    removed += Number(this.#statements.deleteSome("idempotency", "scope").run(customerId, limit).changes);
+    if (removed === 0) this.#resetting.delete(customerId);
+    return removed;
+  }
+
+  /** Provider references have no index by message: the first batch removes all there are, later ones go by their key. */
+  #removeMessages(customerId: string, limit: number): number {
+    const messages = this.#statements.someMessagesOf().all(customerId, limit) as unknown as string[][];
+    if (messages.length > 0 && !this.#resetting.has(customerId)) {
+      this.#statements.deleteReferencesOf().run(customerId);
+      this.#resetting.add(customerId);
+    }
+    for (const [id = "", instanceId = "", reference = ""] of messages) {
+      this.#statements.delete("contents", "messageId").run(id);
+      this.#statements.delete("providerReferences", "instanceId,reference").run(instanceId, reference);
+      this.#statements.delete("messages", "id").run(id);
+      this.#leaseEffects.removed(id);
+    }
+    return messages.length;
+  }
+}
