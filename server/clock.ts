@@ -7,6 +7,8 @@ export interface Clock {
   real(): number;
   /** Milliseconds since an arbitrary instant. Setting the machine's time does not change it. */
   monotonic(): number;
+  /** Busy milliseconds of a turn of the event loop, on average lately: a response is read up to this long after it came. */
+  turnMs(): number;
   /** Runs `action` once after `ms` real milliseconds, at most an hour. The returned function cancels it. */
   after(ms: number, action: () => void): () => void;
 }
@@ -22,9 +24,32 @@ export function systemClock(shift: ClockShift = { ms: 0 }): Clock {
     now: () => Date.now() + shift.ms,
     real: () => Date.now(),
     monotonic: () => performance.now(),
+    turnMs: turnMeter(),
     after(ms, action) {
       const timer = setTimeout(action, ms);
       return () => clearTimeout(timer);
     },
   };
+}
+
+/** The turns of the event loop are counted anew at most this often, in milliseconds. */
+const TURNS_READ_MS = 50;
+
+function turnMeter(): () => number {
+  let last = readTurns();
+  let turnMs = 0;
+  return () => {
+    if (performance.now() - last.at < TURNS_READ_MS) return turnMs;
+    const read = readTurns();
+    const turns = read.turns - last.turns;
+    if (turns > 0) turnMs = Math.max(0, read.at - last.at - (read.idleMs - last.idleMs)) / turns;
+    last = read;
+    return turnMs;
+  };
+}
+
+/** The turns of the event loop so far, and the time in which it waited for something to do. */
+function readTurns() {
+  const { idleTime, uvMetricsInfo } = performance.nodeTiming;
+  return { at: performance.now(), idleMs: idleTime, turns: uvMetricsInfo.loopCount };
 }

@@ -1,6 +1,7 @@
 /** The queue that a loop over lanes drains: how it claims, runs and releases items. */
 
 import type { Clock } from "../clock.ts";
+import type { RunTimes } from "./lane-lag.ts";
 import type { RunResult } from "./run-result.ts";
 
 /** Claimed items, and the lanes that may have more due items now. */
@@ -23,6 +24,10 @@ export interface Drain<Item> {
   /** Loads the owners and permits of lanes. If `ownerOf` is null afterwards, it is called again. */
   loadOwners(lanes: string[]): Promise<void>;
   laneOf(item: Item): string;
+  /** When the item was due, in the service's time. */
+  dueAtOf(item: Item): number;
+  /** Whether the lane's peer takes work as usual. If not, the work of the lane waits for the peer. */
+  isUp(lane: string): boolean;
   /**
    * Items of a lane with one ordering key run in sequence, in the order they were claimed or pushed. Null: in any
    * order.
@@ -32,9 +37,10 @@ export interface Drain<Item> {
   isStale(item: Item): boolean;
   /**
    * Handles an item to its end. It may `free` its permit earlier, if the rest of its work must not delay other items;
-   * the first result counts. An exception goes to `fault`, and the item's lease expires.
+   * the first result counts. It tells `times` when it waits for its peer. An exception goes to `fault`, and the item's lease
+   * expires.
    */
-  run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
+  run(item: Item, free: (result: RunResult) => void, times: RunTimes): Promise<RunResult>;
   /** Whether another due item may have waited for this one, whose run has ended, and could not be claimed. */
   mayFreeOthers(item: Item): boolean;
   fault(error: unknown): void;

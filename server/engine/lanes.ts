@@ -1,9 +1,9 @@
 /** Drains a queue lane by lane: claims due items, keeps them until they get a permit, and runs them, so that no lane and no owner keeps another waiting. */
 
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
+import { RoundRobin } from "../core/round-robin.ts";
 import type { Drain } from "./drain.ts";
-import { Prefetch } from "./prefetch.ts";
-import { ReadyLanes } from "./ready-lanes.ts";
+import { createLane, type Lane, waitingSince } from "./lane-state.ts";
 import { isUntried, PERMITS_AT_START, permitsAfter, type RunResult } from "./run-result.ts";
 
 /** Lanes named in one claim. */
@@ -19,31 +19,24 @@ const LANES_KEPT_MAX = 10_000;
 /** The next poll waits at least this multiple of the last poll's duration. */
 const POLL_COST_FACTOR = 10;
 
-interface Lane<Item> {
-  readonly name: string;
-  readonly prefetched: Prefetch<Item>;
-  running: number;
-  permits: number;
-  /** The store may have due items that are not claimed. */
-  mayHaveMore: boolean;
-  isClaiming: boolean;
-  /** Ends the pause of the lane. */
-  cancelPause: (() => void) | null;
-}
-
 /** Drains the lanes of one queue from `start` until `stop`. */
 export class Lanes<Item> {
   readonly #drain: Drain<Item>;
   /** Lanes with items or earned permits. */
   readonly #lanes = new Map<string, Lane<Item>>();
   /** Lanes with a prefetched item that may begin. */
-  readonly #toBegin = new ReadyLanes();
+  readonly #toBegin = new RoundRobin<string>();
   /** Lanes that may have something due and want it. */
-  readonly #toClaim = new ReadyLanes();
+  readonly #toClaim = new RoundRobin<string>();
   /** Lanes whose owner is not loaded yet. */
   readonly #unknown = new Set<string>();
   readonly #permits: FairSemaphore;
   readonly #running = new Set<Promise<void>>();
+  /** Lanes whose work may be waiting. */
+  readonly #waiting = new Set<Lane<Item>>();
+  /** End of the last pause of all lanes (monotonic time). */
+  #resumedAt = Number.NEGATIVE_INFINITY;
+  #ended = 0;
   #inFlight = 0;
   #isLoading = false;
   #isClaiming = false;
@@ -96,7 +89,37 @@ export class Lanes<Item> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
+  /** Runs that have ended since the start. */
+  get ended(): number {
+    return this.#ended;
+  }
+
+  /** Age of the oldest work that could start now and has not, in milliseconds (see `LaneLag`); 0 if there is none. */
+  lagMs(): number {
+    if (this.#isStopped || this.#cancelPause !== null) return 0;
+    const { clock } = this.#drain;
+    const now = clock.monotonic();
+    let longestMs = 0;
+    for (const lane of this.#waiting) {
+      const since = waitingSince(lane);
+      if (since === null) this.#waiting.delete(lane);
+      else if (this.#isHeld(lane)) lane.lag.hold(now);
+      else longestMs = Math.max(longestMs, lane.lag.lagMs(Math.max(since, this.#resumedAt), now, clock.turnMs()));
+    }
+    return longestMs;
+  }
+
+  /** Whether a lane could not begin anything, for a reason that is not this process. */
+  #isHeld({ name, running, cancelPause }: Lane<Item>): boolean {
+    const owner = this.#drain.ownerOf(name);
+    if (cancelPause !== null || owner === null || !this.#drain.isUp(name)) return true;
+    // Other lanes of its owner have all permits: whether these wait for their peers shows there.
+    return running === 0 && this.#permits.room(owner) === 0;
+  }
+
   async #poll(): Promise<void> {
+    // Lanes that wait for a peer are noted also while nobody asks.
+    this.lagMs();
     const startedAt = this.#drain.clock.monotonic();
     try {
       const lanes = await this.#drain.dueLanes();
@@ -113,14 +136,15 @@ export class Lanes<Item> {
   /** Puts a lane where it is served next. `mayHaveMore`: the store may have due items of it. */
   #mark(name: string, mayHaveMore: boolean): void {
     const lane = this.#lane(name);
-    if (mayHaveMore) lane.mayHaveMore = true;
+    if (mayHaveMore) lane.moreSince ??= this.#drain.clock.monotonic();
     const owner = this.#drain.ownerOf(name);
     if (owner === null) {
       this.#unknown.add(name);
       return;
     }
+    this.#waiting.add(lane);
     if (this.#canBegin(lane)) this.#toBegin.add(owner, name);
-    if (lane.mayHaveMore && this.#demand(lane) > 0) this.#toClaim.add(owner, name);
+    if (lane.moreSince !== null && this.#demand(lane) > 0) this.#toClaim.add(owner, name);
   }
 
   #canBegin(lane: Lane<Item>): boolean {
@@ -129,7 +153,7 @@ export class Lanes<Item> {
 
   /** Items to claim for a lane now. */
   #demand(lane: Lane<Item>): number {
-    if (lane.isClaiming || lane.cancelPause !== null) return 0;
+    if (lane.claimingSince !== null || lane.cancelPause !== null) return 0;
     const { prefetch } = this.#drain;
     const wanted = this.#permitsOf(lane) - lane.running - lane.prefetched.size;
     if (prefetch === 0) return Math.max(0, wanted);
@@ -218,9 +242,9 @@ export class Lanes<Item> {
       const lane = this.#lane(name);
       const demand = this.#demand(lane);
       const permits = this.#drain.prefetch === 0 ? Math.min(demand, room) : demand;
-      if (!lane.mayHaveMore || permits === 0) continue;
-      lane.mayHaveMore = false;
-      lane.isClaiming = true;
+      if (lane.moreSince === null || permits === 0) continue;
+      lane.claimingSince = lane.moreSince;
+      lane.moreSince = null;
       wanted.push({ lane, owner, permits });
     }
     return wanted;
@@ -232,10 +256,10 @@ export class Lanes<Item> {
       const { items, more } = await this.#drain.claim(
         wanted.map(({ lane, permits }) => ({ lane: lane.name, permits })),
       );
-      for (const item of items) this.#lane(this.#drain.laneOf(item)).prefetched.add(item);
-      for (const name of more) this.#lane(name).mayHaveMore = true;
+      const lastSince = this.#addClaimed(items);
+      for (const name of more) this.#lane(name).moreSince = lastSince.get(name) ?? this.#drain.clock.monotonic();
     } catch (error) {
-      for (const { lane } of wanted) lane.mayHaveMore = true;
+      for (const { lane } of wanted) lane.moreSince = lane.claimingSince;
       this.#pause(error);
     } finally {
       this.#isClaiming = false;
@@ -245,8 +269,24 @@ export class Lanes<Item> {
     this.#pump();
   }
 
+  /** Prefetches claimed items, and returns since when the last of each lane could have begun. */
+  #addClaimed(items: readonly Item[]): Map<string, number> {
+    const { clock } = this.#drain;
+    const [now, monotonic] = [clock.now(), clock.monotonic()];
+    const lastSince = new Map<string, number>();
+    for (const item of items) {
+      const lane = this.#lane(this.#drain.laneOf(item));
+      // The service's time may have been moved: the loop has known of the item no longer than of its lane.
+      const dueSince = monotonic - Math.max(0, now - this.#drain.dueAtOf(item));
+      const since = Math.max(dueSince, lane.claimingSince ?? monotonic);
+      lane.prefetched.add(item, since);
+      lastSince.set(lane.name, since);
+    }
+    return lastSince;
+  }
+
   #endClaim(lane: Lane<Item>): void {
-    lane.isClaiming = false;
+    lane.claimingSince = null;
     this.#mark(lane.name, false);
     this.#forgetIdle(lane);
   }
@@ -257,6 +297,7 @@ export class Lanes<Item> {
     if (this.#isStopped) return;
     this.#cancelPause = this.#drain.clock.after(PAUSE_AFTER_FAULT_MS, () => {
       this.#cancelPause = null;
+      this.#resumedAt = this.#drain.clock.monotonic();
       this.#pump();
     });
   }
@@ -273,15 +314,9 @@ export class Lanes<Item> {
   #lane(name: string): Lane<Item> {
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
-    const lane: Lane<Item> = {
-      name,
-      prefetched: new Prefetch((item) => this.#drain.orderingKeyOf(item)),
-      running: 0,
-      permits: Math.min(PERMITS_AT_START, this.#drain.permitsPerLane(name)),
-      mayHaveMore: false,
-      isClaiming: false,
-      cancelPause: null,
-    };
+    const { clock, orderingKeyOf, permitsPerLane } = this.#drain;
+    const permits = Math.min(PERMITS_AT_START, permitsPerLane(name));
+    const lane = createLane({ name, permits, orderingKeyOf, monotonic: () => clock.monotonic() });
     this.#lanes.set(name, lane);
     return lane;
   }
@@ -295,14 +330,16 @@ export class Lanes<Item> {
 
   async #run(lane: Lane<Item>, item: Item, release: Release): Promise<void> {
     let isFree = false;
+    const times = lane.lag.begin();
     const free = (result: RunResult) => {
       if (isFree) return;
       isFree = true;
+      times.ended();
       release();
       this.#free(lane, item, result);
     };
     try {
-      free(await this.#drain.run(item, free));
+      free(await this.#drain.run(item, free, times));
     } catch (error) {
       this.#drain.fault(error);
       free("bad");
@@ -313,6 +350,7 @@ export class Lanes<Item> {
   #free(lane: Lane<Item>, item: Item, result: RunResult): void {
     lane.running -= 1;
     this.#inFlight -= 1;
+    this.#ended += 1;
     this.#drain.inFlight(this.#inFlight);
     lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(lane.name));
     if (isUntried(result)) lane.prefetched.putBack(item);
@@ -326,8 +364,16 @@ export class Lanes<Item> {
   }
 
   #forgetIdle(lane: Lane<Item>): void {
-    if (this.#lanes.size <= LANES_KEPT_MAX || lane.running > 0 || lane.isClaiming || lane.cancelPause !== null) return;
-    if (lane.prefetched.size === 0 && !lane.mayHaveMore) this.#lanes.delete(lane.name);
+    if (
+      this.#lanes.size <= LANES_KEPT_MAX ||
+      lane.running > 0 ||
+      lane.claimingSince !== null ||
+      lane.cancelPause !== null
+    )
+      return;
+    if (lane.prefetched.size > 0 || lane.moreSince !== null) return;
+    this.#waiting.delete(lane);
+    this.#lanes.delete(lane.name);
   }
 
   /** Releases what a lane has not begun. */

@@ -11,7 +11,10 @@ interface Item {
 }
 
 test("items with one ordering key follow each other, and other items overtake those that wait", () => {
-  const prefetch = new Prefetch<Item>(({ key }) => key);
+  const prefetch = new Prefetch<Item>(
+    ({ key }) => key,
+    () => 0,
+  );
   const items = [
     { id: 1, key: "a" },
     { id: 2, key: "a" },
@@ -37,7 +40,10 @@ test("after any additions, releases, removals and ends every item is taken once,
   );
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
-      const prefetch = new Prefetch<Item>(({ key }) => key);
+      const prefetch = new Prefetch<Item>(
+        ({ key }) => key,
+        () => 0,
+      );
       const running: Item[] = [];
       const out: Item[] = [];
       let waiting: Item[] = [];

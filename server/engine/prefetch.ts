@@ -9,13 +9,17 @@
  */
 export class Prefetch<Item> {
   readonly #keyOf: (item: Item) => string | null;
+  readonly #monotonic: () => number;
   #ready: Item[] = [];
+  /** Since when each ready item could have begun (monotonic time); the longest time first. */
+  readonly #readySince = new Map<Item, number>();
   /** Ordering keys with an item that is ready or running, and the items that wait for it. */
   readonly #behind = new Map<string, Item[]>();
   #size = 0;
 
-  constructor(keyOf: (item: Item) => string | null) {
+  constructor(keyOf: (item: Item) => string | null, monotonic: () => number) {
     this.#keyOf = keyOf;
+    this.#monotonic = monotonic;
   }
 
   /** Items that have not begun, whether they are ready or wait for another. */
@@ -27,7 +31,13 @@ export class Prefetch<Item> {
     return this.#ready.length > 0;
   }
 
-  add(item: Item): void {
+  /** Since when the oldest ready item could have begun (monotonic time). Null if no item is ready. */
+  get readySince(): number | null {
+    return this.#readySince.values().next().value ?? null;
+  }
+
+  /** Adds an item that could have begun at `since` (monotonic time), unless it has to wait for another. */
+  add(item: Item, since = this.#monotonic()): void {
     this.#size += 1;
     const key = this.#keyOf(item);
     const behind = key === null ? undefined : this.#behind.get(key);
@@ -37,6 +47,7 @@ export class Prefetch<Item> {
     }
     if (key !== null) this.#behind.set(key, []);
     this.#ready.push(item);
+    this.#readySince.set(item, since);
   }
 
   /** The first item that is ready, without taking it. Null if there is none. */
@@ -49,6 +60,7 @@ export class Prefetch<Item> {
     const item = this.#ready.shift();
     if (item === undefined) return null;
     this.#size -= 1;
+    this.#readySince.delete(item);
     return item;
   }
 
@@ -56,6 +68,7 @@ export class Prefetch<Item> {
   putBack(item: Item): void {
     this.#size += 1;
     this.#ready.unshift(item);
+    this.#readySince.set(item, this.#monotonic());
   }
 
   /** An item that was taken has ended: the next one of its ordering key is ready, before all others. */
@@ -64,7 +77,10 @@ export class Prefetch<Item> {
     if (key === null) return;
     const next = this.#behind.get(key)?.shift();
     if (next === undefined) this.#behind.delete(key);
-    else this.#ready.unshift(next);
+    else {
+      this.#ready.unshift(next);
+      this.#readySince.set(next, this.#monotonic());
+    }
   }
 
   /** Takes out every item that matches, in the order of their arrival within a key. Keys of running items stay busy. */
@@ -75,7 +91,10 @@ export class Prefetch<Item> {
     for (const first of this.#ready) {
       const key = this.#keyOf(first);
       const line = key === null ? [first] : [first, ...(this.#behind.get(key) ?? [])];
+      const since = this.#readySince.get(first) ?? 0;
       const [head, ...rest] = line.filter(keep);
+      if (head !== first) this.#readySince.delete(first);
+      if (head !== undefined && head !== first) this.#readySince.set(head, since);
       if (head !== undefined) ready.push(head);
       if (key === null) continue;
       if (head === undefined) this.#behind.delete(key);

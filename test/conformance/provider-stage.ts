@@ -222,6 +222,7 @@ export class Life {
       now: () => clock.now(),
       real: () => clock.real(),
       monotonic: () => clock.monotonic(),
+      turnMs: () => clock.turnMs(),
       after: (ms, action) => {
         let waits = true;
         const end = () => {

@@ -30,6 +30,8 @@ export class SimulatedClock implements Clock {
   #steppedMs = 0;
   /** How far `now` is ahead of `real`. */
   readonly ahead: ClockShift = { ms: 0 };
+  /** Length of a turn of the event loop, as far as it is asked for: simulated turns take no time. */
+  busyMs = 0;
   /** A binary heap, earliest first. Stopped timers stay in it until they come up. */
   readonly #timers: Timer[] = [];
   #set = 0;
@@ -50,6 +52,10 @@ export class SimulatedClock implements Clock {
 
   monotonic(): number {
     return this.#realAt;
+  }
+
+  turnMs(): number {
+    return this.busyMs;
   }
 
   /**

@@ -152,6 +152,7 @@ export class Life {
       now: () => clock.now(),
       real: () => clock.real(),
       monotonic: () => clock.monotonic(),
+      turnMs: () => clock.turnMs(),
       after: (ms, action) => clock.after(ms, () => (this.#dead ? undefined : action())),
     };
   }

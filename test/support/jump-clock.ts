@@ -13,6 +13,7 @@ export class JumpClock {
       now: () => this.real() + shift.ms,
       real: () => this.real(),
       monotonic: () => performance.now() + this.#aheadMs,
+      turnMs: () => 0,
       after: (ms, action) => this.#after(ms, action),
     };
   }

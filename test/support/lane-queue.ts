@@ -34,6 +34,11 @@ export class Queue {
   /** The error that each claim and poll throws, if set. */
   failing: Error | null = null;
   isStale: (item: Item) => boolean = () => false;
+  /** Whether the run of an item waits for its peer from its beginning to its end. */
+  asksPeer: (item: Item) => boolean = () => false;
+  isUp: (lane: string) => boolean = () => true;
+  /** When the items became due, in the service's time. */
+  dueAt: number | null = null;
   inFlight = 0;
   /** By default the owner of a lane is its name up to a slash. */
   ownerOf: (lane: string) => string | null = (lane) => lane.split("/")[0] ?? null;
@@ -53,13 +58,18 @@ export class Queue {
       loadOwners: async () => {},
       mayFreeOthers: () => true,
       laneOf: ({ lane }) => lane,
+      dueAtOf: () => this.dueAt ?? this.clock.now(),
+      isUp: (lane) => this.isUp(lane),
       release: (items) => {
         this.due.unshift(...items);
       },
       orderingKeyOf: ({ key = null }) => key,
       isStale: (item) => this.isStale(item),
       prefetch: 0,
-      run: (item) => this.#run(item),
+      run: (item, _, times) => {
+        if (this.asksPeer(item)) times.asks();
+        return this.#run(item);
+      },
       fault: (error) => this.faults.push(error),
       inFlight: (count) => {
         this.inFlight = count;

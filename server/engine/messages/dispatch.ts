@@ -11,6 +11,7 @@ import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
 import type { ClaimedItems } from "../drain.ts";
 import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
+import type { RunTimes } from "../lane-lag.ts";
 import { Lanes } from "../lanes.ts";
 import { PausedLanes } from "../routing/paused-lanes.ts";
 import { nextChannel, planOf, type RoutePlan, wayNow } from "../routing/route.ts";
@@ -87,11 +88,13 @@ export class Dispatch {
         for (const { lease } of items) this.#release(lease);
       },
       laneOf: ({ message }) => message.instanceId,
+      dueAtOf: ({ message }) => message.dueAt ?? clock.now(),
+      isUp: (lane) => this.#isUp(lane) && this.#isClosed(lane as InstanceId),
       // Messages of a pair are sent in the order of their claim by `PairOrder`, which also holds across lanes.
       orderingKeyOf: () => null,
       isStale: ({ leasedUntil }) => leasedUntil < clock.monotonic(),
       prefetch: 0,
-      run: (leased, release) => this.#run(leased, release),
+      run: (leased, release, times) => this.#run(leased, release, times),
       // Nothing of a pair is claimed while a message of the pair is in progress.
       mayFreeOthers: ({ message }) => this.#order.laneOf(pairOf(message)) === undefined,
       fault: (error) => observer.fault("dispatch", error),
@@ -172,8 +175,12 @@ export class Dispatch {
   }
 
   /** Handles a message and releases its lease. If that throws, the lease runs out by itself: nothing is tried again at once. */
-  async #run(leased: LeasedMessage, release: ReleasePermit): Promise<RunResult> {
-    const handle = (progress: SendProgress) => this.#handle(leased, release, progress);
+  async #run(leased: LeasedMessage, release: ReleasePermit, times: RunTimes): Promise<RunResult> {
+    times.asks();
+    const handle = (progress: SendProgress) => {
+      times.begins();
+      return this.#handle(leased, release, { progress, times });
+    };
     const result = await this.#order.run(leased.message, release, handle);
     this.#release(leased.lease);
     return result;
@@ -182,7 +189,7 @@ export class Dispatch {
   async #handle(
     { message, leasedUntil }: LeasedMessage,
     release: ReleasePermit,
-    progress: SendProgress,
+    { progress, times }: Pick<Handling, "progress" | "times">,
   ): Promise<RunResult> {
     // The process began to stop while it waited: the message is due at the next start.
     if (this.#stopped) return "bad";
@@ -190,7 +197,7 @@ export class Dispatch {
     this.#aborts.add(abort);
     try {
       const waitsForFiles = () => this.#waitForFiles(message, release);
-      const handling = { leasedUntil, abort, waitsForFiles, progress, fetching: this.#fetching };
+      const handling = { leasedUntil, abort, waitsForFiles, progress, times, fetching: this.#fetching };
       const result = await handleClaimed(this.#deps, message, handling);
       this.#interrupted.handled(message, result);
       return result;
@@ -213,11 +220,15 @@ export class Dispatch {
     const { instanceId } = message;
     const isBeingSent = (other: Message) => other.instanceId === instanceId && !this.#fetching.has(other.id);
     const others = [...this.#withoutPermit].filter(isBeingSent).length;
-    const { clock, connections } = this.#deps;
-    const isClosed = connections.breaker(instanceId).state(clock.now()) === "closed";
-    if (!isClosed || others >= this.#permitsOf(instanceId)) return;
+    if (!this.#isClosed(instanceId) || others >= this.#permitsOf(instanceId)) return;
     this.#withoutPermit.add(message);
     release("bad");
+  }
+
+  /** Whether the circuit breaker of an instance is closed. */
+  #isClosed(instanceId: InstanceId): boolean {
+    const { clock, connections } = this.#deps;
+    return connections.breaker(instanceId).state(clock.now()) === "closed";
   }
 
   #permitsOf(instanceId: InstanceId): number {
@@ -297,7 +308,7 @@ async function attempt(deps: EngineDeps, claimed: Message, handling: Handling): 
 async function attemptReady(
   deps: EngineDeps,
   { message, parts }: PreparedMessage,
-  { abort, progress }: Handling,
+  { abort, progress, times }: Handling,
 ): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) {
@@ -327,9 +338,11 @@ async function attemptReady(
   // A reset of the sandbox after the attempt was recorded has removed the message.
   if (generation !== deps.threadCache.generation) await requireStored(deps, attempted);
   await progress.turn;
+  times.asks();
   const sending = send(deps, provider, outbound(deps, attempted, parts), abort);
   progress.given();
   const outcome = await sending;
+  times.answered();
   // The next message of the pair begins its attempt in the transaction that concludes this one.
   if (outcome.outcome === "accepted") progress.accepted();
   await conclude(deps, provider, attempted, outcome, leasedUntil);

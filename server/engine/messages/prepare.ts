@@ -16,6 +16,7 @@ import { isOptedOut } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import type { Connection } from "../instances/connections.ts";
+import type { RunTimes } from "../lane-lag.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
 import { changeMessage, isAsClaimed } from "./change-message.ts";
 
@@ -46,6 +47,7 @@ export interface Handling {
   /** To be called before its files are fetched, which may take long. */
   waitsForFiles(): void;
   progress: SendProgress;
+  times: RunTimes;
   /** Messages whose files are being fetched. */
   fetching: Set<MessageId>;
 }
@@ -145,15 +147,17 @@ async function fetchFiles(
 async function fetchWhenFree(
   deps: With<"fetcher" | "link" | "messageCache">,
   message: Message,
-  { abort, waitsForFiles, fetching }: Handling,
+  { abort, waitsForFiles, times, fetching }: Handling,
 ): Promise<PartsResult> {
   if (!hasFiles(message)) return fetchParts(deps, message, abort.signal);
   if (fetching.size >= FETCHED_AT_ONCE_MAX) return { deferred: "the files of other messages are being fetched" };
   fetching.add(message.id);
   waitsForFiles();
+  times.asks();
   try {
     return await fetchParts(deps, message, abort.signal);
   } finally {
+    times.answered();
     fetching.delete(message.id);
   }
 }

@@ -26,7 +26,7 @@ export const NEXT_LOOKUP_MS_MAX = 15_000;
 export async function reconcile(
   deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
   message: Message,
-  { abort, leasedUntil }: Pick<Handling, "abort" | "leasedUntil">,
+  { abort, leasedUntil, times }: Pick<Handling, "abort" | "leasedUntil" | "times">,
 ): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) return wait(deps, message, "its instance is not running");
@@ -38,8 +38,10 @@ export async function reconcile(
   if (message.unknownSince === null) {
     return wait(deps, message, "the send attempt was interrupted", provider.capabilities.reconcileAfterMs);
   }
+  times.asks();
   const outcome =
     provider.reconcile === undefined ? null : await lookUp(deps, provider.reconcile.bind(provider), message, abort);
+  times.answered();
   if (outcome === "absent") {
     const sendAgain = "the provider never received it, so it is sent again";
     await changeMessage(deps, message, (fresh) => {

@@ -10,6 +10,7 @@ import type { Signer } from "../../store/customers.ts";
 import { type ClaimedDelivery, type DeliveryOutcome, StoreFull } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import type { With } from "../engine-deps.ts";
+import type { RunTimes } from "../lane-lag.ts";
 import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
 import type { RunResult } from "../run-result.ts";
@@ -95,6 +96,16 @@ export class Deliver {
     });
   }
 
+  /** Age of the oldest delivery that could be attempted now and is not, in milliseconds. */
+  lagMs(): number {
+    return this.#lanes.lagMs();
+  }
+
+  /** Attempts that have ended since the start. */
+  get ended(): number {
+    return this.#lanes.ended;
+  }
+
   wake(lanes: Iterable<string>): void {
     this.#lanes.wake(lanes);
   }
@@ -135,11 +146,13 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
+    dueAtOf: ({ delivery }) => delivery.dueAt ?? clock.now(),
+    isUp: () => true,
     // Within a message, an event waits for the first attempt of the event before.
     orderingKeyOf: ({ delivery }) => (delivery.attemptCount === 0 ? delivery.messageId : null),
     isStale: ({ leasedUntil }) => leasedUntil - clock.monotonic() < ATTEMPT_MS_MAX,
     prefetch: PREFETCH,
-    run: (item, free) => deliver(attempting, item, free),
+    run: (item, free, times) => deliver(attempting, item, free, times),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
     mayFreeOthers: () => false,
@@ -153,6 +166,7 @@ async function deliver(
   attempting: Attempting,
   item: HeldDelivery,
   free: (result: RunResult) => void,
+  times: RunTimes,
 ): Promise<RunResult> {
   const { chance, clock, observer, receiverCache, settings, store } = attempting.deps;
   const { delivery } = item;
@@ -171,7 +185,9 @@ async function deliver(
   }
   const target = { endpoint, signer, url: endpoint?.url ?? delivery.url };
   const at = clock.now();
+  times.asks();
   const posted = await post(attempting, item, target);
+  times.answered();
   const ours = UNCOUNTED[posted.error ?? ""];
   if (ours !== undefined) {
     if (ours.limit !== null) observer.outOf(ours.limit);

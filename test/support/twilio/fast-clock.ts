@@ -11,6 +11,7 @@ export function fastClock(speed: number): Clock {
     now,
     real: now,
     monotonic: () => (performance.now() - startedMs) * speed,
+    turnMs: () => 0,
     after(ms, action) {
       const timer = setTimeout(action, ms / speed);
       return () => clearTimeout(timer);

@@ -1,0 +1,45 @@
+/** The state of one lane in the loop that drains it. */
+
+import { LaneLag } from "./lane-lag.ts";
+import { Prefetch } from "./prefetch.ts";
+
+export interface Lane<Item> {
+  readonly name: string;
+  readonly prefetched: Prefetch<Item>;
+  readonly lag: LaneLag;
+  running: number;
+  permits: number;
+  /** Since when the store may have had due items that are not claimed (monotonic time); null if it has none. */
+  moreSince: number | null;
+  /** `moreSince` of the claim in progress; null if there is none. */
+  claimingSince: number | null;
+  /** Ends the pause of the lane. */
+  cancelPause: (() => void) | null;
+}
+
+/** The parts of a new lane. */
+interface LaneParts<Item> {
+  name: string;
+  permits: number;
+  orderingKeyOf: (item: Item) => string | null;
+  monotonic: () => number;
+}
+
+export function createLane<Item>({ name, permits, orderingKeyOf, monotonic }: LaneParts<Item>): Lane<Item> {
+  return {
+    name,
+    prefetched: new Prefetch(orderingKeyOf, monotonic),
+    lag: new LaneLag(monotonic),
+    running: 0,
+    permits,
+    moreSince: null,
+    claimingSince: null,
+    cancelPause: null,
+  };
+}
+
+/** Since when the oldest work of a lane waits (monotonic time); null if none waits. */
+export function waitingSince<Item>({ prefetched, moreSince, claimingSince }: Lane<Item>): number | null {
+  const all = [prefetched.readySince, moreSince, claimingSince].filter((since) => since !== null);
+  return all.length === 0 ? null : Math.min(...all);
+}
