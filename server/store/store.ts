@@ -178,7 +178,7 @@ export type CommitObserver = (group: { transactions: number; durationMs: number 
 
 /** Counters of the writer since the store was opened. For tests and the benchmark. */
 export interface StoreCounts {
-  /** Everything that a caller asked the writer for: commits, claims, ends of leases. */
+  /** Everything that callers asked the writer to write. What was gathered counts once a group. */
   transactions: number;
   /** SQL transactions, each of a group of transactions. */
   groups: number;
@@ -202,7 +202,7 @@ export interface Store {
   /** Commits a transaction. Throws `StoreFull` if the disk is full. */
   commit(transaction: Transaction): Promise<CommitResult>;
   /**
-   * Commits a transaction in one job with others of its kind that wait for the writer. Each is committed or refused by itself.
+   * Commits a transaction in one job with others of its kind and turn. Each is committed or refused by itself.
    * For what a loop does with many records at a time.
    */
   commitGathered(transaction: Transaction): Promise<CommitResult>;

@@ -90,7 +90,6 @@ export async function openDisk(
           world.queue.note(jobs, results);
           return results;
         }),
-      counts: () => ports.counts(),
       timer: { now: () => world.clock.real(), after: (ms, action) => world.clock.after(ms, action) },
       close: async () => {},
     };

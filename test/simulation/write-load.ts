@@ -126,7 +126,7 @@ class WriteLoad {
   }
 
   async counts(): Promise<Counts> {
-    return { ...(await this.#store.counts()), ...(await this.#readBtreeWrites()) };
+    return { ...(await this.#until(this.#store.counts())), ...(await this.#readBtreeWrites()) };
   }
 
   async close(): Promise<void> {
@@ -153,7 +153,7 @@ class WriteLoad {
     if (status >= 300) throw new Error(text);
   }
 
-  async #until(work: Promise<unknown>): Promise<void> {
+  async #until<Value>(work: Promise<Value>): Promise<Value> {
     let isDone = false;
     const end = () => {
       isDone = true;
@@ -161,7 +161,7 @@ class WriteLoad {
     work.then(end, end);
     // In small steps: without a timer, work that goes on by itself would get no turn of the event loop.
     while (!isDone) await this.#clock.advance(1);
-    await work;
+    return await work;
   }
 
   #compose(): Service {

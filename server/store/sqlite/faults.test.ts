@@ -14,7 +14,7 @@ import { type Store, StoreFull, type Transaction } from "../store.ts";
 import { errorCode, isLost, openWriter, StoreUnusable } from "./connection.ts";
 import type { Job } from "./jobs.ts";
 import { openSqlite, openSqliteInProcess } from "./store.ts";
-import { DatabaseThread } from "./thread.ts";
+import { ReaderThread } from "./thread.ts";
 import { DiskFailed, SqliteWriter } from "./writer.ts";
 
 function scratch(t: TestContext): string {
@@ -205,14 +205,12 @@ test("the writer's connection syncs every commit to a write-ahead log, and reade
 
 test("a dead thread is reported once, and no request or stop waits for it", async (t) => {
   const lost: string[] = [];
-  const thread = new DatabaseThread({ role: "writer", path: join(scratch(t), "none", "x.db") }, (reason) =>
-    lost.push(reason),
-  );
+  const thread = new ReaderThread(join(scratch(t), "none", "x.db"), (reason) => lost.push(reason));
   await assert.rejects(thread.ask([]), /cannot be opened/);
-  await assert.rejects(thread.ask([]), /thread ended/);
+  await assert.rejects(thread.ask([]), /cannot be opened/);
   await thread.stop();
   await thread.stop();
-  await assert.rejects(thread.ask([]), /thread ended/);
+  await assert.rejects(thread.ask([]), /cannot be opened/);
   assert.equal(lost.length, 1);
   assert.match(lost[0] ?? "", /cannot be opened/);
 });

@@ -33,13 +33,14 @@ export type WritingJob =
   | ["recheck", after: RowKey | null, limit: number, now: number]
   | ["probe", string];
 
-/** A job that changes leases only: it runs after the COMMIT of its group, and writes nothing. */
+/** A job that writes nothing, and runs after the COMMIT of its group: it changes leases, or reads the counts of the writer. */
 export type LeaseJob =
   | ["claimMessages", MessageClaim]
   | ["leasedPairs", lane: string]
   | ["claimDeliveries", DeliveryClaim]
   | ["release", queue: Queue, leases: readonly number[]]
-  | ["hold", leaseMs: number | null];
+  | ["hold", leaseMs: number | null]
+  | ["counts"];
 
 /** A job for the writer. */
 export type Job = WritingJob | LeaseJob;
@@ -50,10 +51,17 @@ const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>([
   "claimDeliveries",
   "release",
   "hold",
+  "counts",
 ]);
 
 export function isLeaseJob(job: Job): job is LeaseJob {
   return LEASE_JOBS.has(job[0]);
+}
+
+/** How many transactions a group counts as: those that were gathered count as one. */
+export function countTransactions(jobs: readonly WritingJob[]): number {
+  const gathered = jobs.filter(([kind]) => kind === "commitAll").length;
+  return jobs.length - Math.max(gathered - 1, 0);
 }
 
 /** The result of a job: its value, or the error that prevented it. */

@@ -2,13 +2,17 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CommitResult, StoreFull } from "../store.ts";
-import { type CommitReply, type EncodedOperation, isLeaseJob, type Job, type JobResult } from "./jobs.ts";
+import { type EncodedOperation, isLeaseJob, type Job, type JobResult } from "./jobs.ts";
 
-/** A job and its caller. */
-export interface PendingJob {
-  job: Job;
+/** The caller of a job or of one of its transactions. */
+export interface PendingResult {
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
+}
+
+/** A job and its caller. */
+export interface PendingJob extends PendingResult {
+  job: Job;
 }
 
 /**
@@ -24,18 +28,18 @@ export async function completeAll(
   for (const { pending, result, onLeases } of ended) if (!onLeases) complete(pending, result);
   const last = ended.filter(({ onLeases }) => onLeases);
   if (last.length === 0) return;
-  // The callers of the group's commits go on, each of which collects its new deliveries.
+  // The callers of the group's commits go on before its new deliveries.
   if (last.length < group.length) await nextTurn();
   push();
   for (const { pending, result } of last) complete(pending, result);
 }
 
 /** Resolves or rejects the caller of a job. */
-function complete(pending: Pick<PendingJob, "resolve" | "reject">, result: JobResult | undefined): void {
-  if (result === undefined) pending.reject(new Error("the writer sent no result"));
-  else if ("value" in result) pending.resolve(result.value);
-  else if (result.error === "full") pending.reject(new StoreFull("the disk is full"));
-  else pending.reject(new Error(result.message));
+function complete(caller: PendingResult, result: JobResult | undefined): void {
+  if (result === undefined) caller.reject(new Error("the writer sent no result"));
+  else if ("value" in result) caller.resolve(result.value);
+  else if (result.error === "full") caller.reject(new StoreFull("the disk is full"));
+  else caller.reject(new Error(result.message));
 }
 
 /** Whether a job has certainly written: a claim that finds nothing succeeds on a full disk too. */
@@ -53,31 +57,37 @@ function isWritten(operations: readonly EncodedOperation[] = [], result: JobResu
 /** The most transactions of one job. */
 const GATHERED_MAX = 256;
 
-/** Gathers transactions in one job until the writer takes it. */
+/** Gathers transactions in one job until it is sent. */
 export class GatheredJob {
-  readonly #ask: (job: Job) => Promise<JobResult[]>;
-  #open: { job: Job & ["commitAll", EncodedOperation[][]]; results: Promise<JobResult[]> } | null = null;
+  #open: { transactions: EncodedOperation[][]; callers: PendingResult[] } | null = null;
 
-  constructor(ask: (job: Job) => Promise<JobResult[]>) {
-    this.#ask = ask;
+  /** Adds a transaction to the open job. If there is none, begins one and returns it. */
+  add(operations: EncodedOperation[], caller: PendingResult): PendingJob | null {
+    const open = this.#open;
+    if (open === null || open.transactions.length >= GATHERED_MAX) return this.#begin(operations, caller);
+    open.transactions.push(operations);
+    open.callers.push(caller);
+    return null;
   }
 
-  /** Adds a transaction to the job that waits, or begins one. */
-  async add(operations: EncodedOperation[]): Promise<CommitReply> {
-    if (this.#open === null || this.#open.job[1].length >= GATHERED_MAX) {
-      const job: Job & ["commitAll", EncodedOperation[][]] = ["commitAll", []];
-      this.#open = { job, results: this.#ask(job) };
-    }
-    const { job, results } = this.#open;
-    const index = job[1].push(operations) - 1;
-    const result = (await results)[index];
-    return await new Promise<CommitReply>((resolve, reject) =>
-      complete({ resolve: (value) => resolve(value as CommitReply), reject }, result),
-    );
+  /** The open job is sent: nothing can be added to it. */
+  close(): void {
+    this.#open = null;
   }
 
-  /** The writer takes these jobs: nothing can be added to them. */
-  taken(jobs: readonly Pick<PendingJob, "job">[]): void {
-    if (jobs.some(({ job }) => job === this.#open?.job)) this.#open = null;
+  #begin(operations: EncodedOperation[], caller: PendingResult): PendingJob {
+    const transactions = [operations];
+    const callers = [caller];
+    this.#open = { transactions, callers };
+    return {
+      job: ["commitAll", transactions],
+      resolve(value) {
+        const results = value as JobResult[];
+        for (const [index, one] of callers.entries()) complete(one, results[index]);
+      },
+      reject(error) {
+        for (const one of callers) one.reject(error);
+      },
+    };
   }
 }

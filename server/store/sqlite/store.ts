@@ -1,4 +1,4 @@
-/** The embedded store: groups jobs that arrive during a commit and passes each group to the one writer. */
+/** The embedded store: encodes what its callers ask for as jobs of the one writer, and decodes their results. */
 
 import { channel } from "node:diagnostics_channel";
 import { mkdirSync } from "node:fs";
@@ -33,7 +33,8 @@ import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { decodeBorn, decodeClaim, decodeMessageClaim } from "./decode-claim.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
-import { GroupPace, type PaceTimer } from "./group-pace.ts";
+import type { PaceTimer } from "./group-pace.ts";
+import { type GroupReply, GroupWriter } from "./group-writer.ts";
 import {
   type ClaimedMessageRows,
   type ClaimedRows,
@@ -47,10 +48,10 @@ import {
 } from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
-import { completeAll, GatheredJob, hasWritten, type PendingJob } from "./pending-job.ts";
-import { createReader, type QueryRows, readBatched, readSingly, type SqlQuery } from "./query.ts";
-import { COUNTS, DatabaseThread } from "./thread.ts";
+import { createReader, readBatched, readSingly, type SqlQuery } from "./query.ts";
+import { DatabaseThread, ReaderThread } from "./thread.ts";
 import { SqliteWriter } from "./writer.ts";
+import { type OpenPort, WriterClient } from "./writer-client.ts";
 
 /** Text that `probe` writes: 64 KiB, more than most transactions. */
 const PROBE_TEXT = "0".repeat(65_536);
@@ -61,15 +62,18 @@ const OPENED = channel("tightbeam:store");
 /** Threads that read lists. A customer uses at most one of them at a time. */
 const LIST_READERS = 2;
 
-/** Destinations of groups and queries: threads in the service, this process in a simulation. */
-export interface Ports {
+/** The database, as a store of one process without threads uses it. */
+export interface Ports extends Reads {
+  /** Writes a group of jobs. */
   write(jobs: Job[]): Promise<JobResult[]>;
+  /** Paces groups of jobs; null: they never wait. */
+  timer: PaceTimer | null;
+}
+
+interface Reads {
   read(query: SqlQuery): Promise<unknown[]>;
   /** Readers of lists, each for one query at a time. */
   lists: readonly ReaderPort[];
-  counts(): Promise<StoreCounts>;
-  /** Paces groups of jobs; null: they never wait. */
-  timer: PaceTimer | null;
   close(): Promise<void>;
 }
 
@@ -97,23 +101,26 @@ export async function openSqlite(
     lock.close();
     throw error;
   }
-  const writer = new DatabaseThread({ role: "writer", path }, lost);
-  const reader = new DatabaseThread({ role: "reader", path }, lost);
-  const listReaders = Array.from({ length: LIST_READERS }, () => new DatabaseThread({ role: "reader", path }, lost));
-  const store = new SqliteStore(
-    {
-      write: (jobs) => writer.ask(jobs) as Promise<JobResult[]>,
-      read: readBatched((queries) => reader.ask(queries) as Promise<QueryRows[]>),
-      lists: listReaders.map((thread) => readSingly((queries) => thread.ask(queries) as Promise<QueryRows[]>)),
-      counts: () => writer.ask(COUNTS) as Promise<StoreCounts>,
-      timer: { now: () => performance.now(), after: (ms, action) => setTimeout(action, ms) },
-      async close() {
-        await Promise.all([reader, writer, ...listReaders].map((thread) => thread.stop()));
-        lock.close();
-      },
+  const writers: DatabaseThread[] = [];
+  const openPort: OpenPort = (reply, ended) => {
+    const writer = new DatabaseThread(
+      { role: "writer", path },
+      { reply: (value) => reply(value as GroupReply), ended, lost },
+    );
+    writers.push(writer);
+    return (jobs) => writer.post(jobs);
+  };
+  const reader = new ReaderThread(path, lost);
+  const listReaders = Array.from({ length: LIST_READERS }, () => new ReaderThread(path, lost));
+  const reads: Reads = {
+    read: readBatched((queries) => reader.ask(queries)),
+    lists: listReaders.map((thread) => readSingly((queries) => thread.ask(queries))),
+    async close() {
+      await Promise.all([reader, ...writers, ...listReaders].map((thread) => thread.stop()));
+      lock.close();
     },
-    observe,
-  );
+  };
+  const store = new SqliteStore(openPort, reads, observe);
   OPENED.publish(store);
   return store;
 }
@@ -137,18 +144,18 @@ export async function openSqliteInProcess(
   through: (ports: Ports) => Ports = (ports) => ports,
   now?: () => number,
 ): Promise<Store> {
-  const engine = new SqliteWriter(path, now);
-  await (path === ":memory:" ? prepareInMemory(engine.database) : migrate(engine.database));
-  const read = createReader(engine.database);
-  const ports: Ports = {
-    write: async (jobs) => engine.run(jobs),
+  const writer = new SqliteWriter(path, now);
+  await (path === ":memory:" ? prepareInMemory(writer.database) : migrate(writer.database));
+  const read = createReader(writer.database);
+  const ports = through({
+    write: async (jobs) => writer.run(jobs),
     read: async (query) => read(query),
     lists: [async (query) => read(query)],
-    counts: async () => engine.counts,
     timer: null,
-    close: async () => engine.close(),
-  };
-  return new SqliteStore(through(ports), observe);
+    close: async () => writer.close(),
+  });
+  const groups = new GroupWriter((jobs) => ports.write(jobs), ports.timer);
+  return new SqliteStore((reply) => groups.open(reply), ports, observe);
 }
 
 /** A migrated database with no rows: tests open hundreds of databases in memory, and a migration is most of an opening. */
@@ -162,28 +169,20 @@ async function prepareInMemory(database: DatabaseSync): Promise<void> {
 
 class SqliteStore implements Store {
   readonly db: Kysely<Database>;
-  readonly #ports: Ports;
-  readonly #observe: CommitObserver;
+  readonly #reads: Reads;
   readonly #lists: ListReaders;
-  readonly #pace: GroupPace;
-  #pending: PendingJob[] = [];
-  readonly #gathered = new GatheredJob((job) => this.#ask(job));
-  /** A group is at the writer, or the next one waits for its time. */
-  #isBusy = false;
-  #isFull = false;
-  #idle: (() => void) | null = null;
+  readonly #writer: WriterClient;
   #holder: DeliveryHolder | null = null;
   /** New deliveries that the holder gets in this turn. */
   #born: ClaimedDelivery[] = [];
   /** Rows in quarantine. */
   readonly #quarantined = new Set<string>();
 
-  constructor(ports: Ports, observe: CommitObserver) {
-    this.#ports = ports;
-    this.#observe = observe;
-    this.#pace = new GroupPace(ports.timer);
-    this.db = queryDatabase((query) => ports.read(query));
-    this.#lists = new ListReaders(ports.lists);
+  constructor(openPort: OpenPort, reads: Reads, observe: CommitObserver) {
+    this.#reads = reads;
+    this.#writer = new WriterClient(openPort, observe, () => this.#push());
+    this.db = queryDatabase((query) => reads.read(query));
+    this.#lists = new ListReaders(reads.lists);
     reportUnreadable(this.db, (row) => this.quarantine(row));
   }
 
@@ -194,19 +193,20 @@ class SqliteStore implements Store {
   }
 
   get backlog(): number {
-    return this.#pending.length;
+    return this.#writer.backlog;
   }
 
   get isFull(): boolean {
-    return this.#isFull;
+    return this.#writer.isFull;
   }
 
-  async commit(transaction: Transaction): Promise<CommitResult> {
-    return this.#committed(transaction, await this.#ask<CommitReply>(["commit", encodeTransaction(transaction)]));
+  commit(transaction: Transaction): Promise<CommitResult> {
+    const job: Job = ["commit", encodeTransaction(transaction)];
+    return this.#writer.ask(job, (reply: CommitReply) => this.#committed(transaction, reply));
   }
 
-  async commitGathered(transaction: Transaction): Promise<CommitResult> {
-    return this.#committed(transaction, await this.#gathered.add(encodeTransaction(transaction)));
+  commitGathered(transaction: Transaction): Promise<CommitResult> {
+    return this.#writer.gather(encodeTransaction(transaction), (reply) => this.#committed(transaction, reply));
   }
 
   #committed(transaction: Transaction, reply: CommitReply): CommitResult {
@@ -218,11 +218,11 @@ class SqliteStore implements Store {
 
   hold(holder: DeliveryHolder): () => void {
     this.#holder = holder;
-    void this.#ask(["hold", holder.leaseMs]).catch(() => {});
+    void this.#writer.ask(["hold", holder.leaseMs]).catch(() => {});
     return () => {
       if (this.#holder !== holder) return;
       this.#holder = null;
-      void this.#ask(["hold", null]).catch(() => {});
+      void this.#writer.ask(["hold", null]).catch(() => {});
     };
   }
 
@@ -245,7 +245,7 @@ class SqliteStore implements Store {
   }
 
   async finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]> {
-    const finished = await this.#ask<FinishedRow[]>(["finishDeliveries", outcomes.map(encodeOutcome)]);
+    const finished = await this.#writer.ask<FinishedRow[]>(["finishDeliveries", outcomes.map(encodeOutcome)]);
     return finished.map((row): FinishResult => {
       if (typeof row === "string") return { result: row };
       const { records, unreadable } = decodeEach([row], (values) => decodeRecord("deliveries", values));
@@ -256,22 +256,22 @@ class SqliteStore implements Store {
   }
 
   async release(queue: Queue, leases: readonly number[]): Promise<void> {
-    if (leases.length > 0) await this.#ask(["release", queue, leases]);
+    if (leases.length > 0) await this.#writer.ask(["release", queue, leases]);
   }
 
   async claimMessages(claim: MessageClaim): Promise<ClaimedMessages> {
-    const { rows, more } = await this.#ask<ClaimedMessageRows>(["claimMessages", claim]);
+    const { rows, more } = await this.#writer.ask<ClaimedMessageRows>(["claimMessages", claim]);
     const { records, unreadable } = decodeMessageClaim(rows);
     this.#addToQuarantine(unreadable, { isLeased: true });
     return { claimed: records, more };
   }
 
   async leasedPairs(lane: InstanceId): Promise<Pick<Message, "from" | "to">[]> {
-    return await this.#ask(["leasedPairs", lane]);
+    return await this.#writer.ask(["leasedPairs", lane]);
   }
 
   async claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries> {
-    const { rows, more } = await this.#ask<ClaimedRows>(["claimDeliveries", claim]);
+    const { rows, more } = await this.#writer.ask<ClaimedRows>(["claimDeliveries", claim]);
     const { records, unreadable } = decodeClaim(rows);
     this.#addToQuarantine(unreadable, { isLeased: true });
     return { claimed: records, more };
@@ -287,20 +287,20 @@ class SqliteStore implements Store {
     if (fresh.length === 0) return;
     for (const row of fresh) this.#quarantined.add(nameOf(row));
     const added = fresh.map((row) => ({ ...row, isLeased }));
-    this.#ask(["quarantine", added]).catch(() => {
+    this.#writer.ask(["quarantine", added]).catch(() => {
       // The disk is full: the row is found again, at the latest when the lease of its claim expires.
       for (const row of fresh) this.#quarantined.delete(nameOf(row));
     });
   }
 
   async recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult> {
-    const rechecked = await this.#ask<RecheckResult>(["recheck", after, limit, now]);
+    const rechecked = await this.#writer.ask<RecheckResult>(["recheck", after, limit, now]);
     for (const place of rechecked.mended) this.#quarantined.delete(nameOf(place));
     return rechecked;
   }
 
   async probe(): Promise<void> {
-    await this.#ask(["probe", PROBE_TEXT]);
+    await this.#writer.ask(["probe", PROBE_TEXT]);
   }
 
   async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
@@ -309,71 +309,32 @@ class SqliteStore implements Store {
   }
 
   counts(): Promise<StoreCounts> {
-    return this.#ports.counts();
+    return this.#writer.ask(["counts"]);
   }
 
   releaseLeases(until: number, now: number): Promise<number> {
-    return this.#ask(["releaseLeases", until, now]);
+    return this.#writer.ask(["releaseLeases", until, now]);
   }
 
   cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number> {
-    return this.#ask(["cancelDeliveries", endpointId, limit]);
+    return this.#writer.ask(["cancelDeliveries", endpointId, limit]);
   }
 
   prune(before: number, limit: number): Promise<number> {
-    return this.#ask(["prune", before, limit]);
+    return this.#writer.ask(["prune", before, limit]);
   }
 
   reset(customerId: CustomerId, limit: number): Promise<number> {
-    return this.#ask(["reset", customerId, limit]);
+    return this.#writer.ask(["reset", customerId, limit]);
   }
 
   async addUsage(hours: readonly UsageHour[]): Promise<void> {
-    await this.#ask(["addUsage", hours.map((hour) => encodeRecord("usage", hour))]);
+    await this.#writer.ask(["addUsage", hours.map((hour) => encodeRecord("usage", hour))]);
   }
 
   async close(): Promise<void> {
-    if (this.#isBusy || this.#pending.length > 0) {
-      await new Promise<void>((resolve) => {
-        this.#idle = resolve;
-      });
-    }
-    await this.#ports.close();
-  }
-
-  #ask<Value>(job: Job): Promise<Value> {
-    return new Promise<Value>((resolve, reject) => {
-      this.#pending.push({ job, resolve: resolve as (value: unknown) => void, reject });
-      // Other jobs of this turn of the event loop join the group.
-      if (this.#pending.length === 1) setImmediate(() => this.#send());
-    });
-  }
-
-  #send(): void {
-    if (this.#pending.length === 0 || this.#isBusy) return;
-    this.#isBusy = true;
-    this.#pace.await(this.#pending.length, () => void this.#commitGroup());
-  }
-
-  async #commitGroup(): Promise<void> {
-    const group = this.#pending.splice(0, this.#pace.take(this.#pending));
-    this.#gathered.taken(group);
-    const startedAt = performance.now();
-    this.#pace.began();
-    try {
-      const results = await this.#ports.write(group.map(({ job }) => job));
-      this.#pace.ended(group.length);
-      this.#observe({ transactions: group.length, durationMs: performance.now() - startedAt });
-      if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
-      else if (group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;
-      await completeAll(group, results, () => this.#push());
-    } catch (error) {
-      for (const { reject } of group) reject(error as Error);
-    }
-    this.#isBusy = false;
-    // Jobs that follow from these results join those that arrived meanwhile.
-    if (this.#pending.length > 0) setImmediate(() => this.#send());
-    else this.#idle?.();
+    await this.#writer.idle();
+    await this.#reads.close();
   }
 }
 

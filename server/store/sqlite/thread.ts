@@ -1,6 +1,7 @@
-/** A worker thread with a database connection: sends requests to it and resolves their replies in order. */
+/** Worker threads with a database connection: starts them, passes messages to them, and reports their end. */
 
 import { Worker } from "node:worker_threads";
+import type { QueryRows, SqlQuery } from "./query.ts";
 
 /** Start parameters of a thread. */
 export interface ThreadStart {
@@ -8,63 +9,93 @@ export interface ThreadStart {
   path: string;
 }
 
-/** The request for the counts of the writer's thread; any other request is a group of jobs. */
-export const COUNTS = "counts";
+/** A message of a thread. `fatal`: the state of the disk is unknown and the process has to end. */
+export type ThreadMessage = { reply: unknown } | { fatal: string };
 
-/** A reply of the thread. `fatal`: the state of the disk is unknown and the process has to end. */
-export type ThreadReply = { id: number; value: unknown } | { id: number; failed: string } | { fatal: string };
-
-interface PendingRequest {
-  resolve: (value: unknown) => void;
-  reject: (error: Error) => void;
+interface ThreadEvents {
+  reply(reply: unknown): void;
+  /** The thread sends nothing more. Called once. */
+  ended(reason: string): void;
+  /** The thread ended by itself or reports a failed disk. Called before `ended`. */
+  lost(reason: string): void;
 }
 
 export class DatabaseThread {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, PendingRequest>();
-  #nextId = 1;
+  readonly #events: ThreadEvents;
   #stopping = false;
-  #gone = false;
+  #ended = false;
 
-  /** `lost` is called if the thread ends or reports a failed disk; every later request rejects. */
-  constructor(start: ThreadStart, lost: (reason: string) => void) {
+  constructor(start: ThreadStart, events: ThreadEvents) {
+    this.#events = events;
     const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
     this.#worker = new Worker(new URL(file, import.meta.url), { workerData: start });
-    this.#worker.on("message", (reply: ThreadReply) => {
-      if ("fatal" in reply) return this.#lose(reply.fatal, lost);
-      const waiting = this.#waiting.get(reply.id);
-      this.#waiting.delete(reply.id);
-      if ("failed" in reply) waiting?.reject(new Error(reply.failed));
-      else waiting?.resolve(reply.value);
+    this.#worker.on("message", (message: ThreadMessage) => {
+      if ("fatal" in message) this.#end(message.fatal);
+      else if (!this.#ended) events.reply(message.reply);
     });
-    this.#worker.on("error", (error) => this.#lose(error instanceof Error ? error.message : String(error), lost));
-    this.#worker.on("exit", () => this.#lose("the database thread ended", lost));
+    this.#worker.on("error", (error) => this.#end(error instanceof Error ? error.message : String(error)));
+    this.#worker.on("exit", () => this.#end("the database thread ended"));
   }
 
-  #lose(reason: string, lost: (reason: string) => void): void {
-    if (this.#gone) return;
-    this.#gone = true;
-    if (!this.#stopping) lost(reason);
-    for (const { reject } of this.#waiting.values()) reject(new Error(reason));
-    this.#waiting.clear();
+  #end(reason: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (!this.#stopping) this.#events.lost(reason);
+    this.#events.ended(reason);
   }
 
-  /** Sends a request. Rejects if the thread ends before its reply. */
-  async ask(request: unknown): Promise<unknown> {
-    if (this.#gone) throw new Error("the database thread ended");
-    const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, request });
-    });
+  /** Sends a message, unless the thread has ended. */
+  post(message: unknown): void {
+    this.#worker.postMessage(message);
   }
 
-  /** Lets the thread reply to earlier requests, close its connection and end. */
+  /** Lets the thread reply to earlier messages, close its connection and end. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#worker.threadId === -1) return;
     const ended = new Promise((resolve) => this.#worker.once("exit", resolve));
-    this.#worker.postMessage({ id: 0, request: null });
+    this.#worker.postMessage(null);
     await ended;
+  }
+}
+
+interface PendingRead {
+  resolve: (rows: QueryRows[]) => void;
+  reject: (error: Error) => void;
+}
+
+/** A thread that reads. It replies to batches of queries in order. */
+export class ReaderThread {
+  readonly #thread: DatabaseThread;
+  readonly #pending: PendingRead[] = [];
+  #ended: string | null = null;
+
+  /** `lost` is called if the thread ends by itself; every later request rejects. */
+  constructor(path: string, lost: (reason: string) => void) {
+    this.#thread = new DatabaseThread(
+      { role: "reader", path },
+      {
+        reply: (rows) => this.#pending.shift()?.resolve(rows as QueryRows[]),
+        ended: (reason) => {
+          this.#ended = reason;
+          for (const { reject } of this.#pending.splice(0)) reject(new Error(reason));
+        },
+        lost,
+      },
+    );
+  }
+
+  /** Runs a batch of queries. Rejects if the thread ends before its reply. */
+  async ask(queries: SqlQuery[]): Promise<QueryRows[]> {
+    if (this.#ended !== null) throw new Error(this.#ended);
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject });
+      this.#thread.post(queries);
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#thread.stop();
   }
 }

@@ -1,48 +1,58 @@
 /** The code of a database thread: a writer runs groups of jobs, a reader runs queries. */
 
-import type { DatabaseSync } from "node:sqlite";
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { openReader } from "./connection.ts";
-import type { Job } from "./jobs.ts";
+import { GroupWriter } from "./group-writer.ts";
+import type { Job, JobResult } from "./jobs.ts";
 import { createReader, readAll, type SqlQuery } from "./query.ts";
-import { COUNTS, type ThreadReply, type ThreadStart } from "./thread.ts";
+import type { ThreadMessage, ThreadStart } from "./thread.ts";
 import { DiskFailed, SqliteWriter } from "./writer.ts";
 
-const start = workerData as ThreadStart;
-const port = parentPort;
-if (port === null) throw new Error("worker.ts runs in a worker thread only");
+const { role, path } = workerData as ThreadStart;
+if (parentPort === null) throw new Error("worker.ts runs in a worker thread only");
+if (role === "writer") hostWriter(parentPort, new SqliteWriter(path));
+else hostReader(parentPort);
 
-const host = start.role === "writer" ? hostWriter(new SqliteWriter(start.path)) : hostReader(openReader(start.path));
+function post(port: MessagePort, message: ThreadMessage): void {
+  port.postMessage(message);
+}
 
-port.on("message", ({ id, request }: { id: number; request: unknown }) => {
-  if (request === null) {
-    host.close();
+function hostWriter(port: MessagePort, writer: SqliteWriter): void {
+  let isLost = false;
+  const write = (jobs: Job[]): JobResult[] | Promise<JobResult[]> => {
+    try {
+      return writer.run(jobs);
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      isLost = true;
+      post(port, { fatal: error.message });
+      // No later group is written.
+      return new Promise(() => {});
+    }
+  };
+  /** A thread that begins a group takes everything that was sent to it by then. */
+  const receiveAll = () => {
+    for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
+      receive(sent.message);
+  };
+  const timer = { now: () => performance.now(), after: (ms: number, action: () => void) => setTimeout(action, ms) };
+  const groups = new GroupWriter(write, timer, receiveAll);
+  const add = groups.open((reply) => post(port, { reply }));
+  const close = async () => {
+    if (!isLost) await groups.idle();
+    writer.close();
     port.close();
-    return;
-  }
-  port.postMessage(reply(id, request));
-});
-
-function reply(id: number, request: unknown): ThreadReply {
-  try {
-    return { id, value: host.run(request) };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return error instanceof DiskFailed ? { fatal: message } : { id, failed: message };
-  }
-}
-
-function hostWriter(engine: SqliteWriter) {
-  return {
-    run: (request: unknown) => (request === COUNTS ? engine.counts : engine.run(request as Job[])),
-    close: () => engine.close(),
   };
+  const receive = (jobs: Job[] | null) => (jobs === null ? void close() : add(jobs));
+  port.on("message", receive);
 }
 
-function hostReader(database: DatabaseSync) {
+function hostReader(port: MessagePort): void {
+  const database = openReader(path);
   const read = createReader(database);
-  return {
-    run: (request: unknown) => readAll(read, request as SqlQuery[]),
-    close: () => database.close(),
-  };
+  port.on("message", (queries: SqlQuery[] | null) => {
+    if (queries !== null) return post(port, { reply: readAll(read, queries) });
+    database.close();
+    port.close();
+  });
 }

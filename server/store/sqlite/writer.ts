@@ -7,7 +7,7 @@ import { decodeEach } from "../quarantine.ts";
 import type { TableName } from "../records.ts";
 import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
-import type { MessageClaim, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import type { MessageClaim, RecheckResult, RowKey } from "../store.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { DeliveryWriter, type NewDeliveries } from "./delivery-writer.ts";
 import { EventPositions } from "./event-positions.ts";
@@ -15,6 +15,7 @@ import {
   type BornRow,
   type ClaimedMessageRows,
   type CommitReply,
+  countTransactions,
   type EncodedOperation,
   isLeaseJob,
   type Job,
@@ -70,11 +71,6 @@ export class SqliteWriter {
     return this.#database;
   }
 
-  /** The counters of this writer so far. */
-  get counts(): StoreCounts {
-    return this.#counts.counts;
-  }
-
   /** Rows that claims have read so far; tests bound it. */
   get rowsRead(): number {
     return this.#messages.rowsRead + this.#deliveries.rowsRead;
@@ -94,7 +90,7 @@ export class SqliteWriter {
   #write(jobs: readonly WritingJob[]): JobResult[] {
     let results: { value: unknown }[];
     try {
-      results = this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })), jobs.length);
+      results = this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })), countTransactions(jobs));
     } catch (error) {
       const refused = refusal(error);
       const [job] = jobs;
@@ -131,6 +127,8 @@ export class SqliteWriter {
       case "hold":
         this.#deliveries.hold(job[1]);
         return null;
+      case "counts":
+        return this.#counts.counts;
     }
   }
 
