@@ -11,15 +11,15 @@ import { createSealer, loadSecretKey, type Sealer } from "../server/secrets.ts";
 import { answerParent } from "./child.ts";
 import { deliveredMessage, fillDatabase, type Insert, pooled } from "./delivered.ts";
 
-/** A data directory that a service has created, and the rows to insert. */
-export interface Filling {
-  dataDir: string;
-  waiting: number;
-  /** One endpoint has half of the deliveries: first attempts, due an hour ago. */
-  hangingUrl: string;
-  /** A thousand endpoints have the other half: first retries, due within a day from now. */
-  healthyUrl: string;
-}
+/**
+ * A data directory that a service has created, and the deliveries to insert. With `dueUrl` all are first attempts of one
+ * endpoint, due an hour ago. Else the endpoint at `hangingUrl` has half of them, and a thousand endpoints at `healthyUrl`
+ * have the other half: first retries, due within a day from now.
+ */
+export type Filling = { dataDir: string; deliveries: number } & (
+  | { dueUrl: string }
+  | { hangingUrl: string; healthyUrl: string }
+);
 
 const ENDPOINTS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -56,9 +56,11 @@ class Filler {
     this.#at = this.#startedAt - HOUR_MS;
     this.#newId = createIdSource(() => this.#at, pooled);
     const sealer = createSealer(loadSecretKey(filling.dataDir, null, randomBytes, null), randomBytes);
-    for (let index = 0; index <= ENDPOINTS; index += 1) {
-      this.#endpoints.push(this.#addEndpoint(index === 0 ? filling.hangingUrl : filling.healthyUrl, sealer));
-    }
+    const urls =
+      "dueUrl" in filling
+        ? [filling.dueUrl]
+        : [filling.hangingUrl, ...Array.from({ length: ENDPOINTS }, () => filling.healthyUrl)];
+    for (const url of urls) this.#endpoints.push(this.#addEndpoint(url, sealer));
   }
 
   /**
@@ -66,16 +68,16 @@ class Filler {
    */
   addMessage(): boolean {
     const index = this.#messages++;
-    const toHanging = index % 2 === 0;
-    const endpoint = this.#endpoints[toHanging ? 0 : 1 + (((index - 1) / 2) % ENDPOINTS)];
+    const isFirst = "dueUrl" in this.#filling || index % 2 === 0;
+    const endpoint = this.#endpoints[isFirst ? 0 : 1 + (((index - 1) / 2) % ENDPOINTS)];
     if (endpoint === undefined) throw new Error("there is no endpoint");
     this.#at = this.#startedAt - HOUR_MS + Math.floor(index / 200);
     const { message, events } = deliveredMessage(this.#newId, { customerId: endpoint.customerId, index, at: this.#at });
     this.#insert("messages", message);
     for (const event of events) {
-      if (this.deliveries === this.#filling.waiting) return false;
+      if (this.deliveries === this.#filling.deliveries) return false;
       this.#insert("events", event);
-      this.#addDelivery(event, endpoint, toHanging);
+      this.#addDelivery(event, endpoint, isFirst);
     }
     return true;
   }

@@ -12,7 +12,8 @@ export interface Getting {
   port: number;
   /** Null: without a key. */
   key: string | null;
-  path: string;
+  /** Requested in turn. */
+  paths: readonly string[];
   connections: number;
   ms: number;
   pauseMs: number;
@@ -30,17 +31,18 @@ answerParent<Getting, Got>(async (getting) => {
   return got;
 });
 
-async function drive({ port, key, path, ms, pauseMs }: Getting, got: Got): Promise<void> {
+async function drive({ port, key, paths, ms, pauseMs }: Getting, got: Got): Promise<void> {
   const endsAt = nowMs() + ms;
   const bearer = key === null ? "" : `Authorization: Bearer ${key}\r\n`;
-  const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}\r\n`;
+  const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}\r\n`);
   const socket = await open(port);
   let answered = (_head: string) => {};
   socket.on(
     "data",
     framing((head) => answered(head)),
   );
-  while (nowMs() < endsAt) {
+  for (let index = 0; nowMs() < endsAt; index += 1) {
+    const request = requests[index % requests.length] ?? "";
     const sentAt = nowMs();
     const head = await new Promise<string>((resolve) => {
       answered = resolve;

@@ -2,14 +2,12 @@
 
 import { processorSeconds } from "./machine.ts";
 import { median, type Row, rate, ratioRow } from "./report.ts";
-import { acceptRows, bareTarget, loadRound, type Round, type Target } from "./rounds.ts";
+import { acceptRows, bareTarget, loadRound, type Round, SLOTS_PER_ENDPOINT, type Target } from "./rounds.ts";
 import { addCustomer, type Service, subscribe } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
 /** Each message becomes three events: queued, sent, delivered. */
 export const WEBHOOKS_PER_MESSAGE = 3;
-/** Attempts of one endpoint at once. */
-const SLOTS_PER_ENDPOINT = 64;
 const DRAIN_MS_MAX = 300_000;
 /** Customers, each with an endpoint, of the run with several. */
 const CUSTOMERS = 4;

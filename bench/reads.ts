@@ -1,7 +1,7 @@
 /** Benchmark: a customer's reads while another customer's ten connections search many messages for rare ones. */
 
 import { Child } from "./child.ts";
-import type { MessageFilling } from "./fill-messages.ts";
+import type { MessageFilled, MessageFilling } from "./fill-messages.ts";
 import type { Getting, Got } from "./getter.ts";
 import { quantiles } from "./latency.ts";
 import { count, limitRow, type Row } from "./report.ts";
@@ -38,7 +38,7 @@ async function attack(stage: Stage, { service, otherKey, path, alone }: Attack):
   const attacker = new Child<Getting, Got>("./getter.ts");
   const { port, apiKey: key } = service;
   const ms = stage.extent.readsMs + 1_000;
-  const attacked = attacker.ask({ port, key, path, connections: ATTACKERS, pauseMs: 0, ms });
+  const attacked = attacker.ask({ port, key, paths: [path], connections: ATTACKERS, pauseMs: 0, ms });
   const during = await probe(stage, service, otherKey);
   const pages = quantiles((await attacked).latenciesMs);
   attacker.stop();
@@ -56,7 +56,7 @@ async function filled(stage: Stage): Promise<{ service: Service; otherKey: strin
   const first = await stage.start("reads");
   const otherKey = await addCustomer(first, 1);
   await first.stop();
-  const filler = new Child<MessageFilling, number>("./fill-messages.ts");
+  const filler = new Child<MessageFilling, MessageFilled>("./fill-messages.ts");
   await filler.ask({ dataDir, messages: stage.extent.listed });
   filler.stop();
   return { service: await stage.start("reads"), otherKey };
@@ -71,7 +71,7 @@ async function probe(stage: Stage, { port }: Service, otherKey: string): Promise
     const { latenciesMs, refused } = await getter.ask({
       port,
       key,
-      path,
+      paths: [path],
       connections: 1,
       ms: stage.extent.readsMs,
       pauseMs: PAUSE_MS,

@@ -5,6 +5,9 @@ import { processorSeconds } from "./machine.ts";
 import { median, type Row, rate, ratioRow } from "./report.ts";
 import { CONNECTIONS, type Stage } from "./stage.ts";
 
+/** Attempts of one endpoint at once. */
+export const SLOTS_PER_ENDPOINT = 64;
+
 /** A server to load, ours or the bare one, and the keys to do it with. */
 export interface Target {
   port: number;

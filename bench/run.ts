@@ -5,6 +5,7 @@ import { measureAccepts } from "./accepts.ts";
 import { measureBacklog } from "./backlog.ts";
 import { measureHeart } from "./heart.ts";
 import { measureLatency } from "./latency.ts";
+import { measureLists } from "./lists.ts";
 import { describeMachine, type FsyncFigures, measureFsync } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
 import { measurePipeline } from "./pipeline.ts";
@@ -23,6 +24,7 @@ const FULL: Extent = {
   messages: 4_000,
   waiting: 1_000_000,
   listed: 500_000,
+  stored: 1_000_000,
   readsMs: 10_000,
 };
 const QUICK: Extent = {
@@ -33,6 +35,7 @@ const QUICK: Extent = {
   messages: 1_000,
   waiting: 20_000,
   listed: 50_000,
+  stored: 50_000,
   readsMs: 2_000,
 };
 const FSYNC_MS = 500;
@@ -46,6 +49,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   slow: measureSlowReceiver,
   backlog: measureBacklog,
   reads: measureReads,
+  lists: measureLists,
   smpp: measureSmpp,
 };
 
@@ -55,6 +59,7 @@ const USAGE = `npm run bench -- [names] [options]
   --only <names>     the same, with commas between
   --rounds <n>       rounds of each side; medians count
   --waiting <n>      deliveries that wait in "backlog"
+  --messages <n>     messages of the larger database in "lists": ten million take 15 GB and a quarter of an hour
   --dir <path>       where the databases go: the disk that is measured (default: the system's directory for temporary files)
   --profile          no table: runs the service under a profiler and says where its time goes`;
 
@@ -67,6 +72,7 @@ const { values, positionals } = parseArgs({
     only: { type: "string", default: Object.keys(BENCHMARKS).join(",") },
     rounds: { type: "string" },
     waiting: { type: "string" },
+    messages: { type: "string" },
     dir: { type: "string" },
   },
 });
@@ -78,7 +84,8 @@ async function run(): Promise<void> {
   const extent = values.quick ? QUICK : FULL;
   const rounds = Number(values.rounds ?? extent.rounds);
   const waiting = Number(values.waiting ?? extent.waiting);
-  const stage = new Stage({ ...extent, rounds, waiting }, values.dir);
+  const stored = Number(values.messages ?? extent.stored);
+  const stage = new Stage({ ...extent, rounds, waiting, stored }, values.dir);
   // Otherwise the service would outlive it.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stage.close().finally(() => process.exit(1)));
   try {

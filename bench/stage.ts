@@ -27,6 +27,8 @@ export interface Extent {
   waiting: number;
   /** Messages of one customer in the run of reads. */
   listed: number;
+  /** Messages of the larger database in the run of lists. */
+  stored: number;
   /** Length of each part of the run of reads, in milliseconds. */
   readsMs: number;
 }
