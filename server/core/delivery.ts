@@ -8,6 +8,7 @@ import {
   type EndpointId,
   type EventId,
   hashedId,
+  idBeside,
   type MessageId,
   timeOfId,
 } from "./id.ts";
@@ -98,7 +99,7 @@ function newDelivery(
 ): Delivery {
   const { lane, url, salt } = target;
   return {
-    id: hashedId("dlv", timeOfId(salt || event.id), event.id, lane, url, salt),
+    id: salt === "" ? idBeside("dlv", event.id, lane) : hashedId("dlv", timeOfId(salt), event.id, lane, url, salt),
     version: 1,
     customerId: event.customerId,
     eventId: event.id,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createIdSource, firstIdAt, hashedId } from "./id.ts";
+import { createIdSource, firstIdAt, hashedId, idBeside } from "./id.ts";
 
 /** RFC 9562, 5.7: 48 bits of time, version 7, 12 bits, variant 10, 62 bits. */
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -70,6 +70,24 @@ test("a hashed id is the same for the same time and parts, and another for any o
       assert.equal(hashedId("dlv", at, ...some), id);
       assert.notEqual(hashedId("dlv", (at + 1) % 2 ** 48, ...some), id);
       assert.equal(hashedId("dlv", at, ...others) === id, JSON.stringify(some) === JSON.stringify(others));
+    }),
+  );
+});
+
+test("an id beside another one is found by the other's time and count, and differs from target to target", () => {
+  fc.assert(
+    fc.property(instant, fc.uniqueArray(fc.string(), { minLength: 2, maxLength: 20 }), (at, targets) => {
+      const id = createIdSource(() => at, randomBytes)("evt");
+      const made = targets.map((target) => idBeside("dlv", id, target));
+      for (const one of made) {
+        assert.match(one.slice(4), UUID_V7);
+        assert.equal(one.slice(4, 22), id.slice(4, 22));
+      }
+      assert.equal(new Set(made).size, targets.length);
+      assert.deepEqual(
+        targets.map((target) => idBeside("dlv", id, target)),
+        made,
+      );
     }),
   );
 });

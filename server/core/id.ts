@@ -1,6 +1,7 @@
 /** Identifiers: a prefix that names the kind of record, and a UUIDv7, so that ids sort by creation. */
 
 import { hash } from "node:crypto";
+import { setBounded } from "./bounded-map.ts";
 
 export type MessageId = `msg_${string}`;
 export type EventId = `evt_${string}`;
@@ -52,6 +53,33 @@ export function hashedId<Prefix extends string>(
   const digest = hash("sha256", parts.join("\n"), "buffer");
   const count = ((digest[0] ?? 0) & 0x0f) * 256 + (digest[1] ?? 0);
   return `${prefix}_${formatUuid(atMs, count, digest.subarray(0, 16))}`;
+}
+
+/** Targets whose digests are kept. */
+const TARGETS_KEPT_MAX = 10_000;
+const digests = new Map<string, readonly number[]>();
+
+/** 16, 24 and 24 bits of a hash of a target. */
+function digestOf(target: string): readonly number[] {
+  const known = digests.get(target);
+  if (known !== undefined) return known;
+  const bytes = hash("sha256", target, "buffer");
+  const digest = [bytes.readUIntBE(0, 2), bytes.readUIntBE(2, 3), bytes.readUIntBE(5, 3)];
+  setBounded(digests, target, digest, TARGETS_KEPT_MAX);
+  return digest;
+}
+
+/**
+ * The id of what the record `id` makes for a target: the time and count of the record's id, so that it is found by that, and the
+ * random part mixed with a hash of the target. The same input gives the same id, another target another one.
+ */
+export function idBeside<Prefix extends string>(prefix: Prefix, id: string, target: string): `${Prefix}_${string}` {
+  const uuid = id.slice(id.indexOf("_") + 1);
+  const [high = 0, middle = 0, low = 0] = digestOf(target);
+  const mixed = (from: number, to: number, bits: number) => Number.parseInt(uuid.slice(from, to), 16) ^ bits;
+  const head = (0x8000 | (mixed(19, 23, high) & 0x3fff)).toString(16);
+  const tail = [mixed(24, 30, middle), mixed(30, 36, low)].map((part) => part.toString(16).padStart(6, "0"));
+  return `${prefix}_${uuid.slice(0, 18)}-${head}-${tail.join("")}`;
 }
 
 /** The real time at which an id was created, epoch milliseconds. */

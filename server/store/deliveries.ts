@@ -4,6 +4,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
+import { apartFromEvent, besideEvent, deliveryIdsOf } from "./deliveries-of-event.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
@@ -48,14 +49,21 @@ const NAMED_MAX = 5_000;
 
 /** Ids of the deliveries of an event or message; null if the filter names neither. */
 function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: string }> | null {
-  const ofEvent = eventId === undefined ? sql`` : sql`and d.event_id = ${eventId}`;
   if (messageId !== undefined) {
-    return sql`select d.id from events e cross join deliveries d on d.event_id = e.id
-      where e.message_id = ${messageId} ${ofEvent} limit ${NAMED_MAX} + 0`;
+    const ofEvent = eventId === undefined ? sql`` : sql`and e.id = ${eventId}`;
+    const [beside, apart] = [besideEvent("d", "e.id"), apartFromEvent("d", "e.id")].map(
+      (found) => sql`select d.id from events e cross join deliveries d on ${sql.raw(found)}
+        where e.message_id = ${messageId} ${ofEvent}`,
+    );
+    return sql`${beside} union all ${apart} limit ${NAMED_MAX} + 0`;
   }
-  return eventId === undefined
-    ? null
-    : sql`select id from deliveries where event_id = ${eventId} limit ${NAMED_MAX} + 0`;
+  if (eventId === undefined) return null;
+  const parts = deliveryIdsOf("?").split("?");
+  const ids = sql.join(
+    parts.map((part) => sql.raw(part)),
+    sql`${eventId}`,
+  );
+  return sql`${ids} limit ${NAMED_MAX} + 0`;
 }
 
 /** A delivery of any customer, those to the sandbox's inbox included. */

@@ -4,6 +4,7 @@ import { type Kysely, type SqlBool, sql } from "kysely";
 import type { Call } from "../core/call.ts";
 import { ERASED, type Erasure } from "../core/erasure.ts";
 import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
+import { hasOpenDelivery } from "./deliveries-of-event.ts";
 import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
@@ -84,8 +85,7 @@ export async function listStandaloneEvents(
   { customerId, position, eventsUntil }: Erasure,
   limit: number,
 ): Promise<StandaloneEvent[]> {
-  const waits = sql<number>`exists (select 1 from deliveries d where d.event_id = events.id
-    and d.due_at is not null)`;
+  const waits = sql<number>`${sql.raw(hasOpenDelivery("events.id"))}`;
   const rows = await db
     .selectFrom("events")
     .selectAll()

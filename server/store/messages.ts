@@ -3,6 +3,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import { hasOpenDelivery } from "./deliveries-of-event.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import type { ProviderReference } from "./records.ts";
 import { type Database, decode } from "./rows.ts";
@@ -37,8 +38,7 @@ export async function findProviderReference(
 /** Deleted messages whose stored events still contain the text, and have no open delivery left. */
 export async function listAwaitingErasure(db: Kysely<Database>, limit: number): Promise<Message[]> {
   const nobodyWaits = sql<boolean>`not exists (
-    select 1 from events e join deliveries d on d.event_id = e.id
-    where e.message_id = messages.id and d.due_at is not null)`;
+    select 1 from events e where e.message_id = messages.id and ${sql.raw(hasOpenDelivery("e.id"))})`;
   const rows = await db
     .selectFrom("messages")
     .selectAll()

@@ -122,9 +122,15 @@ const POSITIONS = [
    end`,
 ];
 
+/** The id of a delivery begins as that of its event; that of a replay, or of an older version, does not. */
+const DELIVERIES = [
+  "create index deliveries_apart on deliveries (event_id) where substr(id, 5, 18) <> substr(event_id, 5, 18)",
+  "drop index deliveries_event",
+];
+
 /** Kysely runs it once, in a transaction. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [...RENAMED, ...POSITIONS]) await sql.raw(statement).execute(db);
+  for (const statement of [...RENAMED, ...POSITIONS, ...DELIVERIES]) await sql.raw(statement).execute(db);
   for (const table of TABLES) await replace(db, table);
 }
 

@@ -34,7 +34,7 @@ export class RecordRemoval {
   prune(before: number, limit: number): number {
     const old = this.#statements.oldEvents().all(firstIdAt("evt", before), limit) as unknown as string[][];
     for (const [id = ""] of old) {
-      this.#statements.delete("deliveries", "eventId").run(id);
+      this.#statements.deleteDeliveriesOf().run(id);
       this.#statements.delete("events", "id").run(id);
     }
     // Files go after the events that mention them.

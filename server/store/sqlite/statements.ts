@@ -2,6 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Delivery } from "../../core/delivery.ts";
+import { deliveryIdsOf, hasOpenDelivery } from "../deliveries-of-event.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { TABLES } from "../schema.ts";
@@ -212,7 +213,7 @@ export class Statements {
       "eraseResponses",
       () => `update deliveries set version = version + 1, attempts = (
                select json_group_array(json_set(value, '$.response', null)) from json_each(attempts))
-             where event_id = ? and attempts <> '[]'`,
+             where id in (${deliveryIdsOf("?1")}) and attempts <> '[]'`,
     );
   }
 
@@ -257,9 +258,12 @@ export class Statements {
   oldEvents(): StatementSync {
     return this.#get(
       "oldEvents",
-      () => `select id from events e where id < ? and not exists (select 1 from deliveries d where d.event_id = e.id
-             and d.due_at is not null) order by id limit ?`,
+      () => `select id from events e where id < ? and not ${hasOpenDelivery("e.id")} order by id limit ?`,
     );
+  }
+
+  deleteDeliveriesOf(): StatementSync {
+    return this.#get("deleteDeliveriesOf", () => `delete from deliveries where id in (${deliveryIdsOf("?1")})`);
   }
 
   deleteOldIdempotency(): StatementSync {
