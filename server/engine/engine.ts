@@ -19,6 +19,7 @@ import type { EngineDeps } from "./engine-deps.ts";
 import { EventNotifier } from "./event-notifier.ts";
 import { Connections } from "./instances/connections.ts";
 import { Links } from "./links.ts";
+import { attemptsOf } from "./messages/attempt-notes.ts";
 import { Dispatch } from "./messages/dispatch.ts";
 import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
@@ -54,9 +55,10 @@ export class Engine {
   #deliver: Deliver | null = null;
 
   constructor(parts: EngineParts) {
-    const connections = new Connections(parts.createProvider ?? createProvider, (instanceId, signal) =>
-      apply(this.deps, instanceId, signal),
-    );
+    const connections = new Connections(parts.createProvider ?? createProvider, {
+      apply: (instanceId, signal) => apply(this.deps, instanceId, signal),
+      attempts: (instanceId) => attemptsOf(() => this.deps, instanceId),
+    });
     const threadCache = new ThreadCache();
     const eventNotifier = new EventNotifier();
     const newId: NewId = createIdSource(() => parts.clock.real(), parts.random);

@@ -14,41 +14,15 @@ import type {
 } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
 import type { InboundAttachment } from "../core/attachment.ts";
+import type { Capabilities } from "../core/capabilities.ts";
 import type { GroupSnapshot } from "../core/group.ts";
 import type { HookRequest, HookResponse } from "../core/hook.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
 import type { SentPart } from "../core/message.ts";
+import type { NewNote, SendAttempts } from "../core/send-attempt.ts";
 import type { Phones } from "./phones.ts";
 
-export type { HookRequest, HookResponse, SentPart };
-
-/** Facts about a provider that the engine plans with. */
-export interface Capabilities {
-  channels: readonly Channel[];
-  /**
-   * Sends at once. Some messages with files run beside them, and a send that takes longer than 40 s lets another begin.
-   */
-  concurrency: number;
-  /**
-   * The longest that `send` may take, in real milliseconds. Then the engine aborts it, and its outcome is unknown. Must
-   * cover everything that the peer may still do with the message, so that the engine does not abort a send that would
-   * succeed. At least 40 s.
-   */
-  sendTimeoutMs: number;
-  /** How long the engine waits before it calls `reconcile` for an unknown outcome, in milliseconds. At most 15 s. */
-  reconcileAfterMs: number;
-  /** Whether the provider sees payment payloads. If so, the engine ignores texts that only look like a payment. */
-  seesPayments: boolean;
-  /** Whether the phone merges two groups of the same people, so that the engine must not create a second one. */
-  mergesGroups?: boolean;
-  /**
-   * Whether the send attempts of a run of messages to one recipient begin together. Only for a provider that decides about a
-   * message within `send` and recognises one that it has accepted: after a crash each of the run is asked about.
-   */
-  takesRuns?: boolean;
-  /** Whether a reaction may be any emoji. Without it, `react` gets one of the six, or its removal. */
-  emojiReactions?: boolean;
-}
+export type { Capabilities, HookRequest, HookResponse, SendAttempts, SentPart };
 
 /** A chat, as the engine describes it to a provider. */
 export interface Conversation {
@@ -117,6 +91,8 @@ interface AcceptedOutcome {
   outcome: "accepted";
   reference: string;
   memory?: OutcomeMemory;
+  /** The note about the attempt, committed with its outcome. It replaces the note made before. */
+  note?: string;
   segments?: number;
   encoding?: Encoding;
   part?: SentPart;
@@ -126,7 +102,7 @@ interface AcceptedOutcome {
 export type NotAccepted =
   | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean }
   | { outcome: "deferred"; retryAfterMs: number | null; reason: string; isDown?: boolean }
-  | { outcome: "unknown"; reason: string; memory?: OutcomeMemory };
+  | { outcome: "unknown"; reason: string; memory?: OutcomeMemory; note?: string };
 
 /**
  * The outcome of a send attempt. `accepted`: sent; if a part went out first, `reference` is that of the rest.
@@ -160,6 +136,8 @@ export interface ReceiptSignal {
   notReachable?: boolean;
   /** A key of the instance's memory to delete in the transaction that applies the signal. */
   forget?: string;
+  /** Replaces the note of the attempt with this reference in the transaction that applies the signal. */
+  note?: NewNote;
 }
 
 /** Fields of every signal except a receipt. */
@@ -168,6 +146,7 @@ interface IncomingSignal {
   to: string;
   channel: Channel;
   forget?: string;
+  note?: NewNote;
 }
 
 /** A contact wrote a message. `reference` is the provider's own: the same one again changes nothing. */
@@ -350,6 +329,7 @@ export class PeerFault extends Error {}
 export interface ProviderContext {
   instanceId: InstanceId;
   memory: Memory;
+  attempts: SendAttempts;
   clock: Clock;
   /** The instance's settings as the operator gave them, secrets in clear. */
   config: Readonly<Record<string, unknown>>;

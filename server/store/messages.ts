@@ -5,7 +5,6 @@ import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { hasOpenDelivery } from "./deliveries-of-event.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
-import type { ProviderReference } from "./records.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** A message of any customer, deleted or not. */
@@ -18,21 +17,6 @@ export async function findMessage(db: Kysely<Database>, id: MessageId): Promise<
 export async function findMessageOf(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<Message | null> {
   const message = await findMessage(db, id as MessageId);
   return message?.customerId === customerId ? message : null;
-}
-
-/** The provider reference with this name, which names a message. */
-export async function findProviderReference(
-  db: Kysely<Database>,
-  instanceId: InstanceId,
-  reference: string,
-): Promise<ProviderReference | null> {
-  const query = db
-    .selectFrom("provider_references")
-    .selectAll()
-    .where("instance_id", "=", instanceId)
-    .where("reference", "=", reference);
-  const row = await query.executeTakeFirst();
-  return row === undefined ? null : decode("providerReferences", row);
 }
 
 /** Deleted messages whose stored events still contain the text, and have no open delivery left. */

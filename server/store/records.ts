@@ -14,6 +14,7 @@ import type { Message } from "../core/message.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import type { OptOut } from "../core/opt-out.ts";
 import type { Payment } from "../core/payment.ts";
+import type { SendAttempt } from "../core/send-attempt.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
 
@@ -24,6 +25,7 @@ export interface Records {
   keys: ApiKey;
   instances: Instance;
   messages: Message;
+  sendAttempts: SendAttempt;
   providerReferences: ProviderReference;
   events: Event;
   endpoints: Endpoint;
@@ -57,7 +59,10 @@ export interface Idempotency {
   createdAt: number;
 }
 
-/** A provider's reference of a message, sent or received: receipts, reactions and repeats find the message by it. */
+/**
+ * A provider's reference of a message that came in, or that an older version sent.
+ * Receipts, reactions and repeats find the message by it, as by the reference of its send attempt.
+ */
 export interface ProviderReference {
   instanceId: string;
   reference: string;

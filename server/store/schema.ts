@@ -16,6 +16,7 @@ import {
   PAYMENT_STATUSES,
   PROVIDERS,
 } from "../../sdk/wire.ts";
+import { ATTEMPT_STATES } from "../core/send-attempt.ts";
 import {
   ATTEMPTS,
   BYTES,
@@ -154,6 +155,17 @@ const DECLARED = {
     deletedAt: orNull(NUMBER),
     erasedAt: orNull(NUMBER),
     timeline: HISTORY,
+  }),
+  sendAttempts: table("send_attempts", ["instanceId", "reference"], ["instanceId", "reference"], {
+    instanceId: TEXT,
+    reference: TEXT,
+    messageId: TEXT,
+    number: NUMBER,
+    channel: oneOf(CHANNELS),
+    state: oneOf(ATTEMPT_STATES),
+    startedAt: NUMBER,
+    endedAt: orNull(NUMBER),
+    note: orNull(TEXT),
   }),
   providerReferences: table("provider_references", ["instanceId", "reference"], ["instanceId", "reference"], {
     instanceId: TEXT,

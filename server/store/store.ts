@@ -5,6 +5,7 @@ import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, DeliveryId, EndpointId, EventId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import type { SendAttempt } from "../core/send-attempt.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Records, TableName } from "./records.ts";
 import type { Database, UnreadableRow } from "./rows.ts";
@@ -30,13 +31,19 @@ type UpdateOf<Name extends Versioned> = {
   version: number;
   set: Partial<Records[Name]>;
 };
+type SetAttempts = {
+  op: "set";
+  table: "sendAttempts";
+  where: Pick<SendAttempt, "instanceId" | "reference">;
+  set: Partial<SendAttempt>;
+};
 type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Partial<Records[Name]> };
 
 /**
  * One operation of a transaction. `insert` adds a record. `insertUnique` adds a record whose key must be new; otherwise the
  * transaction is a `duplicate`. `put` adds a record or replaces the one with its key. `update` changes a record that still
- * has `version`, and increments the version; otherwise the transaction is a `conflict`. `delete` removes every match. `event`
- * adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
+ * has `version`, and increments the version; otherwise the transaction is a `conflict`. `set` changes a send
+ * attempt, if it is there. `delete` removes every match. `event` adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
  * of its receivers. `retryDelivery` asks for an attempt of a delivery that still has `version`: at `now`, or after the attempt
  * in flight; otherwise the transaction is a `conflict`. `requireUnleased` requires that no message of the sender and recipient
  * is leased in the lane; otherwise the transaction is `unmet`.
@@ -44,6 +51,7 @@ type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Pa
 export type Operation =
   | { [Name in TableName]: InsertInto<Name> }[TableName]
   | { [Name in Versioned]: UpdateOf<Name> }[Versioned]
+  | SetAttempts
   | { [Name in TableName]: DeleteFrom<Name> }[TableName]
   | { op: "event"; event: Event; callbackUrl: string | null }
   | { op: "rewrite"; eventId: EventId; bytes: string }

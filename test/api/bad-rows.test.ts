@@ -68,6 +68,7 @@ const BROKEN: readonly Broken[] = [
   { table: "idempotency", column: "created_at", value: "x", also: { key: "broken" }, where: "true" },
   { table: "memory", column: "value", value: Buffer.from("x"), also: { key: "owed broken" }, where: "true" },
   { table: "provider_references", column: "channel", value: "pigeon", also: { reference: "broken" }, where: "true" },
+  { table: "send_attempts", column: "state", value: "flown", also: { reference: "broken" }, where: "true" },
   { table: "arrivals", column: "created_at", value: "x" },
   { table: "usage", column: "requests", value: "many", also: { at: 0 }, where: "true" },
 ];

@@ -2,10 +2,12 @@
 
 import type { MessageId } from "../../server/core/id.ts";
 import type { ReceiptSignal } from "../../server/providers/provider.ts";
+import { AttemptsKept } from "../support/attempts.ts";
 
 /** The memory of an instance, which outlives its providers. `created` counts the entries under a key. */
 export class ProviderDisk {
   readonly entries = new Map<string, string>();
+  readonly attempts = new AttemptsKept();
   /** The references of accepted messages, as the service has stored them. */
   readonly references = new Map<string, MessageId>();
   readonly #created = new Map<string, number>();

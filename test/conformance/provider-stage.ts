@@ -13,8 +13,10 @@ import type {
   Provider,
   ProviderContext,
   ReceiptSignal,
+  SendAttempts,
   Signal,
 } from "../../server/providers/provider.ts";
+import { attemptsIn } from "../support/attempts.ts";
 import { outboundMessage } from "../support/outbound.ts";
 import { providerContext, remembering } from "../support/provider.ts";
 import type { ProviderDisk } from "./provider-disk.ts";
@@ -130,6 +132,7 @@ export class Life {
       providerContext({
         instanceId: "inst_conformance",
         memory: this.#memory(disk),
+        attempts: this.#attempts(disk),
         clock: this.#clock(harness.clock),
         numbers: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
         senders: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
@@ -139,12 +142,13 @@ export class Life {
         fault: (error) => void this.faults.push(error),
       }),
     );
-    // A provider's entries about an outcome are on disk together with it, or not at all.
-    this.provider = remembering(provider, (entries) =>
+    // A provider's entries and note about an outcome are on disk together with it, or not at all.
+    const store: Parameters<typeof remembering>[1] = (entries, conclude) =>
       this.#write(() => {
         for (const { key, value } of entries) disk.put(key, value);
-      }),
-    );
+        conclude();
+      });
+    this.provider = remembering(provider, store, disk.attempts);
   }
 
   async start(): Promise<this> {
@@ -183,6 +187,7 @@ export class Life {
     await this.#alive();
     if (this.#dead) return "applied";
     if (signal.forget !== undefined) this.#disk.entries.delete(signal.forget);
+    this.#disk.attempts.apply(signal);
     if (signal.kind !== "receipt") this.otherSignals.push(signal);
     else if (this.knows(signal)) this.reported.push(signal);
     else return "unknown";
@@ -204,6 +209,11 @@ export class Life {
       put: (key, value) => this.#write(() => disk.put(key, value)),
       delete: (key) => this.#write(() => void disk.entries.delete(key)),
     };
+  }
+
+  #attempts(disk: ProviderDisk): SendAttempts {
+    const attempts = attemptsIn(disk.attempts, (change) => this.#write(change));
+    return { ...attempts, known: async (references) => this.#alive().then(() => attempts.known(references)) };
   }
 
   async #write(write: () => void): Promise<void> {

@@ -130,6 +130,17 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
   const delivery = stage.delivery(event, { ...leased, attemptCount: 3, retryCount: 2, status: "exhausted" });
   const instance = { name: "Sandbox", provider: "sandbox", createdAt: NOW } as const;
   const common = { instanceId: stage.instanceId, messageId: message.id, channel: "sms", createdAt: NOW };
+  const attempt = {
+    instanceId: stage.instanceId,
+    reference: "r",
+    messageId: message.id,
+    number: 1,
+    channel: "sms",
+    state: "accepted",
+    startedAt: NOW,
+    endedAt: NOW + 1,
+    note: null,
+  } as const;
   const usage = { ...HOUR, webhooksDelivered: 6, webhooksFailed: 7, subject: customer.id };
   return {
     customers: [customer, stage.customer(NO_SECRETS)],
@@ -140,6 +151,10 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     ],
     instances: [1, 2].map(() => ({ ...instance, version: 1, config: null, updatedAt: 1, id: stage.newId("inst") })),
     messages: [message, stage.message(customer, { text: null, channelsLeft: [], fallback: false })],
+    sendAttempts: [
+      { ...attempt, number: 2, state: "open", reference: "open", endedAt: null, note: '{"a":1}' },
+      attempt,
+    ],
     providerReferences: ["a", "b"].map((reference) => ({ ...common, reference })),
     events: [event, stage.event(customer)],
     endpoints: [endpoint, stage.endpoint(customer, { ...NO_SECRETS, secret: null, name: null, events: ["*"] })],

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Customer } from "../../server/core/customer.ts";
+import type { MessageId } from "../../server/core/id.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
 import { TABLES } from "../../server/store/schema.ts";
 import { recordsBeside } from "./store-records.ts";
@@ -39,6 +40,7 @@ export function resetting(promise: Promises): void {
       while ((await stage.store.reset(customer.id, 1)) > 0);
       assert.deepEqual(await stage.all("messages"), []);
       assert.deepEqual(await stage.all("providerReferences"), []);
+      assert.deepEqual(await stage.all("sendAttempts"), []);
     }
   });
 }
@@ -66,6 +68,14 @@ function referenceOf(stage: Stage, messageId: string, reference: string) {
   return { op: "insert", table: "providerReferences", record } as const;
 }
 
+/** The last attempt of a message: open with a note if the provider has not named it. */
+function attemptOf({ instanceId }: Stage, messageId: MessageId, name: string | null) {
+  const [state, reference] = name === null ? (["open", messageId] as const) : (["accepted", name] as const);
+  const record = { messageId, number: 1, channel: "sms", instanceId, state, reference } as const;
+  const times = { startedAt: NOW, endedAt: name === null ? null : NOW };
+  return { op: "insert", table: "sendAttempts", record: { ...record, ...times, note: "{}" } } as const;
+}
+
 /** Records of every kind of a customer: three messages of which one was sent on two channels, and all beside them. */
 async function fill(stage: Stage, customer: Customer, address: string): Promise<void> {
   const { newId, instanceId } = stage;
@@ -79,6 +89,7 @@ async function fill(stage: Stage, customer: Customer, address: string): Promise<
       { op: "insert", table: "events", record: event },
       { op: "insert", table: "deliveries", record: delivery },
     ]);
+    await stage.ok([attemptOf(stage, message.id, providerMessageId)]);
     if (providerMessageId === null) continue;
     const beside = recordsBeside({ newId, customerId: customer.id, messageId: message.id, instanceId, now: NOW });
     const at = (index: number) => `${address} ${index}`;

@@ -1,6 +1,7 @@
 /** The promises of every store: the test of each database runs this suite. */
 
 import { test } from "node:test";
+import { sendAttempts } from "./store-attempts.ts";
 import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
 import { heldDeliveries } from "./store-deliveries.ts";
 import { keeping } from "./store-keeping.ts";
@@ -39,6 +40,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
   leases(promise);
   leasesOfMessages(promise);
   keeping(promise);
+  sendAttempts(promise);
   resetting(promise);
   model(promise);
   endings(name, open);

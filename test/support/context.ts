@@ -22,6 +22,7 @@ import type { EngineDeps } from "../../server/engine/engine-deps.ts";
 import { EventNotifier } from "../../server/engine/event-notifier.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { Links } from "../../server/engine/links.ts";
+import { attemptsOf } from "../../server/engine/messages/attempt-notes.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
@@ -163,7 +164,11 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     receiverCache: new ReceiverCache(),
     publicUrl: () => "http://127.0.0.1:8080",
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
-    connections: new Connections(createProvider, (id, signal) => apply(deps, id, signal), providers),
+    connections: new Connections(
+      createProvider,
+      { apply: (id, signal) => apply(deps, id, signal), attempts: (id) => attemptsOf(() => deps, id) },
+      providers,
+    ),
     providers,
     leaveSandbox: async () => {},
     observer: observerOf(observed),

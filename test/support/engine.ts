@@ -15,6 +15,7 @@ import type { EngineSettings } from "../../server/engine/deps.ts";
 import type { EngineDeps } from "../../server/engine/engine-deps.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { accept } from "../../server/engine/messages/accept.ts";
+import { attemptsOf } from "../../server/engine/messages/attempt-notes.ts";
 import { Dispatch } from "../../server/engine/messages/dispatch.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { Signal } from "../../server/providers/provider.ts";
@@ -70,7 +71,11 @@ export class Life {
       messageCache: new MessageCache(),
       optOutCache: new OptOutCache(made.deps.store.db),
       serial: new SerialQueue(),
-      connections: new Connections(create, (id, signal) => apply(this.deps, id, signal), made.providers),
+      connections: new Connections(
+        create,
+        { apply: (id, signal) => apply(this.deps, id, signal), attempts: (id) => attemptsOf(() => this.deps, id) },
+        made.providers,
+      ),
       wake: {
         messages: (lanes, pair) => this.dispatch.wake(lanes, pair),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),

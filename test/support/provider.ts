@@ -17,6 +17,7 @@ import type {
   ReceiptSignal,
   Signal,
 } from "../../server/providers/provider.ts";
+import { AttemptsKept, attemptsIn } from "./attempts.ts";
 
 /** The result of one send attempt: an outcome, at once or when the test resolves it, or no response ever. */
 export type SendAnswer = Outcome | Promise<Outcome> | "throws" | "never";
@@ -129,30 +130,41 @@ function play<Answer>(answer: Answer | Promise<Answer> | "throws" | "never"): Pr
   return Promise.resolve(answer as Answer | Promise<Answer>);
 }
 
-/** The provider with the memory of its outcomes stored by `store`, as the engine commits it. A failure makes the outcome unknown. */
+/**
+ * The provider with what it remembers of its outcomes stored by `store`, as the engine commits it: entries of the memory, and
+ * `conclude`, which keeps the attempt in `attempts`. A failure makes the outcome unknown.
+ */
 export function remembering<Remembered extends Provider>(
   provider: Remembered,
-  store: (entries: OutcomeMemory["entries"]) => Promise<void>,
+  store: (entries: OutcomeMemory["entries"], conclude: () => void) => Promise<void>,
+  attempts = new AttemptsKept(),
 ): Remembered {
-  const keep = async (outcome: Outcome): Promise<Outcome> => {
-    if (!("memory" in outcome) || outcome.memory === undefined) return outcome;
-    const { memory, ...rest } = outcome;
+  const keep = async (message: Outbound, outcome: Outcome): Promise<Outcome> => {
+    const { memory = null, note = null, ...rest } = { memory: null, note: null, ...outcome };
+    if (memory === null && note === null) {
+      attempts.conclude(message, outcome);
+      return outcome;
+    }
     try {
-      await store(memory.entries);
+      await store(memory?.entries ?? [], () => attempts.conclude(message, outcome));
     } catch {
       return { outcome: "unknown", reason: "its outcome could not be stored" };
     }
-    memory.stored();
-    return rest;
+    memory?.stored();
+    return rest as Outcome;
   };
   const own: Pick<Provider, "send" | "reconcile"> = {
-    send: async (message, abort) => keep(await provider.send(message, abort)),
+    send: async (message, abort) => {
+      attempts.begin(message);
+      return keep(message, await provider.send(message, abort));
+    },
   };
   const reconcile = provider.reconcile?.bind(provider);
   if (reconcile !== undefined) {
     own.reconcile = async (message) => {
+      attempts.begin(message);
       const outcome = await reconcile(message);
-      return outcome === "absent" ? outcome : keep(outcome);
+      return outcome === "absent" ? outcome : keep(message, outcome);
     };
   }
   return new Proxy(provider, {
@@ -169,6 +181,7 @@ export function providerContext(
 ): ProviderContext {
   return {
     instanceId: "inst_test",
+    attempts: attemptsIn(new AttemptsKept()),
     config: {},
     hookUrl: () => "http://127.0.0.1:9/hooks/inst_test/token",
     numbers: async () => [],

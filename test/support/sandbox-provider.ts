@@ -35,8 +35,9 @@ export async function stage(entries = new Map<string, string>()) {
       },
     }),
   );
-  const sandbox = remembering(bare, async (stored) => {
+  const sandbox = remembering(bare, async (stored, conclude) => {
     attempted();
+    conclude();
     for (const { key, value } of stored) {
       writes.puts += 1;
       entries.set(key, value);

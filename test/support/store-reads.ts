@@ -35,7 +35,6 @@ import {
   findLanesWithDueTimers,
   findMessage,
   findMessageOf,
-  findProviderReference,
   listAwaitingErasure,
   listDeferred,
   listInterrupted,
@@ -54,6 +53,7 @@ import {
 import { countQuarantined, listQuarantined } from "../../server/store/quarantine.ts";
 import { findLastPosition, findPositionAt } from "../../server/store/replays.ts";
 import type { Database } from "../../server/store/rows.ts";
+import { findProviderReference, listKnownReferences, listNoted } from "../../server/store/send-attempts.ts";
 import { findSetting } from "../../server/store/settings.ts";
 import { queryDatabase } from "../../server/store/sqlite/driver.ts";
 import { createReader, type SqlQuery } from "../../server/store/sqlite/query.ts";
@@ -181,7 +181,9 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "message-lists.listMessagesOfChat": (db) => listMessagesOfChat(db, "chat_1", BEHIND, 50),
   "message-lists.listOldest": (db) => listOldest(db, "cust_1", { beforeId: "msg_9", changedSince: 1 }, BEHIND, 50),
   "message-lists.listScheduled": (db) => listScheduled(db, "cust_1", { scheduledAt: NOW, id: "msg_1" }, 50),
-  "messages.findProviderReference": (db) => findProviderReference(db, "inst_1", "r"),
+  "send-attempts.findProviderReference": (db) => findProviderReference(db, "inst_1", "r"),
+  "send-attempts.listKnownReferences": (db) => listKnownReferences(db, "inst_1", ["r", "s"]),
+  "send-attempts.listNoted": (db) => listNoted(db, "inst_1"),
   "messages.findMessage": (db) => findMessage(db, "msg_1"),
   "messages.findMessageOf": (db) => findMessageOf(db, "cust_1", "msg_1"),
   "messages.findLanesWithDueTimers": (db) => findLanesWithDueTimers(db, ["inst_1"], NOW),

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
+import { AttemptsKept, attemptsIn } from "../../../test/support/attempts.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
@@ -9,18 +10,20 @@ import type { MessageId } from "../../core/id.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { Connections } from "./connections.ts";
 
+const PORTS: ConstructorParameters<typeof Connections>[1] = {
+  apply: async () => "applied",
+  attempts: () => attemptsIn(new AttemptsKept()),
+};
+
 /** Connections whose instances share one scripted provider, and the lanes that they woke. */
 async function connected(t: NodeTest) {
   const made = await openContext(t);
   const provider = new ScriptedProvider();
   let changed = () => {};
-  const connections = new Connections(
-    (_, given) => {
-      changed = given.changed;
-      return provider;
-    },
-    async () => "applied",
-  );
+  const connections = new Connections((_, given) => {
+    changed = given.changed;
+    return provider;
+  }, PORTS);
   const woken: string[] = [];
   const wake: EngineDeps["wake"] = {
     ...made.deps.wake,
@@ -90,18 +93,15 @@ test("all instances stop at once, and a slow one delays no other", async (t) => 
   const made = await openContext(t);
   const stopping = new Set<ScriptedProvider>();
   let met = 0;
-  const connections = new Connections(
-    () => {
-      const provider = new ScriptedProvider();
-      provider.stop = async () => {
-        stopping.add(provider);
-        await until(() => stopping.size === 2, { what: "the other one being stopped", limitMs: 2_000 });
-        met += 1;
-      };
-      return provider;
-    },
-    async () => "applied",
-  );
+  const connections = new Connections(() => {
+    const provider = new ScriptedProvider();
+    provider.stop = async () => {
+      stopping.add(provider);
+      await until(() => stopping.size === 2, { what: "the other one being stopped", limitMs: 2_000 });
+      met += 1;
+    };
+    return provider;
+  }, PORTS);
   const deps: EngineDeps = { ...made.deps, connections };
   for (const id of ["inst_1", "inst_2"] as const) await connections.connect(deps, { ...made.instance, id });
   await connections.stop(deps);

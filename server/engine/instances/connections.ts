@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
-import type { Applied, Health, Provider, Signal } from "../../providers/provider.ts";
+import type { Applied, Health, Provider, SendAttempts, Signal } from "../../providers/provider.ts";
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
 import type { Sealer } from "../../secrets.ts";
 import { CircuitBreaker } from "../breaker.ts";
@@ -37,12 +37,17 @@ interface ConnectionDeps extends Deps {
   readonly publicUrl: () => string;
 }
 
-/** Applies a signal of an instance; resolves once its effect is on disk. */
-type ApplySignal = (instanceId: InstanceId, signal: Signal) => Promise<Applied>;
+/** Verbs of the engine that providers reach. */
+interface ConnectionPorts {
+  /** Applies a signal of an instance; resolves once its effect is on disk. */
+  apply(instanceId: InstanceId, signal: Signal): Promise<Applied>;
+  /** The send attempts of an instance. */
+  attempts(instanceId: InstanceId): SendAttempts;
+}
 
 export class Connections {
   readonly #createProvider: typeof createProvider;
-  readonly #apply: ApplySignal;
+  readonly #ports: ConnectionPorts;
   readonly #providers: Map<InstanceId, Provider>;
   /** Why an instance has no provider, in words for its operator. */
   readonly #problems = new Map<InstanceId, string>();
@@ -53,9 +58,9 @@ export class Connections {
   readonly #serial = new SerialQueue();
 
   /** `providers`: providers that already run. */
-  constructor(create: typeof createProvider, apply: ApplySignal, providers = new Map<InstanceId, Provider>()) {
+  constructor(create: typeof createProvider, ports: ConnectionPorts, providers = new Map<InstanceId, Provider>()) {
     this.#createProvider = create;
-    this.#apply = apply;
+    this.#ports = ports;
     this.#providers = providers;
   }
 
@@ -187,6 +192,7 @@ export class Connections {
     const provider = this.#createProvider(instance.provider, {
       instanceId,
       memory,
+      attempts: this.#ports.attempts(instanceId),
       clock,
       config,
       hookUrl: () => hookUrl(deps, instanceId),
@@ -197,7 +203,7 @@ export class Connections {
     });
     this.#accounts.set(instanceId, accountOf(instance, config));
     try {
-      await provider.start((signal) => this.#apply(instanceId, signal));
+      await provider.start((signal) => this.#ports.apply(instanceId, signal));
     } catch (error) {
       // A half-started provider would run beside its successor.
       await provider.stop();

@@ -24,6 +24,7 @@ import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
+import { endAttempt } from "./end-attempt.ts";
 import { referenceKey } from "./find.ts";
 
 /**
@@ -112,9 +113,28 @@ function afterOutcome(
   const part = "part" in outcome ? outcome.part : undefined;
   const verdict = decideRest(withPart(fresh, part));
   if (verdict === null) return null;
-  const parts = part === undefined ? [] : [recordOf(fresh, part.reference, deps.clock.now())];
-  const also = [...(verdict.also ?? []), ...parts, ...memoryOf(fresh.instanceId, outcome)];
+  const now = deps.clock.now();
+  const isPartNew = part !== undefined && fresh.sentPart === null;
+  const parts = isPartNew ? endAttempt(fresh, "sendPart", { ...part, isFresh: true }, now) : [];
+  // A note is a new version of the message.
+  const isFresh = fresh.version === attempted.version && attempted.unknownSince === null;
+  const ends = endedBy(fresh, outcomeOfRest(outcome), isFresh, now);
+  const also = [...(verdict.also ?? []), ...parts, ...ends, ...memoryOf(fresh.instanceId, outcome)];
   return { ...verdict, also, gathered: true };
+}
+
+const SIGNALS = { accepted: "accept", rejected: "reject", deferred: "reject", unknown: "lose" } as const;
+
+/** The operations that record the outcome of the message's attempt, or of its rest. */
+function endedBy(
+  message: Message,
+  outcome: ReturnType<typeof outcomeOfRest>,
+  isFresh: boolean,
+  now: number,
+): Operation[] {
+  const reference = outcome.outcome === "accepted" ? { reference: outcome.reference } : {};
+  const note = "note" in outcome ? { note: outcome.note } : {};
+  return endAttempt(message, SIGNALS[outcome.outcome], { ...reference, ...note, isFresh }, now);
 }
 
 /** The operations that store what the provider remembers of the attempt. */
@@ -160,11 +180,6 @@ function afterRest(
   }
 }
 
-/** The record by which receipts find the message. */
-function recordOf({ id: messageId, instanceId, channel }: Message, reference: string, createdAt: number): Operation {
-  return { op: "put", table: "providerReferences", record: { instanceId, reference, messageId, channel, createdAt } };
-}
-
 /** The provider accepted the message: `sent`, with its reference for receipts, and with the segments that the provider counted. */
 function accept(
   message: Message,
@@ -172,11 +187,9 @@ function accept(
   context: ChangeContext,
 ): MessageDecision {
   const { reference, segments = message.segments, encoding = message.encoding } = accepted;
-  const also = [recordOf(message, reference, context.now)];
   const said = message.channel === "sms" ? { segments, encoding } : {};
   const referenced = { ...message, ...said, providerMessageId: reference, claimedUntil: null };
-  const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
-  return { ...change, also };
+  return climb(referenced, "sent", context) ?? { message: referenced, events: [] };
 }
 
 type Rejected = Extract<Outcome, { outcome: "rejected" }>;

@@ -3,7 +3,8 @@
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
-import { findMessage, findMessageOf, findProviderReference } from "../../store/messages.ts";
+import { findMessage, findMessageOf } from "../../store/messages.ts";
+import { findProviderReference } from "../../store/send-attempts.ts";
 import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 

@@ -7,6 +7,7 @@ import { type FailureCause, fail } from "../../core/message-lifecycle.ts";
 import { placeOf } from "../../core/message-routing.ts";
 import { postpone, postponedSince } from "../../core/message-waiting.ts";
 import { smsText } from "../../core/segment.ts";
+import { attemptedAt } from "../../core/send-attempt.ts";
 import type { Outbound } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
 import { findMessage } from "../../store/messages.ts";
@@ -213,11 +214,6 @@ export function outbound(deps: Deps, message: Message, parts: FetchedParts = NO_
     attempt: message.sendAttempts,
     attemptedAt: attemptedAt(message),
   };
-}
-
-/** When the present send attempt was recorded; without one, when the message last changed. */
-function attemptedAt({ timeline, updatedAt }: Message): number {
-  return timeline.findLast(({ status, reason }) => status === "pending" && reason === undefined)?.at ?? updatedAt;
 }
 
 /** Whether the provider needs nothing but the message's record. */

@@ -4,13 +4,14 @@ import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message, SentPart } from "../../core/message.ts";
 import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
 import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
-import { findMessage, findProviderReference } from "../../store/messages.ts";
-import type { Operation } from "../../store/store.ts";
+import { findMessage } from "../../store/messages.ts";
+import { findProviderReference } from "../../store/send-attempts.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { giveUp } from "./conclude.ts";
+import { endAttempt } from "./end-attempt.ts";
 import { MessageGone, referenceKey } from "./find.ts";
 
 /** Applies a receipt; resolves when its effect is on disk. A receipt that belongs to no message changes nothing and is `unknown`. */
@@ -87,16 +88,7 @@ function receiptOf(
     return { message: note(message, signal.channel, message.status, reason, context.now), events: [] };
   }
   const { reference } = signal;
-  const { id: messageId, channel } = message;
-  const also: Operation[] = isRecorded
-    ? []
-    : [
-        {
-          op: "put",
-          table: "providerReferences",
-          record: { instanceId, reference, messageId, channel, createdAt: context.now },
-        },
-      ];
+  const also = isRecorded ? [] : endAttempt(message, "accept", { reference }, context.now);
   const referenced = { ...message, providerMessageId: reference };
   const change =
     signal.receipt === "failed" ? refused(deps, plan, referenced, signal) : climb(referenced, signal.receipt, context);

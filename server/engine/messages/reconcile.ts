@@ -14,6 +14,7 @@ import { nullIfUnreadable } from "../quarantine.ts";
 import type { RunResult } from "../run-result.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
+import { endAttempt } from "./end-attempt.ts";
 import { type Handling, outboundForLookup } from "./prepare.ts";
 
 /** A message whose outcome is unknown for this long fails with `OUTCOME_UNKNOWN`, in milliseconds of the service's time. */
@@ -49,7 +50,8 @@ export async function reconcile(
       // The message keeps its place, before the messages that were accepted after it.
       const dueAt = placeOf(fresh, deps.settings.messageTtlMs, now);
       const deferred = fresh.sendAttempts === message.sendAttempts ? defer(fresh, sendAgain, dueAt, now) : null;
-      return deferred === null ? null : { message: deferred, events: [] };
+      if (deferred === null) return null;
+      return { message: deferred, events: [], also: endAttempt(fresh, "reject", {}, now) };
     });
     return "good";
   }
@@ -104,7 +106,8 @@ async function wait(
       return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(deps));
     }
     const againMs = Math.min(Math.max(now - (since ?? now), NEXT_LOOKUP_MS_MIN), NEXT_LOOKUP_MS_MAX);
-    return { message: becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now), events: [] };
+    const also = since === null ? endAttempt(current, "lose", {}, now) : [];
+    return { message: becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now), events: [], also };
   });
   return "bad";
 }

@@ -133,6 +133,6 @@ export class ReceiverCache {
 /** The id of the one record that an operation changes; null if it does not name one. */
 function idOf(operation: Extract<Operation, { table: string }>): string | null {
   if (operation.op === "update") return operation.id;
-  const record: object = operation.op === "delete" ? operation.where : operation.record;
+  const record: object = "where" in operation ? operation.where : operation.record;
   return "id" in record && typeof record.id === "string" ? record.id : null;
 }

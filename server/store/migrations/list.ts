@@ -15,6 +15,7 @@ import { up as quarantine } from "./0011-quarantine.ts";
 import { up as attempts } from "./0012-attempts.ts";
 import { up as leasesInMemory } from "./0013-leases-in-memory.ts";
 import { up as leanTables } from "./0014-lean-tables.ts";
+import { up as sendAttempts } from "./0015-send-attempts.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -31,4 +32,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0012-attempts": { up: attempts },
   "0013-leases-in-memory": { up: leasesInMemory },
   "0014-lean-tables": { up: leanTables },
+  "0015-send-attempts": { up: sendAttempts },
 };

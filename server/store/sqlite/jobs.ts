@@ -13,6 +13,7 @@ import { FINISHED_COLUMNS } from "./statements.ts";
 export type EncodedOperation =
   | ["insert" | "insertUnique" | "put", TableName, SqlValue[]]
   | ["update", TableName, properties: string, SqlValue[], id: string, version: number]
+  | ["set", TableName, properties: string, where: string, SqlValue[]]
   | ["delete", TableName, properties: string, SqlValue[]]
   | ["event", SqlValue[], callbackUrl: string | null]
   | ["rewrite", eventId: string, bytes: string]
@@ -120,6 +121,11 @@ function encodeOperation(operation: Operation): EncodedOperation {
       const { table, id, version, set } = operation;
       const [properties, values] = encodePart(table, set);
       return ["update", table, properties, values, id, version];
+    }
+    case "set": {
+      const [properties, values] = encodePart(operation.table, operation.set);
+      const [where, keys] = encodePart(operation.table, operation.where);
+      return ["set", operation.table, properties, where, [...values, ...keys]];
     }
     case "delete":
       return ["delete", operation.table, ...encodePart(operation.table, operation.where)];

@@ -17,6 +17,9 @@ const RESET_TABLES: readonly TableName[] = [
   "calls",
 ];
 
+/** Tables with providers' references of a customer's messages. */
+const REFERENCES = ["sendAttempts", "providerReferences"] as const;
+
 export class RecordRemoval {
   readonly #statements: Statements;
   readonly #deliveries: DeliveryWriter;
@@ -62,16 +65,18 @@ export class RecordRemoval {
     return removed;
   }
 
-  /** Provider references have no index by message: the first batch removes all there are, later ones go by their key. */
+  /** References have no index by message: the first batch removes all there are, later ones go by their key. */
   #removeMessages(customerId: string, limit: number): number {
     const messages = this.#statements.someMessagesOf().all(customerId, limit) as unknown as string[][];
     if (messages.length > 0 && !this.#resetting.has(customerId)) {
-      this.#statements.deleteReferencesOf().run(customerId);
+      for (const table of REFERENCES) this.#statements.deleteReferencesOf(table).run(customerId);
       this.#resetting.add(customerId);
     }
     for (const [id = "", instanceId = "", reference = ""] of messages) {
       this.#statements.delete("contents", "messageId").run(id);
-      this.#statements.delete("providerReferences", "instanceId,reference").run(instanceId, reference);
+      for (const table of REFERENCES) {
+        this.#statements.delete(table, "instanceId,reference").run(instanceId, reference);
+      }
       this.#statements.delete("messages", "id").run(id);
       this.#leaseEffects.removed(id);
     }

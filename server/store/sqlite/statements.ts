@@ -94,6 +94,13 @@ export class Statements {
     });
   }
 
+  set(table: TableName, properties: string, where: string): StatementSync {
+    return this.#get(`set ${table} ${properties} ${where}`, () => {
+      const sets = properties.split(",").map((property) => `${quote(table, property)} = ?`);
+      return `update ${TABLES[table].name} set ${sets.join(", ")} where ${matching(table, where.split(","))}`;
+    });
+  }
+
   delete(table: TableName, properties: string): StatementSync {
     const write = () => `delete from ${TABLES[table].name} where ${matching(table, properties.split(","))}`;
     return this.#get(`delete ${table} ${properties}`, write);
@@ -287,11 +294,10 @@ export class Statements {
     );
   }
 
-  deleteReferencesOf(): StatementSync {
-    return this.#get(
-      "deleteReferencesOf",
-      () => "delete from provider_references where message_id in (select id from messages where customer_id = ?)",
-    );
+  deleteReferencesOf(table: "providerReferences" | "sendAttempts"): StatementSync {
+    const { name } = TABLES[table];
+    const messages = "select id from messages where customer_id = ?";
+    return this.#get(`deleteReferencesOf ${table}`, () => `delete from ${name} where message_id in (${messages})`);
   }
 
   /** Deletes some of the records whose `property` is this. */

@@ -237,6 +237,9 @@ export class SqliteWriter {
         if (operation[1] === "deliveries" && /\bdueAt\b/.test(operation[2])) this.#deliveries.updated(operation[4]);
         if (operation[1] === "messages") this.#leaseEffects.updated(operation[2], operation[3], operation[4]);
         break;
+      case "set":
+        this.#statements.set(operation[1], operation[2], operation[3]).run(...operation[4]);
+        break;
       case "delete":
         this.#statements.delete(operation[1], operation[2]).run(...operation[3]);
         if (operation[1] === "messages") this.#leaseEffects.removed(String(operation[3][0]));

@@ -12,7 +12,8 @@ import type {
   Signal,
 } from "../../../server/providers/provider.ts";
 import { createTwilio } from "../../../server/providers/twilio/twilio.ts";
-import { providerContext } from "../provider.ts";
+import { AttemptsKept, attemptsIn } from "../attempts.ts";
+import { providerContext, remembering } from "../provider.ts";
 import { FakeTwilio } from "./fake-twilio.ts";
 import { type Listening, listen, readText } from "./loopback.ts";
 
@@ -71,6 +72,7 @@ export interface TwilioStage {
   /** How often `changed` was called. */
   changes: number;
   entries: Map<string, string>;
+  attempts: AttemptsKept;
   /** The numbers of the instance; may be replaced. None by default. */
   numbers: readonly OwnAddress[];
   /** The engine's answer to a signal; may be replaced. */
@@ -93,11 +95,13 @@ export async function twilioStage(
   fake.clock = clock;
   const hook = await openHook();
   const entries = new Map<string, string>();
+  const attempts = new AttemptsKept();
   const begin = async (): Promise<ReturnType<typeof createTwilio>> => {
-    const provider = createTwilio(
+    const bare = createTwilio(
       providerContext({
         clock,
         memory: memoryIn(entries),
+        attempts: attemptsIn(attempts),
         config: { ...fake.config, ...config },
         hookUrl: () => hookUrl ?? hook.url,
         senders: async () => stage.numbers,
@@ -107,10 +111,12 @@ export async function twilioStage(
         fault: (error) => void stage.faults.push(String(error)),
       }),
     );
+    const provider = remembering(bare, async (_, conclude) => conclude(), attempts);
     hook.to = provider;
     await provider.start(async (signal) => {
       const applied = await stage.listen(signal);
       stage.signals.push(signal);
+      attempts.apply(signal);
       return applied;
     });
     return provider;
@@ -122,6 +128,7 @@ export async function twilioStage(
     faults: [],
     changes: 0,
     entries,
+    attempts,
     numbers,
     listen: async () => "applied",
   } as Omit<TwilioStage, "provider" | "restart"> as TwilioStage;
