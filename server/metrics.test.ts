@@ -15,6 +15,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
   const text = await metrics.render();
   const names = [...text.matchAll(/^# TYPE (tightbeam_\S+)/gm)].map((match) => match[1] ?? "");
   assert.deepEqual(names.sort(), [
+    "tightbeam_accepts_waiting",
     "tightbeam_commit_duration_seconds",
     "tightbeam_commit_group_units",
     "tightbeam_deliveries_given_back_total",
@@ -24,6 +25,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
     "tightbeam_http_request_duration_seconds",
     "tightbeam_http_requests_total",
     "tightbeam_in_flight_rows",
+    "tightbeam_lag_seconds",
     "tightbeam_messages_accepted_total",
     "tightbeam_oldest_due_seconds",
     "tightbeam_outcomes_unknown_total",

@@ -34,6 +34,10 @@ export interface Metrics {
   inFlight: Gauge<"loop">;
   /** Seconds since the oldest due row became due; 0 if no row is due. */
   oldestDueSeconds: Gauge<"queue">;
+  /** Seconds for which the oldest work that could start has waited for this process. */
+  lagSeconds: Gauge<"loop">;
+  /** Accepts that wait because work lags. */
+  acceptsWaiting: Gauge;
   /** Rows in quarantine. */
   quarantinedRows: Gauge<"table">;
   /** Send attempts whose outcome is unknown. */
@@ -79,6 +83,7 @@ export function createMetrics(): Metrics {
   for (const loop of LOOPS) {
     metrics.inFlight.set({ loop }, 0);
     metrics.oldestDueSeconds.set({ queue: loop }, 0);
+    metrics.lagSeconds.set({ loop }, 0);
   }
   return metrics;
 }
@@ -144,6 +149,17 @@ function loopMetrics(registers: Registers) {
       name: "tightbeam_oldest_due_seconds",
       help: "For how long the oldest due row has been due, by queue.",
       labelNames: ["queue"],
+      registers,
+    }),
+    lagSeconds: new Gauge({
+      name: "tightbeam_lag_seconds",
+      help: "For how long the oldest work that could start now has waited for this process, by loop.",
+      labelNames: ["loop"],
+      registers,
+    }),
+    acceptsWaiting: new Gauge({
+      name: "tightbeam_accepts_waiting",
+      help: "Requests to send a message that wait because messages or deliveries lag.",
       registers,
     }),
     outcomesUnknown: new Counter({

@@ -17,7 +17,15 @@ import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 
 export function messageRoutes(
   deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+    | "backPressure"
+    | "configCache"
+    | "connections"
+    | "link"
+    | "links"
+    | "messageCache"
+    | "optOutCache"
+    | "providers"
+    | "threadCache"
   >,
   inquiries: AvailabilityLookups,
 ): Route[] {
@@ -31,7 +39,15 @@ export function messageRoutes(
 
 function sendRoute(
   deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+    | "backPressure"
+    | "configCache"
+    | "connections"
+    | "link"
+    | "links"
+    | "messageCache"
+    | "optOutCache"
+    | "providers"
+    | "threadCache"
   >,
   inquiries: AvailabilityLookups,
 ): Route {
@@ -42,10 +58,11 @@ function sendRoute(
     query: SendQuery,
     body: SendMessage,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-    async handle({ caller, query, body, correlationId, idempotencyKey }) {
+    async handle({ caller, query, body, correlationId, idempotencyKey, onGone }) {
       const { customerId, key } = caller;
       const requester = { customerId, keyId: key.id, correlationId };
       if (query.dryRun === true) return { data: await dryRun(deps, inquiries, newMessage(requester, body)) };
+      await deps.backPressure.turn(customerId, onGone);
       const accepted = await accept(deps, newMessage(requester, body), idempotencyKey);
       return { status: accepted.repeated ? 200 : 202, data: accepted.record };
     },
@@ -54,7 +71,15 @@ function sendRoute(
 
 function carouselRoute(
   deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+    | "backPressure"
+    | "configCache"
+    | "connections"
+    | "link"
+    | "links"
+    | "messageCache"
+    | "optOutCache"
+    | "providers"
+    | "threadCache"
   >,
   inquiries: AvailabilityLookups,
 ): Route {
@@ -65,10 +90,11 @@ function carouselRoute(
     query: SendQuery,
     body: SendCarousel,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-    async handle({ caller, query, body, correlationId, idempotencyKey }) {
+    async handle({ caller, query, body, correlationId, idempotencyKey, onGone }) {
       const { customerId, key } = caller;
       const requester = { customerId, keyId: key.id, correlationId };
       if (query.dryRun === true) return { data: await dryRun(deps, inquiries, newCarousel(requester, body)) };
+      await deps.backPressure.turn(customerId, onGone);
       const { repeated, record } = await acceptCarousel(deps, newCarousel(requester, body), idempotencyKey);
       return { status: repeated ? 200 : 202, data: record };
     },

@@ -19,7 +19,15 @@ import { type Route, route } from "./route.ts";
 
 export function paymentRoutes(
   deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+    | "backPressure"
+    | "configCache"
+    | "connections"
+    | "link"
+    | "links"
+    | "messageCache"
+    | "optOutCache"
+    | "providers"
+    | "threadCache"
   >,
 ): Route[] {
   return [requestRoute(deps), listRoute(deps), ...onePaymentRoutes(deps)];
@@ -27,7 +35,15 @@ export function paymentRoutes(
 
 function requestRoute(
   deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+    | "backPressure"
+    | "configCache"
+    | "connections"
+    | "link"
+    | "links"
+    | "messageCache"
+    | "optOutCache"
+    | "providers"
+    | "threadCache"
   >,
 ): Route {
   return route({
@@ -35,7 +51,8 @@ function requestRoute(
     path: "/v1/payments/request",
     scope: "messages",
     body: RequestPayment,
-    async handle({ caller: { customerId, key }, body, correlationId, idempotencyKey }) {
+    async handle({ caller: { customerId, key }, body, correlationId, idempotencyKey, onGone }) {
+      await deps.backPressure.turn(customerId, onGone);
       const result = await requestPayment(deps, {
         customerId,
         keyId: key.id,

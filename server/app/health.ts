@@ -14,7 +14,7 @@ export type ServiceState = "starting" | "ready" | "closing";
 
 /** Sources of the health report. */
 interface HealthParts extends Pick<HealthOptions, "authenticate"> {
-  deps: With<"configCache" | "providers" | "publicUrl">;
+  deps: With<"backPressure" | "configCache" | "providers" | "publicUrl">;
   metrics: Metrics;
   state: () => ServiceState;
 }
@@ -41,6 +41,7 @@ export function createHealth({ deps, metrics, authenticate, state }: HealthParts
       async render() {
         await readOldestDue(deps, metrics);
         await readQuarantined(deps, metrics);
+        readBackPressure(deps, metrics);
         return metrics.render();
       },
     },
@@ -77,6 +78,12 @@ async function checkRows({ store }: Deps): Promise<Health["checks"][string]> {
     status: "degraded",
     message: `rows that cannot be read are in quarantine (${counts}): see tightbeam quarantine`,
   };
+}
+
+function readBackPressure({ backPressure }: With<"backPressure">, metrics: Metrics): void {
+  metrics.acceptsWaiting.set(backPressure.waiting);
+  const lagMs = backPressure.lagMs();
+  for (const [, loop] of QUEUES) metrics.lagSeconds.set({ loop }, lagMs[loop] / 1_000);
 }
 
 async function readQuarantined({ store }: Deps, { quarantinedRows }: Metrics): Promise<void> {

@@ -44,10 +44,6 @@ import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
 
-/** Transactions that may wait for the writer before new work is refused with a 503. */
-const BACKLOG_MAX = 2_000;
-/** `Retry-After` of a request that is refused because the writer's queue is full, in seconds. */
-const BUSY_RETRY_AFTER_SECONDS = 1;
 /** How long deliveries and send attempts in flight may take to end at a stop, in milliseconds. */
 const DRAIN_MS = 25_000;
 
@@ -245,7 +241,7 @@ class Composition {
 
   #buildServer(): FastifyInstance {
     const { deps } = this.#engine;
-    const { log, clock, metrics, store } = this.#parts;
+    const { log, clock, metrics } = this.#parts;
     const inboxes = this.#inboxes;
     const authenticate = (key: string) => {
       const hash = hashKey(key);
@@ -259,7 +255,7 @@ class Composition {
       keyUsed: (key) => this.#usage.used(key.id),
       rateLimit: this.#config.rateLimit,
       connectionsMax: connectionsMaxOf(readOpenFilesMax()),
-      overloadSeconds: () => (store.backlog > BACKLOG_MAX ? BUSY_RETRY_AFTER_SECONDS : null),
+      overloadSeconds: () => deps.backPressure.overloadSeconds,
       isClosing: () => this.#state !== "ready",
       completed: (request) => {
         metrics.countRequest(request);

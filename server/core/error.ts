@@ -22,6 +22,21 @@ export class ApiError extends Error {
   }
 }
 
+const CLOSING_RETRY_AFTER_SECONDS = 5;
+
+/** The 503 while the service starts or stops. */
+export function closing(): ApiError {
+  const retryAfterSeconds = CLOSING_RETRY_AFTER_SECONDS;
+  const message = `The service is starting or shutting down. Try again in ${retryAfterSeconds} s.`;
+  return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds });
+}
+
+/** The 503 while too many requests wait. */
+export function overloaded(retryAfterSeconds: number): ApiError {
+  const message = `The service is overloaded: too many requests wait already. Try again in ${retryAfterSeconds} s.`;
+  return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds });
+}
+
 /** A 400 `VALIDATION_ERROR` about one field. */
 export function invalidField(path: string, message: string): ApiError {
   return new ApiError("VALIDATION_ERROR", `${path}: ${message}`, { details: [{ path, message }] });

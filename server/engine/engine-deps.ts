@@ -16,6 +16,7 @@ import type { Deps } from "./deps.ts";
 import type { EventNotifier } from "./event-notifier.ts";
 import type { Connections } from "./instances/connections.ts";
 import type { Links } from "./links.ts";
+import type { BackPressure } from "./messages/back-pressure.ts";
 import type { MessageCache } from "./messages/message-cache.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { ReceiverCache } from "./webhooks/receiver-cache.ts";
@@ -28,6 +29,8 @@ export interface EngineDeps extends Deps {
   readonly sealer: Sealer;
   /** Keys, customers, numbers and instances. */
   readonly configCache: ConfigCache;
+  /** Lets accepts wait while sending lags. */
+  readonly backPressure: BackPressure;
   readonly messageCache: MessageCache;
   readonly threadCache: ThreadCache;
   readonly optOutCache: OptOutCache;

@@ -20,6 +20,7 @@ import { EventNotifier } from "./event-notifier.ts";
 import { Connections } from "./instances/connections.ts";
 import { Links } from "./links.ts";
 import { attemptsOf } from "./messages/attempt-notes.ts";
+import { BackPressure, type Pipeline } from "./messages/back-pressure.ts";
 import { Dispatch } from "./messages/dispatch.ts";
 import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
@@ -66,6 +67,7 @@ export class Engine {
       ...parts,
       newId,
       configCache: new ConfigCache(parts.store.db),
+      backPressure: new BackPressure(parts, this.#pipeline()),
       messageCache: new MessageCache(),
       threadCache,
       generation: () => threadCache.generation,
@@ -94,6 +96,13 @@ export class Engine {
     this.#sweep = new Sweep(this.deps);
   }
 
+  #pipeline(): Pipeline {
+    return {
+      lagMs: () => ({ dispatch: this.#dispatch?.lanes.lagMs() ?? 0, deliver: this.#deliver?.lagMs() ?? 0 }),
+      ended: () => (this.#dispatch?.lanes.ended ?? 0) + (this.#deliver?.ended ?? 0),
+    };
+  }
+
   /** Continues the work of the last process, starts the providers, then the loops. */
   async start(sender: WebhookSender): Promise<void> {
     const { deps } = this;
@@ -112,6 +121,7 @@ export class Engine {
 
   /** Starts no more work, and resolves when work in flight has ended. */
   async stop(): Promise<void> {
+    this.deps.backPressure.stop();
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     await this.deps.connections.stop(this.deps);
     this.deps.typingIndicators.stop();

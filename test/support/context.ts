@@ -23,6 +23,7 @@ import { EventNotifier } from "../../server/engine/event-notifier.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { Links } from "../../server/engine/links.ts";
 import { attemptsOf } from "../../server/engine/messages/attempt-notes.ts";
+import { BackPressure } from "../../server/engine/messages/back-pressure.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
@@ -65,6 +66,8 @@ export interface TestContext extends Tenant {
   instance: Instance;
   /** Add an instance's provider here; it is `context.providers`. */
   providers: Map<InstanceId, Provider>;
+  /** The lag that accepts see, in milliseconds. */
+  lagMs: { dispatch: number; deliver: number };
   woken: { messages: string[]; deliveries: string[] };
   observed: Observed;
   /** Adds a customer, with the next number. */
@@ -127,6 +130,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
   const random = repeatableRandom();
   const store = await openSqliteInProcess(options.path, undefined, options.through, () => clock.monotonic());
   const providers = new Map<InstanceId, Provider>();
+  const lagMs = { dispatch: 0, deliver: 0 };
   const woken: TestContext["woken"] = { messages: [], deliveries: [] };
   const observed: Observed = {
     accepted: 0,
@@ -150,6 +154,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     sealer: createSealer(Buffer.alloc(32, 7), random),
     settings: { ...TEST_SETTINGS, ...options.settings },
     configCache: new ConfigCache(store.db),
+    backPressure: new BackPressure({ clock, store }, { lagMs: () => lagMs, ended: () => 0 }),
     messageCache: new MessageCache(),
     threadCache,
     generation: () => threadCache.generation,
@@ -199,7 +204,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
   };
   const tenant = await addTenant("Test customer");
   const close = () => deps.store.close();
-  return { ...tenant, deps, clock, instance, providers, woken, observed, addTenant, close };
+  return { ...tenant, deps, clock, instance, providers, lagMs, woken, observed, addTenant, close };
 }
 
 /** Commits a transaction with records of a test. Throws if it is refused. */

@@ -15,6 +15,8 @@ export interface Ask {
   key?: string;
   idempotencyKey?: string;
   headers?: Record<string, string>;
+  /** Ends the request from the client's side. */
+  signal?: AbortSignal;
 }
 
 export interface Served extends TestContext {
@@ -48,7 +50,12 @@ export async function served(
       ...ask.headers,
     };
     const body = ask.body === undefined ? null : JSON.stringify(ask.body);
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, body });
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers,
+      body,
+      signal: ask.signal ?? null,
+    });
     const text = await response.text();
     await assertAnswered(method, path, response.status, JSON.parse(text));
     return { status: response.status, text };

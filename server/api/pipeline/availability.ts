@@ -1,19 +1,13 @@
 /** Refuses work that the service cannot take on now (503): while it starts or stops, and while it is overloaded. */
 
-import { ApiError } from "../../core/error.ts";
+import { closing, overloaded } from "../../core/error.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Throws a 503 while the service starts or stops, and for a write of a customer while the service is overloaded. */
 export function checkAvailability({ edge, request, compiled, wasClosing }: Exchange): void {
-  if (wasClosing) {
-    throw new ApiError("SERVICE_UNAVAILABLE", "The service is starting or shutting down. Try again in 5 s.", {
-      retryAfterSeconds: 5,
-    });
-  }
+  if (wasClosing) throw closing();
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (isRead || compiled?.route.scope === "admin") return;
   const retryAfterSeconds = edge.overloadSeconds();
-  if (retryAfterSeconds === null) return;
-  const message = `The service is overloaded. Try again in ${retryAfterSeconds} s.`;
-  throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds });
+  if (retryAfterSeconds !== null) throw overloaded(retryAfterSeconds);
 }

@@ -1,0 +1,147 @@
+/** Accepts wait while work lags, in turns by customer and at most a second, and are refused only when too many wait or the service stops. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { BackPressure } from "./back-pressure.ts";
+
+const ANNA = "cus_a" as CustomerId;
+const BERT = "cus_b" as CustomerId;
+
+/** Back-pressure over a pipeline whose lag and progress a test sets. */
+class Door {
+  readonly clock = new SimulatedClock();
+  readonly store = { backlog: 0, isFull: false };
+  readonly lagMs = { dispatch: 0, deliver: 0 };
+  ended = 0;
+  /** Customers of admitted accepts, in their order. */
+  readonly admitted: CustomerId[] = [];
+  readonly refused: string[] = [];
+  readonly leave: (() => void)[] = [];
+  readonly backPressure = new BackPressure(
+    { clock: this.clock, store: this.store },
+    { lagMs: () => this.lagMs, ended: () => this.ended },
+  );
+
+  accept(customerId: CustomerId, count = 1): void {
+    for (let left = count; left > 0; left -= 1) {
+      const turn = this.backPressure.turn(customerId, (leave) => this.leave.push(leave));
+      if (turn === undefined) this.admitted.push(customerId);
+      else
+        turn.then(
+          () => this.admitted.push(customerId),
+          ({ message }: Error) => this.refused.push(message),
+        );
+    }
+  }
+}
+
+test("without lag an accept begins at once, and waits beyond 100 ms of lag of either loop", async () => {
+  for (const loop of ["dispatch", "deliver"] as const) {
+    const door = new Door();
+    door.lagMs[loop] = 100;
+    assert.equal(
+      door.backPressure.turn(ANNA, () => {}),
+      undefined,
+    );
+    await door.clock.advance(10);
+    door.lagMs[loop] = 101;
+    door.accept(ANNA);
+    await door.clock.advance(900);
+    assert.deepEqual([door.admitted, door.backPressure.waiting], [[], 1]);
+    door.lagMs[loop] = 0;
+    await door.clock.advance(10);
+    assert.deepEqual([door.admitted, door.backPressure.waiting], [[ANNA], 0]);
+    assert.equal(door.clock.pending, 0, "no timer while nobody waits");
+  }
+});
+
+test("an accept begins after a second whatever lags", async () => {
+  const door = new Door();
+  door.lagMs.deliver = 60_000;
+  door.accept(ANNA);
+  await door.clock.advance(500);
+  door.accept(BERT);
+  await door.clock.advance(495);
+  assert.deepEqual(door.admitted, []);
+  await door.clock.advance(5);
+  assert.deepEqual(door.admitted, [ANNA]);
+  await door.clock.advance(500);
+  assert.deepEqual(door.admitted, [ANNA, BERT]);
+});
+
+test("while work lags, accepts begin at the pace of the pipeline, and customers have turns", async () => {
+  const door = new Door();
+  door.lagMs.dispatch = 5_000;
+  door.ended = 1_000;
+  door.accept(ANNA, 100);
+  door.accept(BERT);
+  for (let runs = 0; runs < 64; runs += 1) {
+    door.ended += 1;
+    await door.clock.advance(5);
+  }
+  assert.deepEqual(door.admitted, [ANNA, BERT, ANNA, ANNA], "one after every 16 runs");
+});
+
+test("once nothing lags, those that wait begin a few at a time, and nobody overtakes them", async () => {
+  const door = new Door();
+  door.lagMs.deliver = 500;
+  door.accept(ANNA, 40);
+  door.lagMs.deliver = 0;
+  await door.clock.advance(5);
+  assert.equal(door.admitted.length, 16);
+  door.accept(ANNA);
+  door.accept(BERT);
+  assert.equal(door.admitted.length, 16, "both have to wait");
+  await door.clock.advance(5);
+  assert.equal(door.admitted.indexOf(BERT), 17, "and Bert's turn is the second one");
+  door.lagMs.deliver = 500;
+  await door.clock.advance(20);
+  assert.equal(door.admitted.length, 32, "and all wait when work lags again");
+});
+
+test("a full disk is no lag: accepts are refused at once for want of space, and do not wait for it", () => {
+  const door = new Door();
+  door.lagMs.deliver = 5_000;
+  door.store.isFull = true;
+  assert.equal(
+    door.backPressure.turn(ANNA, () => {}),
+    undefined,
+  );
+  assert.deepEqual(door.backPressure.lagMs(), { dispatch: 0, deliver: 0 });
+});
+
+test("a client that leaves leaves the queue", async () => {
+  const door = new Door();
+  door.lagMs.dispatch = 500;
+  door.accept(ANNA, 2);
+  door.leave[0]?.();
+  assert.equal(door.backPressure.waiting, 1);
+  await door.clock.advance(1_000);
+  assert.deepEqual([door.admitted, door.refused.length], [[ANNA], 1]);
+});
+
+test("writes are refused while 2,000 requests and transactions wait, and an accept beyond 2,000 that wait is refused", () => {
+  const door = new Door();
+  door.lagMs.dispatch = 500;
+  door.accept(ANNA, 1_500);
+  door.store.backlog = 500;
+  assert.equal(door.backPressure.overloadSeconds, null);
+  door.store.backlog = 501;
+  assert.equal(door.backPressure.overloadSeconds, 1);
+  door.accept(ANNA, 500);
+  assert.throws(() => door.accept(ANNA), /overloaded: too many requests wait already\. Try again in 1 s/);
+});
+
+test("a stop refuses the accepts that wait and later ones as it refuses all requests", async () => {
+  const door = new Door();
+  door.lagMs.dispatch = 500;
+  door.accept(ANNA, 3);
+  door.backPressure.stop();
+  await door.clock.advance(0);
+  const refusal = "The service is starting or shutting down. Try again in 5 s.";
+  assert.deepEqual(door.refused, Array(3).fill(refusal));
+  assert.throws(() => door.accept(ANNA), { message: refusal });
+  assert.equal(door.clock.pending, 0);
+});

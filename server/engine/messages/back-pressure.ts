@@ -1,0 +1,137 @@
+/** Back-pressure: accepts wait while sending lags behind, so that accepting never starves sending. */
+
+import type { Clock } from "../../clock.ts";
+import { AcceptQueue } from "../../core/accept-queue.ts";
+import { closing, overloaded } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Store } from "../../store/store.ts";
+
+/** Requests and transactions that may wait, before new writes are refused with a 503. */
+const WAITING_MAX = 2_000;
+/** An accept is admitted after this time whatever lags, in milliseconds. */
+const WAIT_MS_MAX = 1_000;
+/** Accepts wait beyond this lag, in milliseconds. */
+const LAG_MS_MAX = 100;
+/** How often waiting accepts are considered, and the lag is read, in milliseconds. */
+const TICK_MS = 5;
+/** Accepts admitted at a time once nothing lags: the work that they cause is seen before the next ones. */
+const ADMITTED_PER_TICK = 16;
+/** While something lags, one accept is admitted after this many runs of the loops: most of the pipeline works off what waits. */
+const RUNS_PER_ACCEPT = 16;
+/** `Retry-After` of a refused request, in seconds. */
+const BUSY_RETRY_AFTER_SECONDS = 1;
+
+/** The loops that send messages and deliver webhooks. */
+export interface Pipeline {
+  /** Age of the oldest work of each loop that could start now and has not, in milliseconds. */
+  lagMs(): Record<"dispatch" | "deliver", number>;
+  /** Runs that have ended since the start. */
+  ended(): number;
+}
+
+/**
+ * When an accept begins:
+ *
+ * | | The accept |
+ * |---|---|
+ * | the lag is at most 100 ms, and no accept waits | begins at once |
+ * | the lag is at most 100 ms | waits its turn; 16 accepts begin every 5 ms |
+ * | the lag is longer | waits its turn; one accept begins after every 16 runs of the pipeline |
+ * | it has waited 1 s | begins |
+ * | 2,000 requests and transactions wait | is refused with a 503 |
+ * | the service stops | is refused with a 503 |
+ * | its client leaves | leaves the queue |
+ *
+ * The lag is the age of work that could start now and has not (`lane-lag.ts`). Customers have turns. A full disk is no lag.
+ */
+export class BackPressure {
+  readonly #clock: Clock;
+  readonly #store: Pick<Store, "backlog" | "isFull">;
+  readonly #pipeline: Pipeline;
+  readonly #queue = new AcceptQueue<PromiseWithResolvers<void>>({ waitingMax: WAITING_MAX, waitMsMax: WAIT_MS_MAX });
+  /** The longer lag, as it was read last. */
+  #lagMs = 0;
+  #lagReadAt = Number.NEGATIVE_INFINITY;
+  /** Runs that had ended when the last accept was admitted while something lagged. */
+  #endedThen = 0;
+  #cancelTick: (() => void) | null = null;
+  #isStopped = false;
+
+  constructor({ clock, store }: { clock: Clock; store: Pick<Store, "backlog" | "isFull"> }, pipeline: Pipeline) {
+    this.#clock = clock;
+    this.#store = store;
+    this.#pipeline = pipeline;
+  }
+
+  /** Accepts that wait. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /** The lag of each loop, in milliseconds. Nothing lags while the disk is full. */
+  lagMs(): ReturnType<Pipeline["lagMs"]> {
+    return this.#store.isFull ? { dispatch: 0, deliver: 0 } : this.#pipeline.lagMs();
+  }
+
+  /** Null while the service can take on writes; else after how many seconds callers should try again. */
+  get overloadSeconds(): number | null {
+    return this.#queue.size + this.#store.backlog > WAITING_MAX ? BUSY_RETRY_AFTER_SECONDS : null;
+  }
+
+  /**
+   * Resolves when an accept of the customer may begin. Undefined: it may begin at once. Rejects with a 503. `onGone` calls
+   * its action when the client has left.
+   */
+  turn(customerId: CustomerId, onGone: (action: () => void) => void): Promise<void> | undefined {
+    if (this.#isStopped) throw closing();
+    const now = this.#clock.monotonic();
+    if (this.#queue.size === 0 && this.#readLag(now) <= LAG_MS_MAX) return undefined;
+    const turn = Promise.withResolvers<void>();
+    const waiting = this.#queue.join(customerId, now, turn);
+    if (waiting === null) throw overloaded(BUSY_RETRY_AFTER_SECONDS);
+    onGone(() => {
+      this.#queue.leave(waiting);
+      // Nobody reads the response.
+      turn.reject(closing());
+    });
+    if (this.#cancelTick === null) this.#endedThen = this.#pipeline.ended();
+    this.#setTick();
+    return turn.promise;
+  }
+
+  /** Refuses the accepts that wait, and all later ones. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelTick?.();
+    this.#cancelTick = null;
+    for (const { reject } of this.#queue.clear()) reject(closing());
+  }
+
+  #readLag(now: number): number {
+    if (now - this.#lagReadAt < TICK_MS) return this.#lagMs;
+    this.#lagReadAt = now;
+    const { dispatch, deliver } = this.lagMs();
+    this.#lagMs = Math.max(dispatch, deliver);
+    return this.#lagMs;
+  }
+
+  #setTick(): void {
+    this.#cancelTick ??= this.#clock.after(TICK_MS, () => {
+      this.#cancelTick = null;
+      const now = this.#clock.monotonic();
+      for (const { resolve } of this.#queue.admit(now, this.#admittedNow(now))) resolve();
+      if (this.#queue.size > 0) this.#setTick();
+    });
+  }
+
+  #admittedNow(now: number): number {
+    const ended = this.#pipeline.ended();
+    const accepts = Math.floor((ended - this.#endedThen) / RUNS_PER_ACCEPT);
+    if (this.#readLag(now) <= LAG_MS_MAX) {
+      this.#endedThen = ended;
+      return ADMITTED_PER_TICK;
+    }
+    this.#endedThen += accepts * RUNS_PER_ACCEPT;
+    return accepts;
+  }
+}
