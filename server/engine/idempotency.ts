@@ -1,4 +1,4 @@
-/** Idempotent requests: the first use of a key does the work, every repeat gets the first result. */
+/** Idempotent requests: the first use of a key does the work, every repeat gets the first result, and waits for it if need be. */
 
 import { createHash } from "node:crypto";
 import { ApiError } from "../core/error.ts";
@@ -41,18 +41,21 @@ export async function idempotent<Value>(
   }
   const scope = request.customerId ?? "admin";
   const fingerprint = fingerprintOf(request);
-  const before = await repeated(deps, scope, key, fingerprint);
-  if (before !== null) return before;
-  const decided = await decide(deps, async () => {
-    const made = await decision();
-    const record = { scope, key, fingerprint, result: made.result, createdAt: deps.clock.real() };
-    const operation: Operation = { op: "insertUnique", table: "idempotency", record };
-    return { ...made, transaction: [operation, ...(made.transaction ?? [])] };
+  // A repeat during its first request waits for the result, so that it is not refused for what has changed since.
+  return await deps.serial.run(`idempotency ${scope} ${request.route} ${key}`, async () => {
+    const before = await repeated(deps, scope, key, fingerprint);
+    if (before !== null) return before;
+    const decided = await decide(deps, async () => {
+      const made = await decision();
+      const record = { scope, key, fingerprint, result: made.result, createdAt: deps.clock.real() };
+      const operation: Operation = { op: "insertUnique", table: "idempotency", record };
+      return { ...made, transaction: [operation, ...(made.transaction ?? [])] };
+    });
+    if (!decided.taken) return { repeated: false, value: decided.value };
+    const winner = await repeated(deps, scope, key, fingerprint);
+    if (winner === null) throw taken();
+    return winner;
   });
-  if (!decided.taken) return { repeated: false, value: decided.value };
-  const winner = await repeated(deps, scope, key, fingerprint);
-  if (winner === null) throw taken();
-  return winner;
 }
 
 async function repeated(deps: Deps, scope: string, key: string, fingerprint: string) {
