@@ -33,7 +33,8 @@ export interface Sealer {
 export function createSealer(key: Buffer, random: Random): Sealer {
   if (key.length !== KEY_BYTES) throw new Error(`a secret key has ${KEY_BYTES} bytes, this one has ${key.length}`);
   const keyId = fingerprint(key).slice(0, KEY_ID_LENGTH);
-  const opened = new Map<string, string>();
+  /** By their sealed text. */
+  const opened = new Map<string, { place: string; plain: string }>();
   return {
     seal(plain, place) {
       const nonce = random(NONCE_BYTES);
@@ -42,8 +43,8 @@ export function createSealer(key: Buffer, random: Random): Sealer {
       return [VERSION, keyId, Buffer.from(nonce).toString("base64url"), sealed.toString("base64url")].join(".");
     },
     open(text, place) {
-      const known = opened.get(`${place} ${text}`);
-      if (known !== undefined) return known;
+      const known = opened.get(text);
+      if (known?.place === place) return known.plain;
       const { sealedWith, nonce, sealed } = parseSealed(text, place);
       if (sealedWith !== keyId) {
         const hint = "start with the TB_SECRET_KEY or the secret.key of that time";
@@ -55,7 +56,7 @@ export function createSealer(key: Buffer, random: Random): Sealer {
       decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));
       try {
         const plain = decipher.update(sealed.subarray(0, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
-        setBounded(opened, `${place} ${text}`, plain, OPENED_MAX);
+        setBounded(opened, text, { place, plain }, OPENED_MAX);
         return plain;
       } catch (cause) {
         throw new Error(`the secret at ${place} was sealed for another place, or altered`, { cause });

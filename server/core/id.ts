@@ -101,10 +101,21 @@ export function newCorrelationId(random: Random): string {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
+/** The millisecond that was formatted last: ids of one request are often of the same one. */
+let lastTime = { at: Number.NaN, text: "" };
+
+function formatTime(atMs: number): string {
+  if (atMs !== lastTime.at) {
+    const time = atMs.toString(16).padStart(12, "0");
+    lastTime = { at: atMs, text: `${time.slice(0, 8)}-${time.slice(8)}` };
+  }
+  return lastTime.text;
+}
+
 function formatUuid(atMs: number, count: number, random: Uint8Array): string {
-  const time = atMs.toString(16).padStart(12, "0");
   const variant = 0x80 | ((random[8] ?? 0) & 0x3f);
   let tail = "";
   for (let index = 10; index < 16; index += 1) tail += HEX[random[index] ?? 0];
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, "0")}-${HEX[variant]}${HEX[random[9] ?? 0]}-${tail}`;
+  const version = 0x70 | (count >> 8);
+  return `${formatTime(atMs)}-${HEX[version]}${HEX[count & 0xff]}-${HEX[variant]}${HEX[random[9] ?? 0]}-${tail}`;
 }

@@ -35,11 +35,14 @@ export interface Incoming {
 
 /** Begins the exchange of a request that came in now. */
 export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, { compiled }: Destination): Exchange {
+  const { request, response, requestId } = incoming;
   return {
     edge,
     state,
-    ...incoming,
-    correlationId: correlationIdOf(incoming.request, edge.random),
+    request,
+    response,
+    requestId,
+    correlationId: correlationIdOf(request, edge.random),
     startedAt: performance.now(),
     compiled,
     wasClosing: edge.isClosing(),

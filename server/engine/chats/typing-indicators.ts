@@ -31,6 +31,7 @@ export class TypingIndicators {
 
   /** Removes the indicator, because it ended or a message replaced it. Does not ask the provider. */
   end(id: ChatId): void {
+    if (this.#shown.size === 0) return;
     this.#shown.get(id)?.stopTimer();
     this.#shown.delete(id);
   }

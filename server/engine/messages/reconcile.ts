@@ -155,6 +155,7 @@ export class InterruptedPairs {
    * sent, once it has been sent again.
    */
   handled(message: Message, result: RunResult): void {
+    if (this.#waits.size === 0) return;
     if (message.status === "pending") {
       const isQueued = this.#deps.messageCache.get(message.id)?.status === "queued";
       if (result !== "good" || isQueued) return;

@@ -19,6 +19,7 @@ export class AttemptFeed {
 
   /** An attempt of the delivery was recorded, or the delivery was cancelled. */
   notify(id: DeliveryId): void {
+    if (this.#listeners.size === 0) return;
     for (const listener of [...(this.#listeners.get(id) ?? [])]) listener();
   }
 }

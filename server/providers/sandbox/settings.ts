@@ -30,7 +30,8 @@ export class SandboxSettings {
   }
 
   of(customerId: CustomerId, number: string): PhoneSettings {
-    return { ...defaultSettings(number), ...this.#set.get(keyOf(customerId, number)) };
+    const defaults = defaultSettings(number);
+    return this.#set.size === 0 ? defaults : { ...defaults, ...this.#set.get(keyOf(customerId, number)) };
   }
 
   /** Changes the given settings. Throws a 503 at the limit, and any error of the memory. */

@@ -38,10 +38,10 @@ function envelope({ id, customerId, eventId }: Delivery, bytes: SqlValue, correl
 
 /** The new deliveries of a transaction, with the events that it added. */
 export function decodeBorn(transaction: Transaction, rows: readonly BornRow[]): ClaimedDelivery[] {
-  const events = new Map(transaction.flatMap((one) => (one.op === "event" ? [[one.event.id, one.event]] : [])));
+  const events = transaction.flatMap((one) => (one.op === "event" ? [one.event] : []));
   return rows.flatMap(([lease, values]) => {
     const delivery = decodeRecord("deliveries", values);
-    const event = events.get(delivery.eventId);
+    const event = events.find(({ id }) => id === delivery.eventId);
     return event === undefined ? [] : [{ delivery, lease, bytes: event.bytes, correlationId: event.correlationId }];
   });
 }
