@@ -1,5 +1,7 @@
 /** Describes one column of a table: the kind of its values, null, the values of an enumeration, the form of its JSON, its SQL name. */
 
+import { ATTEMPTS_PACKING, type Packing, TIMELINE_PACKING } from "./packing.ts";
+
 /** How a column stores its value: unchanged, as 0 or 1 (`flag`), or as JSON text. */
 export type ColumnKind = "text" | "number" | "flag" | "json" | "bytes";
 
@@ -19,10 +21,12 @@ export interface Column<
   readonly sqlName: Name;
 }
 
-/** The form of a JSON value: a check, and a description for operators. */
+/** The form of a JSON value: a check, a description for operators, and its packed form. */
 export interface Form {
   readonly expected: string;
   readonly isList: boolean;
+  /** How the items of a list are stored; null: as they are. */
+  readonly packing: Packing | null;
   fits(value: unknown): boolean;
 }
 
@@ -69,16 +73,18 @@ function json(form: Form) {
   return column("json", { form });
 }
 
-function listOf(items: string, fits: (item: unknown) => boolean) {
+function listOf(items: string, fits: (item: unknown) => boolean, packing: Packing | null = null) {
   return json({
     expected: `a list of ${items}`,
     isList: true,
+    packing,
     fits: (value) => Array.isArray(value) && value.every(fits),
   });
 }
 
 function objectWith(members: string, fits: (value: JsonObject) => boolean) {
-  return json({ expected: `an object${members}`, isList: false, fits: (value) => isObject(value) && fits(value) });
+  const is = (value: unknown) => isObject(value) && fits(value);
+  return json({ expected: `an object${members}`, isList: false, packing: null, fits: is });
 }
 
 /** The column, whose values may be null. */
@@ -104,11 +110,11 @@ const isObject = (value: unknown): value is JsonObject =>
 export const OBJECT = objectWith("", () => true);
 export const TEXTS = listOf("texts", (item) => typeof item === "string");
 export const OBJECTS = listOf("objects", isObject);
+const isEntry = (item: unknown) => isObject(item) && typeof item.status === "string" && Number.isSafeInteger(item.at);
 /** Entries of a history: each with a status and an instant. */
-export const HISTORY = listOf(
-  "entries with a status and an instant",
-  (item) => isObject(item) && typeof item.status === "string" && Number.isSafeInteger(item.at),
-);
+export const HISTORY = listOf("entries with a status and an instant", isEntry);
+/** The timeline of a message. */
+export const TIMELINE = listOf("entries with a status and an instant", isEntry, TIMELINE_PACKING);
 export const ATTEMPTS = listOf(
   "attempts, each with an instant and a duration",
   (item) =>
@@ -118,6 +124,7 @@ export const ATTEMPTS = listOf(
     (item.status === null || typeof item.status === "number") &&
     (item.response === null || typeof item.response === "string") &&
     (item.error === null || typeof item.error === "string"),
+  ATTEMPTS_PACKING,
 );
 export const ROUTES = listOf(
   "routes, each with a prefix and an instanceId",

@@ -1,6 +1,6 @@
 /** Encodes records as rows and decodes rows; the database as Kysely sees it. */
 
-import type { Column, ColumnKind, Form } from "./column.ts";
+import type { Column, Form } from "./column.ts";
 import type { Records, TableName } from "./records.ts";
 import { type OwnSqlName, type SqlTableName, TABLES } from "./schema.ts";
 
@@ -18,11 +18,17 @@ function snakeCase(property: string): string {
 export type SqlValue = string | number | Uint8Array | null;
 
 /** Encodes the value of a property for its column. */
-export function encodeValue(kind: ColumnKind, value: unknown): SqlValue {
+export function encodeValue({ kind, form }: Pick<Column, "kind" | "form">, value: unknown): SqlValue {
   if (value === null || value === undefined) return null;
-  if (kind === "json") return Array.isArray(value) && value.length === 0 ? "[]" : JSON.stringify(value);
+  if (kind === "json") return encodeJson(form, value);
   if (kind === "flag") return value ? 1 : 0;
   return value as string | number | Uint8Array;
+}
+
+function encodeJson(form: Form | null, value: unknown): string {
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  if (value.length === 0) return "[]";
+  return JSON.stringify(form?.packing?.pack(value) ?? value);
 }
 
 /** A column in its table: with its property and its name in SQL. */
@@ -108,6 +114,7 @@ function decodeJson(column: string, form: Form | null, value: SqlValue): unknown
   } catch {
     throw new BadValue(`${column} is not JSON`);
   }
+  if (form?.packing && Array.isArray(parsed)) parsed = form.packing.unpack(parsed);
   if (form !== null && !form.fits(parsed)) throw new BadValue(`${column} is not ${form.expected}`);
   return parsed;
 }

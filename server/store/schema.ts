@@ -36,6 +36,7 @@ import {
   SENT_PART,
   TEXT,
   TEXTS,
+  TIMELINE,
 } from "./column.ts";
 import type { Records, TableName } from "./records.ts";
 
@@ -154,7 +155,7 @@ const DECLARED = {
     updatedAt: NUMBER,
     deletedAt: orNull(NUMBER),
     erasedAt: orNull(NUMBER),
-    timeline: HISTORY,
+    timeline: TIMELINE,
   }),
   sendAttempts: table("send_attempts", ["instanceId", "reference"], ["instanceId", "reference"], {
     instanceId: TEXT,

@@ -98,13 +98,13 @@ export type FinishedRow = "ok" | "gone" | SqlValue[];
 
 export function encodeOutcome({ id, lease, version, set }: DeliveryOutcome): EncodedOutcome {
   const columns = TABLES.deliveries.columns;
-  return [lease, id, version, FINISHED_COLUMNS.map((property) => encodeValue(columns[property].kind, set[property]))];
+  return [lease, id, version, FINISHED_COLUMNS.map((property) => encodeValue(columns[property], set[property]))];
 }
 
 /** Encodes a record as values in the order of its table's columns. */
 export function encodeRecord<Name extends TableName>(table: Name, record: Records[Name]): SqlValue[] {
   const values = record as unknown as Record<string, unknown>;
-  return LAYOUT[table].map(({ property, kind }) => encodeValue(kind, values[property]));
+  return LAYOUT[table].map((column) => encodeValue(column, values[column.property]));
 }
 
 export function encodeTransaction(transaction: Transaction): EncodedOperation[] {
@@ -150,7 +150,7 @@ export function encodePart(table: TableName, part: object): [string, SqlValue[]]
     if (column === undefined) throw new Error(`${table} has no ${property}`);
     if (property === "version") continue;
     properties.push(property);
-    values.push(encodeValue(column.kind, part[property as keyof typeof part]));
+    values.push(encodeValue(column, part[property as keyof typeof part]));
   }
   return [properties.join(","), values];
 }

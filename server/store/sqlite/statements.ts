@@ -219,7 +219,9 @@ export class Statements {
     return this.#get(
       "eraseResponses",
       () => `update deliveries set version = version + 1, attempts = (
-               select json_group_array(json_set(value, '$.response', null)) from json_each(attempts))
+               select json_group_array(json(case type
+                 when 'array' then json_set(value, '$[3]', null) else json_set(value, '$.response', null) end))
+               from json_each(attempts))
              where id in (${deliveryIdsOf("?1")}) and attempts <> '[]'`,
     );
   }
