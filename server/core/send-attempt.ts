@@ -19,6 +19,8 @@
  * | sandbox     | the signals that its phone has yet to report   | memory `owed/…`, in the outcome's transaction           |
  * | SMPP        | the parts, their ids and states                | memory `sent/…`, until every part has ended             |
  * | BlueBubbles | digest, files, chat and guids of each request  | memory `attempt/…`, from before the request on, an hour |
+ *
+ * Those three keep journals of their own, written in commits of their own, and move to notes one after the other.
  */
 
 import type { Channel } from "../../sdk/wire.ts";

@@ -7,19 +7,19 @@ import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
 import { readInbound } from "./inbound-message.ts";
 import type { InboundReceiver } from "./inbound-receiver.ts";
 import type { StatusUpdate, TwilioReporter } from "./reporter.ts";
-import type { SendJournal, SendRecord } from "./send-journal.ts";
+import type { SentMessage, SentMessages } from "./sent-messages.ts";
 import { isSignedBy, type Parameters, parametersOf } from "./signature.ts";
 
 export interface HookParts {
   authToken: string;
-  journal: SendJournal;
+  sent: SentMessages;
   reporter: TwilioReporter;
   receiver: InboundReceiver;
   /** Whether a later attempt of the message has begun, so that a status of this one says nothing about it. */
   isSuperseded(messageId: MessageId, attemptedAt: number): boolean;
   /** A status callback arrived. `notReported`: the status could not be stored, and Twilio will not send it again. */
   callbackReceived(): void;
-  notReported(record: SendRecord): void;
+  notReported(sent: SentMessage): void;
   fault(error: unknown): void;
 }
 
@@ -74,7 +74,7 @@ async function receiveStatus(
   attemptedAt: number,
   parameters: Parameters,
 ): Promise<HookResponse> {
-  const { journal, reporter } = parts;
+  const { reporter } = parts;
   const field = (name: string) => parameters.get(name)?.[0] || null;
   const sid = field("MessageSid") ?? field("SmsSid");
   const status = field("MessageStatus") ?? field("SmsStatus");
@@ -82,7 +82,7 @@ async function receiveStatus(
   parts.callbackReceived();
   if (parts.isSuperseded(messageId, attemptedAt)) return DONE;
   // A queued message counts, too: it proves that Twilio accepted the message if the response to the send was lost.
-  const record = await journal.record(messageId, attemptedAt, sid);
+  const sent = await parts.sent.called(messageId, attemptedAt, sid);
   const code = Number(field("ErrorCode") ?? Number.NaN);
   const news: StatusUpdate = {
     status: status.toLowerCase(),
@@ -92,9 +92,9 @@ async function receiveStatus(
     to: field("To"),
   };
   try {
-    await reporter.receipt(record, news);
+    await reporter.receipt(sent, news);
   } catch (error) {
-    parts.notReported(record);
+    parts.notReported(sent);
     throw error;
   }
   return DONE;

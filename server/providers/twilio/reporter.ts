@@ -6,7 +6,7 @@ import { SerialQueue } from "../../core/serial-queue.ts";
 import type { SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Applied, ReceiptSignal, Signal } from "../provider.ts";
 import { codeMeaning } from "./codes.ts";
-import type { SendJournal, SendRecord } from "./send-journal.ts";
+import type { SentMessage, SentMessages } from "./sent-messages.ts";
 import { meaningOf, rankOf } from "./status-meaning.ts";
 
 /** A message's status at Twilio, from a callback or a lookup. */
@@ -25,31 +25,36 @@ const REASON_LENGTH_MAX = 300;
 
 export class TwilioReporter {
   readonly #outbox: SignalOutbox;
-  readonly #journal: SendJournal;
+  readonly #sent: SentMessages;
   readonly #onCode: (code: number) => void;
   /** Receipts by message. */
   readonly #serial = new SerialQueue();
 
   /** `onCode` gets each error code that a message failed with. */
-  constructor(outbox: SignalOutbox, journal: SendJournal, onCode: (code: number) => void) {
+  constructor(outbox: SignalOutbox, sent: SentMessages, onCode: (code: number) => void) {
     this.#outbox = outbox;
-    this.#journal = journal;
+    this.#sent = sent;
     this.#onCode = onCode;
   }
 
   /** Reports a status if it is news, and resolves once that is on disk. Rejects if it could not be reported in time. */
-  receipt(record: SendRecord, news: StatusUpdate): Promise<void> {
+  receipt(sent: SentMessage, news: StatusUpdate): Promise<void> {
     const { receipt, isFinal } = meaningOf(news.status);
-    return this.#serial.run(record.sid, async () => {
-      if (receipt !== null && rankOf(receipt) > record.reportedRank) {
-        if (receipt === "failed") await this.#reportCode(news);
-        const applied = await this.signal(receiptOf(record, receipt, news));
-        record.reportedRank = rankOf(receipt);
-        // The message is deleted: no receipt changes anything any more.
-        if (applied === "unknown") return this.#journal.end(record);
-      }
-      if (isFinal) await this.#journal.end(record);
+    return this.#serial.run(sent.sid, async () => {
+      if (receipt === null || rankOf(receipt) <= sent.reportedRank) return isFinal ? this.#sent.end(sent) : undefined;
+      if (receipt === "failed") await this.#reportCode(news);
+      const applied = await this.signal({ ...receiptOf(sent, receipt, news), ...this.#noteWith(sent, isFinal) });
+      sent.reportedRank = rankOf(receipt);
+      if (isFinal) await this.#sent.end(sent, true);
+      // The message is deleted: no receipt changes anything any more.
+      else if (applied === "unknown") await this.#sent.end(sent);
     });
+  }
+
+  /** The change of the note that goes with a receipt. */
+  #noteWith(sent: SentMessage, isFinal: boolean): Pick<ReceiptSignal, "note"> {
+    if (!isFinal && sent.hasResponse) return {};
+    return { note: { reference: sent.sid, text: isFinal ? null : (this.#sent.noteOf(sent) ?? null) } };
   }
 
   /** Reports a signal, with retries for as long as a callback waits. */
@@ -69,7 +74,7 @@ export class TwilioReporter {
 }
 
 function receiptOf(
-  { messageId, sid }: SendRecord,
+  { messageId, sid }: SentMessage,
   receipt: ReceiptSignal["receipt"],
   { status, errorCode, errorMessage }: StatusUpdate,
 ): ReceiptSignal {

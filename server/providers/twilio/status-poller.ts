@@ -7,7 +7,7 @@ import type { Api } from "./api.ts";
 import { READ_TIMEOUT_MS } from "./message-list.ts";
 import { readMessage } from "./records.ts";
 import type { TwilioReporter } from "./reporter.ts";
-import type { SendJournal, SendRecord } from "./send-journal.ts";
+import type { SentMessage, SentMessages } from "./sent-messages.ts";
 
 /** Ages at which a message is polled, in milliseconds. Twilio itself gives a message up after 10 h. */
 const AGES_MS = [30_000, 120_000, 600_000, 3_600_000, 14_400_000, 43_200_000] as const;
@@ -17,7 +17,7 @@ const HEARD_WITHIN_MS = 600_000;
 
 /** The wait after a lookup that failed or could not be reported. */
 const RETRY_MS = 60_000;
-/** The wait of a record that is polled out of order, or that a previous process left. */
+/** The wait of a message that is polled out of order, or that a previous process left. */
 const SOON_MS = 1_000;
 const ASKED_AT_ONCE_MAX = 4;
 /** How often to check whether the API is up again. */
@@ -29,10 +29,10 @@ export class StatusPoller {
   readonly #clock: Clock;
   readonly #pathOf: (sid: string) => string;
   readonly #isUp: () => boolean;
-  readonly #parts: () => { journal: SendJournal; reporter: TwilioReporter };
-  readonly #schedule: PollSchedule<SendRecord>;
-  /** Records that are polled even while callbacks arrive. */
-  readonly #urgent = new Set<SendRecord>();
+  readonly #parts: () => { sent: SentMessages; reporter: TwilioReporter };
+  readonly #schedule: PollSchedule<SentMessage>;
+  /** Messages that are polled even while callbacks arrive. */
+  readonly #urgent = new Set<SentMessage>();
   readonly #polls = new InFlight();
   #callbackAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
@@ -43,7 +43,7 @@ export class StatusPoller {
     clock: Clock;
     pathOf: (sid: string) => string;
     isUp: () => boolean;
-    parts: () => { journal: SendJournal; reporter: TwilioReporter };
+    parts: () => { sent: SentMessages; reporter: TwilioReporter };
   }) {
     this.#api = given.api;
     this.#clock = given.clock;
@@ -68,37 +68,37 @@ export class StatusPoller {
     this.#callbackAt = this.#clock.real();
   }
 
-  added(record: SendRecord, isOld: boolean): void {
-    if (isOld) this.pollSoon(record);
-    else this.#pollLater(record);
+  added(message: SentMessage, isOld: boolean): void {
+    if (isOld) this.pollSoon(message);
+    else this.#pollLater(message);
   }
 
-  removed(record: SendRecord): void {
-    this.#schedule.delete(record);
-    this.#urgent.delete(record);
+  removed(message: SentMessage): void {
+    this.#schedule.delete(message);
+    this.#urgent.delete(message);
   }
 
-  /** Polls a record out of order. */
-  pollSoon(record: SendRecord): void {
-    this.#pollAfter(record, SOON_MS);
+  /** Polls a message out of order. */
+  pollSoon(message: SentMessage): void {
+    this.#pollAfter(message, SOON_MS);
   }
 
-  #pollAfter(record: SendRecord, ms: number): void {
-    if (record.hasEnded) return;
-    this.#urgent.add(record);
-    this.#schedule.set(record, this.#clock.real() + ms);
+  #pollAfter(message: SentMessage, ms: number): void {
+    if (message.hasEnded) return;
+    this.#urgent.add(message);
+    this.#schedule.set(message, this.#clock.real() + ms);
   }
 
-  /** Schedules a record for its next age. After the last age it counts as ended. */
-  #pollLater(record: SendRecord): void {
-    if (record.hasEnded) return;
-    const age = this.#clock.real() - record.knownSince;
+  /** Schedules a message for its next age. After the last age it counts as ended. */
+  #pollLater(message: SentMessage): void {
+    if (message.hasEnded) return;
+    const age = this.#clock.real() - message.knownSince;
     const nextAge = AGES_MS.find((ageMs) => ageMs > age);
-    if (nextAge === undefined) void this.#parts().journal.end(record);
-    else this.#schedule.set(record, record.knownSince + nextAge);
+    if (nextAge === undefined) void this.#parts().sent.end(message);
+    else this.#schedule.set(message, message.knownSince + nextAge);
   }
 
-  /** Polls the records that are due, up to the limit. Every finished lookup calls this again. */
+  /** Polls the messages that are due, up to the limit. Every finished lookup calls this again. */
   #pollDue(): void {
     if (this.#isStopped) return;
     if (!this.#isUp()) {
@@ -107,41 +107,41 @@ export class StatusPoller {
     }
     const now = this.#clock.real();
     while (this.#polls.size < ASKED_AT_ONCE_MAX) {
-      const record = this.#schedule.takeDue(now);
-      if (record === null) {
+      const message = this.#schedule.takeDue(now);
+      if (message === null) {
         this.#schedule.wait();
         return;
       }
-      if (!this.#urgent.delete(record) && this.#isSpared(record, now)) this.#pollLater(record);
-      else void this.#polls.track(this.#poll(record)).then(() => this.#pollDue());
+      if (!this.#urgent.delete(message) && this.#isSpared(message, now)) this.#pollLater(message);
+      else void this.#polls.track(this.#poll(message)).then(() => this.#pollDue());
     }
   }
 
-  /** Whether callbacks arrive, so that a young record needs no poll. */
-  #isSpared({ knownSince }: SendRecord, now: number): boolean {
+  /** Whether callbacks arrive, so that a young message needs no poll. */
+  #isSpared({ knownSince }: SentMessage, now: number): boolean {
     return now - this.#callbackAt < HEARD_WITHIN_MS && now - knownSince < AGE_OF_FIRST_POLL_MS;
   }
 
-  async #poll(record: SendRecord): Promise<void> {
-    const next = await this.#lookUp(record).catch(() => "retry" as const);
-    if (next === "retry") this.#pollAfter(record, RETRY_MS);
-    else this.#pollLater(record);
+  async #poll(message: SentMessage): Promise<void> {
+    const next = await this.#lookUp(message).catch(() => "retry" as const);
+    if (next === "retry") this.#pollAfter(message, RETRY_MS);
+    else this.#pollLater(message);
   }
 
-  async #lookUp(record: SendRecord): Promise<"answered" | "retry"> {
-    const { journal, reporter } = this.#parts();
+  async #lookUp(message: SentMessage): Promise<"answered" | "retry"> {
+    const { sent, reporter } = this.#parts();
     const answer = await this.#api.request({
       method: "GET",
-      path: this.#pathOf(record.sid),
+      path: this.#pathOf(message.sid),
       timeoutMs: READ_TIMEOUT_MS,
     });
     if ("noResponse" in answer) return "retry";
     // The message was deleted at Twilio.
-    if (answer.status === 404) await journal.end(record);
+    if (answer.status === 404) await sent.end(message);
     if (answer.status === 404) return "answered";
-    const message = answer.status === 200 ? readMessage(answer.body) : null;
-    if (message === null) return "retry";
-    await reporter.receipt(record, message);
+    const found = answer.status === 200 ? readMessage(answer.body) : null;
+    if (found === null) return "retry";
+    await reporter.receipt(message, found);
     return "answered";
   }
 }

@@ -34,7 +34,7 @@ import { findMatch } from "./reconcile.ts";
 import type { MessageRecord } from "./records.ts";
 import { TwilioReporter } from "./reporter.ts";
 import { classifyResponse, formOf, QUEUE_FULL_MS, type SendVerdict } from "./send.ts";
-import { SendJournal } from "./send-journal.ts";
+import { type SentMessage, SentMessages } from "./sent-messages.ts";
 import { canBeReached, readSettings, type TwilioSettings } from "./settings.ts";
 import { meaningOf } from "./status-meaning.ts";
 import { StatusPoller } from "./status-poller.ts";
@@ -72,7 +72,7 @@ class Twilio implements Provider {
   readonly #api: Api;
   readonly #monitor: AccountMonitor;
   readonly #poller: StatusPoller;
-  readonly #journal: SendJournal;
+  readonly #sent: SentMessages;
   readonly #receiver: InboundReceiver;
   readonly #backfill: InboundBackfill;
   readonly #outbox: SignalOutbox;
@@ -90,7 +90,7 @@ class Twilio implements Provider {
   #stopped = false;
 
   constructor(context: ProviderContext) {
-    const { clock, memory } = context;
+    const { attempts, clock } = context;
     this.#context = context;
     this.#settings = readSettings(context.config);
     this.#path = `${API_PATH}/${this.#settings.accountSid}`;
@@ -103,11 +103,11 @@ class Twilio implements Provider {
       clock,
       pathOf: (sid) => `${this.#path}/Messages/${sid}.json`,
       isUp: () => this.#monitor.isUp,
-      parts: () => ({ journal: this.#journal, reporter: this.#reporter }),
+      parts: () => ({ sent: this.#sent, reporter: this.#reporter }),
     });
-    this.#journal = new SendJournal({ memory, clock, events: this.#poller });
+    this.#sent = new SentMessages({ attempts, clock, events: this.#poller });
     const onCode = (code: number) => this.#errorCodes.note(code, clock.real());
-    this.#reporter = new TwilioReporter(this.#outbox, this.#journal, onCode);
+    this.#reporter = new TwilioReporter(this.#outbox, this.#sent, onCode);
     this.#receiver = new InboundReceiver(this.#reporter, clock);
     this.#backfill = new InboundBackfill({
       context,
@@ -125,7 +125,7 @@ class Twilio implements Provider {
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#outbox.begin(signals);
-    await this.#journal.load();
+    await this.#sent.load();
     this.#poller.start();
     void this.#monitor.check();
     await this.#backfill.start();
@@ -157,12 +157,12 @@ class Twilio implements Provider {
     const received = receiveAt(
       {
         authToken: this.#settings.authToken,
-        journal: this.#journal,
+        sent: this.#sent,
         reporter: this.#reporter,
         receiver: this.#receiver,
         isSuperseded: (messageId, attemptedAt) => attemptedAt < (this.#last.get(messageId) ?? 0),
         callbackReceived: () => this.#poller.callbackReceived(),
-        notReported: (record) => this.#poller.pollSoon(record),
+        notReported: (sent) => this.#poller.pollSoon(sent),
         fault: this.#context.fault,
       },
       request,
@@ -184,7 +184,7 @@ class Twilio implements Provider {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    const parts = [this.#outbox, this.#journal, this.#monitor, this.#poller, this.#backfill];
+    const parts = [this.#outbox, this.#monitor, this.#poller, this.#backfill];
     await Promise.all([this.#api.close(), ...parts.map((part) => part.stop())]);
     await this.#inFlight.ended();
   }
@@ -225,24 +225,23 @@ class Twilio implements Provider {
     return outcome;
   }
 
-  /** Records the sid before the engine learns that Twilio accepted the message. */
-  async #accepted(message: Outbound, { sid, status, segments }: MessageRecord): Promise<Outcome> {
-    const { messageId, attemptedAt } = message;
-    try {
-      const record = await this.#journal.record(messageId, attemptedAt, sid);
-      // Twilio sends no callback for the first status of a message.
-      if (meaningOf(status).receipt !== null) this.#poller.pollSoon(record);
-    } catch (error) {
-      // Twilio accepted the message, and its callbacks carry our id.
-      this.#context.fault(error);
-    }
-    return { outcome: "accepted", reference: sid, ...(segments === null ? {} : { segments }) };
+  /** The sid is on disk with the outcome. */
+  #accepted(message: Outbound, { sid, status, segments }: MessageRecord): Outcome {
+    const sent = this.#sent.add(message.messageId, message.attemptedAt, sid);
+    // Twilio sends no callback for the first status of a message.
+    if (meaningOf(status).receipt !== null) this.#poller.pollSoon(sent);
+    return { ...this.#outcomeOf(sent), ...(segments === null ? {} : { segments }) };
+  }
+
+  #outcomeOf(sent: SentMessage): Extract<Outcome, { outcome: "accepted" }> {
+    const note = this.#sent.noteOf(sent);
+    return { outcome: "accepted", reference: sent.sid, ...(note === undefined ? {} : { note }) };
   }
 
   async #lookUp(message: Outbound): Promise<Outcome | "absent"> {
     const { messageId, attemptedAt, from, to } = message;
-    const known = this.#journal.find(messageId, attemptedAt);
-    if (known !== null) return { outcome: "accepted", reference: known.sid };
+    const sent = this.#sent.find(messageId, attemptedAt);
+    if (sent !== null) return this.#outcomeOf(sent);
     if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being sent");
     const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
     const path = `${this.#path}/Messages.json?${query}`;
@@ -250,7 +249,8 @@ class Twilio implements Provider {
     if ("failure" in listed) return unknown(listed.reason);
     if (!listed.isWhole) return unknown("Twilio's list contains a message that cannot be read");
     const now = this.#context.clock.now();
-    const found = findMatch(listed, message, { now, isOther: (sid) => this.#journal.findBySid(sid) !== null });
+    const others = await this.#sent.knownAmong(listed.messages.map(({ sid }) => sid));
+    const found = findMatch(listed, message, { now, isOther: (sid) => others.has(sid) });
     if (found === "absent") return "absent";
     return "reason" in found ? unknown(found.reason) : this.#accepted(message, found.message);
   }

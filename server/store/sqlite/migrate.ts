@@ -6,6 +6,7 @@ import { MIGRATIONS } from "../migrations/list.ts";
 import { StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
 import { moveAttempts } from "./move-attempts.ts";
+import { moveNotes } from "./move-notes.ts";
 import { countPositionsByWriter, moveRows } from "./move-rows.ts";
 import { createReader } from "./query.ts";
 
@@ -28,6 +29,7 @@ export async function migrate(database: DatabaseSync, report: (progress: string)
     countPositionsByWriter(database);
     moveAttempts(database, (moved) => report(`moved the attempts of ${moved} deliveries`));
     moveRows(database, (moved) => report(`moved ${moved} rows into their new tables`));
+    moveNotes(database);
   } catch (problem) {
     throw refusalOf(problem);
   }

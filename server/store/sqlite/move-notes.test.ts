@@ -1,0 +1,82 @@
+/** A Twilio instance of an older version remembered its sent messages in its memory: they become notes of send attempts. */
+
+import assert from "node:assert/strict";
+import type { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { openWriter } from "./connection.ts";
+import { migrate } from "./migrate.ts";
+import { moveNotes } from "./move-notes.ts";
+
+const MESSAGE = "msg_00000000-0000-7000-8000-000000000001";
+const TIMELINE = JSON.stringify([
+  { status: "queued", at: 1, channel: "sms" },
+  { status: "pending", at: 2, channel: "sms" },
+  { status: "pending", at: 3, channel: "sms", reason: "nobody knows" },
+  { status: "pending", at: 5, channel: "sms" },
+]);
+
+/** Inserts a row; columns that need a value get one. */
+function insert(database: DatabaseSync, table: string, given: Record<string, string | number>): void {
+  const columns = database.prepare(`pragma table_info("${table}")`).all() as {
+    name: string;
+    type: string;
+    notnull: number;
+  }[];
+  const needed = columns.filter(({ name, notnull }) => notnull === 1 || name in given);
+  const names = needed.map(({ name }) => `"${name}"`).join(", ");
+  const values = needed.map(({ name, type }) => given[name] ?? (type === "text" ? "" : 0));
+  database.prepare(`insert into "${table}" (${names}) values (${needed.map(() => "?").join(", ")})`).run(...values);
+}
+
+test("entries of messages under way become notes, others are dropped, and those of other providers stay", async (t) => {
+  const database = openWriter(":memory:");
+  t.after(() => database.close());
+  await migrate(database);
+  for (const [id, provider] of [
+    ["inst_1", "twilio"],
+    ["inst_2", "smpp"],
+  ] as const)
+    insert(database, "instances", { id, provider });
+  insert(database, "messages", { id: MESSAGE, timeline: TIMELINE, provider_message_id: "SM1", instance_id: "inst_1" });
+  const remember = (instance_id: string, key: string, value: object | string) =>
+    insert(database, "memory", { instance_id, key, value: typeof value === "string" ? value : JSON.stringify(value) });
+  remember("inst_1", `sent/${MESSAGE}/2`, { sid: "SM1", knownSince: 4 });
+  remember("inst_1", `sent/${MESSAGE}/5`, { sid: "SM2", knownSince: 6 });
+  remember("inst_1", `sent/${MESSAGE}/6`, { sid: "SM3", knownSince: 7, hasEnded: true });
+  remember("inst_1", `sent/${MESSAGE}/7`, "not JSON");
+  remember("inst_1", "sent/msg_00000000-0000-7000-8000-000000000002/2", { sid: "SM4", knownSince: 8 });
+  remember("inst_1", "inbound/+15550000001", {});
+  remember("inst_2", `sent/${MESSAGE}/2`, { sid: "SM5", knownSince: 4 });
+  moveNotes(database);
+  moveNotes(database);
+  const rows = database.prepare("select * from send_attempts order by number").all();
+  const common = { instance_id: "inst_1", message_id: MESSAGE, channel: "sms" };
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [
+      {
+        ...common,
+        reference: "SM1",
+        number: 1,
+        state: "accepted",
+        started_at: 2,
+        ended_at: 4,
+        note: '{"sid":"SM1","knownSince":4}',
+      },
+      {
+        ...common,
+        reference: `attempt:${MESSAGE}/2`,
+        number: 2,
+        state: "open",
+        started_at: 5,
+        ended_at: null,
+        note: '{"sid":"SM2","knownSince":6}',
+      },
+    ],
+  );
+  const left = database.prepare("select instance_id, key from memory order by key").all();
+  assert.deepEqual(
+    left.map(({ instance_id, key }) => `${instance_id} ${key}`),
+    ["inst_1 inbound/+15550000001", `inst_2 sent/${MESSAGE}/2`],
+  );
+});
