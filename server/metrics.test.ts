@@ -43,8 +43,8 @@ test("every counted value is rendered with its labels", async (t) => {
   metrics.commitGroupUnits.observe(3);
   metrics.commitSeconds.observe(0.002);
   metrics.dueLagSeconds.observe({ loop: "deliver" }, 0.02);
-  metrics.deliveryAttempts.inc({ outcome: "timeout" });
-  metrics.inFlight.set({ loop: "deliver" }, 7);
+  metrics.deliveryAttempts.timeout += 1;
+  metrics.inFlight.deliver = 7;
   metrics.oldestDueSeconds.set({ queue: "dispatch" }, 12);
   metrics.outcomesUnknown.inc();
   metrics.countRequest({ method: "GET", route: "/v1/messages/:id", status: 404, durationMs: 3 });

@@ -24,14 +24,14 @@ export interface Metrics {
   /** Seconds between the time a row was due and its claim. */
   dueLagSeconds: Histogram<"loop">;
   /** Attempts to deliver that ended: `succeeded`, `failed`, `refused` (an address webhooks may not go to) or `timeout`. */
-  deliveryAttempts: Counter<"outcome">;
+  deliveryAttempts: Record<(typeof OUTCOMES)[number], number>;
   /**
    * Deliveries that were released untried because this machine had no files (`out_of_files`) or ports (`out_of_ports`)
    * left.
    */
   deliveriesGivenBack: Counter<"limit">;
   /** Rows that a loop has claimed and not finished. */
-  inFlight: Gauge<"loop">;
+  inFlight: Record<(typeof LOOPS)[number], number>;
   /** Seconds since the oldest due row became due; 0 if no row is due. */
   oldestDueSeconds: Gauge<"queue">;
   /** Seconds for which the oldest work that could start has waited for this process. */
@@ -68,6 +68,7 @@ export function createMetrics(): Metrics {
   const metrics = {
     ...storeMetrics(registers),
     ...loopMetrics(registers),
+    ...plainMetrics(registers),
     messagesAccepted: new Counter({
       name: "tightbeam_messages_accepted_total",
       help: "Messages accepted, repeats of an idempotent request not counted.",
@@ -79,9 +80,7 @@ export function createMetrics(): Metrics {
     stop,
   };
   for (const limit of OWN_LIMITS) metrics.deliveriesGivenBack.inc({ limit }, 0);
-  for (const outcome of OUTCOMES) metrics.deliveryAttempts.inc({ outcome }, 0);
   for (const loop of LOOPS) {
-    metrics.inFlight.set({ loop }, 0);
     metrics.oldestDueSeconds.set({ queue: loop }, 0);
     metrics.lagSeconds.set({ loop }, 0);
   }
@@ -127,22 +126,10 @@ function loopMetrics(registers: Registers) {
       buckets: LAG_SECONDS,
       registers,
     }),
-    deliveryAttempts: new Counter({
-      name: "tightbeam_delivery_attempts_total",
-      help: "Attempts to deliver an event that ended, by outcome.",
-      labelNames: ["outcome"],
-      registers,
-    }),
     deliveriesGivenBack: new Counter({
       name: "tightbeam_deliveries_given_back_total",
       help: "Deliveries that went back untried and uncounted, by the limit of this machine that was reached.",
       labelNames: ["limit"],
-      registers,
-    }),
-    inFlight: new Gauge({
-      name: "tightbeam_in_flight_rows",
-      help: "Rows claimed and not finished, by loop; for dispatch, those with a permit.",
-      labelNames: ["loop"],
       registers,
     }),
     oldestDueSeconds: new Gauge({
@@ -168,6 +155,32 @@ function loopMetrics(registers: Registers) {
       registers,
     }),
   } as const;
+}
+
+/** Numbers that change several times a message: plain ones, which the metrics get whenever they are read. */
+function plainMetrics(registers: Registers) {
+  const deliveryAttempts = { succeeded: 0, failed: 0, refused: 0, timeout: 0 };
+  const inFlight = { dispatch: 0, deliver: 0 };
+  new Counter({
+    name: "tightbeam_delivery_attempts_total",
+    help: "Attempts to deliver an event that ended, by outcome.",
+    labelNames: ["outcome"],
+    registers,
+    collect() {
+      this.reset();
+      for (const outcome of OUTCOMES) this.inc({ outcome }, deliveryAttempts[outcome]);
+    },
+  });
+  new Gauge({
+    name: "tightbeam_in_flight_rows",
+    help: "Rows claimed and not finished, by loop; for dispatch, those with a permit.",
+    labelNames: ["loop"],
+    registers,
+    collect() {
+      for (const loop of LOOPS) this.set({ loop }, inFlight[loop]);
+    },
+  });
+  return { deliveryAttempts, inFlight };
 }
 
 function requestMetrics(registers: Registers): (request: RequestSample) => void {

@@ -20,12 +20,14 @@ export function createObserver(
     received: (customerId) => usage.count([customerId], "messagesReceived"),
     unknownOutcome: () => metrics.outcomesUnknown.inc(),
     attempted(customerId, outcome) {
-      metrics.deliveryAttempts.inc({ outcome });
+      metrics.deliveryAttempts[outcome] += 1;
       usage.count([customerId], outcome === "succeeded" ? "webhooksDelivered" : "webhooksFailed");
     },
     outOf: (limit) => metrics.deliveriesGivenBack.inc({ limit: limit.toLowerCase() }),
     dueLag: (lagMs) => metrics.dueLagSeconds.observe({ loop: "deliver" }, Math.max(0, lagMs) / 1_000),
-    inFlight: (loop, count) => metrics.inFlight.set({ loop }, count),
+    inFlight(loop, count) {
+      metrics.inFlight[loop] = count;
+    },
     clockStepped,
     fault,
   };
