@@ -1,22 +1,45 @@
-/** Sends due deliveries as signed webhooks, and commits each attempt with its consequences for the schedule. */
+/**
+ * Sends due deliveries as signed webhooks, and commits each attempt with its consequences for the schedule.
+ *
+ * The loop shares no state with the rest of the service. What passes between them:
+ *
+ * | to the loop | |
+ * |---|---|
+ * | new deliveries, changes of endpoints and customers | `push` and `changed` of its `DeliveryHolder`; a change arrives before its caller is answered |
+ * | lanes that may have due deliveries, a reset of a customer | `wake`, `drop` |
+ * | which addresses are allowed | `WebhookSender.poster`; the service replaces it when it leaves the sandbox |
+ * | start and stop | `start`, `stop`; a closed poster gives back the attempts that a stop does not wait for |
+ *
+ * | from the loop | |
+ * |---|---|
+ * | claims, outcomes, leases that end unused | `DeliverDeps.store` |
+ * | reads of endpoints, signers and due lanes | `DeliverDeps.store`, through `receiverCache` |
+ * | recorded attempts, for requests that wait for one | `attempted` |
+ * | attempts in flight, lags, limits, faults | `observer`, `lagMs`, `ended` |
+ */
 
+import type { Clock } from "../../clock.ts";
 import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { signatureHeaders } from "../../core/signature.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Poster, PostResult } from "../../outgoing/post.ts";
+import type { Sealer } from "../../secrets.ts";
 import type { Signer } from "../../store/customers.ts";
-import { type ClaimedDelivery, type DeliveryOutcome, StoreFull } from "../../store/store.ts";
+import { type ClaimedDelivery, type DeliveryOutcome, type Store, StoreFull } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
-import type { With } from "../engine-deps.ts";
+import type { ConfigCache } from "../config-cache.ts";
+import type { EngineSettings } from "../deps.ts";
 import type { RunTimes } from "../lane-lag.ts";
 import { Lanes } from "../lanes.ts";
-import type { AttemptOutcome } from "../observer.ts";
+import type { AttemptOutcome, Observer } from "../observer.ts";
 import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+import type { AttemptFeed } from "./attempt-feed.ts";
 import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
+import type { ReceiverCache } from "./receiver-cache.ts";
 import { UnrecordedResponses } from "./unrecorded.ts";
 
 /** Length of a lease in milliseconds of the monotonic clock: longer than any attempt. */
@@ -42,11 +65,24 @@ interface HeldDelivery extends ClaimedDelivery {
   leasedUntil: number;
 }
 
-type DeliverDeps = With<"attempted" | "chance" | "configCache" | "receiverCache" | "sealer">;
+/** All that the loop uses of the service. */
+interface DeliverDeps {
+  store: Pick<Store, "claimDeliveries" | "db" | "dueLanes" | "finishDeliveries" | "hold" | "isFull" | "release">;
+  clock: Clock;
+  chance: () => number;
+  settings: Pick<EngineSettings, "webhookConcurrency" | "webhookRetryScheduleMs">;
+  receiverCache: ReceiverCache;
+  sealer: Pick<Sealer, "open">;
+  configCache: Pick<ConfigCache, "hasSeveralCustomers">;
+  attempted: Pick<AttemptFeed, "notify">;
+  observer: Pick<Observer, "attempted" | "dueLag" | "fault" | "inFlight" | "outOf">;
+}
 
 /** The parts that all attempts share. */
 interface Attempting {
   deps: DeliverDeps;
+  /** Looks for due deliveries of a lane. */
+  wake(lane: string): void;
   sender: WebhookSender;
   outcomes: OutcomeBatch;
   unrecorded: UnrecordedResponses;
@@ -74,6 +110,7 @@ export class Deliver {
     this.#releases = new DeliveryReleases(store, (error) => observer.fault("deliver", error));
     this.#lanes = createLanes({
       deps,
+      wake: (lane) => this.#lanes.wake([lane]),
       sender,
       outcomes: new OutcomeBatch(store),
       unrecorded: new UnrecordedResponses(),
@@ -231,7 +268,7 @@ const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; resul
 
 /** The response of a private address is kept only if the service has a single customer. */
 async function shownResponse(
-  deps: With<"configCache">,
+  deps: Pick<DeliverDeps, "configCache">,
   { endpoint }: Target,
   posted: PostResult,
 ): Promise<string | null> {
@@ -303,7 +340,7 @@ function secretsOf(deps: DeliverDeps, { customerId }: Delivery, { endpoint, sign
  * whose lease has ended is left to the next claim.
  */
 async function record(
-  { deps, outcomes }: Attempting,
+  { deps, outcomes, wake }: Attempting,
   { delivery, lease, leasedUntil }: HeldDelivery,
   after: (fresh: Delivery) => Delivery,
 ): Promise<void> {
@@ -318,7 +355,7 @@ async function record(
     }
     deps.attempted.notify(id);
     const isDue = finished.result === "ok" && set.dueAt !== null && set.dueAt <= deps.clock.now();
-    if (isDue) deps.wake.deliveries([lane]);
+    if (isDue) wake(lane);
     return;
   }
 }
