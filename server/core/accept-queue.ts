@@ -42,10 +42,11 @@ export class AcceptQueue<Entry> {
     return request;
   }
 
-  /** Removes a request, if it waits. */
-  leave(request: WaitingAccept<Entry>): void {
-    this.#waiting.delete(request);
+  /** Removes a request. False if it waits no more. */
+  leave(request: WaitingAccept<Entry>): boolean {
+    if (!this.#waiting.delete(request)) return false;
     this.#turns.remove(request.owner, request);
+    return true;
   }
 
   /** Removes the requests that have waited for as long as they may, then `count` others in turn, and returns all of them. */

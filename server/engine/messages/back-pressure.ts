@@ -90,9 +90,8 @@ export class BackPressure {
     const waiting = this.#queue.join(customerId, now, turn);
     if (waiting === null) throw overloaded(BUSY_RETRY_AFTER_SECONDS);
     onGone(() => {
-      this.#queue.leave(waiting);
-      // Nobody reads the response.
-      turn.reject(closing());
+      // Nobody reads the response. After a response the action is called too.
+      if (this.#queue.leave(waiting)) turn.reject(closing());
     });
     if (this.#cancelTick === null) this.#endedThen = this.#pipeline.ended();
     this.#setTick();
