@@ -20,7 +20,8 @@
  * | SMPP        | the parts, their ids and states                | memory `sent/…`, until every part has ended             |
  * | BlueBubbles | digest, files, chat and guids of each request  | memory `attempt/…`, from before the request on, an hour |
  *
- * Those three keep journals of their own, written in commits of their own, and move to notes one after the other.
+ * SMPP and BlueBubbles keep journals, written in commits of their own. The sandbox commits its memory with the outcome and
+ * deletes it with the last signal, as a note would be: as a note it would cost each message one entry of an index more.
  */
 
 import type { Channel } from "../../sdk/wire.ts";

@@ -103,6 +103,9 @@ describe("a note of a send attempt", () => {
   test("is refused for a message that is gone", async (t) => {
     const stage = await stageOf(t);
     await assert.rejects(stage.attempts().note({ messageId: "msg_none", attemptedAt: 1 }, "late"), AttemptEnded);
+    const { id, given } = await sendNoting(stage, ["one"], "never");
+    await stage.deps.store.commit([{ op: "delete", table: "messages", where: { id } }]);
+    await refuses(stage, given[0]);
   });
 
   test("stays while the outcome is unknown, and goes when the message provably was not sent", async (t) => {

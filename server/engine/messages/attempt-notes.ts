@@ -14,6 +14,7 @@ import { findMessage } from "../../store/messages.ts";
 import { listKnownReferences, listNoted } from "../../store/send-attempts.ts";
 import type { With } from "../engine-deps.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
+import { MessageGone } from "./find.ts";
 
 /** The attempts of an instance. `deps` are asked for at each call: the instance is made before all of them exist. */
 export function attemptsOf(deps: () => With<"messageCache">, instanceId: InstanceId): SendAttempts {
@@ -41,7 +42,12 @@ async function noteAttempt(deps: With<"messageCache">, attempt: NotingAttempt, t
     const record = recordAttempt(fresh, { state, note: text }, deps.clock.now());
     return { message: fresh, events: [], also: [{ op: "put", table: "sendAttempts", record }] };
   };
-  if (message !== null) await changeMessage(deps, message, decide);
+  try {
+    if (message !== null) await changeMessage(deps, message, decide);
+  } catch (error) {
+    if (!(error instanceof MessageGone)) throw error;
+    isNoted = false;
+  }
   if (!isNoted) throw new AttemptEnded(`the send attempt of ${messageId} has ended`);
 }
 
