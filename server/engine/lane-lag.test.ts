@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Queue } from "../../test/support/lane-queue.ts";
+import { LaneLag } from "./lane-lag.ts";
 
 test("work behind runs that do not wait for a peer lags since it was due, until it begins", async (t) => {
   const queue = new Queue();
@@ -83,4 +84,32 @@ test("work that the sandbox's clock made due long ago lags only since the loop k
   await queue.finish("a", "good");
   await queue.clock.advance(30);
   assert.equal(queue.lanes.lagMs(), 150);
+});
+
+test("work behind a peer that hangs on most of the runs does not lag, although it responds to the others at once", () => {
+  let now = 0;
+  const lane = new LaneLag(() => now);
+  const ask = () => {
+    const times = lane.begin();
+    times.asks();
+    return times;
+  };
+  for (let hanging = 0; hanging < 15; hanging += 1) ask();
+  for (let left = 1_000; left > 0; left -= 1) {
+    const times = ask();
+    now += 2;
+    times.ended();
+    assert.ok(lane.lagMs(0, now, 1) <= 5);
+  }
+});
+
+test("a run that has released its permit counts no more, whatever it asks its peer then", () => {
+  let now = 0;
+  const lane = new LaneLag(() => now);
+  const released = lane.begin();
+  released.ended();
+  released.asks();
+  lane.begin();
+  now += 200;
+  assert.equal(lane.lagMs(0, now, 1), 200, "the other run waits for this process");
 });

@@ -11,7 +11,7 @@ const PEER_TURNS = 4;
  * | The lane | Its work |
  * |---|---|
  * | its runs spend half of their time or more waiting for the peer, and longer than four turns of the event loop | waits for a slow peer |
- * | all its runs wait for the peer, and none has ended for longer than that | waits for a peer that hangs |
+ * | half of its runs or more have waited for the peer for longer than that | waits for a peer that hangs |
  * | is paused, its account is down, or its owner has no permit left for it | waits for that |
  * | any other | lags, since the instant at which it was due and nothing above held |
  *
@@ -21,9 +21,8 @@ const PEER_TURNS = 4;
 export class LaneLag {
   readonly #monotonic: () => number;
   #running = 0;
-  #asking = 0;
-  /** The last beginning or end of a run. */
-  #changedAt = Number.NEGATIVE_INFINITY;
+  /** The runs that wait for their peer, and since when; the longest wait first. */
+  readonly #asking = new Map<RunTimes, number>();
   /** Averages of a run, in milliseconds: from its beginning to its end, and its wait for the peer. */
   #heldMs = 0;
   #peerMs = 0;
@@ -35,20 +34,18 @@ export class LaneLag {
   }
 
   begin(): RunTimes {
-    const now = this.#monotonic();
     this.#running += 1;
-    this.#changedAt = now;
-    return new RunTimes(this, this.#monotonic, now);
+    return new RunTimes(this, this.#monotonic, this.#monotonic());
   }
 
-  /** A run waits for its peer (1), or does so no longer (-1). */
-  asking(change: 1 | -1): void {
-    this.#asking += change;
+  /** A run waits for its peer since this instant; null: no longer. */
+  asking(run: RunTimes, since: number | null): void {
+    if (since === null) this.#asking.delete(run);
+    else this.#asking.set(run, since);
   }
 
-  ended(now: number, heldMs: number, peerMs: number): void {
+  ended(heldMs: number, peerMs: number): void {
     this.#running -= 1;
-    this.#changedAt = now;
     this.#heldMs += (heldMs - this.#heldMs) * LAST_WEIGHT;
     this.#peerMs += (peerMs - this.#peerMs) * LAST_WEIGHT;
   }
@@ -66,7 +63,12 @@ export class LaneLag {
 
   #waitsForPeer(now: number, soonMs: number): boolean {
     if (this.#peerMs > soonMs && this.#peerMs * 2 >= this.#heldMs) return true;
-    return this.#asking > 0 && this.#asking === this.#running && now - this.#changedAt > soonMs;
+    let hanging = 0;
+    for (const since of this.#asking.values()) {
+      if (now - since <= soonMs) break;
+      hanging += 1;
+    }
+    return hanging > 0 && hanging * 2 >= this.#running;
   }
 }
 
@@ -77,6 +79,7 @@ export class RunTimes {
   #beganAt: number;
   #askedAt: number | null = null;
   #peerMs = 0;
+  #hasEnded = false;
 
   constructor(lane: LaneLag, monotonic: () => number, beganAt: number) {
     this.#lane = lane;
@@ -93,22 +96,23 @@ export class RunTimes {
 
   /** From now on the run waits for its peer, or for another run that may wait for a peer. */
   asks(): void {
-    if (this.#askedAt !== null) return;
+    // A run may go on without its permit: the lane does not wait for it any more.
+    if (this.#askedAt !== null || this.#hasEnded) return;
     this.#askedAt = this.#monotonic();
-    this.#lane.asking(1);
+    this.#lane.asking(this, this.#askedAt);
   }
 
   answered(): void {
     if (this.#askedAt === null) return;
     this.#peerMs += this.#monotonic() - this.#askedAt;
     this.#askedAt = null;
-    this.#lane.asking(-1);
+    this.#lane.asking(this, null);
   }
 
   /** The run releases its permit. To be called once. */
   ended(): void {
     this.answered();
-    const now = this.#monotonic();
-    this.#lane.ended(now, now - this.#beganAt, this.#peerMs);
+    this.#hasEnded = true;
+    this.#lane.ended(this.#monotonic() - this.#beganAt, this.#peerMs);
   }
 }
