@@ -40,6 +40,9 @@ export function createLane<Item>({ name, permits, orderingKeyOf, monotonic }: La
 
 /** Since when the oldest work of a lane waits (monotonic time); null if none waits. */
 export function waitingSince<Item>({ prefetched, moreSince, claimingSince }: Lane<Item>): number | null {
-  const all = [prefetched.readySince, moreSince, claimingSince].filter((since) => since !== null);
-  return all.length === 0 ? null : Math.min(...all);
+  const { readySince } = prefetched;
+  let since = claimingSince;
+  if (moreSince !== null && (since === null || moreSince < since)) since = moreSince;
+  if (readySince !== null && (since === null || readySince < since)) since = readySince;
+  return since;
 }

@@ -98,13 +98,13 @@ export class Lanes<Item> {
   lagMs(): number {
     if (this.#isStopped || this.#cancelPause !== null) return 0;
     const { clock } = this.#drain;
-    const now = clock.monotonic();
+    const [now, turnMs] = [clock.monotonic(), clock.turnMs()];
     let longestMs = 0;
     for (const lane of this.#waiting) {
       const since = waitingSince(lane);
       if (since === null) this.#waiting.delete(lane);
       else if (this.#isHeld(lane)) lane.lag.hold(now);
-      else longestMs = Math.max(longestMs, lane.lag.lagMs(Math.max(since, this.#resumedAt), now, clock.turnMs()));
+      else longestMs = Math.max(longestMs, lane.lag.lagMs(Math.max(since, this.#resumedAt), now, turnMs));
     }
     return longestMs;
   }
@@ -118,9 +118,9 @@ export class Lanes<Item> {
   }
 
   async #poll(): Promise<void> {
+    const startedAt = this.#drain.clock.monotonic();
     // Lanes that wait for a peer are noted also while nobody asks.
     this.lagMs();
-    const startedAt = this.#drain.clock.monotonic();
     try {
       const lanes = await this.#drain.dueLanes();
       if (this.#isStopped) return;

@@ -12,8 +12,10 @@ const WAITING_MAX = 2_000;
 const WAIT_MS_MAX = 1_000;
 /** Accepts wait beyond this lag, in milliseconds. */
 const LAG_MS_MAX = 100;
-/** How often waiting accepts are considered, and the lag is read, in milliseconds. */
+/** How often waiting accepts are considered, and the lag is read at most, in milliseconds. */
 const TICK_MS = 5;
+/** The next reading of the lag waits at least this multiple of the last one's duration: there may be thousands of lanes. */
+const READ_COST_FACTOR = 50;
 /** Accepts admitted at a time once nothing lags: the work that they cause is seen before the next ones. */
 const ADMITTED_PER_TICK = 16;
 /** While something lags, one accept is admitted after this many runs of the loops: most of the pipeline works off what waits. */
@@ -51,7 +53,8 @@ export class BackPressure {
   readonly #queue = new AcceptQueue<PromiseWithResolvers<void>>({ waitingMax: WAITING_MAX, waitMsMax: WAIT_MS_MAX });
   /** The longer lag, as it was read last. */
   #lagMs = 0;
-  #lagReadAt = Number.NEGATIVE_INFINITY;
+  /** The lag is not read again before. */
+  #lagKnownUntil = Number.NEGATIVE_INFINITY;
   /** Runs that had ended when the last accept was admitted while something lagged. */
   #endedThen = 0;
   #cancelTick: (() => void) | null = null;
@@ -107,10 +110,11 @@ export class BackPressure {
   }
 
   #readLag(now: number): number {
-    if (now - this.#lagReadAt < TICK_MS) return this.#lagMs;
-    this.#lagReadAt = now;
+    if (now < this.#lagKnownUntil) return this.#lagMs;
     const { dispatch, deliver } = this.lagMs();
     this.#lagMs = Math.max(dispatch, deliver);
+    const tookMs = this.#clock.monotonic() - now;
+    this.#lagKnownUntil = now + Math.max(TICK_MS, tookMs * READ_COST_FACTOR);
     return this.#lagMs;
   }
 
