@@ -1,4 +1,4 @@
-/** Requests leave the queue in turns by owner and in order within an owner, and none waits longer than the limit. */
+/** Requests leave the queue in turns by owner and in order within an owner, none waits longer than the limit, and no owner takes all places. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,6 +6,8 @@ import fc from "fast-check";
 import { AcceptQueue, type WaitingAccept } from "./accept-queue.ts";
 
 const LIMITS = { waitingMax: 12, waitMsMax: 1_000 };
+/** Few places, so that they are often all taken. */
+const WAITING_MAX = 6;
 
 test("one request of each owner leaves before a second one of any", () => {
   const queue = new AcceptQueue<string>(LIMITS);
@@ -27,7 +29,7 @@ test("whatever joins, leaves and is admitted, and whenever: order, turns, longes
   );
   fc.assert(
     fc.property(fc.array(action, { maxLength: 100 }), (actions) => {
-      const queue = new AcceptQueue<number>(LIMITS);
+      const queue = new AcceptQueue<number>({ ...LIMITS, waitingMax: WAITING_MAX });
       let waiting: WaitingAccept<number>[] = [];
       /** Owners that waited when an owner was last admitted in turn, and have not been admitted since. */
       const passedOver = new Map<string, Set<string>>();
@@ -65,7 +67,14 @@ test("whatever joins, leaves and is admitted, and whenever: order, turns, longes
         else if (one.kind === "admit") admit(one.count);
         else if (one.kind === "join") {
           const request = queue.join(one.owner, now, nextId++);
-          assert.equal(request === null, waiting.length === LIMITS.waitingMax);
+          const left = WAITING_MAX - waiting.length - 1;
+          const held = waiting.filter(({ owner }) => owner === one.owner).length;
+          const fits = left >= 0 && (held === 0 || held + 1 <= 4 * left);
+          assert.equal(
+            request !== null,
+            fits,
+            "an owner gets a place while it holds less than four times what is free",
+          );
           if (request !== null) waiting.push(request);
         } else {
           const [request] = waiting.splice(one.index, 1);

@@ -1,10 +1,14 @@
 /** Requests that wait to be accepted: in turns by customer, and none longer than a limit. Knows no clock and does no I/O. */
 
+import { FairSemaphore, type Release } from "./fair-semaphore.ts";
 import { RoundRobin } from "./round-robin.ts";
+
+/** An owner may hold this multiple of the free places: 80 % of all when alone, 44 % each of two (see `FairSemaphore`). */
+const SHARE_OF_FREE = 4;
 
 /** The bounds of a queue. */
 export interface AcceptQueueLimits {
-  /** Requests that may wait at once; a further one is refused. */
+  /** Requests that may wait at once, those of all owners; a further one is refused. */
   waitingMax: number;
   /** How long a request may wait, in milliseconds. */
   waitMsMax: number;
@@ -15,6 +19,7 @@ export interface WaitingAccept<Entry> {
   readonly owner: string;
   readonly since: number;
   readonly entry: Entry;
+  readonly releasePlace: Release;
 }
 
 /** Serves owners in turn, and the requests of one owner in order of arrival. Every `now` is monotonic. */
@@ -22,10 +27,12 @@ export class AcceptQueue<Entry> {
   readonly #limits: AcceptQueueLimits;
   /** In order of arrival. */
   readonly #waiting = new Set<WaitingAccept<Entry>>();
+  readonly #places: FairSemaphore;
   readonly #turns = new RoundRobin<WaitingAccept<Entry>>();
 
   constructor(limits: AcceptQueueLimits) {
     this.#limits = limits;
+    this.#places = new FairSemaphore({ permitsMax: limits.waitingMax, shareOfFree: SHARE_OF_FREE });
   }
 
   /** Requests that wait. */
@@ -33,10 +40,11 @@ export class AcceptQueue<Entry> {
     return this.#waiting.size;
   }
 
-  /** Adds a request. Null if too many wait. */
+  /** Adds a request. Null if too many wait, of all owners or of this one. */
   join(owner: string, now: number, entry: Entry): WaitingAccept<Entry> | null {
-    if (this.#waiting.size >= this.#limits.waitingMax) return null;
-    const request = { owner, since: now, entry };
+    const releasePlace = this.#places.tryAcquire(owner);
+    if (releasePlace === null) return null;
+    const request = { owner, since: now, entry, releasePlace };
     this.#waiting.add(request);
     this.#turns.add(owner, request);
     return request;
@@ -46,6 +54,7 @@ export class AcceptQueue<Entry> {
   leave(request: WaitingAccept<Entry>): boolean {
     if (!this.#waiting.delete(request)) return false;
     this.#turns.remove(request.owner, request);
+    request.releasePlace();
     return true;
   }
 

@@ -122,7 +122,7 @@ test("a client that leaves leaves the queue", async () => {
   assert.deepEqual([door.admitted, door.refused.length], [[ANNA], 1]);
 });
 
-test("writes are refused while 2,000 requests and transactions wait, and an accept beyond 2,000 that wait is refused", () => {
+test("writes are refused while 2,000 requests and transactions wait, and an accept beyond its customer's share of 2,000 places", () => {
   const door = new Door();
   door.lagMs.dispatch = 500;
   door.accept(ANNA, 1_500);
@@ -130,8 +130,16 @@ test("writes are refused while 2,000 requests and transactions wait, and an acce
   assert.equal(door.backPressure.overloadSeconds, null);
   door.store.backlog = 501;
   assert.equal(door.backPressure.overloadSeconds, 1);
-  door.accept(ANNA, 500);
-  assert.throws(() => door.accept(ANNA), /overloaded: too many requests wait already\. Try again in 1 s/);
+  door.store.backlog = 0;
+  door.accept(ANNA, 100);
+  const refusal = /overloaded: too many requests wait already\. Try again in 1 s/;
+  assert.throws(() => door.accept(ANNA), refusal);
+  assert.equal(door.backPressure.overloadSeconds, null, "the others are not refused");
+  door.accept(BERT, 320);
+  assert.throws(() => door.accept(BERT), refusal);
+  for (let other = 0; other < 80; other += 1) door.accept(`cus_${other}` as CustomerId);
+  assert.equal(door.backPressure.waiting, 2_000);
+  assert.throws(() => door.accept("cus_new" as CustomerId), refusal);
 });
 
 test("a stop refuses the accepts that wait and later ones as it refuses all requests", async () => {

@@ -41,6 +41,7 @@ export interface Pipeline {
  * | the lag is longer | waits its turn; one accept begins after every 16 runs of the pipeline |
  * | it has waited 1 s | begins |
  * | 2,000 requests and transactions wait | is refused with a 503 |
+ * | its customer has its share of the 2,000 places | is refused with a 503 |
  * | the service stops | is refused with a 503 |
  * | its client leaves | leaves the queue |
  *
