@@ -112,6 +112,38 @@ test("a full disk is no lag: accepts are refused at once for want of space, and 
   assert.deepEqual(door.backPressure.lagMs(), { dispatch: 0, deliver: 0 });
 });
 
+test("reading the lag of very many lanes takes a small part of the time", () => {
+  let now = 0;
+  let reads = 0;
+  const lagMs = () => {
+    reads += 1;
+    now += 4;
+    return { dispatch: 0, deliver: 0 };
+  };
+  const clock = Object.assign(new SimulatedClock(), { monotonic: () => now });
+  const door = new BackPressure({ clock, store: { backlog: 0, isFull: false } }, { lagMs, ended: () => 0 });
+  for (; now < 1_000; now += 1) void door.turn(ANNA, () => {});
+  assert.ok(reads <= 30, `${reads} reads of 4 ms in a second`);
+});
+
+test("a pause of the process while the lag is read does not make the old lag count for long", () => {
+  let now = 0;
+  let pauseMs = 2_000;
+  const lagMs = () => {
+    now += pauseMs;
+    return { dispatch: 0, deliver: pauseMs };
+  };
+  const clock = Object.assign(new SimulatedClock(), { monotonic: () => now });
+  const door = new BackPressure({ clock, store: { backlog: 0, isFull: false } }, { lagMs, ended: () => 0 });
+  void door.turn(ANNA, (leave) => leave())?.catch(() => {});
+  pauseMs = 0;
+  now += 500;
+  assert.equal(
+    door.turn(ANNA, () => {}),
+    undefined,
+  );
+});
+
 test("a client that leaves leaves the queue", async () => {
   const door = new Door();
   door.lagMs.dispatch = 500;

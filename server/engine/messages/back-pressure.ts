@@ -16,6 +16,8 @@ const LAG_MS_MAX = 100;
 const TICK_MS = 5;
 /** The next reading of the lag waits at least this multiple of the last one's duration: there may be thousands of lanes. */
 const READ_COST_FACTOR = 50;
+/** A reading counts no longer than this, in milliseconds: it takes long too if the process is paused meanwhile. */
+const READING_MS_MAX = 250;
 /** Accepts admitted at a time once nothing lags: the work that they cause is seen before the next ones. */
 const ADMITTED_PER_TICK = 16;
 /** While something lags, one accept is admitted after this many runs of the loops: most of the pipeline works off what waits. */
@@ -115,7 +117,7 @@ export class BackPressure {
     const { dispatch, deliver } = this.lagMs();
     this.#lagMs = Math.max(dispatch, deliver);
     const tookMs = this.#clock.monotonic() - now;
-    this.#lagKnownUntil = now + Math.max(TICK_MS, tookMs * READ_COST_FACTOR);
+    this.#lagKnownUntil = now + tookMs + Math.min(Math.max(TICK_MS, tookMs * READ_COST_FACTOR), READING_MS_MAX);
     return this.#lagMs;
   }
 
