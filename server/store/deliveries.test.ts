@@ -18,7 +18,7 @@ test("a delivery to the built-in inbox is found only without a customer", async 
   const toInbox = rows.find((row) => row.endpoint_id === inbox.id);
   const callback = rows.find((row) => row.endpoint_id === null);
   assert.ok(toInbox !== undefined && callback !== undefined && rows.length === 2);
-  assert.equal((await findDelivery(db, toInbox.id))?.endpointId, inbox.id);
+  assert.equal((await findDelivery(db, { id: toInbox.id, customerId: made.customer.id }))?.endpointId, inbox.id);
   assert.equal(await findDeliveryOf(db, made.customer.id, toInbox.id), null);
   assert.equal((await findDeliveryOf(db, made.customer.id, callback.id))?.id, callback.id);
   const listed = await listDeliveries(db, made.customer.id, {}, FIRST_PAGE, 10);
@@ -26,7 +26,7 @@ test("a delivery to the built-in inbox is found only without a customer", async 
     listed.records.map(({ id }) => id),
     [callback.id],
   );
-  assert.deepEqual([...(await findExisting(db, [toInbox.id, "dlv_none"]))], [toInbox.id]);
+  assert.deepEqual([...(await findExisting(db, made.customer.id, [toInbox.id, "dlv_none"]))], [toInbox.id]);
 });
 
 test("a replay begins at the first event since the given time, and ends at the customer's newest event", async (t) => {

@@ -4,7 +4,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
-import { apartFromEvent, besideEvent, deliveryIdsOf } from "./deliveries-of-event.ts";
+import { apartFromEvent, besideEvent } from "./deliveries-of-event.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
@@ -39,9 +39,7 @@ export function listDeliveries(
     placeOf: ({ id }) => id,
   };
   const named = namedBy(filter);
-  return named === null
-    ? readPage(list, start, limit)
-    : readNamed({ ...list, narrow: is("customer_id", customerId) }, named, start, limit);
+  return named === null ? readPage(list, start, limit) : readNamed(list, named, start, limit);
 }
 
 /** The most deliveries of one event or message that are read: an event has one per endpoint, and more after replays. */
@@ -51,24 +49,26 @@ const NAMED_MAX = 5_000;
 function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: string }> | null {
   if (messageId !== undefined) {
     const ofEvent = eventId === undefined ? sql`` : sql`and e.id = ${eventId}`;
-    const [beside, apart] = [besideEvent("d", "e.id"), apartFromEvent("d", "e.id")].map(
+    const [beside, apart] = [besideEvent("d", "e.id", "e.customer_id"), apartFromEvent("d", "e.id")].map(
       (found) => sql`select d.id from events e cross join deliveries d on ${sql.raw(found)}
         where e.message_id = ${messageId} ${ofEvent}`,
     );
     return sql`${beside} union all ${apart} limit ${NAMED_MAX} + 0`;
   }
   if (eventId === undefined) return null;
-  const parts = deliveryIdsOf("?").split("?");
-  const ids = sql.join(
-    parts.map((part) => sql.raw(part)),
-    sql`${eventId}`,
+  const [beside, apart] = [besideEvent("d", "e.id", "e.customer_id"), apartFromEvent("d", "e.id")].map(
+    (found) => sql`select d.id from events e cross join deliveries d on ${sql.raw(found)} where e.id = ${eventId}`,
   );
-  return sql`${ids} limit ${NAMED_MAX} + 0`;
+  return sql`${beside} union all ${apart} limit ${NAMED_MAX} + 0`;
 }
 
-/** A delivery of any customer, those to the sandbox's inbox included. */
-export async function findDelivery(db: Kysely<Database>, id: DeliveryId): Promise<Delivery | null> {
-  const row = await db.selectFrom("deliveries").selectAll().where("id", "=", id).executeTakeFirst();
+/** A customer's delivery, those to the sandbox's inbox included. */
+export async function findDelivery(
+  db: Kysely<Database>,
+  { id, customerId }: Pick<Delivery, "id" | "customerId">,
+): Promise<Delivery | null> {
+  const query = db.selectFrom("deliveries").selectAll().where("customer_id", "=", customerId);
+  const row = await query.where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : decode("deliveries", row);
 }
 
@@ -93,10 +93,15 @@ export async function findDeliveryOf(
   return row === undefined ? null : decode("deliveries", row);
 }
 
-/** The ids that exist. */
-export async function findExisting(db: Kysely<Database>, ids: readonly DeliveryId[]): Promise<ReadonlySet<DeliveryId>> {
+/** The ids of a customer's deliveries that exist. */
+export async function findExisting(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  ids: readonly DeliveryId[],
+): Promise<ReadonlySet<DeliveryId>> {
   if (ids.length === 0) return new Set();
-  const rows = await db.selectFrom("deliveries").select("id").where("id", "in", ids).execute();
+  const query = db.selectFrom("deliveries").select("id").where("customer_id", "=", customerId);
+  const rows = await query.where("id", "in", ids).execute();
   return new Set(rows.map((row) => row.id));
 }
 

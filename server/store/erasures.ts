@@ -85,7 +85,7 @@ export async function listStandaloneEvents(
   { customerId, position, eventsUntil }: Erasure,
   limit: number,
 ): Promise<StandaloneEvent[]> {
-  const waits = sql<number>`${sql.raw(hasOpenDelivery("events.id"))}`;
+  const waits = sql<number>`${sql.raw(hasOpenDelivery("events"))}`;
   const rows = await db
     .selectFrom("events")
     .selectAll()

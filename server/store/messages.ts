@@ -22,7 +22,7 @@ export async function findMessageOf(db: Kysely<Database>, customerId: CustomerId
 /** Deleted messages whose stored events still contain the text, and have no open delivery left. */
 export async function listAwaitingErasure(db: Kysely<Database>, limit: number): Promise<Message[]> {
   const nobodyWaits = sql<boolean>`not exists (
-    select 1 from events e where e.message_id = messages.id and ${sql.raw(hasOpenDelivery("e.id"))})`;
+    select 1 from events e where e.message_id = messages.id and ${sql.raw(hasOpenDelivery("e"))})`;
   const rows = await db
     .selectFrom("messages")
     .selectAll()

@@ -25,7 +25,6 @@ import {
   FLAG,
   HISTORY,
   NUMBER,
-  named,
   OBJECT,
   OBJECTS,
   oneOf,
@@ -200,7 +199,7 @@ const DECLARED = {
     createdAt: NUMBER,
     updatedAt: NUMBER,
   }),
-  deliveries: table("deliveries", ["id"], ["id"], {
+  deliveries: table("deliveries", ["id"], ["customerId", "id"], {
     id: TEXT,
     version: NUMBER,
     customerId: TEXT,
@@ -218,7 +217,7 @@ const DECLARED = {
     dueAt: orNull(NUMBER),
     byHand: FLAG,
     resumeAt: orNull(NUMBER),
-    retryRequested: named("owed", FLAG),
+    retryRequested: FLAG,
     createdAt: NUMBER,
   }),
   idempotency: table("idempotency", ["scope", "key"], ["scope", "key"], {

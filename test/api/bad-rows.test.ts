@@ -28,7 +28,6 @@ const DUE = { status: "queued", due_at: 1, claimed_until: null };
 const DUE_DELIVERY = {
   status: "pending",
   due_at: 1,
-  claimed_until: null,
   attempt_count: 0,
   lane: "broken",
   endpoint_id: null,

@@ -75,7 +75,7 @@ const LISTS: Record<string, ServedList> = {
     filters: {
       status: ["exhausted", WINDOW],
       webhookId: ["wh_1", WINDOW],
-      eventId: ["evt_1", PRIMARY("deliveries")],
+      eventId: ["evt_1", "deliveries_list"],
       messageId: ["msg_1", "events_message"],
     },
   },

@@ -119,7 +119,7 @@ test("a delivered delivery stays so if its endpoint is paused before a manual re
   ]);
   await api.data(202, "POST", `/v1/webhooks/deliveries/${delivery.id}/retry`);
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
-  const after = await findDelivery(deps.store.db, delivery.id);
+  const after = await findDelivery(deps.store.db, delivery);
   assert.deepEqual([after?.status, after?.dueAt, after?.byHand], ["succeeded", null, false]);
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: true } });
   const again = await api.data<Delivery>(202, "POST", `/v1/webhooks/deliveries/${delivery.id}/retry`);

@@ -166,7 +166,7 @@ async function said(stage: Stage, steps: Transaction): Promise<Said> {
 
 /** Removes what the run before left. */
 async function clear(stage: Stage): Promise<void> {
-  const tables = ["messages", "idempotency", "memory", "events", "deliveries", "endpoints"] as const;
+  const tables = ["messages", "idempotency", "memory", "deliveries", "events", "endpoints"] as const;
   for (const table of tables) {
     for (const record of await stage.all(table)) {
       const where = "id" in record ? { id: record.id } : { key: record.key };

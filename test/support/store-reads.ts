@@ -113,9 +113,9 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "customers.hasCustomer": (db) => customers.hasCustomer(db, "cust_1"),
   "customers.hasSeveralCustomers": (db) => customers.hasSeveralCustomers(db),
   "customers.listCustomers": (db) => customers.listCustomers(db, null, 50),
-  "deliveries.findDelivery": (db) => findDelivery(db, "dlv_1"),
+  "deliveries.findDelivery": (db) => findDelivery(db, { id: "dlv_1", customerId: "cust_1" }),
   "deliveries.findDeliveryOf": (db) => findDeliveryOf(db, "cust_1", "dlv_1"),
-  "deliveries.findExisting": (db) => findExisting(db, ["dlv_1", "dlv_2"]),
+  "deliveries.findExisting": (db) => findExisting(db, "cust_1", ["dlv_1", "dlv_2"]),
   "deliveries.listDeliveries": async (db) => {
     for (const filter of combinations({
       status: "exhausted",

@@ -102,7 +102,7 @@ async function carryOut(deps: Deps, customerId: CustomerId, plan: ReplayPlan): P
     const wanted = page.filter((event) => event.position <= plan.upTo && isWanted(plan, event));
     // A delivery's id contains the address of the plan; an attempt uses the endpoint's own.
     const made = wanted.map((event) => deliveryTo(event, { ...endpoint, url: plan.url }, plan.now, plan.salt));
-    if (await insertMissing(deps, made)) deps.wake.deliveries([endpoint.id]);
+    if (await insertMissing(deps, customerId, made)) deps.wake.deliveries([endpoint.id]);
     deliveries += made.length;
   }
   return deliveries;
@@ -115,11 +115,11 @@ function isWanted(plan: ReplayPlan, event: Event): boolean {
 }
 
 /** Inserts the missing deliveries in one transaction. Returns whether any was missing. */
-async function insertMissing(deps: Deps, deliveries: readonly Delivery[]): Promise<boolean> {
+async function insertMissing(deps: Deps, customerId: CustomerId, deliveries: readonly Delivery[]): Promise<boolean> {
   const ids = deliveries.map(({ id }) => id);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const decided = await decide(deps, async () => {
-      const existing = await findExisting(deps.store.db, ids);
+      const existing = await findExisting(deps.store.db, customerId, ids);
       const transaction = deliveries
         .filter(({ id }) => !existing.has(id))
         .map((record): Operation => ({ op: "insertUnique", table: "deliveries", record }));

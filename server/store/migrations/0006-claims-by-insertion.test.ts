@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { Kysely } from "kysely";
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import { queryDatabase } from "../sqlite/driver.ts";
+import { moveRows } from "../sqlite/move-rows.ts";
 import { createReader } from "../sqlite/query.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { MIGRATIONS } from "./list.ts";
@@ -41,6 +42,7 @@ test("waiting deliveries are claimed in the order of their creation after the mi
   insert(database, "deliveries", { ...waiting, id: "dlv_5", sequence: 1, message_id: "msg_2" });
   insert(database, "deliveries", { ...waiting, id: "dlv_7", sequence: 3, due_at: null, claimed_until: 9 });
   for (const name of names.filter((one) => one >= "0006")) await MIGRATIONS[name]?.up(migrated);
+  moveRows(database);
   const place = new Statements(database);
   const columns = LAYOUT.deliveries.map(({ column }) => column);
   const due = place.deliveriesDueAfter().all("wh_1", -1, 9, 10) as unknown as SqlValue[][];

@@ -1,5 +1,5 @@
 /**
- * Tables that cost a message fewer writes: their key is the table, without row numbers, and SQL names are those of the properties.
+ * Tables that cost a message fewer writes: most have their key as the table, without row numbers. SQL names are those of the properties.
  * `sqlite/move-rows.ts` moves the rows of older versions there afterwards.
  */
 
@@ -19,8 +19,9 @@ interface NewTable {
   /** Its name in older versions, if it was another one. */
   formerly?: string;
   columns: readonly string[];
-  key: string;
-  /** Columns under another name in older versions. */
+  /** Its key; null: it has row numbers, and an index for its key. */
+  key: string | null;
+  /** Columns that are not what the row of before has under the same name: SQL for them. */
   renamed?: Readonly<Record<string, string>>;
   /** Statements that make its indexes, by name. */
   indexes?: Readonly<Record<string, string>>;
@@ -61,6 +62,38 @@ const TABLES: readonly NewTable[] = [
     ],
     key: 'scope, "key"',
     indexes: { idempotency_age: "(created_at)" },
+  },
+  {
+    name: "deliveries",
+    columns: [
+      "id text not null",
+      "version bigint not null",
+      "customer_id text not null",
+      "event_id text not null",
+      "event_type text not null",
+      "url text not null",
+      "lane text not null",
+      "sequence bigint not null",
+      "status text not null",
+      "attempt_count bigint not null",
+      "retry_count bigint not null",
+      "by_hand bigint not null",
+      "retry_requested bigint not null",
+      "created_at bigint not null",
+      "message_id text",
+      "endpoint_id text",
+      "due_at bigint",
+      "resume_at bigint",
+      "attempts text not null default '[]'",
+    ],
+    renamed: { retry_requested: "owed" },
+    key: null,
+    indexes: {
+      deliveries_list: "unique (customer_id, id)",
+      deliveries_due: "(lane, due_at) where due_at is not null",
+      deliveries_apart: "(id) where substr(id, 5, 18) <> substr(event_id, 5, 18)",
+      deliveries_apart_event: "(event_id) where substr(id, 5, 18) <> substr(event_id, 5, 18)",
+    },
   },
   {
     name: "chats",
@@ -122,15 +155,9 @@ const POSITIONS = [
    end`,
 ];
 
-/** The id of a delivery begins as that of its event; that of a replay, or of an older version, does not. */
-const DELIVERIES = [
-  "create index deliveries_apart on deliveries (event_id) where substr(id, 5, 18) <> substr(event_id, 5, 18)",
-  "drop index deliveries_event",
-];
-
 /** Kysely runs it once, in a transaction. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [...RENAMED, ...POSITIONS, ...DELIVERIES]) await sql.raw(statement).execute(db);
+  for (const statement of [...RENAMED, ...POSITIONS]) await sql.raw(statement).execute(db);
   for (const table of TABLES) await replace(db, table);
 }
 
@@ -140,7 +167,8 @@ async function replace(db: Kysely<unknown>, { name, formerly = name, columns, ke
     where type = 'index' and tbl_name = ${formerly} and sql is not null`.execute(db);
   for (const { index } of rows) await sql.raw(`drop index ${index}`).execute(db);
   await sql.raw(`alter table ${formerly} rename to ${formerly}${BEFORE}`).execute(db);
-  await sql.raw(`create table ${name} (${columns.join(", ")}, primary key (${key})) without rowid`).execute(db);
+  const end = key === null ? ")" : `, primary key (${key})) without rowid`;
+  await sql.raw(`create table ${name} (${columns.join(", ")}${end}`).execute(db);
   for (const [index, on] of Object.entries(indexes)) {
     const [unique, rest] = on.startsWith("unique ") ? ["unique ", on.slice(7)] : ["", on];
     await sql.raw(`create ${unique}index ${index} on ${name} ${rest}`).execute(db);

@@ -166,7 +166,7 @@ export class DeliveryWriter {
     return outcomes.map(([lease, id, version, values]) => {
       const leased = this.#queue.leased(id);
       if (leased === null || leased.lease !== lease) return "gone";
-      const { changes } = this.#statements.finishDelivery().run(...values, id, version);
+      const { changes } = this.#statements.finishDelivery().run(...values, leased.position.row, id, version);
       if (Number(changes) === 0) return this.#changed(id);
       this.#queue.end(id);
       const dueAt = values[FINISHED_DUE_AT];
@@ -198,12 +198,12 @@ export class DeliveryWriter {
   cancel(endpointId: string, limit: number): number {
     if (this.#statements.activeEndpoint().get(endpointId) !== undefined) return 0;
     const read = limit + this.#queue.leasedIn(endpointId);
-    const due = this.#statements.dueOfLane().all(endpointId, read) as unknown as string[][];
-    const ids = due.flatMap(([id = ""]) => (this.#queue.leased(id) === null ? [id] : [])).slice(0, limit);
-    for (const id of ids) {
-      this.#statements.cancelDelivery().run(id);
+    const due = this.#statements.dueOfLane().all(endpointId, read) as unknown as [string, number][];
+    const free = due.filter(([id]) => this.#queue.leased(id) === null).slice(0, limit);
+    for (const [id, row] of free) {
+      this.#statements.cancelDelivery().run(row);
       this.#queue.end(id);
     }
-    return ids.length;
+    return free.length;
   }
 }

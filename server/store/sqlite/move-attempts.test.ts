@@ -42,13 +42,15 @@ async function older(): Promise<{ database: DatabaseSync; expected: Map<string, 
     }
     expected.set(id, attempts.slice(-50));
   }
-  database.exec("commit");
+  database.exec(
+    "commit; alter table deliveries rename to deliveries_before; create index ids on deliveries_before (id)",
+  );
   return { database, expected };
 }
 
 function attemptsOf(database: DatabaseSync): Map<string, readonly Attempt[]> {
   const columns = LAYOUT.deliveries.map(({ column }) => `"${column}"`).join(", ");
-  const statement = database.prepare(`select ${columns} from deliveries`);
+  const statement = database.prepare(`select ${columns} from deliveries_before`);
   statement.setReturnArrays(true);
   const deliveries = statement.all().map((row) => decodeRecord("deliveries", row as unknown as SqlValue[]));
   return new Map(deliveries.map(({ id, attempts }) => [id, attempts]));
@@ -69,7 +71,7 @@ test("each delivery has its newest attempts in order, and the table is gone", as
 
 test("an interrupted move continues at the next start", async () => {
   const { database, expected } = await older();
-  database.exec(`create temp trigger full before update on deliveries
+  database.exec(`create temp trigger full before update on deliveries_before
     when new.rowid > 4500 begin select raise(abort, 'interrupted'); end`);
   assert.throws(() => moveAttempts(database), /interrupted/);
   const moved = [...attemptsOf(database).values()].filter((attempts) => attempts.length > 0).length;

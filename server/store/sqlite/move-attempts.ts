@@ -1,4 +1,4 @@
-/** Moves the attempts of older versions from their table into the rows of their deliveries, batch by batch. */
+/** Moves the attempts of older versions from their table into the rows of their deliveries, batch by batch, before those are moved. */
 
 import type { DatabaseSync } from "node:sqlite";
 import { ATTEMPTS_KEPT_MAX } from "../../core/delivery.ts";
@@ -36,7 +36,7 @@ export function moveAttempts(database: DatabaseSync, report: (moved: number) => 
   if (database.prepare("select 1 from sqlite_schema where name = 'attempts'").get() === undefined) return;
   const next = database.prepare(NEXT);
   const last = database.prepare(LAST);
-  const update = database.prepare("update deliveries set attempts = ? where id = ?");
+  const update = database.prepare("update deliveries_before set attempts = ? where id = ?");
   const save = database.prepare(
     "insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value",
   );

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { Kysely } from "kysely";
 import { Stage } from "../../../test/conformance/store-stage.ts";
+import { MOVED } from "../migrations/0014-lean-tables.ts";
 import { MIGRATIONS } from "../migrations/list.ts";
 import type { Store } from "../store.ts";
 import { queryDatabase } from "./driver.ts";
@@ -12,6 +13,7 @@ import { encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
 import { countPositionsByWriter, moveRows } from "./move-rows.ts";
 import { createReader } from "./query.ts";
+import { Statements } from "./statements.ts";
 import { SqliteWriter } from "./writer.ts";
 
 const COUNT = 5_000;
@@ -30,9 +32,15 @@ async function replaced(): Promise<DatabaseSync> {
     database.prepare(`insert into chats (id, version, customer_id, key, is_group, "from", peer, instance_id, channel,
     participants, created_at, updated_at) values (?, 1, 'cust_1', ?, 0, '+1', ?, 'inst_1', 'sms', '[]', 5, 5)`);
   const reference = database.prepare("insert into hand_overs values ('inst_1', ?, ?, 'sms', 5)");
+  const requested = MOVED.find(({ name }) => name === "deliveries")?.columns.retry_requested;
+  const delivery =
+    database.prepare(`insert into deliveries (id, version, customer_id, event_id, event_type, url, lane, sequence,
+    status, attempt_count, retry_count, by_hand, ${requested}, created_at, due_at, claimed_until)
+    values (?, 1, 'cust_1', 'evt_1', 'message.sent', 'https://a.example/', 'wh_1', 1, 'pending', 0, 0, 0, ?, 5, 5, null)`);
   database.exec("begin");
   for (let index = 0; index < COUNT; index += 1) {
     chat.run(`chat_${index}`, `key ${index}`, `+${index}`);
+    delivery.run(`dlv_${index}`, index % 2);
     reference.run(`reference ${(index * 7_919) % COUNT}`, `msg_${index}`);
   }
   database.exec("commit");
@@ -51,6 +59,14 @@ function assertMoved(database: DatabaseSync): void {
     .get();
   assert.deepEqual([countOf(database, "chats"), wrong?.count], [COUNT, 0]);
   assert.equal(countOf(database, "provider_references"), COUNT);
+  const deliveries = database.prepare("select id, retry_requested from deliveries order by due_at, rowid").all();
+  assert.deepEqual(
+    deliveries.map((row) => [row.id, row.retry_requested]),
+    Array.from({ length: COUNT }, (_, index) => [`dlv_${index}`, index % 2]),
+    "in the order in which they were made",
+  );
+  const byId = new Statements(database).delivery();
+  assert.equal((byId.get("dlv_77") as unknown as string[])[0], "dlv_77", "an id of an older version is found");
   const left = database.prepare("select name from sqlite_schema where name like '%\\_before' escape '\\'").all();
   assert.deepEqual(left, []);
 }

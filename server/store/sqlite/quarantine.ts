@@ -20,6 +20,17 @@ const QUEUES: Partial<Record<TableName, string>> = {
 
 const KEY = `"table" = ? and id = ?`;
 
+/** The values that find a row of a queue: a delivery, whose event may be gone, is found within its customer. */
+type QueueKey = { id: string; customer?: string | null };
+
+function keyOf(table: TableName, id: string, customer: string | null): QueueKey {
+  return table === "deliveries" ? { id, customer } : { id };
+}
+
+function rowOf(table: TableName): string {
+  return table === "deliveries" ? "id = :id and customer_id = :customer" : "id = :id";
+}
+
 /** The table `quarantined`, over the writer's connection. Its statements run in the SQL transaction of their job. */
 export class QuarantineTable {
   readonly #database: DatabaseSync;
@@ -56,7 +67,9 @@ export class QuarantineTable {
       ).run(table, id, customerId, reason, parked);
       if (parked === 1) {
         const lease = table === "messages" ? ", claimed_until = null" : "";
-        this.#statement(`update ${table} set due_at = null${lease}, version = version + 1 where id = ?`).run(id);
+        this.#statement(`update ${table} set due_at = null${lease}, version = version + 1 where ${rowOf(table)}`).run(
+          keyOf(table, id, customerId),
+        );
       }
       if (table === "endpoints") this.#endpoints?.add(id);
     }
@@ -65,13 +78,13 @@ export class QuarantineTable {
   /** Rechecks the next `limit` rows. Rows that can be decoded and rows that are gone leave the quarantine. */
   recheck(after: RowKey | null, limit: number, now: number): RecheckResult {
     const rows = this.#statement(
-      `select "table", id, parked from quarantined where ("table", id) > (?, ?) order by "table", id limit ?`,
-    ).all(after?.table ?? "", after?.id ?? "", limit) as unknown as [TableName, string, number][];
+      `select "table", id, customer_id, parked from quarantined where ("table", id) > (?, ?) order by "table", id limit ?`,
+    ).all(after?.table ?? "", after?.id ?? "", limit) as unknown as [TableName, string, string | null, number][];
     const mended: RowKey[] = [];
-    for (const [table, id, parked] of rows) {
-      if (!this.#isMended(table, id)) continue;
+    for (const [table, id, customerId, parked] of rows) {
+      if (!this.#isMended(table, id, customerId)) continue;
       this.#statement(`delete from quarantined where ${KEY}`).run(table, id);
-      if (parked === 1) this.#putBack(table, id, now);
+      if (parked === 1) this.#putBack(table, keyOf(table, id, customerId), now);
       mended.push({ table, id });
     }
     if (mended.length > 0) this.forget();
@@ -80,12 +93,14 @@ export class QuarantineTable {
     return { mended, next: isMore ? { table, id } : null };
   }
 
-  #isMended(table: TableName, id: string): boolean {
+  #isMended(table: TableName, id: string, customerId: string | null): boolean {
     if (TABLES[table] === undefined) return true;
     const { name, key } = TABLES[table];
     const columns = LAYOUT[table].map(({ column }) => `"${column}"`).join(", ");
-    const where = key.map((property) => `"${columnOf(table, property)}" = ?`).join(" and ");
-    const values = key.length === 1 ? [id] : (JSON.parse(id) as string[]);
+    const ofKey = key.map((property) => `"${columnOf(table, property)}" = ?`).join(" and ");
+    const where = table === "deliveries" ? "id = ? and customer_id = ?" : ofKey;
+    const ids = key.length === 1 ? [id] : (JSON.parse(id) as string[]);
+    const values = table === "deliveries" ? [id, customerId] : ids;
     const [row] = allRows(this.#statement(`select ${columns} from ${name} where ${where}`), values);
     try {
       if (row === undefined) return true;
@@ -104,13 +119,13 @@ export class QuarantineTable {
     return typeof bytes === "string" && typeof correlationId === "string";
   }
 
-  #putBack(table: TableName, id: string, now: number): void {
+  #putBack(table: TableName, key: QueueKey, now: number): void {
     const dueAt = QUEUES[table];
     if (dueAt === undefined) return;
     const isFree = table === "messages" ? "and claimed_until is null" : "";
     this.#statement(
-      `update ${table} set due_at = ${dueAt}, version = version + 1 where id = :id and due_at is null ${isFree}`,
-    ).run({ id, now });
+      `update ${table} set due_at = ${dueAt}, version = version + 1 where ${rowOf(table)} and due_at is null ${isFree}`,
+    ).run({ ...key, now });
   }
 
   #statement(sql: string): StatementSync {

@@ -51,9 +51,9 @@ export class RecordRemoval {
 
   /** Removes some records of each kind of a customer. Returns how many. */
   reset(customerId: string, limit: number): number {
-    const deliveries = this.#statements.someOf("deliveries").all(customerId, limit) as unknown as string[][];
-    for (const [id = ""] of deliveries) {
-      this.#statements.delete("deliveries", "id").run(id);
+    const deliveries = this.#statements.someDeliveriesOf().all(customerId, limit) as unknown as [string, number][];
+    for (const [id, row] of deliveries) {
+      this.#statements.deleteDelivery().run(row);
       this.#deliveries.removed(id);
     }
     let removed = deliveries.length + this.#removeMessages(customerId, limit);

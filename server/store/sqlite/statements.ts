@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Delivery } from "../../core/delivery.ts";
-import { deliveryIdsOf, hasOpenDelivery } from "../deliveries-of-event.ts";
+import { deliveriesOf, deliveryById, hasOpenDelivery } from "../deliveries-of-event.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { TABLES } from "../schema.ts";
@@ -11,6 +11,11 @@ const quote = (table: TableName, property: string) => `"${columnOf(table, proper
 const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");
 const matching = (table: TableName, properties: readonly string[]) =>
   properties.map((property) => `${quote(table, property)} = ?`).join(" and ");
+
+/** The row with an id: `events` name the customer of a delivery. */
+function byId(table: TableName, id: string): string {
+  return table === "deliveries" ? `rowid in (${deliveryById(id)})` : `id = ${id}`;
+}
 
 /**
  * A bound limit. SQLite plans by a bare bound limit and prepares the statement again whenever the value changes, which was
@@ -84,13 +89,13 @@ export class Statements {
   }
 
   version(table: TableName): StatementSync {
-    return this.#get(`version ${table}`, () => `select version from ${TABLES[table].name} where id = ?`);
+    return this.#get(`version ${table}`, () => `select version from ${TABLES[table].name} where ${byId(table, "?1")}`);
   }
 
   update(table: TableName, properties: string): StatementSync {
     return this.#get(`update ${table} ${properties}`, () => {
       const sets = properties === "" ? [] : properties.split(",").map((property) => `${quote(table, property)} = ?`);
-      return `update ${TABLES[table].name} set ${[...sets, "version = version + 1"].join(", ")} where id = ?`;
+      return `update ${TABLES[table].name} set ${[...sets, "version = version + 1"].join(", ")} where ${byId(table, `?${sets.length + 1}`)}`;
     });
   }
 
@@ -102,7 +107,8 @@ export class Statements {
   }
 
   delete(table: TableName, properties: string): StatementSync {
-    const write = () => `delete from ${TABLES[table].name} where ${matching(table, properties.split(","))}`;
+    const where = properties === "id" ? byId(table, "?1") : matching(table, properties.split(","));
+    const write = () => `delete from ${TABLES[table].name} where ${where}`;
     return this.#get(`delete ${table} ${properties}`, write);
   }
 
@@ -178,19 +184,25 @@ export class Statements {
   }
 
   delivery(): StatementSync {
-    return this.#get("delivery", () => `select ${columnsOf("deliveries")} from deliveries where id = ?`);
+    return this.#get(
+      "delivery",
+      () => `select ${columnsOf("deliveries")} from deliveries where ${byId("deliveries", "?1")}`,
+    );
   }
 
   /** Place of a delivery in its queue: lane, due time, row number. */
   placeOfDelivery(): StatementSync {
-    return this.#get("placeOfDelivery", () => "select lane, due_at, rowid from deliveries where id = ?");
+    return this.#get(
+      "placeOfDelivery",
+      () => `select lane, due_at, rowid from deliveries where ${byId("deliveries", "?1")}`,
+    );
   }
 
   /** Writes the end of an attempt, if the delivery still has the version that the end was decided on. */
   finishDelivery(): StatementSync {
     return this.#get("finishDelivery", () => {
       const sets = FINISHED_COLUMNS.map((property) => `${quote("deliveries", property)} = ?`).join(", ");
-      return `update deliveries set ${sets}, version = version + 1 where id = ? and version = ?`;
+      return `update deliveries set ${sets}, version = version + 1 where rowid = ? and id = ? and version = ?`;
     });
   }
 
@@ -222,7 +234,7 @@ export class Statements {
                select json_group_array(json(case type
                  when 'array' then json_set(value, '$[3]', null) else json_set(value, '$.response', null) end))
                from json_each(attempts))
-             where id in (${deliveryIdsOf("?1")}) and attempts <> '[]'`,
+             where rowid in (${deliveriesOf("?1")}) and attempts <> '[]'`,
     );
   }
 
@@ -251,7 +263,10 @@ export class Statements {
 
   /** Ids of deliveries of a lane that wait for an attempt. */
   dueOfLane(): StatementSync {
-    return this.#get("dueOfLane", () => "select id from deliveries where lane = ? and due_at is not null limit ?");
+    return this.#get(
+      "dueOfLane",
+      () => "select id, rowid from deliveries where lane = ? and due_at is not null limit ?",
+    );
   }
 
   /** Cancels a delivery. A delivery that succeeded before keeps that status. */
@@ -259,7 +274,7 @@ export class Statements {
     return this.#get(
       "cancelDelivery",
       () => `update deliveries set status = case status when 'pending' then 'cancelled' else status end, due_at = null,
-               by_hand = 0, resume_at = null, version = version + 1 where id = ?`,
+               by_hand = 0, resume_at = null, version = version + 1 where rowid = ?`,
     );
   }
 
@@ -267,12 +282,12 @@ export class Statements {
   oldEvents(): StatementSync {
     return this.#get(
       "oldEvents",
-      () => `select id from events e where id < ? and not ${hasOpenDelivery("e.id")} order by id limit ?`,
+      () => `select id from events e where id < ? and not ${hasOpenDelivery("e")} order by id limit ?`,
     );
   }
 
   deleteDeliveriesOf(): StatementSync {
-    return this.#get("deleteDeliveriesOf", () => `delete from deliveries where id in (${deliveryIdsOf("?1")})`);
+    return this.#get("deleteDeliveriesOf", () => `delete from deliveries where rowid in (${deliveriesOf("?1")})`);
   }
 
   deleteOldIdempotency(): StatementSync {
@@ -283,9 +298,13 @@ export class Statements {
     );
   }
 
-  /** Ids of some records of a customer. */
-  someOf(table: TableName): StatementSync {
-    return this.#get(`someOf ${table}`, () => `select id from ${TABLES[table].name} where customer_id = ? limit ?`);
+  /** Some deliveries of a customer: id, row number. */
+  someDeliveriesOf(): StatementSync {
+    return this.#get("someDeliveriesOf", () => "select id, rowid from deliveries where customer_id = ? limit ?");
+  }
+
+  deleteDelivery(): StatementSync {
+    return this.#get("deleteDelivery", () => "delete from deliveries where rowid = ?");
   }
 
   /** Some messages of a customer: id, instance, and the provider's reference. */
