@@ -44,7 +44,7 @@ export interface Pipeline {
  * | it has waited 1 s | begins |
  * | 2,000 requests and transactions wait | is refused with a 503 |
  * | its customer has its share of the 2,000 places | is refused with a 503 |
- * | the service stops | is refused with a 503 |
+ * | the service stops | begins at once: a request in flight is finished |
  * | its client leaves | leaves the queue |
  *
  * The lag is the age of work that could start now and has not (`lane-lag.ts`). Customers have turns. A full disk is no lag.
@@ -85,11 +85,11 @@ export class BackPressure {
   }
 
   /**
-   * Resolves when an accept of the customer may begin. Undefined: it may begin at once. Rejects with a 503. `onGone` calls
-   * its action when the client has left.
+   * Resolves when an accept of the customer may begin. Undefined: it may begin at once. Rejects if its client leaves. Throws a
+   * 503 if too many wait. `onGone` calls its action when the client has left.
    */
   turn(customerId: CustomerId, onGone: (action: () => void) => void): Promise<void> | undefined {
-    if (this.#isStopped) throw closing();
+    if (this.#isStopped) return undefined;
     const now = this.#clock.monotonic();
     if (this.#queue.size === 0 && this.#readLag(now) <= LAG_MS_MAX) return undefined;
     const turn = Promise.withResolvers<void>();
@@ -104,12 +104,12 @@ export class BackPressure {
     return turn.promise;
   }
 
-  /** Refuses the accepts that wait, and all later ones. */
+  /** Admits the accepts that wait, and all later ones: requests in flight are finished. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelTick?.();
     this.#cancelTick = null;
-    for (const { reject } of this.#queue.clear()) reject(closing());
+    for (const { resolve } of this.#queue.clear()) resolve();
   }
 
   #readLag(now: number): number {
