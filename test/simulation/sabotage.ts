@@ -231,6 +231,11 @@ export const WRONGS: readonly Wrong[] = [
       without((step) => step[0] === "insertUnique" && (step[1] === "providerReferences" || step[1] === "arrivals")),
   },
   {
+    name: "a store that forgets notes about send attempts",
+    rule: "no note is lost",
+    sabotage: () => without((step) => step[0] === "put" && step[1] === "sendAttempts" && step[2].includes("open")),
+  },
+  {
     name: "a store that forgets who wrote STOP",
     rule: "nothing is sent after STOP",
     sabotage: () => without((step) => step[0] === "put" && step[1] === "optOuts"),

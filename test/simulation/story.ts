@@ -30,6 +30,7 @@ export type Rule =
   | "nothing is sent before its time"
   | "every failure has a cause"
   | "no receipt is lost"
+  | "no note is lost"
   | "messages keep their order"
   | "what people do is reported once"
   | "payments end once"

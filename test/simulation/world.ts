@@ -15,6 +15,7 @@ import { ADMIN_KEY, type Call, Clients, type Customer, FIRST_KEY, type SendInten
 import { type DiskFaults, type OpenDisk, openDisk } from "./disk.ts";
 import { Life } from "./life.ts";
 import { Network, type Sending } from "./network.ts";
+import { Notes } from "./notes.ts";
 import { observedSandbox, Takings } from "./observed.ts";
 import { type QueueLog, QueueWatch } from "./queue-watch.ts";
 import { type Rest, readRest } from "./rest.ts";
@@ -109,6 +110,7 @@ class World {
   readonly #fullTimes: { from: number; to: number }[] = [];
   readonly #disk: DiskFaults;
   readonly #queue: QueueLog = { pushed: [], situations: [] };
+  readonly #notes = new Notes();
   readonly #takings = new Takings();
   #order = 0;
   readonly #stops: Observed["stops"] = [];
@@ -339,8 +341,7 @@ class World {
 
   /** A carrier's line of the world's kind. */
   #line(life: Life, name: ProviderName, deps: ProviderContext): Provider {
-    const { instanceId, changed } = deps;
-    if (this.#kind === "scripted") return this.#carrier.provider(life, instanceId, name === "sandbox", changed);
+    if (this.#kind === "scripted") return this.#notes.line(this.#carrier, { life, name, ...deps });
     const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order, takings: this.#takings };
     return observedSandbox(deps, life, this.#carrier.log, parts);
   }
