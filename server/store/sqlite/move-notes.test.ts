@@ -80,3 +80,21 @@ test("entries of messages under way become notes, others are dropped, and those 
     ["inst_1 inbound/+15550000001", `inst_2 sent/${MESSAGE}/2`],
   );
 });
+
+test("a message whose timeline cannot be decoded does not keep the service from starting", async (t) => {
+  const value = JSON.stringify({ sid: "SM1", knownSince: 4 });
+  for (const timeline of ["not JSON", '["no object"]', "7"]) {
+    const database = openWriter(":memory:");
+    t.after(() => database.close());
+    await migrate(database);
+    insert(database, "instances", { id: "inst_1", provider: "twilio" });
+    insert(database, "messages", { id: MESSAGE, timeline, instance_id: "inst_1" });
+    insert(database, "memory", { instance_id: "inst_1", key: `sent/${MESSAGE}/2`, value });
+    moveNotes(database);
+    const rows = database.prepare("select reference, note from send_attempts").all();
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [{ reference: `attempt:${MESSAGE}/0`, note: value }],
+    );
+  }
+});

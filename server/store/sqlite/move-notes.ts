@@ -11,15 +11,19 @@ const ENTRIES = `
   where i.provider = 'twilio' and json_valid(e.value) and json_type(e.value, '$.sid') = 'text'
     and json_type(e.value, '$.knownSince') = 'integer'`;
 
-/** An entry that has ended was kept for its sid only, which is among the provider references. */
+/**
+ * An entry that has ended was kept for its sid only, which is among the provider references. A message may be in quarantine: its
+ * timeline may be anything.
+ */
 const COPY = `
   insert or ignore into send_attempts
     (instance_id, reference, message_id, number, channel, state, started_at, ended_at, note)
   select instance_id, iif(is_accepted, value ->> '$.sid', 'attempt:' || id || '/' || number), id, number, 'sms',
     iif(is_accepted, 'accepted', 'open'), started_at, iif(is_accepted, value ->> '$.knownSince', null),
     json_object('sid', value ->> '$.sid', 'knownSince', value -> '$.knownSince')
-  from (select *, (select count(*) from json_each(timeline) as entry where entry.value ->> '$.status' = 'pending'
-      and entry.value ->> '$.reason' is null and entry.value ->> '$.at' <= started_at) as number from (${ENTRIES}))
+  from (select *, (select count(*) from json_each(iif(json_valid(timeline), timeline, '[]')) as entry where
+      iif(entry.type = 'object', entry.value ->> '$.status' = 'pending' and entry.value ->> '$.reason' is null
+        and entry.value ->> '$.at' <= started_at, false)) as number from (${ENTRIES}))
   where value ->> '$.hasEnded' is null`;
 
 const REMOVE = `
