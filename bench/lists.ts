@@ -47,7 +47,7 @@ export async function measureLists(stage: Stage): Promise<Row[]> {
 }
 
 /** The same for two services that are filled already. */
-export async function compareLists(stage: Stage, few: FilledService, many: FilledService): Promise<Row[]> {
+async function compareLists(stage: Stage, few: FilledService, many: FilledService): Promise<Row[]> {
   const rows: Row[] = [];
   // Otherwise the first list would pay for compiling the code of all.
   for (const side of [few, many])

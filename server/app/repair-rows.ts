@@ -157,7 +157,7 @@ function locate({ table: given, id }: RowName): { table: TableName; where: strin
   }
   return {
     table,
-    where: key.map((property) => `"${columnOf(table, property)}" = ?`).join(" and "),
+    where: key.map((property) => `"${columnOf(property)}" = ?`).join(" and "),
     key: values.map(String),
   };
 }

@@ -1,4 +1,4 @@
-/** Describes one column of a table: the kind of its values, null, the values of an enumeration, the form of its JSON, its SQL name. */
+/** Describes one column of a table: the kind of its values, null, the values of an enumeration, the form of its JSON. */
 
 import { ATTEMPTS_PACKING, type Packing, TIMELINE_PACKING } from "./packing.ts";
 
@@ -6,19 +6,13 @@ import { ATTEMPTS_PACKING, type Packing, TIMELINE_PACKING } from "./packing.ts";
 export type ColumnKind = "text" | "number" | "flag" | "json" | "bytes";
 
 /** Everything about a column but its property. */
-export interface Column<
-  Kind extends ColumnKind = ColumnKind,
-  Nullable extends boolean = boolean,
-  Name extends string | null = string | null,
-> {
+export interface Column<Kind extends ColumnKind = ColumnKind, Nullable extends boolean = boolean> {
   readonly kind: Kind;
   readonly isNullable: Nullable;
   /** The values of an enumeration; null if any value is permitted. */
   readonly words: ReadonlySet<unknown> | null;
   /** The form of a JSON column; null for the others. */
   readonly form: Form | null;
-  /** Its name in SQL; null: the property in snake case. */
-  readonly sqlName: Name;
 }
 
 /** The form of a JSON value: a check, a description for operators, and its packed form. */
@@ -49,12 +43,11 @@ export type ColumnsOf<Record_> = {
 };
 
 function column<Kind extends ColumnKind>(kind: Kind, more?: { words?: ReadonlySet<unknown>; form?: Form }) {
-  const made: Column<Kind, false, null> = {
+  const made: Column<Kind, false> = {
     kind,
     isNullable: false,
     words: more?.words ?? null,
     form: more?.form ?? null,
-    sqlName: null,
   };
   return made;
 }
@@ -88,17 +81,8 @@ function objectWith(members: string, fits: (value: JsonObject) => boolean) {
 }
 
 /** The column, whose values may be null. */
-export function orNull<Kind extends ColumnKind, Name extends string | null>(of: Column<Kind, false, Name>) {
-  const made: Column<Kind, true, Name> = { ...of, isNullable: true };
-  return made;
-}
-
-/** The column under a SQL name that is not its property in snake case. */
-export function named<const Name extends string, Kind extends ColumnKind, Nullable extends boolean>(
-  sqlName: Name,
-  of: Column<Kind, Nullable, null>,
-) {
-  const made: Column<Kind, Nullable, Name> = { ...of, sqlName };
+export function orNull<Kind extends ColumnKind>(of: Column<Kind, false>) {
+  const made: Column<Kind, true> = { ...of, isNullable: true };
   return made;
 }
 

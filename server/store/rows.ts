@@ -2,15 +2,10 @@
 
 import type { Column, Form } from "./column.ts";
 import type { Records, TableName } from "./records.ts";
-import { type OwnSqlName, type SqlTableName, TABLES } from "./schema.ts";
+import { type SqlTableName, TABLES } from "./schema.ts";
 
-/** The SQL name of a property's column: `createdAt` → `created_at`, unless the column has a name of its own. */
-export function columnOf(table: TableName, property: string): string {
-  const columns: Readonly<Record<string, Column>> = TABLES[table].columns;
-  return columns[property]?.sqlName ?? snakeCase(property);
-}
-
-function snakeCase(property: string): string {
+/** The SQL name of a property's column: `createdAt` → `created_at`. */
+export function columnOf(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -32,20 +27,20 @@ function encodeJson(form: Form | null, value: unknown): string {
 }
 
 /** A column in its table: with its property and its name in SQL. */
-interface PlacedColumn extends Omit<Column, "sqlName"> {
+interface PlacedColumn extends Column {
   property: string;
   column: string;
 }
 
 /** The columns of every table, in order. */
 export const LAYOUT = Object.fromEntries(
-  Object.entries(TABLES).map(([name, { columns }]) => [name, layoutOf(name as TableName, columns)]),
+  Object.entries(TABLES).map(([name, { columns }]) => [name, layoutOf(columns)]),
 ) as Record<TableName, PlacedColumn[]>;
 
-function layoutOf(table: TableName, columns: Readonly<Record<string, Column>>): PlacedColumn[] {
+function layoutOf(columns: Readonly<Record<string, Column>>): PlacedColumn[] {
   return Object.entries(columns).map(([property, { kind, isNullable, words, form }]) => ({
     property,
-    column: columnOf(table, property),
+    column: columnOf(property),
     kind,
     isNullable,
     words,
@@ -166,7 +161,7 @@ function unreadable(table: TableName, cellOf: (column: string) => SqlValue | und
     const value = cellOf(column);
     return value === null || value === undefined ? null : String(value);
   };
-  const key = TABLES[table].key.map((property) => text(columnOf(table, property)) ?? "");
+  const key = TABLES[table].key.map((property) => text(columnOf(property)) ?? "");
   const id = key.length === 1 ? (key[0] ?? "") : JSON.stringify(key);
   const customerId = table === "customers" ? id : text("customer_id");
   return new RowUnreadable({ table, id, customerId, reason: error.message });
@@ -178,13 +173,9 @@ type SnakeCase<Text extends string> = Text extends `${infer Head}${infer Tail}`
 
 type Cell<Type> = Type extends boolean ? number : Type extends string | number | Uint8Array | null ? Type : string;
 
-type ColumnOf<Name extends TableName, Property extends string> = [OwnSqlName<Name, Property>] extends [string]
-  ? OwnSqlName<Name, Property>
-  : SnakeCase<Property>;
-
 /** The row of a table's record, as Kysely reads it. */
 export type TableRow<Name extends TableName> = {
-  [Property in keyof Records[Name] & string as ColumnOf<Name, Property>]: Cell<Records[Name][Property]>;
+  [Property in keyof Records[Name] & string as SnakeCase<Property>]: Cell<Records[Name][Property]>;
 };
 
 type Rows = { [Name in TableName as SqlTableName<Name>]: TableRow<Name> };

@@ -20,7 +20,6 @@ import { ATTEMPT_STATES } from "../core/send-attempt.ts";
 import {
   ATTEMPTS,
   BYTES,
-  type Column,
   type ColumnsOf,
   FLAG,
   HISTORY,
@@ -361,13 +360,6 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = DE
 
 /** The name of a table in SQL. */
 export type SqlTableName<Name extends TableName> = Declared[Name]["name"];
-
-/** The name of a column in SQL, if it has one of its own; else null. */
-export type OwnSqlName<Name extends TableName, Property> = Property extends keyof Declared[Name]["columns"]
-  ? Declared[Name]["columns"][Property] extends Column<infer _, infer __, infer Own>
-    ? Own
-    : never
-  : never;
 
 /** Declares a table. A column that its record does not have is an error. */
 function table<Record_, const Name extends string, Columns extends ColumnsOf<Record_>>(

@@ -88,7 +88,7 @@ async function addSums(
   const rows = await db
     .selectFrom("usage")
     .select(point.as("point"))
-    .select(fields.map((field) => sql<number>`sum(${sql.ref(columnOf("usage", field))})`.as(field)))
+    .select(fields.map((field) => sql<number>`sum(${sql.ref(columnOf(field))})`.as(field)))
     .where("subject", "in", subjects as (CustomerId | KeyId)[])
     .where("at", ">=", fromAt)
     .where("at", "<", toAt)

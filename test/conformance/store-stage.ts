@@ -216,7 +216,7 @@ export class Stage {
 
   /** All records of a table in the order of their keys, events by position. */
   async all<Name extends TableName>(table: Name): Promise<Records[Name][]> {
-    const columns = table === "events" ? ["position"] : TABLES[table].key.map((property) => columnOf(table, property));
+    const columns = table === "events" ? ["position"] : TABLES[table].key.map(columnOf);
     const order = sql.join(columns.map((column) => sql.ref(column)));
     const query = sql<object>`select * from ${sql.table(TABLES[table].name)} order by ${order}`;
     const { rows } = await query.execute(this.store.db);

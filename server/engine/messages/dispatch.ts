@@ -191,8 +191,10 @@ export class Dispatch {
     release: ReleasePermit,
     { progress, times }: Pick<Handling, "progress" | "times">,
   ): Promise<RunResult> {
-    // The process began to stop while it waited: the message is due at the next start.
+    // The process began to stop while the message waited: it is due at the next start.
     if (this.#stopped) return "bad";
+    // It waited for another message of its pair until its lease ended, or until something else had decided about it.
+    if (leasedUntil < this.#deps.clock.monotonic() || this.#hasChanged(message)) return "bad";
     const abort = new AbortController();
     this.#aborts.add(abort);
     try {
@@ -209,6 +211,11 @@ export class Dispatch {
       this.#aborts.delete(abort);
       this.#withoutPermit.delete(message);
     }
+  }
+
+  #hasChanged(claimed: Message): boolean {
+    const known = this.#deps.messageCache.get(claimed.id);
+    return known !== null && known.version > claimed.version && !isAsClaimed(known, claimed);
   }
 
   /**

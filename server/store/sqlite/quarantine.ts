@@ -97,7 +97,7 @@ export class QuarantineTable {
     if (TABLES[table] === undefined) return true;
     const { name, key } = TABLES[table];
     const columns = LAYOUT[table].map(({ column }) => `"${column}"`).join(", ");
-    const ofKey = key.map((property) => `"${columnOf(table, property)}" = ?`).join(" and ");
+    const ofKey = key.map((property) => `"${columnOf(property)}" = ?`).join(" and ");
     const where = table === "deliveries" ? "id = ? and customer_id = ?" : ofKey;
     const ids = key.length === 1 ? [id] : (JSON.parse(id) as string[]);
     const values = table === "deliveries" ? [id, customerId] : ids;

@@ -7,10 +7,10 @@ import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { TABLES } from "../schema.ts";
 
-const quote = (table: TableName, property: string) => `"${columnOf(table, property)}"`;
+const quote = (property: string) => `"${columnOf(property)}"`;
 const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");
-const matching = (table: TableName, properties: readonly string[]) =>
-  properties.map((property) => `${quote(table, property)} = ?`).join(" and ");
+const matching = (properties: readonly string[]) =>
+  properties.map((property) => `${quote(property)} = ?`).join(" and ");
 
 /** The row with an id: `events` name the customer of a delivery. */
 function byId(table: TableName, id: string): string {
@@ -75,7 +75,7 @@ export class Statements {
       const { name, key } = TABLES[table];
       const placeholders = LAYOUT[table].map(() => "?").join(", ");
       const sets = LAYOUT[table].map(({ column }) => `"${column}" = excluded."${column}"`).join(", ");
-      const onConflict = `on conflict (${key.map((property) => quote(table, property)).join(", ")}) do update set ${sets}`;
+      const onConflict = `on conflict (${key.map((property) => quote(property)).join(", ")}) do update set ${sets}`;
       return `insert into ${name} (${columnsOf(table)}) values (${placeholders}) ${onConflict}`;
     });
   }
@@ -84,7 +84,7 @@ export class Statements {
   exists(table: TableName): StatementSync {
     return this.#get(`exists ${table}`, () => {
       const { name, unique } = TABLES[table];
-      return `select 1 from ${name} where ${matching(table, unique)}`;
+      return `select 1 from ${name} where ${matching(unique)}`;
     });
   }
 
@@ -94,20 +94,20 @@ export class Statements {
 
   update(table: TableName, properties: string): StatementSync {
     return this.#get(`update ${table} ${properties}`, () => {
-      const sets = properties === "" ? [] : properties.split(",").map((property) => `${quote(table, property)} = ?`);
+      const sets = properties === "" ? [] : properties.split(",").map((property) => `${quote(property)} = ?`);
       return `update ${TABLES[table].name} set ${[...sets, "version = version + 1"].join(", ")} where ${byId(table, `?${sets.length + 1}`)}`;
     });
   }
 
   set(table: TableName, properties: string, where: string): StatementSync {
     return this.#get(`set ${table} ${properties} ${where}`, () => {
-      const sets = properties.split(",").map((property) => `${quote(table, property)} = ?`);
-      return `update ${TABLES[table].name} set ${sets.join(", ")} where ${matching(table, where.split(","))}`;
+      const sets = properties.split(",").map((property) => `${quote(property)} = ?`);
+      return `update ${TABLES[table].name} set ${sets.join(", ")} where ${matching(where.split(","))}`;
     });
   }
 
   delete(table: TableName, properties: string): StatementSync {
-    const where = properties === "id" ? byId(table, "?1") : matching(table, properties.split(","));
+    const where = properties === "id" ? byId(table, "?1") : matching(properties.split(","));
     const write = () => `delete from ${TABLES[table].name} where ${where}`;
     return this.#get(`delete ${table} ${properties}`, write);
   }
@@ -201,7 +201,7 @@ export class Statements {
   /** Writes the end of an attempt, if the delivery still has the version that the end was decided on. */
   finishDelivery(): StatementSync {
     return this.#get("finishDelivery", () => {
-      const sets = FINISHED_COLUMNS.map((property) => `${quote("deliveries", property)} = ?`).join(", ");
+      const sets = FINISHED_COLUMNS.map((property) => `${quote(property)} = ?`).join(", ");
       return `update deliveries set ${sets}, version = version + 1 where rowid = ? and id = ? and version = ?`;
     });
   }
@@ -324,11 +324,10 @@ export class Statements {
   /** Deletes some of the records whose `property` is this. */
   deleteSome(table: TableName, property: string): StatementSync {
     const { name, key } = TABLES[table];
-    const keys = key.map((one) => quote(table, one)).join(", ");
+    const keys = key.map((one) => quote(one)).join(", ");
     return this.#get(
       `deleteSome ${table}`,
-      () =>
-        `delete from ${name} where (${keys}) in (select ${keys} from ${name} where ${quote(table, property)} = ? limit ?)`,
+      () => `delete from ${name} where (${keys}) in (select ${keys} from ${name} where ${quote(property)} = ? limit ?)`,
     );
   }
 
