@@ -134,7 +134,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     });
     others.start(service.url);
     const slow = async () => (await service.ask("GET", "/v1/messages?to=%2B15005550109&status=pending")).data.messages;
-    await until(async () => (await slow()).length === 1, { limitMs: 20_000 });
+    await until(async () => (await slow()).length > 0, { limitMs: 20_000 });
     await others.stop();
     const from = performance.now();
     assert.deepEqual(await service.end("SIGTERM"), ENDED);
