@@ -7,7 +7,7 @@ import { newCarousel, newMessage } from "../core/new-message.ts";
 import type { AvailabilityLookups } from "../engine/contacts/availability.ts";
 import { forRequest } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
-import { accept, acceptCarousel } from "../engine/messages/accept.ts";
+import { type AcceptDeps, accept, acceptCarousel } from "../engine/messages/accept.ts";
 import { deleteMessage, retryMessage } from "../engine/messages/actions.ts";
 import { dryRun } from "../engine/messages/dry-run.ts";
 import { requireMessage } from "../engine/messages/find.ts";
@@ -15,20 +15,7 @@ import { cancelSchedule, updateMessage } from "../engine/messages/schedule.ts";
 import { messageListRoutes } from "./message-lists.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 
-export function messageRoutes(
-  deps: With<
-    | "backPressure"
-    | "configCache"
-    | "connections"
-    | "link"
-    | "links"
-    | "messageCache"
-    | "optOutCache"
-    | "providers"
-    | "threadCache"
-  >,
-  inquiries: AvailabilityLookups,
-): Route[] {
+export function messageRoutes(deps: AcceptDeps & With<"backPressure">, inquiries: AvailabilityLookups): Route[] {
   return [
     sendRoute(deps, inquiries),
     carouselRoute(deps, inquiries),
@@ -37,20 +24,7 @@ export function messageRoutes(
   ];
 }
 
-function sendRoute(
-  deps: With<
-    | "backPressure"
-    | "configCache"
-    | "connections"
-    | "link"
-    | "links"
-    | "messageCache"
-    | "optOutCache"
-    | "providers"
-    | "threadCache"
-  >,
-  inquiries: AvailabilityLookups,
-): Route {
+function sendRoute(deps: AcceptDeps & With<"backPressure">, inquiries: AvailabilityLookups): Route {
   return route({
     method: "POST",
     path: "/v1/messages",
@@ -69,20 +43,7 @@ function sendRoute(
   });
 }
 
-function carouselRoute(
-  deps: With<
-    | "backPressure"
-    | "configCache"
-    | "connections"
-    | "link"
-    | "links"
-    | "messageCache"
-    | "optOutCache"
-    | "providers"
-    | "threadCache"
-  >,
-  inquiries: AvailabilityLookups,
-): Route {
+function carouselRoute(deps: AcceptDeps & With<"backPressure">, inquiries: AvailabilityLookups): Route {
   return route({
     method: "POST",
     path: "/v1/messages/carousel",

@@ -10,6 +10,7 @@ import { type Payment, paymentRecord } from "../core/payment.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import type { IdempotentResult } from "../engine/idempotency.ts";
+import type { AcceptDeps } from "../engine/messages/accept.ts";
 import { cancelRequest, requirePayment } from "../engine/payments/end-payments.ts";
 import { requestPayment } from "../engine/payments/request-payment.ts";
 import { findPayment, listPayments } from "../store/payments.ts";
@@ -17,35 +18,11 @@ import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
-export function paymentRoutes(
-  deps: With<
-    | "backPressure"
-    | "configCache"
-    | "connections"
-    | "link"
-    | "links"
-    | "messageCache"
-    | "optOutCache"
-    | "providers"
-    | "threadCache"
-  >,
-): Route[] {
+export function paymentRoutes(deps: AcceptDeps & With<"backPressure">): Route[] {
   return [requestRoute(deps), listRoute(deps), ...onePaymentRoutes(deps)];
 }
 
-function requestRoute(
-  deps: With<
-    | "backPressure"
-    | "configCache"
-    | "connections"
-    | "link"
-    | "links"
-    | "messageCache"
-    | "optOutCache"
-    | "providers"
-    | "threadCache"
-  >,
-): Route {
+function requestRoute(deps: AcceptDeps & With<"backPressure">): Route {
   return route({
     method: "POST",
     path: "/v1/payments/request",

@@ -33,15 +33,18 @@ import {
 } from "./recipient.ts";
 import { scheduleOf } from "./schedule.ts";
 
+/** The parts that an accept uses. */
+export type AcceptDeps = With<
+  "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+>;
+
 /**
  * Accepts a message. When it resolves, message and event are on disk. If an earlier request with the same idempotency key
  * was accepted, `repeated` is true and `record` is the current state of the message created by that request. Throws an
  * `ApiError` for a message that cannot be accepted.
  */
 export async function accept(
-  deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
-  >,
+  deps: AcceptDeps,
   message: NewMessage,
   idempotencyKey: string | null,
 ): Promise<{ repeated: boolean; record: AcceptedMessage }> {
@@ -51,9 +54,7 @@ export async function accept(
 
 /** Accepts a carousel like `accept`. */
 export async function acceptCarousel(
-  deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
-  >,
+  deps: AcceptDeps,
   message: NewMessage,
   idempotencyKey: string | null,
 ): Promise<{ repeated: boolean; record: AcceptedCarousel }> {
@@ -62,9 +63,7 @@ export async function acceptCarousel(
 }
 
 async function acceptOnce(
-  deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
-  >,
+  deps: AcceptDeps,
   route: string,
   message: NewMessage,
   key: string | null,
@@ -112,12 +111,7 @@ export interface CheckedMessage {
  * Checks a new message and builds its record. Commits nothing. Throws an `ApiError` for a message that cannot be
  * accepted.
  */
-export async function checkMessage(
-  deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
-  >,
-  wanted: NewMessage,
-): Promise<CheckedMessage> {
+export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promise<CheckedMessage> {
   const { customerId, correlationId, keyId } = wanted;
   const { generation } = deps.threadCache;
   const context = changeContext(deps);

@@ -10,20 +10,14 @@ import type { AvailabilityLookups } from "../contacts/availability.ts";
 import type { With } from "../engine-deps.ts";
 import { quietFor } from "../routing/quiet-hours.ts";
 import { chooseOn } from "../routing/route.ts";
-import { type CheckedMessage, checkMessage } from "./accept.ts";
+import { type AcceptDeps, type CheckedMessage, checkMessage } from "./accept.ts";
 
 /**
  * Returns the plan of a message: its channel and instance with the reason, every other channel and instance that was
  * considered, its segments as an SMS, and what would delay it. Throws what sending it would throw. The provider's
  * answer about the recipient is only a hint: a channel may be given up although the dry run expects it to work.
  */
-export async function dryRun(
-  deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
-  >,
-  lookups: AvailabilityLookups,
-  wanted: NewMessage,
-): Promise<DryRun> {
+export async function dryRun(deps: AcceptDeps, lookups: AvailabilityLookups, wanted: NewMessage): Promise<DryRun> {
   const checked = await checkMessage(deps, wanted);
   const { message, recipient } = checked;
   const absent = await isKnownAbsent(lookups, checked);

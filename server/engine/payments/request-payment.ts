@@ -14,9 +14,8 @@ import {
 } from "../../core/payment.ts";
 import type { Operation } from "../../store/store.ts";
 import { duplicateThread, retryDuplicateThread } from "../chats/threads.ts";
-import type { With } from "../engine-deps.ts";
 import { type IdempotentResult, idempotent } from "../idempotency.ts";
-import { type CheckedMessage, checkMessage } from "../messages/accept.ts";
+import { type AcceptDeps, type CheckedMessage, checkMessage } from "../messages/accept.ts";
 import { requireRecipient } from "../messages/recipient.ts";
 import { paymentContext } from "./payments.ts";
 
@@ -42,12 +41,7 @@ type PaymentTerms = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresI
  * Requests a payment. When it resolves, request, message and both events are on disk. A repeat of an idempotency key
  * returns the request's id. Throws the refusals of a message, and a 400 for an invalid amount.
  */
-export async function requestPayment(
-  deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
-  >,
-  asking: PaymentRequest,
-): Promise<IdempotentResult<Payment>> {
+export async function requestPayment(deps: AcceptDeps, asking: PaymentRequest): Promise<IdempotentResult<Payment>> {
   const { customerId, idempotencyKey: key } = asking;
   const { amountCents, asked } = understandRequest(asking.body);
   const request = { key, customerId, route: "POST /v1/payments/request", body: asked };
@@ -79,14 +73,7 @@ function understandRequest({ idempotencyKey: _, amount, note, ...rest }: Request
   return { amountCents, asked: { ...defaults, ...rest, ...noted, amount: formatAmount(amountCents) } };
 }
 
-async function checkRequest(
-  deps: With<
-    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
-  >,
-  asking: PaymentRequest,
-  asked: PaymentTerms,
-  amountCents: number,
-) {
+async function checkRequest(deps: AcceptDeps, asking: PaymentRequest, asked: PaymentTerms, amountCents: number) {
   const { customerId, keyId, correlationId } = asking;
   const { to, from, note = null, callbackUrl, metadata } = asked;
   const id = deps.newId("pay");
