@@ -22,11 +22,16 @@ export function recipientOf(index: number, recipients: MessageMix["recipients"])
   return `+1500555${String(FIRST_RECIPIENT + place).padStart(4, "0")}`;
 }
 
-/** The body of message `index`: a text of usual length, metadata, and the caller's own identifier. */
+/** The text of message `index`, of usual length. */
+export function textOf(index: number): string {
+  return `Your order ${index} has left our warehouse and arrives tomorrow between 9 and 12.`;
+}
+
+/** The body of message `index`: its text, metadata, and the caller's own identifier. */
 export function bodyOf(index: number, mix: MessageMix, externalMessageId: string): string {
   return JSON.stringify({
     to: recipientOf(index, mix.recipients),
-    content: { text: `Your order ${index} has left our warehouse and arrives tomorrow between 9 and 12.` },
+    content: { text: textOf(index) },
     externalMessageId,
     metadata: { order: `A-${index}`, campaign: "autumn" },
     ...(mix.kind === "scheduled" ? { scheduledAt: new Date(Date.now() + DAY_MS).toISOString() } : {}),

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
+import type { ProviderName } from "../sdk/wire.ts";
 import { waitFor } from "./clock.ts";
 import type { Spent } from "./inside.ts";
 
@@ -123,8 +124,22 @@ export async function subscribe(service: Service, key: string, url: string): Pro
   await call(service, { key, method: "PUT", path: "/v1/webhooks", body: { url, events: ["*"] } });
 }
 
-/** Creates a customer with its own number, and returns its key. */
-export async function addCustomer(service: Service, index: number): Promise<string> {
+/** Creates a provider instance, and returns its id. */
+export async function addInstance(
+  service: Service,
+  provider: ProviderName,
+  config: Record<string, unknown>,
+): Promise<string> {
+  const admin = { key: service.adminKey, method: "POST", path: "/v1/admin/instances" };
+  return ((await call(service, { ...admin, body: { name: "Bench", provider, config } })) as { id: string }).id;
+}
+
+/** Creates a customer with its own number, by default on the sandbox, and returns its key. */
+export async function addCustomer(
+  service: Service,
+  index: number,
+  on: { provider: ProviderName; instanceId?: string } = { provider: "sandbox" },
+): Promise<string> {
   const admin = { key: service.adminKey, method: "POST" };
   const customer = (await call(service, {
     ...admin,
@@ -134,7 +149,7 @@ export async function addCustomer(service: Service, index: number): Promise<stri
   await call(service, {
     ...admin,
     path: `/v1/admin/customers/${customer.id}/numbers`,
-    body: { phoneNumber: `+1500555${String(100 - index).padStart(4, "0")}`, provider: "sandbox" },
+    body: { phoneNumber: `+1500555${String(100 - index).padStart(4, "0")}`, ...on },
   });
   const key = { name: "bench", customerId: customer.id };
   return ((await call(service, { ...admin, path: "/v1/admin/keys", body: key })) as { key: string }).key;

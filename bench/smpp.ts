@@ -1,4 +1,4 @@
-/** Benchmark: how fast SMPP PDUs are written and read, against the codec of npm's smpp in the same process. */
+/** Benchmark: SMPP: PDUs written and read, against the codec of npm's smpp in the same process; and messages sent. */
 
 import { PDU } from "smpp";
 import { decodePdu, encodePdu } from "../server/providers/smpp/codec.ts";
@@ -6,6 +6,7 @@ import type { SubmitSm } from "../server/providers/smpp/pdu.ts";
 import { nowMs } from "./clock.ts";
 import { type Row, ratioRow } from "./report.ts";
 import type { Stage } from "./stage.ts";
+import { measureSubmits } from "./submits.ts";
 
 /** PDUs between two reads of the clock. */
 const BATCH = 500;
@@ -46,8 +47,12 @@ const THEIRS = {
   user_message_reference: 7,
 };
 
-/** A submit_sm with a common text, encoded and decoded. Both codecs write the same octets. */
 export async function measureSmpp(stage: Stage): Promise<Row[]> {
+  return [...measureCodec(stage), ...(await measureSubmits(stage))];
+}
+
+/** A submit_sm with a common text, encoded and decoded. Both codecs write the same octets. */
+function measureCodec(stage: Stage): Row[] {
   const theirs = () => new PDU(new PDU("submit_sm", THEIRS).toBuffer());
   const ours = () => decodePdu(encodePdu(OURS));
   if (!encodePdu(OURS).equals(new PDU("submit_sm", THEIRS).toBuffer())) throw new Error("the codecs do not agree");
