@@ -76,9 +76,9 @@ export interface AttemptResult {
   note?: string | undefined;
 }
 
-/** Number of the present attempt: how many of the message began, on all channels. */
-export function attemptNumber({ timeline }: Pick<Message, "timeline">): number {
-  return timeline.filter(beginsAttempt).length;
+/** Number of the present attempt, or of the one at `attemptedAt`: how many of the message began until then, on all channels. */
+export function attemptNumber({ timeline }: Pick<Message, "timeline">, attemptedAt = Number.POSITIVE_INFINITY): number {
+  return timeline.filter((entry) => beginsAttempt(entry) && entry.at <= attemptedAt).length;
 }
 
 /** When the present attempt was recorded; without one, when the message last changed. */
@@ -104,9 +104,9 @@ export function attemptAfter(message: Message, signal: AttemptSignal): AttemptSt
   return ATTEMPT_TRANSITIONS[signal][stateOf(message)] ?? null;
 }
 
-/** The reference of an attempt that its provider has not named yet. */
-export function openReference(message: Pick<Message, "id" | "timeline">): string {
-  return `${OPEN}${message.id}/${attemptNumber(message)}`;
+/** The reference of an attempt that its provider has not named yet: of the present one, or of the one at `attemptedAt`. */
+export function openReference(message: Pick<Message, "id" | "timeline">, attemptedAt?: number): string {
+  return `${OPEN}${message.id}/${attemptNumber(message, attemptedAt)}`;
 }
 
 /** No provider's reference begins like this. */
@@ -149,6 +149,9 @@ export function notedAttempt({ messageId, channel, reference, startedAt, note }:
   return { messageId, channel, reference: reference.startsWith(OPEN) ? null : reference, attemptedAt: startedAt, note };
 }
 
+/** Names an attempt of an instance: see `Outbound`. */
+export type AttemptName = Pick<NotedAttempt, "messageId" | "attemptedAt">;
+
 /** The attempt has ended, or it is not the message's present one: its provider must make no further request for it. */
 export class AttemptEnded extends Error {}
 
@@ -157,9 +160,12 @@ export interface SendAttempts {
   /** Attempts with a note, in the order in which they began. */
   noted(): Promise<readonly NotedAttempt[]>;
   /** Notes something about an attempt, in place of the note before. Resolves once it is on disk. Throws `AttemptEnded`. */
-  note(attempt: { messageId: MessageId; attemptedAt: number }, text: string): Promise<void>;
-  /** Replaces the note of an attempt that was accepted. Resolves once that is on disk. */
-  change(note: NewNote): Promise<void>;
+  note(attempt: AttemptName, text: string): Promise<void>;
+  /**
+   * Replaces the note of an attempt that has ended: one that was accepted under `reference`, or one that was given up with an
+   * unknown outcome. Resolves once that is on disk.
+   */
+  change(attempt: AttemptName & { reference: string }, text: string | null): Promise<void>;
   /** Which of these references belong to messages that the service knows. */
   known(references: readonly string[]): Promise<ReadonlySet<string>>;
 }

@@ -87,12 +87,17 @@ export interface OutcomeMemory {
   stored(): void;
 }
 
+/**
+ * The note about an attempt, committed with its outcome in place of the note before. The engine asks for it as it commits, so
+ * that receipts count that came first; undefined if nothing is left to remember.
+ */
+export type OutcomeNote = () => string | undefined;
+
 interface AcceptedOutcome {
   outcome: "accepted";
   reference: string;
   memory?: OutcomeMemory;
-  /** The note about the attempt, committed with its outcome. It replaces the note made before. */
-  note?: string;
+  note?: OutcomeNote;
   segments?: number;
   encoding?: Encoding;
   part?: SentPart;
@@ -102,7 +107,7 @@ interface AcceptedOutcome {
 export type NotAccepted =
   | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean }
   | { outcome: "deferred"; retryAfterMs: number | null; reason: string; isDown?: boolean }
-  | { outcome: "unknown"; reason: string; memory?: OutcomeMemory; note?: string };
+  | { outcome: "unknown"; reason: string; memory?: OutcomeMemory; note?: OutcomeNote };
 
 /**
  * The outcome of a send attempt. `accepted`: sent; if a part went out first, `reference` is that of the rest.

@@ -1,7 +1,13 @@
 /** The send attempts of an instance without a store, as the engine keeps them: for tests of a provider alone. */
 
 import type { MessageId } from "../../server/core/id.ts";
-import { AttemptEnded, type NewNote, type NotedAttempt, type SendAttempts } from "../../server/core/send-attempt.ts";
+import {
+  AttemptEnded,
+  type AttemptName,
+  type NewNote,
+  type NotedAttempt,
+  type SendAttempts,
+} from "../../server/core/send-attempt.ts";
 import type { Outbound, Outcome, Signal } from "../../server/providers/provider.ts";
 
 interface KeptAttempt extends Omit<NotedAttempt, "note"> {
@@ -33,22 +39,23 @@ export class AttemptsKept {
     const attempt = this.#attempts.get(nameOf(message));
     if (attempt === undefined) return;
     if (outcome.outcome === "accepted") {
-      Object.assign(attempt, { reference: outcome.reference, note: outcome.note ?? null, hasEnded: true });
-    } else if (outcome.outcome === "unknown") attempt.note = outcome.note ?? attempt.note;
+      Object.assign(attempt, { reference: outcome.reference, note: outcome.note?.() ?? null, hasEnded: true });
+    } else if (outcome.outcome === "unknown") attempt.note = outcome.note?.() ?? attempt.note;
     else this.#attempts.delete(nameOf(message));
   }
 
   /** The signal is applied: a receipt proves that the message was accepted. */
   apply(signal: Signal): void {
     if (signal.kind === "receipt" && signal.messageId !== undefined) this.#prove(signal.messageId, signal.reference);
-    if (signal.note !== undefined) this.change(signal.note);
+    if (signal.note !== undefined) this.#replace(signal.note);
   }
 
-  change({ reference, text }: NewNote): void {
-    for (const attempt of this.#attempts.values()) if (attempt.reference === reference) attempt.note = text;
+  change(attempt: AttemptName, text: string | null): void {
+    const kept = this.#attempts.get(nameOf(attempt));
+    if (kept !== undefined) kept.note = text;
   }
 
-  note(attempt: Parameters<SendAttempts["note"]>[0], text: string): void {
+  note(attempt: AttemptName, text: string): void {
     const kept = this.#attempts.get(nameOf(attempt));
     if (kept === undefined || kept.hasEnded) throw new AttemptEnded("the attempt has ended");
     kept.note = text;
@@ -59,13 +66,17 @@ export class AttemptsKept {
     return new Set(references.filter((reference) => kept.has(reference)));
   }
 
+  #replace({ reference, text }: NewNote): void {
+    for (const attempt of this.#attempts.values()) if (attempt.reference === reference) attempt.note = text;
+  }
+
   #prove(messageId: MessageId, reference: string): void {
     const last = [...this.#attempts.values()].findLast((attempt) => attempt.messageId === messageId);
     if (last !== undefined && !last.hasEnded) Object.assign(last, { reference, note: null, hasEnded: true });
   }
 }
 
-function nameOf({ messageId, attemptedAt }: Pick<KeptAttempt, "messageId" | "attemptedAt">): string {
+function nameOf({ messageId, attemptedAt }: AttemptName): string {
   return `${messageId}/${attemptedAt}`;
 }
 
@@ -77,7 +88,7 @@ export function attemptsIn(
   return {
     noted: async () => kept.noted,
     note: (attempt, text) => write(() => kept.note(attempt, text)),
-    change: (note) => write(() => kept.change(note)),
+    change: (attempt, text) => write(() => kept.change(attempt, text)),
     known: async (references) => kept.known(references),
   };
 }

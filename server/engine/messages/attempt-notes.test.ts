@@ -53,7 +53,7 @@ describe("a note of a send attempt", () => {
     const [found] = await stage.attempts().noted();
     const attemptedAt = given[0]?.attemptedAt;
     assert.deepEqual(found, { messageId: id, channel: "imessage", reference: null, attemptedAt, note: "one" });
-    stage.provider.settleNext.push({ outcome: "accepted", reference: "ref-1", note: "two" });
+    stage.provider.settleNext.push({ outcome: "accepted", reference: "ref-1", note: () => "two" });
     await stage.pass(SETTLE_AFTER_MS);
     assert.equal((await stage.message(id)).status, "sent");
     assert.deepEqual(await stage.rows(), [{ number: 1, state: "accepted", reference: "ref-1", note: "two" }]);
@@ -122,18 +122,52 @@ describe("a note of a send attempt", () => {
 
   test("comes with the outcome, and goes with the receipt that says so", async (t) => {
     const stage = await stageOf(t);
-    const { id } = await sendNoting(stage, [], { outcome: "accepted", reference: "ref-1", note: "one" });
+    const { id, given } = await sendNoting(stage, [], { outcome: "accepted", reference: "ref-1", note: () => "one" });
     assert.deepEqual(await stage.noted(), ["one"]);
     await stage.report(receipt("delivered", { note: { reference: "ref-1", text: null } }));
     assert.deepEqual(await stage.eventTypes(id), ["queued", "sent", "delivered"]);
     assert.deepEqual(await stage.rows(), [{ number: 1, state: "accepted", reference: "ref-1", note: null }]);
-    await stage.attempts().change({ reference: "ref-1", text: "two" });
+    const attempt = { ...(given[0] ?? assert.fail()), reference: "ref-1" };
+    await stage.attempts().change(attempt, "two");
     assert.deepEqual(await stage.noted(), ["two"]);
+  });
+
+  test("is the one that the provider has when the outcome is committed, whatever came between", async (t) => {
+    const stage = await stageOf(t);
+    const texts = ["one"];
+    stage.provider.onSend = async (message) => {
+      await noteAll(stage, message, ["none"]);
+      // A receipt comes after the response, and before the outcome is on disk.
+      void Promise.resolve().then(() => {
+        texts.push("two");
+        return noteAll(stage, message, texts.slice(-1));
+      });
+      return { outcome: "accepted", reference: "ref-1", note: () => texts.at(-1) };
+    };
+    const id = await stage.send();
+    await stage.run();
+    assert.equal((await stage.message(id)).status, "sent");
+    assert.deepEqual(await stage.rows(), [{ number: 1, state: "accepted", reference: "ref-1", note: "two" }]);
+  });
+
+  test("can be replaced after the message was given up with an unknown outcome", async (t) => {
+    const stage = await stageOf(t);
+    const { id, given } = await sendNoting(stage, ["one"], UNKNOWN);
+    const [message = assert.fail()] = given;
+    await stage.pass(400_000);
+    assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+    await refuses(stage, message);
+    await stage.attempts().change({ ...message, reference: "ref-1" }, "two");
+    assert.deepEqual(await stage.noted(), ["two"]);
+    await stage.attempts().change({ ...message, reference: "ref-1" }, null);
+    assert.deepEqual(await stage.noted(), []);
+    await stage.attempts().change({ messageId: "msg_none", attemptedAt: 1, reference: "ref-1" }, "three");
+    assert.deepEqual(await stage.noted(), []);
   });
 
   test("goes with a receipt of a message that the service no longer knows", async (t) => {
     const stage = await stageOf(t);
-    await sendNoting(stage, [], { outcome: "accepted", reference: "ref-1", note: "one" });
+    await sendNoting(stage, [], { outcome: "accepted", reference: "ref-1", note: () => "one" });
     const note = { reference: "ref-1", text: null };
     await stage.report(receipt("delivered", { reference: "ref-none", note }));
     assert.deepEqual(await stage.noted(), []);

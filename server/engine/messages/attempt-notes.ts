@@ -4,14 +4,17 @@ import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import {
   AttemptEnded,
+  type AttemptName,
   attemptAfter,
   attemptedAt,
   notedAttempt,
+  openReference,
   recordAttempt,
   type SendAttempts,
 } from "../../core/send-attempt.ts";
 import { findMessage } from "../../store/messages.ts";
 import { listKnownReferences, listNoted } from "../../store/send-attempts.ts";
+import type { Operation } from "../../store/store.ts";
 import type { With } from "../engine-deps.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { MessageGone } from "./find.ts";
@@ -21,15 +24,12 @@ export function attemptsOf(deps: () => With<"messageCache">, instanceId: Instanc
   return {
     noted: async () => (await listNoted(deps().store.db, instanceId)).map(notedAttempt).filter((one) => one !== null),
     note: (attempt, text) => noteAttempt(deps(), { ...attempt, instanceId }, text),
-    change: async ({ reference, text }) => {
-      const where = { instanceId, reference };
-      await deps().store.commit([{ op: "set", table: "sendAttempts", where, set: { note: text } }]);
-    },
+    change: (attempt, text) => changeNote(deps(), { ...attempt, instanceId }, text),
     known: (references) => listKnownReferences(deps().store.db, instanceId, references),
   };
 }
 
-type NotingAttempt = Parameters<SendAttempts["note"]>[0] & { instanceId: InstanceId };
+type NotingAttempt = AttemptName & { instanceId: InstanceId };
 
 async function noteAttempt(deps: With<"messageCache">, attempt: NotingAttempt, text: string): Promise<void> {
   const { messageId } = attempt;
@@ -49,6 +49,21 @@ async function noteAttempt(deps: With<"messageCache">, attempt: NotingAttempt, t
     isNoted = false;
   }
   if (!isNoted) throw new AttemptEnded(`the send attempt of ${messageId} has ended`);
+}
+
+/** An attempt that nobody proved has its note under the reference that it had while it was open. */
+async function changeNote(
+  deps: With<"messageCache">,
+  { messageId, attemptedAt, reference, instanceId }: NotingAttempt & { reference: string },
+  text: string | null,
+): Promise<void> {
+  const message = deps.messageCache.get(messageId) ?? (await findMessage(deps.store.db, messageId));
+  if (message === null) return;
+  const references = [reference, openReference(message, attemptedAt)];
+  const set = references.map((one): Operation => {
+    return { op: "set", table: "sendAttempts", where: { instanceId, reference: one }, set: { note: text } };
+  });
+  await deps.store.commitGathered(set);
 }
 
 /** Whether this is the message's present attempt. */

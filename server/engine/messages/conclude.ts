@@ -133,7 +133,7 @@ function endedBy(
   now: number,
 ): Operation[] {
   const reference = outcome.outcome === "accepted" ? { reference: outcome.reference } : {};
-  const note = "note" in outcome ? { note: outcome.note } : {};
+  const note = "note" in outcome ? { note: outcome.note?.() } : {};
   return endAttempt(message, SIGNALS[outcome.outcome], { ...reference, ...note, isFresh }, now);
 }
 

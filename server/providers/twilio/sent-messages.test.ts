@@ -23,9 +23,8 @@ function stage(kept = new AttemptsKept(), keptMax = 100) {
     kept.begin(outboundMessage({ messageId: id(number), to: "+15550100001", attemptedAt }));
   const accept = (number: number, sid: string, attemptedAt = 5) => {
     const added = sent.add(id(number), attemptedAt, sid);
-    const note = sent.noteOf(added);
     const message = outboundMessage({ messageId: id(number), to: "+15550100001", attemptedAt });
-    kept.conclude(message, { outcome: "accepted", reference: sid, ...(note === undefined ? {} : { note }) });
+    kept.conclude(message, { outcome: "accepted", reference: sid, note: () => sent.noteOf(added) });
     return added;
   };
   return { kept, watched, sent, begin, accept };

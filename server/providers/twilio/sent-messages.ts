@@ -118,7 +118,7 @@ export class SentMessages {
       if (this.#ended.size <= ENDED_MAX) break;
       this.#drop(oldest);
     }
-    if (!isOnDisk) await this.#attempts.change({ reference: sent.sid, text: null }).catch(() => {});
+    if (!isOnDisk) await this.#attempts.change({ ...sent, reference: sent.sid }, null).catch(() => {});
   }
 
   #make(messageId: MessageId, attemptedAt: number, sid: string): SentMessage {

@@ -234,8 +234,7 @@ class Twilio implements Provider {
   }
 
   #outcomeOf(sent: SentMessage): Extract<Outcome, { outcome: "accepted" }> {
-    const note = this.#sent.noteOf(sent);
-    return { outcome: "accepted", reference: sent.sid, ...(note === undefined ? {} : { note }) };
+    return { outcome: "accepted", reference: sent.sid, note: () => this.#sent.noteOf(sent) };
   }
 
   async #lookUp(message: Outbound): Promise<Outcome | "absent"> {
