@@ -21,7 +21,7 @@ async function build(root: string, cache: string): Promise<void> {
   const modules = await bundle(root, directory);
   const installed = join(root, "node_modules/.package-lock.json");
   const own = modules.filter((path) => path.startsWith(root) && !path.includes("/node_modules/"));
-  const inputs = [...own, installed].map((path) => {
+  const inputs = [...own, join(root, "cli/build.ts"), installed].map((path) => {
     const { size, mtimeMs } = statSync(path);
     return [relative(root, path), size, mtimeMs] as const;
   });
@@ -81,10 +81,16 @@ const nameSources = (root: string): Plugin => ({
 /** Leaves only ASCII: V8 keeps such a source in half the memory. */
 const escapeUnicode: Plugin = {
   name: "escape-unicode",
-  renderChunk: (code) =>
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII begins with them.
-    code.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  // The last hook: what prints the code after `renderChunk` prints escapes of template literals as characters.
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) if (file.type === "chunk") file.code = escaped(file.code);
+  },
 };
+
+function escaped(code: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII begins with them.
+  return code.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 /** Deletes old builds that no program loads any more. */
 function removeFormer(cache: string, current: string, now: number): void {
