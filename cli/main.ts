@@ -4,6 +4,7 @@ import { styleText } from "node:util";
 import { Command } from "commander";
 import { capabilities, numbers, usage } from "./account.ts";
 import { api } from "./api.ts";
+import { backup } from "./backup.ts";
 import { chats } from "./chats.ts";
 import { createCli } from "./cli.ts";
 import { addCommand, type CommandRow } from "./command.ts";
@@ -56,6 +57,7 @@ const COMMANDS: readonly CommandRow[] = [
   routes,
   quietHours,
   instances,
+  backup,
   changeSecretKey,
   quarantine,
   completion,

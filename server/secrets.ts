@@ -114,6 +114,19 @@ export function activateNextKey(dataDir: string): void {
   renameSync(join(dataDir, NEXT_KEY_FILE), join(dataDir, KEY_FILE));
 }
 
+/** The present key of a data directory and, while secrets are sealed again, the next one; without files that hold no key. */
+export function secretKeysIn(dataDir: string): Buffer[] {
+  return [KEY_FILE, NEXT_KEY_FILE].flatMap((name) => {
+    const path = join(dataDir, name);
+    try {
+      return existsSync(path) ? [parseKeyFile(path, readFileSync(path, "utf8"))] : [];
+    } catch (error) {
+      if (error instanceof ConfigError) return [];
+      throw error;
+    }
+  });
+}
+
 function readNextKey(dataDir: string): Buffer | null {
   const path = join(dataDir, NEXT_KEY_FILE);
   return existsSync(path) ? parseKeyFile(path, readFileSync(path, "utf8")) : null;

@@ -1,0 +1,118 @@
+/** The manifest of a backup: what is in it, and the digests by which `restore` and `--verify` recognise damage. */
+
+import { createHash } from "node:crypto";
+import { createReadStream, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigError } from "../config.ts";
+import { jsonOf, listOf, numberOf, recordOf, textOf } from "../core/loose-json.ts";
+import type { ByteProgress } from "../store/sqlite/snapshot.ts";
+
+export const MANIFEST = "manifest.json";
+/** Version of the form of a backup. */
+const FORMAT = 1;
+
+/** A file of a backup. */
+export interface BackupFile {
+  name: string;
+  bytes: number;
+  sha256: string;
+}
+
+export interface BackupManifest {
+  /** Version of the program that made the backup. */
+  version: string;
+  /** RFC 3339: the backup has everything that was on disk before. */
+  takenAt: string;
+  /** Name of the newest migration of the database. */
+  schema: string;
+  /** Rows of some tables. */
+  counts: Readonly<Record<string, number>>;
+  /** Where the secret key is: in the backup, or elsewhere; null: nothing is encrypted yet. */
+  secretKey: "included" | "elsewhere" | null;
+  /** Fingerprint of the secret key. */
+  secretKeyFingerprint: string | null;
+  files: readonly BackupFile[];
+}
+
+/** The text of `manifest.json`. */
+export function formatManifest(manifest: BackupManifest): string {
+  return `${JSON.stringify({ format: FORMAT, ...manifest }, null, 2)}\n`;
+}
+
+/** Reads the manifest of the backup in a directory. Throws `ConfigError` if there is none. */
+export function readManifest(directory: string): BackupManifest {
+  const record = recordOf(jsonOf(readText(directory)));
+  const format = numberOf(record?.format);
+  if (format !== null && format > FORMAT) {
+    throw new ConfigError(`The backup ${directory} was made by a newer version of Tightbeam; install that version.`);
+  }
+  const [version, takenAt, schema] = [record?.version, record?.takenAt, record?.schema].map(textOf);
+  const files = listOf(record?.files, fileOf);
+  const isWhole = format === FORMAT && version && takenAt && !Number.isNaN(Date.parse(takenAt)) && schema;
+  if (record === null || !isWhole || files.length === 0) {
+    throw new ConfigError(`The manifest of the backup ${directory} is damaged.`);
+  }
+  const { secretKey } = record;
+  return {
+    version,
+    takenAt,
+    schema,
+    files,
+    counts: Object.fromEntries(
+      Object.entries(recordOf(record.counts) ?? {}).map(([name, count]) => [name, Number(count)]),
+    ),
+    secretKey: secretKey === "included" || secretKey === "elsewhere" ? secretKey : null,
+    secretKeyFingerprint: textOf(record.secretKeyFingerprint),
+  };
+}
+
+function readText(directory: string): string {
+  try {
+    return readFileSync(join(directory, MANIFEST), "utf8");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR")
+      throw new ConfigError(
+        `${directory} is no backup: it has no ${MANIFEST}. A backup that was interrupted has none.`,
+      );
+    throw new ConfigError(`The backup ${directory} cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+/** A file that the manifest names. A name with a path in it is refused: a restore writes no file elsewhere. */
+function fileOf(value: unknown): BackupFile | null {
+  const record = recordOf(value);
+  const [name, bytes, sha256] = [textOf(record?.name), numberOf(record?.bytes), textOf(record?.sha256)];
+  if (name === null || bytes === null || sha256 === null || !/^[a-z][a-z.]*$/.test(name)) return null;
+  return { name, bytes, sha256 };
+}
+
+/** Size and digest of a file. */
+export async function describeFile(directory: string, name: string, progress: ByteProgress): Promise<BackupFile> {
+  const path = join(directory, name);
+  const { size } = statSync(path);
+  const hash = createHash("sha256");
+  let done = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    hash.update(chunk);
+    done += chunk.length;
+    progress(done, size);
+  }
+  return { name, bytes: size, sha256: hash.digest("hex") };
+}
+
+/** Throws `ConfigError` if a file in the directory is not the one that the manifest describes. */
+export async function checkFile(directory: string, expected: BackupFile, progress: ByteProgress): Promise<void> {
+  const found = await describeFile(directory, expected.name, progress).catch((error: Error) => {
+    throw new ConfigError(`The backup ${directory} is damaged: ${expected.name} cannot be read (${error.message}).`);
+  });
+  if (found.bytes !== expected.bytes) {
+    const sizes = `it has ${found.bytes} bytes and not ${expected.bytes}`;
+    throw new ConfigError(`The backup ${directory} is damaged: ${expected.name} is cut off or was changed; ${sizes}.`);
+  }
+  if (found.sha256 !== expected.sha256) {
+    throw new ConfigError(
+      `The backup ${directory} is damaged: the SHA-256 of ${expected.name} is not that of the manifest.`,
+    );
+  }
+}

@@ -1,0 +1,138 @@
+/** Copies the snapshot of a database that is in use, and checks copies. */
+
+import { chmodSync, closeSync, fsyncSync, openSync, statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { backup, DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { MIGRATIONS } from "../migrations/list.ts";
+import { errorCode, openReader, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
+
+/** Pages copied between two reports of progress: 4 MiB. */
+const PAGES_AT_ONCE = 1_000;
+/** Free space that a copy leaves, in bytes: for the manifest and for others. */
+const SPACE_LEFT_MIN = 1024 * 1024;
+
+/** Gets how much is done, in bytes. It may throw to stop the work. */
+export type ByteProgress = (doneBytes: number, totalBytes: number) => void;
+
+/** There is not enough free space. */
+export class NoSpace extends Error {}
+
+/** The copy is damaged. */
+export class DatabaseDamaged extends Error {}
+
+/** Tables whose rows a copy counts. */
+const COUNTED = ["customers", "messages", "events", "deliveries"] as const;
+
+/** The newest migration and the numbers of rows of a copy. */
+export interface CopyContent {
+  /** Name of the newest migration. */
+  schema: string;
+  counts: Record<string, number>;
+}
+
+/**
+ * Copies a database to a new file, which is on disk when the promise resolves. The copy is one snapshot; other connections may
+ * write meanwhile. Throws `NoSpace`.
+ */
+export async function copyDatabase(from: string, to: string, progress: ByteProgress): Promise<void> {
+  const source = openReader(from);
+  try {
+    // A backup outside of a read transaction begins again after each commit of another connection.
+    source.exec("begin");
+    source.prepare("select count(*) from sqlite_schema").get();
+    const pageBytes = numberOf(source, "pragma page_size");
+    const totalBytes = numberOf(source, "pragma page_count") * pageBytes;
+    requireSpace(dirname(to), totalBytes);
+    await backup(source, to, {
+      rate: PAGES_AT_ONCE,
+      progress: ({ totalPages, remainingPages }) =>
+        progress((totalPages - remainingPages) * pageBytes, totalPages * pageBytes),
+    });
+    progress(totalBytes, totalBytes);
+    chmodSync(to, 0o600);
+    syncFile(to);
+  } catch (error) {
+    const code = errorCode(error);
+    throw code === SQLITE_FULL || code === SQLITE_IOERR ? new NoSpace(`${dirname(to)} has no space left`) : error;
+  } finally {
+    source.close();
+  }
+}
+
+/** Throws `NoSpace` if the directory has less free space than this. */
+export function requireSpace(directory: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  if (free >= bytes + SPACE_LEFT_MIN) return;
+  throw new NoSpace(`${directory} has ${inMegabytes(free)} free, and ${inMegabytes(bytes)} are needed`);
+}
+
+/**
+ * Reads what is in a copy that no other connection has open, and checks its pages; `isThorough`: also its indexes. Throws
+ * `DatabaseDamaged`.
+ */
+export function inspectCopy(path: string, isThorough: boolean): CopyContent {
+  const database = openCopy(path);
+  try {
+    const found = database.prepare(isThorough ? "pragma integrity_check(1)" : "pragma quick_check(1)").get() ?? {};
+    const [verdict] = Object.values(found);
+    if (verdict !== "ok") throw new DatabaseDamaged(String(verdict));
+    const tables = database.prepare("select name from sqlite_schema where type = 'table'").all();
+    const names = new Set(tables.map(({ name }) => name));
+    if (!names.has("kysely_migration")) throw new DatabaseDamaged("it has no tables of Tightbeam");
+    const counted = COUNTED.filter((table) => names.has(table));
+    const counts = Object.fromEntries(
+      counted.map((table) => [table, numberOf(database, `select count(*) from "${table}"`)]),
+    );
+    const schema = database.prepare("select max(name) as name from kysely_migration").get()?.name;
+    return { schema: String(schema), counts };
+  } catch (error) {
+    if (error instanceof DatabaseDamaged || errorCode(error) === null) throw error;
+    throw new DatabaseDamaged((error as Error).message);
+  } finally {
+    database.close();
+  }
+}
+
+/** A stored setting of a copy; null if there is none. */
+export function settingOfCopy(path: string, name: string): string | null {
+  const database = openCopy(path);
+  try {
+    const value = database.prepare("select value from settings where name = ?").get(name)?.value;
+    return typeof value === "string" ? value : null;
+  } finally {
+    database.close();
+  }
+}
+
+/** Whether this version of the program knows the tables of a migration. */
+export function isKnownSchema(name: string): boolean {
+  return name in MIGRATIONS;
+}
+
+/** `immutable`: no files appear beside the copy. */
+function openCopy(path: string): DatabaseSync {
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+function numberOf(database: DatabaseSync, sql: string): number {
+  return Number(Object.values(database.prepare(sql).get() ?? {})[0]);
+}
+
+/** A size for people: `1.4 MB`. */
+export function inMegabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** Flushes a file or a directory to disk. */
+export function syncFile(path: string): void {
+  const file = openSync(path, "r");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
