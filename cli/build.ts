@@ -6,7 +6,11 @@ import { basename, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 
 /** Modules that are started by their path: the command line and each thread. The bundle's files have these names. */
-const ENTRIES = { main: "cli/main.ts", worker: "server/store/sqlite/worker.ts" };
+const ENTRIES = {
+  main: "cli/main.ts",
+  "writer-worker": "server/store/sqlite/writer-worker.ts",
+  "reader-worker": "server/store/sqlite/reader-worker.ts",
+};
 /** After this time every program has loaded its code, and an old build may be deleted. */
 const KEPT_MS = 3_600_000;
 const PREFIX = "build-";

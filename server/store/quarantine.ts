@@ -2,7 +2,7 @@
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Records, TableName } from "./records.ts";
-import { type Database, decode, type QuarantinedRow, RowUnreadable, type UnreadableRow } from "./rows.ts";
+import { type Database, decode, decodeEach, type QuarantinedRow, type UnreadableRow } from "./rows.ts";
 
 type UnreadableReporter = (row: UnreadableRow) => void;
 
@@ -62,21 +62,6 @@ export async function fillPage<Row, Record_>(
     if (rows.length < count || records.length === limit) return records;
     skip += rows.length;
   }
-}
-
-/** Decodes rows one by one, and lists those that cannot be decoded. */
-export function decodeEach<Row, Record_>(rows: readonly Row[], decodeOne: (row: Row) => Record_) {
-  const records: Record_[] = [];
-  const unreadable: UnreadableRow[] = [];
-  for (const row of rows) {
-    try {
-      records.push(decodeOne(row));
-    } catch (error) {
-      if (!(error instanceof RowUnreadable)) throw error;
-      unreadable.push(error.row);
-    }
-  }
-  return { records, unreadable };
 }
 
 /** Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. */

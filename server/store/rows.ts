@@ -154,6 +154,21 @@ export function decodeRecord<Name extends TableName>(table: Name, values: readon
   return record as unknown as Records[Name];
 }
 
+/** Decodes rows one by one, and lists those that cannot be decoded. */
+export function decodeEach<Row, Record_>(rows: readonly Row[], decodeOne: (row: Row) => Record_) {
+  const records: Record_[] = [];
+  const unreadable: UnreadableRow[] = [];
+  for (const row of rows) {
+    try {
+      records.push(decodeOne(row));
+    } catch (error) {
+      if (!(error instanceof RowUnreadable)) throw error;
+      unreadable.push(error.row);
+    }
+  }
+  return { records, unreadable };
+}
+
 /** The `RowUnreadable` for a `BadValue`; `cellOf` reads the row by column. Rethrows any other error. */
 function unreadable(table: TableName, cellOf: (column: string) => SqlValue | undefined, error: unknown): RowUnreadable {
   if (!(error instanceof BadValue)) throw error;

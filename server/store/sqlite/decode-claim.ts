@@ -1,8 +1,7 @@
 /** Decodes claimed records one by one: a row that cannot be decoded affects no other. */
 
 import type { Delivery } from "../../core/delivery.ts";
-import { decodeEach } from "../quarantine.ts";
-import { decodeRecord, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
+import { decodeEach, decodeRecord, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
 import type { ClaimedDelivery, ClaimedMessage, Transaction } from "../store.ts";
 import type { BornRow, ClaimedRow } from "./jobs.ts";
 import type { LeasedRow } from "./message-claims.ts";

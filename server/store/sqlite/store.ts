@@ -8,8 +8,8 @@ import type { Kysely } from "kysely";
 import type { CustomerId, EndpointId, InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
-import { decodeEach, reportUnreadable } from "../quarantine.ts";
-import { type Database, decodeRecord, type UnreadableRow } from "../rows.ts";
+import { reportUnreadable } from "../quarantine.ts";
+import { type Database, decodeEach, decodeRecord, type UnreadableRow } from "../rows.ts";
 import type {
   ClaimedDeliveries,
   ClaimedDelivery,

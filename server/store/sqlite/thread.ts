@@ -28,7 +28,7 @@ export class DatabaseThread {
 
   constructor(start: ThreadStart, events: ThreadEvents) {
     this.#events = events;
-    const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
+    const file = `./${start.role}-worker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
     this.#worker = new Worker(new URL(file, import.meta.url), { workerData: start });
     this.#worker.on("message", (message: ThreadMessage) => {
       if ("fatal" in message) this.#end(message.fatal);
@@ -65,37 +65,38 @@ interface PendingRead {
   reject: (error: Error) => void;
 }
 
-/** A thread that reads. It replies to batches of queries in order. */
+/** A thread that reads. It starts with its first queries, and replies to batches of queries in order. */
 export class ReaderThread {
-  readonly #thread: DatabaseThread;
+  readonly #start: () => DatabaseThread;
+  #thread: DatabaseThread | null = null;
   readonly #pending: PendingRead[] = [];
   #ended: string | null = null;
 
   /** `lost` is called if the thread ends by itself; every later request rejects. */
   constructor(path: string, lost: (reason: string) => void) {
-    this.#thread = new DatabaseThread(
-      { role: "reader", path },
-      {
-        reply: (rows) => this.#pending.shift()?.resolve(rows as QueryRows[]),
-        ended: (reason) => {
-          this.#ended = reason;
-          for (const { reject } of this.#pending.splice(0)) reject(new Error(reason));
-        },
-        lost,
-      },
-    );
+    const reply = (rows: unknown) => this.#pending.shift()?.resolve(rows as QueryRows[]);
+    const ended = (reason: string) => this.#end(reason);
+    this.#start = () => new DatabaseThread({ role: "reader", path }, { reply, ended, lost });
   }
 
   /** Runs a batch of queries. Rejects if the thread ends before its reply. */
   async ask(queries: SqlQuery[]): Promise<QueryRows[]> {
     if (this.#ended !== null) throw new Error(this.#ended);
+    this.#thread ??= this.#start();
+    const thread = this.#thread;
     return new Promise((resolve, reject) => {
       this.#pending.push({ resolve, reject });
-      this.#thread.post(queries);
+      thread.post(queries);
     });
   }
 
-  stop(): Promise<void> {
-    return this.#thread.stop();
+  async stop(): Promise<void> {
+    await this.#thread?.stop();
+    this.#end("the database thread ended");
+  }
+
+  #end(reason: string): void {
+    this.#ended ??= reason;
+    for (const { reject } of this.#pending.splice(0)) reject(new Error(reason));
   }
 }

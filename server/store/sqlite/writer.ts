@@ -3,9 +3,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { deliveriesOf } from "../../core/delivery.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import { decodeEach } from "../quarantine.ts";
 import type { TableName } from "../records.ts";
-import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
+import { decodeEach, decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
 import type { MessageClaim, RecheckResult, RowKey } from "../store.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";

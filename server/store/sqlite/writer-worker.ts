@@ -1,17 +1,14 @@
-/** The code of a database thread: a writer runs groups of jobs, a reader runs queries. */
+/** The code of the writer's thread: runs groups of jobs. */
 
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { openReader } from "./connection.ts";
 import { GroupWriter } from "./group-writer.ts";
 import type { Job, JobResult } from "./jobs.ts";
-import { createReader, readAll, type SqlQuery } from "./query.ts";
 import type { ThreadMessage, ThreadStart } from "./thread.ts";
 import { DiskFailed, SqliteWriter } from "./writer.ts";
 
-const { role, path } = workerData as ThreadStart;
-if (parentPort === null) throw new Error("worker.ts runs in a worker thread only");
-if (role === "writer") hostWriter(parentPort, new SqliteWriter(path));
-else hostReader(parentPort);
+const { path } = workerData as ThreadStart;
+if (parentPort === null) throw new Error("writer-worker.ts runs in a worker thread only");
+hostWriter(parentPort, new SqliteWriter(path));
 
 function post(port: MessagePort, message: ThreadMessage): void {
   port.postMessage(message);
@@ -45,14 +42,4 @@ function hostWriter(port: MessagePort, writer: SqliteWriter): void {
   };
   const receive = (jobs: Job[] | null) => (jobs === null ? void close() : add(jobs));
   port.on("message", receive);
-}
-
-function hostReader(port: MessagePort): void {
-  const database = openReader(path);
-  const read = createReader(database);
-  port.on("message", (queries: SqlQuery[] | null) => {
-    if (queries !== null) return post(port, { reply: readAll(read, queries) });
-    database.close();
-    port.close();
-  });
 }
