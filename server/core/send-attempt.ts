@@ -17,10 +17,10 @@
  * |-------------|------------------------------------------------|---------------------------------------------------------|
  * | Twilio      | the sid, and since when it is polled           | note, until the last status                             |
  * | sandbox     | the signals that its phone has yet to report   | memory `owed/…`, in the outcome's transaction           |
- * | SMPP        | the parts, their ids and states                | memory `sent/…`, until every part has ended             |
+ * | SMPP        | parts that one id does not name, their states  | note, until every part has ended                        |
  * | BlueBubbles | digest, files, chat and guids of each request  | memory `attempt/…`, from before the request on, an hour |
  *
- * SMPP and BlueBubbles keep journals, written in commits of their own. The sandbox commits its memory with the outcome and
+ * BlueBubbles keeps a journal, written in commits of its own. The sandbox commits its memory with the outcome and
  * deletes it with the last signal, as a note would be: as a note it would cost each message one entry of an index more.
  */
 

@@ -86,11 +86,11 @@ test("a message is delivered when all its parts are, and that is reported once",
   if (at === null) return;
   const { smsc, instance } = at;
   const reference = await instance.accepted(`${TO}00`, THREE);
-  assert.equal(instance.disk.entries.size, 1);
+  assert.equal(instance.disk.size, 1);
   assert.equal((await instance.receipt(reference)).receipt, "delivered");
   await until(() => smsc.seen.filter(({ event }) => event === "taken").length === 3);
   assert.deepEqual(instance.receiptsOf(reference), ["delivered"]);
-  assert.equal(instance.disk.entries.size, 0, "nothing of it is kept");
+  assert.equal(instance.disk.size, 0, "nothing of it is kept");
 });
 
 test("receipts of parts that come twice, or before the responses, change nothing more", async (t) => {
@@ -111,7 +111,7 @@ test("a message with one failed part is failed, whatever the others say before a
   const { smsc, instance } = at;
   const reference = await instance.accepted(`${TO}21`, THREE);
   await until(() => smsc.seen.filter(({ event, status }) => event === "taken" && status === 0).length === 3);
-  await until(() => instance.disk.entries.size === 1, { what: "the message alone being kept" });
+  await until(() => instance.disk.size === 1, { what: "the message alone being kept" });
   assert.equal(instance.receiptsOf(reference).includes("delivered"), false);
   const [failed] = instance.receipts;
   assert.deepEqual([failed?.receipt, failed?.code], ["failed", "045"]);
@@ -139,7 +139,7 @@ test("a restart between the receipts of the parts loses none of them", async (t)
   }
   const reported = lives.flatMap((life) => life.receiptsOf(reference));
   assert.deepEqual(reported, ["delivered"]);
-  assert.equal(disk.entries.size, 0);
+  assert.equal(disk.size, 0);
 });
 
 test("a deferred part is retried alone, and no accepted part is sent twice", async (t) => {

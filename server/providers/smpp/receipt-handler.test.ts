@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
+import { outboundMessage } from "../../../test/support/outbound.ts";
 import { Disk } from "../../../test/support/smsc/instance.ts";
 import { SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Applied, Signal } from "../provider.ts";
-import { type JournalEntry, PartJournal } from "./part-journal.ts";
+import { PartTracker, type TrackedMessage } from "./part-tracker.ts";
 import { ReceiptHandler } from "./receipt-handler.ts";
 import type { SmppReceipt } from "./receipts.ts";
 import { RecentSubmits } from "./recent-submits.ts";
@@ -21,7 +22,7 @@ class Stage {
   readonly disk: Disk;
   readonly outbox = new SignalOutbox(this.clock);
   readonly recentSubmits = new RecentSubmits(0);
-  readonly journal: PartJournal;
+  readonly tracker: PartTracker;
   readonly handler: ReceiptHandler;
   readonly known = new Set<string>();
   readonly reported: Signal[] = [];
@@ -31,15 +32,15 @@ class Stage {
 
   constructor(disk = new Disk()) {
     this.disk = disk;
-    this.journal = new PartJournal(disk, (signal) => this.outbox.report(signal));
-    const { clock, outbox, recentSubmits, journal } = this;
-    this.handler = new ReceiptHandler({ memory: disk, clock, outbox, recentSubmits, journal, others: () => [] });
+    this.tracker = new PartTracker(disk.attempts, (signal) => this.outbox.report(signal));
+    const { clock, outbox, recentSubmits, tracker } = this;
+    this.handler = new ReceiptHandler({ memory: disk, clock, outbox, recentSubmits, tracker, others: () => [] });
     this.outbox.begin(async (signal): Promise<Applied> => {
       this.tries += 1;
       if (this.fails) throw new Error("the store is busy");
       if (signal.kind !== "receipt") return "applied";
       if (signal.messageId === undefined && !this.known.has(signal.reference)) return "unknown";
-      if (signal.forget !== undefined) this.disk.entries.delete(signal.forget);
+      this.disk.kept.apply(signal);
       this.reported.push(signal);
       return "applied";
     });
@@ -63,8 +64,17 @@ class Stage {
     return this.reported.flatMap((signal) => (signal.kind === "receipt" ? [[signal.reference, signal.receipt]] : []));
   }
 
-  async keep(parts: JournalEntry["parts"]): Promise<void> {
-    await this.journal.record({ messageId: "msg_1", reference: "tb:1", at: this.clock.now(), parts });
+  /** The attempt has ended, and its outcome brought the note. */
+  keep(parts: TrackedMessage["parts"], more: Partial<TrackedMessage> = {}): void {
+    const attempt = { messageId: "msg_1", attemptedAt: this.clock.now(), reference: "tb:1", ...more } as const;
+    this.tracker.track({ ...attempt, isAccepted: true, parts });
+    const { reference } = attempt;
+    const note = () => this.tracker.noteOf(attempt);
+    this.disk.kept.conclude(outboundMessage({ ...attempt, to: "+15550100001" }), {
+      outcome: "accepted",
+      reference,
+      note,
+    });
   }
 }
 
@@ -201,7 +211,7 @@ test("an intermediate state is not held, and proves that a message with a lost r
   const stage = new Stage();
   await stage.take({ ids: ["7"], state: "underway", word: "ENROUTE" });
   assert.deepEqual([stage.statuses, stage.tries], [[OK], 0]);
-  await stage.keep([part(null, 5)]);
+  stage.keep([part(null, 5)]);
   await stage.take({ ids: ["8"], userReference: 5, state: "underway", word: "ENROUTE" });
   assert.deepEqual(stage.receipts(), [["tb:1", "sent"]]);
 });
@@ -227,7 +237,7 @@ test("an id of several messages identifies none of them: only the user reference
   await stage.take({ ids: ["same"] });
   await stage.clock.advance(1_000);
   assert.deepEqual(stage.receipts(), []);
-  await stage.keep([part("same", 5)]);
+  stage.keep([part("same", 5)]);
   await stage.take({ ids: ["same"], userReference: 5 });
   await stage.clock.advance(80_000);
   assert.deepEqual([stage.receipts(), stage.handler.unmatched], [[["tb:1", "delivered"]], 1]);
@@ -235,20 +245,20 @@ test("an id of several messages identifies none of them: only the user reference
 
 test("a message in parts is delivered with its last part, failed with any part, and repetitions change nothing", async () => {
   const stage = new Stage();
-  await stage.keep([part("1", 1), part("2", 2), part(null, 3)]);
+  stage.keep([part("1", 1), part("2", 2), part(null, 3)]);
   await stage.take({ ids: ["2"] });
   await stage.take({ ids: ["2"] });
   await stage.take({ ids: ["1"] });
   assert.deepEqual(stage.receipts(), []);
   await stage.take({ ids: ["77"], userReference: 3 });
-  assert.deepEqual([stage.receipts(), stage.disk.entries.size], [[["tb:1", "delivered"]], 0]);
+  assert.deepEqual([stage.receipts(), stage.disk.size], [[["tb:1", "delivered"]], 0]);
   await stage.take({ ids: ["1"], state: "failed" });
   assert.deepEqual([stage.receipts().length, stage.statuses], [1, [OK, OK, OK, OK, OK]]);
 });
 
 test("the last receipt of a part counts, but a delivered part stays delivered", async () => {
   const stage = new Stage();
-  await stage.keep([part("1", 1), part("2", 2)]);
+  stage.keep([part("1", 1), part("2", 2)]);
   await stage.take({ ids: ["1"], state: "failed", word: "UNDELIV", code: "1" });
   await stage.take({ ids: ["2"] });
   assert.deepEqual(stage.receipts(), [
@@ -256,7 +266,7 @@ test("the last receipt of a part counts, but a delivered part stays delivered", 
     ["tb:1", "failed"],
   ]);
   const other = new Stage();
-  await other.keep([part("1", 1), part("2", 2)]);
+  other.keep([part("1", 1), part("2", 2)]);
   await other.take({ ids: ["1"] });
   await other.take({ ids: ["1"], state: "failed" });
   await other.take({ ids: ["2"] });
@@ -269,7 +279,7 @@ test("a receipt of a part waits for its id while the other parts are being submi
   await stage.take({ ids: ["7"] });
   await stage.clock.advance(200_000);
   assert.deepEqual([stage.receipts(), stage.handler.unmatched], [[], 0]);
-  await stage.keep([part("7", 1), part("8", 2)]);
+  stage.keep([part("7", 1), part("8", 2)]);
   for (const submitted of recentSubmits) stage.recentSubmits.close(submitted, null);
   await stage.take({ ids: ["8"] });
   await stage.clock.advance(10_000);
@@ -282,13 +292,7 @@ test("a user reference matches no message to another recipient: another system o
   const taken = stage.recentSubmits.open("msg_1", () => false, ends);
   stage.recentSubmits.close(taken, "1");
   await stage.take({ ids: ["99"], userReference: taken.userReference, ends: ["0000001", "0100002"] });
-  await stage.journal.record({
-    messageId: "msg_2",
-    reference: "tb:2",
-    at: stage.clock.now(),
-    ends,
-    parts: [part(null, 5)],
-  });
+  stage.keep([part(null, 5)], { messageId: "msg_2", reference: "tb:2", ends });
   await stage.take({ userReference: 5, ends: ["0100002"] });
   await stage.clock.advance(80_000);
   assert.deepEqual([stage.receipts(), stage.handler.unmatched], [[], 2]);

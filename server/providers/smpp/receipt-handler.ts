@@ -9,7 +9,7 @@ import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
 import type { AccountMember } from "./accounts.ts";
 import { canBeBetween, type EndDigits } from "./address.ts";
-import { type PartJournal, whyOf } from "./part-journal.ts";
+import { type PartTracker, whyOf } from "./part-tracker.ts";
 import type { SmppReceipt } from "./receipts.ts";
 import type { RecentSubmits } from "./recent-submits.ts";
 import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
@@ -48,7 +48,7 @@ interface ReceiptHandlerParts {
   clock: Clock;
   outbox: SignalOutbox;
   recentSubmits: RecentSubmits;
-  journal: PartJournal;
+  tracker: PartTracker;
   /** The other instances on the same account. */
   others: () => readonly AccountMember[];
 }
@@ -157,12 +157,12 @@ export class ReceiptHandler {
    * instance.
    */
   async reportById(receipt: SmppReceipt): Promise<Applied> {
-    const { journal, recentSubmits, outbox } = this.#parts;
+    const { tracker, recentSubmits, outbox } = this.#parts;
     const ids = receipt.ids.filter((id) => !recentSubmits.isShared(id));
     for (const id of ids) {
-      const found = journal.findById(id);
-      if (found !== null) return await journal.applyReceipt(found, receipt);
-      if (journal.hasEnded(id)) return "applied";
+      const found = tracker.findById(id);
+      if (found !== null) return await tracker.applyReceipt(found, receipt);
+      if (tracker.hasEnded(id)) return "applied";
       const given = recentSubmits.byId(id);
       if (given === null) continue;
       const applied = await this.#reportFor(receipt, { reference: given.reference, messageId: given.messageId });
@@ -178,15 +178,15 @@ export class ReceiptHandler {
 
   /** Matches by the user_message_reference that the SMSC returned, if the id identifies nothing. */
   async #reportByUserReference({ receipt, order }: HeldReceipt): Promise<Applied> {
-    const { journal, recentSubmits } = this.#parts;
+    const { tracker, recentSubmits } = this.#parts;
     const { userReference, state } = receipt;
     const nothing = state === "underway" ? "applied" : "unknown";
     if (userReference === null) return nothing;
-    const kept = journal.findByUserReference(userReference);
-    const found = kept !== null && isBetween(receipt, kept.entry.ends) ? kept : null;
+    const kept = tracker.findByUserReference(userReference);
+    const found = kept !== null && isBetween(receipt, kept.message.ends) ? kept : null;
     const hasNoId = found !== null && (found.part.id === null || recentSubmits.isShared(found.part.id));
     if (!hasNoId && recentSubmits.isEarly(order)) return nothing;
-    if (found !== null) return await journal.applyReceipt(found, receipt);
+    if (found !== null) return await tracker.applyReceipt(found, receipt);
     const submitted = recentSubmits.find(userReference);
     if (submitted?.reference == null || !isBetween(receipt, submitted.ends)) return nothing;
     return await this.#reportFor(receipt, { reference: submitted.reference, messageId: submitted.messageId });

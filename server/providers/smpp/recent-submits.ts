@@ -16,8 +16,8 @@ export interface SubmitRecord {
   /** The sequence number of the submit in this process. */
   order: number;
   /**
-   * The reference of the message once its result is known. Null before, and if the message was not accepted or has a
-   * journal entry.
+   * The reference of the message once its result is known. Null before, and if the message was not accepted or is
+   * tracked by its parts.
    */
   reference: string | null;
 }

@@ -6,9 +6,9 @@ import type { Outbound, Outcome } from "../provider.ts";
 import { type EndDigits, lastDigits } from "./address.ts";
 import type { SmscLink } from "./link.ts";
 import { OWN_PREFIX, responseId } from "./message-id.ts";
-import type { PartJournal } from "./part-journal.ts";
 import { failureOf, type PartResult, RETRY_AFTER_MS, reasonOf, unavailable } from "./part-result.ts";
 import type { PartSubmitter } from "./part-submitter.ts";
+import type { PartTracker } from "./part-tracker.ts";
 import type { RecentSubmits, SubmitRecord } from "./recent-submits.ts";
 import { WeightedSemaphore } from "./semaphore.ts";
 import type { SmppSettings } from "./settings.ts";
@@ -43,7 +43,7 @@ interface SmppSenderParts {
   submitter: PartSubmitter;
   settings: SmppSettings;
   recentSubmits: RecentSubmits;
-  journal: PartJournal;
+  tracker: PartTracker;
   outbox: SignalOutbox;
   clock: Clock;
   fault: (error: unknown) => void;
@@ -58,7 +58,7 @@ interface SubmittedPart {
 }
 
 /**
- * Sends a message in four steps: acquire the semaphore, submit the parts, record their ids, and return the outcome. If
+ * Sends a message in four steps: acquire the semaphore, submit the parts, track their ids, and return the outcome. If
  * the engine aborted the send in the meantime, the sender reports the outcome as a receipt.
  */
 export class SmppSender {
@@ -135,8 +135,8 @@ export class SmppSender {
   }
 
   /**
-   * Resolves when every message that was begun has ended and its journal entry is on disk. That is soon after the link
-   * has stopped and the outbox is ending.
+   * Resolves when every message that was begun has ended, and was reported if nobody waits for it. That is soon after the
+   * link has stopped and the outbox is ending.
    */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#begun.keys());
@@ -156,16 +156,24 @@ export class SmppSender {
     if (abort.aborted) callOff();
     const outcome = await Promise.race([calledOff, whole]).finally(() => abort.removeEventListener("abort", callOff));
     if (outcome !== null) return outcome;
-    void whole.then((late) => this.#reportLate(message, late)).catch(this.#parts.fault);
+    const reported = whole.then((late) => this.#reportLate(message, late)).catch(this.#parts.fault);
+    // No part of it is left to be submitted.
+    this.#note(reported, 0);
     return { outcome: "unknown", reason: "the send was aborted while the SMSC had the message" };
   }
 
   /** Reports the outcome of an aborted send as a receipt, if it proves something. */
   async #reportLate(message: Outbound, outcome: Outcome): Promise<void> {
-    const { outbox } = this.#parts;
+    const { outbox, tracker } = this.#parts;
     const signal = { kind: "receipt", messageId: message.messageId, channel: "sms" } as const;
-    if (outcome.outcome === "accepted") {
-      await outbox.reportWithRetries({ ...signal, reference: outcome.reference, receipt: "sent" });
+    if (outcome.outcome === "unknown") await tracker.note(message);
+    else if (outcome.outcome === "accepted") {
+      const { reference } = outcome;
+      await tracker.inTurn(message, () => {
+        const text = tracker.noteOf(message);
+        const note = text === undefined ? {} : { note: { reference, text } };
+        return outbox.reportWithRetries({ ...signal, reference, receipt: "sent", ...note });
+      });
     } else if (outcome.outcome === "rejected") {
       const { code, reason } = outcome;
       await outbox.reportWithRetries({
@@ -191,7 +199,7 @@ export class SmppSender {
         const id = answer.answer === "ok" ? responseId(answer.messageId, settings.messageIdBase) : null;
         return { submitted, answer, id };
       });
-      return await this.#conclude(message, submission, parts);
+      return this.#conclude(message, submission, parts);
     } finally {
       // Every submit that was not recorded is over.
       for (const { submitted } of begun) recentSubmits.close(submitted, null);
@@ -200,8 +208,8 @@ export class SmppSender {
 
   /** Gives each part the user_message_reference by which a receipt may identify it. */
   #begin(message: Outbound, { submits }: Submission): { submitted: SubmitRecord; submit: SubmitPdu }[] {
-    const { journal, recentSubmits } = this.#parts;
-    const isTaken = (userReference: number) => journal.findByUserReference(userReference) !== null;
+    const { tracker, recentSubmits } = this.#parts;
+    const isTaken = (userReference: number) => tracker.findByUserReference(userReference) !== null;
     const ends = this.#endsOf(message);
     return submits.map((submit) => {
       const submitted = recentSubmits.open(message.messageId, isTaken, ends);
@@ -224,12 +232,8 @@ export class SmppSender {
     return [answer, ...(await Promise.all(rest.map(({ submit, tried }) => submitter.insist(submit, tried, until))))];
   }
 
-  /** Records the ids of a message whose parts may have been accepted, and decides its outcome. */
-  async #conclude(
-    message: Outbound,
-    { encoding, segments }: Submission,
-    parts: readonly SubmittedPart[],
-  ): Promise<Outcome> {
+  /** Tracks the ids of a message whose parts may have been accepted, and decides its outcome. */
+  #conclude(message: Outbound, { encoding, segments }: Submission, parts: readonly SubmittedPart[]): Outcome {
     const { recentSubmits, submitter } = this.#parts;
     const [first] = parts;
     if (first === undefined) throw new Error("a submission has no part");
@@ -238,15 +242,17 @@ export class SmppSender {
     const reference = this.#referenceOf(message, first.id);
     for (const { id } of parts) if (id !== null) this.#assignId(id, message, reference);
     const units = unitsOf(parts);
-    if (units.length === 1 && reference === first.id) recentSubmits.close(first.submitted, reference);
-    else await this.#record(message, reference, units);
+    const isIdentified = units.length === 1 && reference === first.id;
+    if (isIdentified) recentSubmits.close(first.submitted, reference);
+    else this.#track(message, reference, units);
+    const note = isIdentified ? {} : { note: () => this.#parts.tracker.noteOf(message) };
     for (const [at, { answer }] of parts.entries()) {
       if (answer.answer === "ok") continue;
       const why = reasonOf(answer);
       const place = `not all of ${parts.length} parts were accepted; part ${at + 1}: `;
-      return { outcome: "unknown", reason: parts.length === 1 ? why : place + why };
+      return { outcome: "unknown", reason: parts.length === 1 ? why : place + why, ...note };
     }
-    return { outcome: "accepted", reference, segments, encoding };
+    return { outcome: "accepted", reference, segments, encoding, ...note };
   }
 
   /** The carrier's id if it belongs to this message alone; otherwise a reference of our own. */
@@ -256,25 +262,21 @@ export class SmppSender {
   }
 
   #assignId(id: string, { messageId }: Outbound, reference: string): void {
-    const { journal, recentSubmits } = this.#parts;
-    if (journal.hasEnded(id)) recentSubmits.endId(id);
-    journal.reassignId(id);
+    const { tracker, recentSubmits } = this.#parts;
+    if (tracker.hasEnded(id)) recentSubmits.endId(id);
+    tracker.reassignId(id);
     recentSubmits.assignId(id, messageId, reference);
   }
 
-  /** A failed write loses nothing while this process runs: it finds the receipts without the journal. */
-  async #record(message: Outbound, reference: string, units: readonly SubmittedPart[]): Promise<void> {
-    const { journal, fault } = this.#parts;
-    const { messageId, attemptedAt: at } = message;
-    const kept = units.map(({ submitted: { userReference }, answer, id }) => {
+  #track(message: Outbound, reference: string, units: readonly SubmittedPart[]): void {
+    const { messageId, attemptedAt } = message;
+    const isAccepted = units.every(({ answer }) => answer.answer === "ok");
+    const parts = units.map(({ submitted: { userReference }, answer, id }) => {
       const isTaken = failureOf(answer, 0) === null;
       return { id, userReference, state: isTaken ? ("open" as const) : ("missing" as const) };
     });
-    try {
-      await journal.record({ messageId, reference, at, parts: kept, ends: this.#endsOf(message) });
-    } catch (error) {
-      fault(error);
-    }
+    const ends = this.#endsOf(message);
+    this.#parts.tracker.track({ messageId, attemptedAt, reference, isAccepted, parts, ends });
   }
 
   #endsOf({ from, to }: Outbound): EndDigits {

@@ -22,8 +22,8 @@ import { healthOf } from "./health.ts";
 import { InboundHandler } from "./inbound-handler.ts";
 import type { SessionState } from "./inbound-journal.ts";
 import { SmscLink } from "./link.ts";
-import { PartJournal } from "./part-journal.ts";
 import { PartSubmitter } from "./part-submitter.ts";
+import { PartTracker } from "./part-tracker.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { ReceiptHandler } from "./receipt-handler.ts";
 import { readReceipt, type SmppReceipt } from "./receipts.ts";
@@ -63,7 +63,7 @@ class Smpp implements Provider {
   readonly #link: SmscLink;
   readonly #outbox: SignalOutbox;
   readonly #recentSubmits: RecentSubmits;
-  readonly #journal: PartJournal;
+  readonly #tracker: PartTracker;
   readonly #receipts: ReceiptHandler;
   readonly #inbound: InboundHandler;
   readonly #submitter: PartSubmitter;
@@ -72,7 +72,7 @@ class Smpp implements Provider {
   #sinceReceipt = 0;
   readonly #sweeps: RepeatingTask;
 
-  constructor({ clock, config, memory, numbers, changed, fault }: ProviderContext) {
+  constructor({ attempts, clock, config, memory, numbers, changed, fault }: ProviderContext) {
     this.#clock = clock;
     this.#fault = fault;
     this.#settings = readSettings(config);
@@ -84,9 +84,9 @@ class Smpp implements Provider {
     this.#link = new SmscLink(this.#settings.link, events, clock);
     this.#outbox = new SignalOutbox(clock);
     this.#recentSubmits = new RecentSubmits(clock.real());
-    this.#journal = new PartJournal(memory, (signal) => this.#outbox.report(signal));
+    this.#tracker = new PartTracker(attempts, (signal) => this.#outbox.report(signal));
     const sweep = async () => {
-      await this.#journal.sweep(clock.now());
+      await this.#tracker.sweep(clock.now());
       return SWEEP_MS;
     };
     this.#sweeps = new RepeatingTask({ clock, run: sweep, fault, retryMs: SWEEP_MS });
@@ -101,7 +101,7 @@ class Smpp implements Provider {
       settings: this.#settings,
       outbox: this.#outbox,
       recentSubmits: this.#recentSubmits,
-      journal: this.#journal,
+      tracker: this.#tracker,
       others: () => othersOn(this.#settings.link, this.#member),
     };
     this.#receipts = new ReceiptHandler(parts);
@@ -119,7 +119,7 @@ class Smpp implements Provider {
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#outbox.begin(signals);
-    await this.#journal.load(this.#clock.now());
+    await this.#tracker.load(this.#clock.now());
     await Promise.all([this.#inbound.load(), this.#receipts.load()]);
     this.#sweeps.schedule(SWEEP_MS);
     joinAccount(this.#settings.link, this.#member);

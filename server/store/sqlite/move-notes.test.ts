@@ -1,4 +1,4 @@
-/** A Twilio instance of an older version remembered its sent messages in its memory: they become notes of send attempts. */
+/** Instances of older versions remembered sent messages in their memory: these become notes of send attempts. */
 
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
@@ -34,7 +34,7 @@ test("entries of messages under way become notes, others are dropped, and those 
   await migrate(database);
   for (const [id, provider] of [
     ["inst_1", "twilio"],
-    ["inst_2", "smpp"],
+    ["inst_2", "bluebubbles"],
   ] as const)
     insert(database, "instances", { id, provider });
   insert(database, "messages", { id: MESSAGE, timeline: TIMELINE, provider_message_id: "SM1", instance_id: "inst_1" });
@@ -78,6 +78,57 @@ test("entries of messages under way become notes, others are dropped, and those 
   assert.deepEqual(
     left.map(({ instance_id, key }) => `${instance_id} ${key}`),
     ["inst_1 inbound/+15550000001", `inst_2 sent/${MESSAGE}/2`],
+  );
+});
+
+test("messages in parts become notes of the attempts that have a row, and of those that have none", async (t) => {
+  const database = openWriter(":memory:");
+  t.after(() => database.close());
+  await migrate(database);
+  insert(database, "instances", { id: "inst_1", provider: "smpp" });
+  insert(database, "messages", { id: MESSAGE, timeline: TIMELINE, provider_message_id: "7", instance_id: "inst_1" });
+  const row = { instance_id: "inst_1", message_id: MESSAGE, channel: "sms" };
+  insert(database, "send_attempts", {
+    ...row,
+    reference: "7",
+    number: 2,
+    state: "accepted",
+    started_at: 5,
+    ended_at: 6,
+  });
+  const parts = [{ id: "7", userReference: 1, state: "open" }];
+  for (const [reference, at] of [
+    ["tb:1", 2],
+    ["7", 5],
+  ] as const) {
+    const value = JSON.stringify({ messageId: MESSAGE, reference, at, parts, ends: { from: "1", to: "2" } });
+    insert(database, "memory", { instance_id: "inst_1", key: `sent/${MESSAGE}/${at}`, value });
+  }
+  for (const key of ["sent/junk", "held/1", "heard/1"])
+    insert(database, "memory", { instance_id: "inst_1", key, value: "{}" });
+  moveNotes(database);
+  moveNotes(database);
+  const rows = database.prepare("select * from send_attempts order by number").all();
+  const noteOf = (reference: string) => JSON.stringify({ reference, parts, ends: { from: "1", to: "2" } });
+  assert.deepEqual(
+    rows.map((one) => ({ ...one })),
+    [
+      {
+        ...row,
+        reference: `attempt:${MESSAGE}/1`,
+        number: 1,
+        state: "open",
+        started_at: 2,
+        ended_at: null,
+        note: noteOf("tb:1"),
+      },
+      { ...row, reference: "7", number: 2, state: "accepted", started_at: 5, ended_at: 6, note: noteOf("7") },
+    ],
+  );
+  const left = database.prepare("select key from memory order by key").all();
+  assert.deepEqual(
+    left.map(({ key }) => key),
+    ["heard/1", "held/1"],
   );
 });
 

@@ -13,11 +13,13 @@ import type {
   OwnAddress,
   Provider,
   ReceiptSignal,
+  SendAttempts,
   Signal,
 } from "../../../server/providers/provider.ts";
 import { createSmpp } from "../../../server/providers/smpp/smpp.ts";
+import { AttemptsKept, attemptsIn } from "../attempts.ts";
 import { outboundMessage } from "../outbound.ts";
-import { providerContext } from "../provider.ts";
+import { providerContext, remembering } from "../provider.ts";
 import { until } from "../wait.ts";
 import { hasSmsc, PASSWORD, type Smsc, SYSTEM_ID, startSmsc } from "./smsc.ts";
 
@@ -26,9 +28,12 @@ export const OWN = "+15550000001";
 /** A recipient, without the two digits that select the message centre's behaviour. */
 export const TO = "+155501000";
 
-/** A memory that outlives the provider, and that a test can make fail. */
+/** Memory and send attempts that outlive the provider, and that a test can make fail. */
 export class Disk implements Memory {
   readonly entries = new Map<string, string>();
+  /** As the engine keeps them. */
+  readonly kept = new AttemptsKept();
+  readonly attempts: SendAttempts = attemptsIn(this.kept, (change) => this.write(change));
   fails = false;
   /** Failed writes. */
   refused = 0;
@@ -37,12 +42,21 @@ export class Disk implements Memory {
     return [...this.entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value }));
   }
 
-  async put(key: string, value: string): Promise<void> {
+  /** Entries of the memory, and attempts with a note. */
+  get size(): number {
+    return this.entries.size + this.kept.noted.length;
+  }
+
+  async write(change: () => void): Promise<void> {
     if (this.fails) {
       this.refused += 1;
       throw new Error("the disk is full");
     }
-    this.entries.set(key, value);
+    change();
+  }
+
+  put(key: string, value: string): Promise<void> {
+    return this.write(() => void this.entries.set(key, value));
   }
 
   async delete(key: string): Promise<void> {
@@ -74,11 +88,12 @@ export class TestInstance {
   constructor(port: number, options: InstanceOptions) {
     const { config = {}, disk = new Disk(), clock = systemClock() } = options;
     this.disk = disk;
-    this.provider = createSmpp(
+    const bare = createSmpp(
       providerContext({
         instanceId: "inst_smpp",
         clock,
         memory: disk,
+        attempts: disk.attempts,
         config: {
           host: "127.0.0.1",
           port,
@@ -91,6 +106,7 @@ export class TestInstance {
         fault: (error) => void this.faults.push(error),
       }),
     );
+    this.provider = remembering(bare, async (_, conclude) => disk.write(conclude), disk.kept);
   }
 
   async start(waits: boolean): Promise<this> {
@@ -98,6 +114,7 @@ export class TestInstance {
       const applied = await this.onSignal(signal);
       if (applied === "unknown") return applied;
       if (signal.forget !== undefined) this.disk.entries.delete(signal.forget);
+      this.disk.kept.apply(signal);
       if (signal.kind === "receipt") this.receipts.push(signal);
       else if (signal.kind === "inbound") this.inbound.push(signal);
       return applied;
