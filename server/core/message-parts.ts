@@ -5,7 +5,8 @@ import type { Message, SentPart } from "./message.ts";
 
 /** The message after its provider reported a part that was sent separately. A recorded part stays. */
 export function withPart(message: Message, part: SentPart | null | undefined): Message {
-  return part == null || message.sentPart !== null ? message : { ...message, sentPart: part };
+  if (part == null || message.sentPart !== null) return message;
+  return { ...message, sentPart: { reference: part.reference, what: part.what } };
 }
 
 /** Describes the parts of a message: `the text was sent, and 1 file was not`. */

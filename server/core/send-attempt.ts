@@ -11,7 +11,7 @@
  * | `unknown`  | the message may have been sent: the provider is asked       | if the provider noted      |
  * | `accepted` | the provider sent it, under `reference`                     | always                     |
  * | `partly`   | a part was sent: the message is bound to the instance       | always, by the part        |
- * | `rejected` | provably not sent: refused, deferred or absent              | none: what it noted goes   |
+ * | `rejected` | provably not sent: refused, deferred or absent              | if the peer named it       |
  *
  * | provider    | must remember of an attempt                    | where, until when                                       |
  * |-------------|------------------------------------------------|---------------------------------------------------------|
@@ -112,6 +112,11 @@ export function openReference(message: Pick<Message, "id" | "timeline">, attempt
 /** No provider's reference begins like this. */
 const OPEN = "attempt:";
 
+/** Whether the provider has not named the attempt yet. */
+export function isUnnamed({ reference }: Pick<SendAttempt, "reference">): boolean {
+  return reference.startsWith(OPEN);
+}
+
 /** The record of the message's present attempt. */
 export function recordAttempt(message: Message, { state, reference, note }: AttemptResult, now: number): SendAttempt {
   const { id: messageId, channel, instanceId } = message;
@@ -144,9 +149,10 @@ export interface NotedAttempt extends Pick<SendAttempt, "messageId" | "channel">
 }
 
 /** The attempt as its provider noted it; null without a note. */
-export function notedAttempt({ messageId, channel, reference, startedAt, note }: SendAttempt): NotedAttempt | null {
+export function notedAttempt(attempt: SendAttempt): NotedAttempt | null {
+  const { messageId, channel, reference, startedAt, note } = attempt;
   if (note === null) return null;
-  return { messageId, channel, reference: reference.startsWith(OPEN) ? null : reference, attemptedAt: startedAt, note };
+  return { messageId, channel, reference: isUnnamed(attempt) ? null : reference, attemptedAt: startedAt, note };
 }
 
 /** Names an attempt of an instance: see `Outbound`. */
@@ -166,6 +172,11 @@ export interface SendAttempts {
    * unknown outcome. Resolves once that is on disk.
    */
   change(attempt: AttemptName & { reference: string }, text: string | null): Promise<void>;
-  /** Which of these references belong to messages that the service knows. */
+  /**
+   * Ends an attempt that was given up with an unknown outcome, once its provider needs the note no longer. `refused`: the
+   * peer's name of what it refused, for `known`. Resolves once that is on disk.
+   */
+  end(attempt: AttemptName, refused?: string): Promise<void>;
+  /** Which of these references name what was sent of our messages, what came in, or what the peer refused. */
   known(references: readonly string[]): Promise<ReadonlySet<string>>;
 }

@@ -100,24 +100,30 @@ interface AcceptedOutcome {
   note?: OutcomeNote;
   segments?: number;
   encoding?: Encoding;
-  part?: SentPart;
+  part?: NotedPart;
+}
+
+/** A part that was sent by itself, with the provider's note about it, which is committed with the part. */
+export interface NotedPart extends SentPart {
+  note?: () => string | undefined;
 }
 
 /** An outcome of a message that the provider did not accept: see `Outcome`. */
 export type NotAccepted =
-  | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean }
+  | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean; reference?: string }
   | { outcome: "deferred"; retryAfterMs: number | null; reason: string; isDown?: boolean }
   | { outcome: "unknown"; reason: string; memory?: OutcomeMemory; note?: OutcomeNote };
 
 /**
  * The outcome of a send attempt. `accepted`: sent; if a part went out first, `reference` is that of the rest.
- * `rejected`: provably not sent, for good; `notReachable`: the recipient is not on the channel. `deferred`: provably
+ * `rejected`: provably not sent, for good; `notReachable`: the recipient is not on the channel; `reference`: the peer's
+ * name of what it refused, for `SendAttempts.known`. `deferred`: provably
  * not sent, and may work later; `isDown`: the instance can send nothing now, and the message keeps its place.
  * `unknown`: it may have been sent. `partly`: `part` was sent, and `rest` is the outcome of everything else; the
  * message then stays with this instance and its account, never falls back, and only its rest is sent again. The
  * customer reads every `reason` but that of `isDown`: it names no host, no account and no secret.
  */
-export type Outcome = AcceptedOutcome | { outcome: "partly"; part: SentPart; rest: NotAccepted } | NotAccepted;
+export type Outcome = AcceptedOutcome | { outcome: "partly"; part: NotedPart; rest: NotAccepted } | NotAccepted;
 
 /** The outcome of the whole message or, if a part was sent, of its rest. */
 export function outcomeOfRest(outcome: Outcome): AcceptedOutcome | NotAccepted {

@@ -12,7 +12,8 @@ export interface ReferencedMessage {
 }
 
 /**
- * The message with this reference: sent by a send attempt, or come in. Null if there is none.
+ * The message with this reference: sent by a send attempt, or come in. Null if there is none. The reference of a refusal names
+ * none: a receipt of it could be taken for one of a later attempt.
  */
 export async function findProviderReference(
   db: Kysely<Database>,
@@ -21,14 +22,14 @@ export async function findProviderReference(
 ): Promise<ReferencedMessage | null> {
   const { rows } = await sql<ReferencedMessage>`
     select message_id as "messageId" from send_attempts
-    where instance_id = ${instanceId} and reference = ${reference}
+    where instance_id = ${instanceId} and reference = ${reference} and state <> 'rejected'
     union all
     select message_id from provider_references where instance_id = ${instanceId} and reference = ${reference}
     limit 1`.execute(db);
   return rows[0] ?? null;
 }
 
-/** Those of the references that belong to a message, sent or come in. */
+/** Those of the references that belong to a message, sent, refused or come in. */
 export async function listKnownReferences(
   db: Kysely<Database>,
   instanceId: InstanceId,

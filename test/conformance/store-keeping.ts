@@ -5,6 +5,7 @@ import type { Content } from "../../server/core/attachment.ts";
 import type { Delivery } from "../../server/core/delivery.ts";
 import { hashedId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
+import type { SendAttempt } from "../../server/core/send-attempt.ts";
 import type { UsageHour } from "../../server/core/usage.ts";
 import { attemptAt, idempotencyOf, NOW, type Promises, type Stage } from "./store-stage.ts";
 
@@ -163,6 +164,26 @@ function pruning(promise: Promises): void {
     const left = (await stage.all("contents")).map(({ id }) => id).sort();
     assert.deepEqual(left, kept.map(({ id }) => id).sort());
     assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 0);
+  });
+
+  promise("notes about attempts are deleted after their time, and attempts without a name with them", async (stage) => {
+    const customer = await stage.addCustomer();
+    const [failed, pending] = [
+      await stage.addMessage(customer, { status: "failed" }),
+      await stage.addMessage(customer, { status: "pending" }),
+    ];
+    const attemptOf = (message: Message, reference: string, startedAt: number): SendAttempt => {
+      const common = { instanceId: stage.instanceId, messageId: message.id, number: 1, channel: "sms" } as const;
+      return { ...common, reference, startedAt, state: "unknown", endedAt: null, note: "{}" };
+    };
+    const old = NOW - 1;
+    const kept = [attemptOf(failed, "attempt:new/1", NOW), attemptOf(pending, "attempt:pending/1", old)];
+    const named = attemptOf(failed, "named", old);
+    const all = [attemptOf(failed, "attempt:old/1", old), ...kept, named];
+    await stage.ok(all.map((record) => ({ op: "insert", table: "sendAttempts", record })));
+    assert.equal(await stage.store.prune(NOW, 100), 2);
+    assert.deepEqual(await stage.all("sendAttempts"), [...kept, { ...named, note: null }]);
+    assert.equal(await stage.store.prune(NOW, 100), 0);
   });
 
   promise("records of reported signals are deleted after their time", async (stage) => {

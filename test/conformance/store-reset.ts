@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Customer } from "../../server/core/customer.ts";
 import type { MessageId } from "../../server/core/id.ts";
+import { openReference } from "../../server/core/send-attempt.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
 import { TABLES } from "../../server/store/schema.ts";
 import { recordsBeside } from "./store-records.ts";
@@ -36,7 +37,9 @@ export function resetting(promise: Promises): void {
       await fill(stage, customer, `+1555000001${round}`);
       await stage.store.reset(customer.id, 1);
       const late = await stage.addMessage(customer, { providerMessageId: `late ${round}` });
-      await stage.ok([referenceOf(stage, late.id, `late ${round}`)]);
+      const unnamed = attemptOf(stage, late.id, null);
+      const note = { ...unnamed, record: { ...unnamed.record, reference: openReference({ ...late, timeline: [] }) } };
+      await stage.ok([referenceOf(stage, late.id, `late ${round}`), note]);
       while ((await stage.store.reset(customer.id, 1)) > 0);
       assert.deepEqual(await stage.all("messages"), []);
       assert.deepEqual(await stage.all("providerReferences"), []);

@@ -8,40 +8,64 @@ import {
   type NotedAttempt,
   type SendAttempts,
 } from "../../server/core/send-attempt.ts";
-import type { Outbound, Outcome, Signal } from "../../server/providers/provider.ts";
+import {
+  type Outbound,
+  type Outcome,
+  outcomeOfRest,
+  type SentPart,
+  type Signal,
+} from "../../server/providers/provider.ts";
 
 interface KeptAttempt extends Omit<NotedAttempt, "note"> {
   note: string | null;
-  hasEnded: boolean;
 }
 
 /** Attempts on a disk, which outlives the providers of a test. */
 export class AttemptsKept {
-  readonly #attempts = new Map<string, KeptAttempt>();
+  /** Attempts that have no outcome, or an unknown one. */
+  readonly #open = new Map<string, KeptAttempt>();
+  /** Attempts and parts that the provider named, by reference. */
+  readonly #named = new Map<string, KeptAttempt>();
+  readonly #refused = new Set<string>();
+  readonly #parts = new Map<MessageId, SentPart>();
 
-  /** Attempts with a note. */
+  /** Attempts with a note, in the order in which they began. */
   get noted(): NotedAttempt[] {
-    return [...this.#attempts.values()].flatMap(({ hasEnded: _, note, ...attempt }) =>
+    const noted = [...this.#open.values(), ...this.#named.values()].flatMap(({ note, ...attempt }) =>
       note === null ? [] : [{ ...attempt, note }],
     );
+    return noted.sort((one, other) => one.attemptedAt - other.attemptedAt);
+  }
+
+  /** The part of a message that was sent by itself; null if there is none. */
+  sentPart({ messageId }: Pick<Outbound, "messageId">): SentPart | null {
+    return this.#parts.get(messageId) ?? null;
   }
 
   /** The attempt is recorded, before its provider gets the message. */
-  begin({ messageId, attemptedAt, channel }: Outbound): void {
-    const name = nameOf({ messageId, attemptedAt });
-    if (this.#attempts.has(name)) return;
-    this.#attempts.set(name, { messageId, attemptedAt, channel, reference: null, note: null, hasEnded: false });
+  begin(message: Outbound): void {
+    const name = nameOf(message);
+    if (!this.#open.has(name)) this.#open.set(name, keptOf(message, null, null));
   }
 
   /** The outcome is committed, with its note. */
   conclude(message: Outbound, outcome: Outcome): void {
-    this.begin(message);
-    const attempt = this.#attempts.get(nameOf(message));
-    if (attempt === undefined) return;
-    if (outcome.outcome === "accepted") {
-      Object.assign(attempt, { reference: outcome.reference, note: outcome.note?.() ?? null, hasEnded: true });
-    } else if (outcome.outcome === "unknown") attempt.note = outcome.note?.() ?? attempt.note;
-    else this.#attempts.delete(nameOf(message));
+    const part = "part" in outcome ? outcome.part : undefined;
+    if (part !== undefined && !this.#parts.has(message.messageId)) {
+      this.#parts.set(message.messageId, { reference: part.reference, what: part.what });
+      this.#named.set(part.reference, keptOf(message, part.reference, part.note?.() ?? null));
+    }
+    const rest = outcomeOfRest(outcome);
+    if (rest.outcome === "unknown") {
+      this.begin(message);
+      const open = this.#open.get(nameOf(message));
+      if (open !== undefined) open.note = rest.note?.() ?? open.note;
+      return;
+    }
+    this.#open.delete(nameOf(message));
+    if (rest.outcome === "accepted") {
+      this.#named.set(rest.reference, keptOf(message, rest.reference, rest.note?.() ?? null));
+    } else if (rest.outcome === "rejected" && rest.reference !== undefined) this.#refused.add(rest.reference);
   }
 
   /** The signal is applied: a receipt proves that the message was accepted. */
@@ -50,30 +74,45 @@ export class AttemptsKept {
     if (signal.note !== undefined) this.#replace(signal.note);
   }
 
-  change(attempt: AttemptName, text: string | null): void {
-    const kept = this.#attempts.get(nameOf(attempt));
-    if (kept !== undefined) kept.note = text;
+  change(attempt: AttemptName & { reference: string }, text: string | null): void {
+    if (this.#named.has(attempt.reference)) this.#replace({ reference: attempt.reference, text });
+    else if (text === null) this.#open.delete(nameOf(attempt));
+    else this.note(attempt, text);
   }
 
   note(attempt: AttemptName, text: string): void {
-    const kept = this.#attempts.get(nameOf(attempt));
-    if (kept === undefined || kept.hasEnded) throw new AttemptEnded("the attempt has ended");
-    kept.note = text;
+    const open = this.#open.get(nameOf(attempt));
+    if (open === undefined) throw new AttemptEnded("the attempt has ended");
+    open.note = text;
+  }
+
+  end(attempt: AttemptName, refused?: string): void {
+    if (this.#open.delete(nameOf(attempt)) && refused !== undefined) this.#refused.add(refused);
   }
 
   known(references: readonly string[]): Set<string> {
-    const kept = new Set([...this.#attempts.values()].map(({ reference }) => reference));
-    return new Set(references.filter((reference) => kept.has(reference)));
+    return new Set(references.filter((reference) => this.#named.has(reference) || this.#refused.has(reference)));
   }
 
   #replace({ reference, text }: NewNote): void {
-    for (const attempt of this.#attempts.values()) if (attempt.reference === reference) attempt.note = text;
+    const attempt = this.#named.get(reference);
+    if (attempt !== undefined) attempt.note = text;
   }
 
   #prove(messageId: MessageId, reference: string): void {
-    const last = [...this.#attempts.values()].findLast((attempt) => attempt.messageId === messageId);
-    if (last !== undefined && !last.hasEnded) Object.assign(last, { reference, note: null, hasEnded: true });
+    const last = [...this.#open].findLast(([, attempt]) => attempt.messageId === messageId);
+    if (last === undefined) return;
+    this.#open.delete(last[0]);
+    this.#named.set(reference, { ...last[1], reference, note: null });
   }
+}
+
+function keptOf(
+  { messageId, attemptedAt, channel }: Outbound,
+  reference: string | null,
+  note: string | null,
+): KeptAttempt {
+  return { messageId, attemptedAt, channel, reference, note };
 }
 
 function nameOf({ messageId, attemptedAt }: AttemptName): string {
@@ -89,6 +128,7 @@ export function attemptsIn(
     noted: async () => kept.noted,
     note: (attempt, text) => write(() => kept.note(attempt, text)),
     change: (attempt, text) => write(() => kept.change(attempt, text)),
+    end: (attempt, refused) => write(() => kept.end(attempt, refused)),
     known: async (references) => kept.known(references),
   };
 }

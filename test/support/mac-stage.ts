@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import type { Store } from "../../server/store/store.ts";
 import { JumpClock } from "./jump-clock.ts";
 import { type Mac, type MacOptions, startMac } from "./mac/mac.ts";
 import { type Asking, startTestService, type TestService } from "./service.ts";
@@ -16,6 +17,7 @@ type Data = any;
 export interface MacStageOptions extends Omit<MacOptions, "clock" | "ownAddress"> {
   ingest: "webhook" | "socket";
   env?: Record<string, string>;
+  onStore?: (store: Store) => void;
 }
 
 export interface MacStage {
@@ -48,11 +50,12 @@ export interface MacStage {
 const ROUNDS = 4;
 
 /** Starts both; resolves when the Mac is connected. Real time, in which a test may jump. The test ends them. */
-export async function stageMacService(t: TestContext, { ingest, env = {}, ...options }: MacStageOptions) {
+export async function stageMacService(t: TestContext, { ingest, env = {}, onStore, ...options }: MacStageOptions) {
   const clock = new JumpClock();
   const mac = await startMac({ ...options, clock: clock.clock({ ms: 0 }), ownAddress: OWN });
   t.after(() => mac.stop());
-  const api = await startTestService(env, { clock: (shift) => clock.clock(shift) });
+  const watch = onStore === undefined ? {} : { onStore };
+  const api = await startTestService(env, { clock: (shift) => clock.clock(shift), ...watch });
   t.after(() => api.stop());
   const admin = { key: api.adminKey };
   const config = { url: mac.url, password: mac.password, ingest };

@@ -8,6 +8,7 @@ import { type Service, type StartOptions, startService } from "../../server/app/
 import { readConfig } from "../../server/config.ts";
 import { createLog } from "../../server/log.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
+import type { Store } from "../../server/store/store.ts";
 import { assertAnswered } from "./contract.ts";
 
 /** A response of the service: either `data` or `error`, from its envelope. */
@@ -45,6 +46,8 @@ export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log"> 
   inThreads?: boolean;
   /** The data directory with its content; default: a new directory. */
   dataDir?: string;
+  /** Gets the store of each start, if it is in this process. */
+  onStore?: (store: Store) => void;
 }
 
 /**
@@ -53,7 +56,7 @@ export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log"> 
  */
 export async function startTestService(
   env: Record<string, string> = {},
-  { clock, inThreads = false, log, dataDir = mkdtempSync(join(tmpdir(), "tightbeam-test-")) }: TestServiceOptions = {},
+  { clock, inThreads = false, log, onStore = () => {}, dataDir = newDirectory() }: TestServiceOptions = {},
 ): Promise<TestService> {
   const settings = { PORT: "0", TB_RATE_LIMIT: "off", TB_SANDBOX_INBOX: "off", ...env, TB_DATA_DIR: dataDir };
   const start = (more: Record<string, string> = {}) =>
@@ -62,7 +65,7 @@ export async function startTestService(
       lost: fail,
       log: log ?? createLog(env.LOG_LEVEL === undefined ? "silent" : "info"),
       ...(clock === undefined ? {} : { clock }),
-      ...(inThreads ? {} : { openStore: openInProcess }),
+      ...(inThreads ? {} : { openStore: openInProcess(onStore) }),
     });
   let service = await start();
   const { apiKey: key = env.TB_API_KEY ?? "", adminKey = env.TB_ADMIN_KEY ?? "" } = service.started.generated;
@@ -89,8 +92,17 @@ export async function startTestService(
 }
 
 /** Opens the database without threads: the start of a service with them takes four times as long. */
-const openInProcess: NonNullable<StartOptions["openStore"]> = (dataDir, _lost, observe) =>
-  openSqliteInProcess(join(dataDir, "tightbeam.db"), observe);
+function openInProcess(onStore: (store: Store) => void): NonNullable<StartOptions["openStore"]> {
+  return async (dataDir, _lost, observe) => {
+    const store = await openSqliteInProcess(join(dataDir, "tightbeam.db"), observe);
+    onStore(store);
+    return store;
+  };
+}
+
+function newDirectory(): string {
+  return mkdtempSync(join(tmpdir(), "tightbeam-test-"));
+}
 
 function fail(reason: string): never {
   throw new Error(`the database was lost: ${reason}`);

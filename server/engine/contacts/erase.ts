@@ -37,6 +37,7 @@ import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { transactionOf } from "../messages/change-message.ts";
+import { eraseNotes } from "../messages/end-attempt.ts";
 import { paymentContext } from "../payments/payments.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
 import { deletionOf } from "./contacts.ts";
@@ -118,7 +119,7 @@ async function eraseOne(deps: With<"link" | "messageCache">, id: MessageId): Pro
       return { transaction: null, value: false };
     const context = changeContext(deps);
     const erased = eraseMessage(message, context.now);
-    const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: id } }];
+    const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: id } }, ...eraseNotes(message)];
     if (message.payment !== null) also.push(...(await paymentErased(deps, message.payment.id)));
     const changed = cancel(erased, context) ?? { message: erased, events: [] };
     return { transaction: transactionOf(message, changed, also), value: true };

@@ -20,6 +20,7 @@ import { changeContext, type With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { planOf, wayNow } from "../routing/route.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
+import { forgetNote } from "./end-attempt.ts";
 import { requireMessage, reread } from "./find.ts";
 import { isStranded } from "./prepare.ts";
 
@@ -220,7 +221,9 @@ export async function retryMessage(
         "INVALID_STATUS",
         `${id} is ${message.status}; only a failed message, or one that was sent without its files, can be retried.`,
       );
-    return { transaction: transactionOf(message, change), value: change.message, result: id };
+    // The outcome of the attempt stayed unknown, and nobody asks its provider about it any more.
+    const forgotten = message.errorCode === "OUTCOME_UNKNOWN" ? [forgetNote(message)] : [];
+    return { transaction: transactionOf(message, change, forgotten), value: change.message, result: id };
   });
   if (!result.repeated) {
     deps.wake.messages([result.value.instanceId]);

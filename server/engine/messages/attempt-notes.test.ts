@@ -6,6 +6,9 @@ import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { NOT_REACHABLE, partly, REJECTED, receipt, SETTLE_AFTER_MS, UNKNOWN } from "../../../test/support/provider.ts";
 import { AttemptEnded, type SendAttempts } from "../../core/send-attempt.ts";
 import type { Outbound, Outcome } from "../../providers/provider.ts";
+import { createContact } from "../contacts/contacts.ts";
+import { eraseContact, eraseContacts } from "../contacts/erase.ts";
+import { retryMessage } from "./actions.ts";
 import { attemptsOf } from "./attempt-notes.ts";
 
 async function stageOf(t: NodeTest) {
@@ -174,7 +177,100 @@ describe("a note of a send attempt", () => {
   });
 });
 
+/** A message whose attempt was noted, and given up with an unknown outcome. */
+async function giveUp(stage: Stage) {
+  const { id, given } = await sendNoting(stage, ["one"], UNKNOWN);
+  stage.provider.onSettle = () => UNKNOWN;
+  for (let passedMs = 0; passedMs < 320_000; passedMs += 15_000) await stage.pass(15_000);
+  assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+  return { id, attempt: given[0] ?? assert.fail() };
+}
+
+describe("the note of an attempt that was given up with an unknown outcome", () => {
+  test("stays for its provider, until the provider ends it", async (t) => {
+    const stage = await stageOf(t);
+    const { attempt } = await giveUp(stage);
+    await stage.restart();
+    assert.deepEqual(await stage.noted(), ["one"]);
+    await stage.attempts().end({ ...attempt, attemptedAt: attempt.attemptedAt - 1 });
+    assert.deepEqual(await stage.noted(), ["one"]);
+    await stage.attempts().end(attempt);
+    assert.deepEqual(await stage.rows(), []);
+  });
+
+  test("ends with the reference of what the peer refused, which is ours and of no receipt", async (t) => {
+    const stage = await stageOf(t);
+    const { id, attempt } = await giveUp(stage);
+    await stage.attempts().end(attempt, "ref-refused");
+    await stage.attempts().end(attempt, "ref-other");
+    assert.deepEqual(await stage.rows(), [{ number: 1, state: "rejected", reference: "ref-refused", note: null }]);
+    assert.deepEqual([...(await stage.attempts().known(["ref-refused", "ref-other"]))], ["ref-refused"]);
+    await stage.report(receipt("delivered", { reference: "ref-refused" }));
+    assert.equal((await stage.message(id)).status, "failed");
+  });
+
+  test("goes when the message is retried by hand", async (t) => {
+    const stage = await stageOf(t);
+    const { id } = await giveUp(stage);
+    const request = { customerId: stage.customer.id, id, mayDuplicate: true, idempotencyKey: null };
+    stage.provider.onSend = () => "never";
+    await retryMessage(stage.life.deps, request);
+    assert.deepEqual(await stage.rows(), []);
+  });
+
+  test("goes when its contact is erased", async (t) => {
+    const stage = await stageOf(t);
+    const { id } = await giveUp(stage);
+    await eraseAll(stage, (await stage.message(id)).to);
+    assert.deepEqual(await stage.rows(), []);
+  });
+});
+
+async function eraseAll(stage: Stage, phoneNumber: string): Promise<void> {
+  const { deps } = stage.life;
+  const customerId = stage.customer.id;
+  const { contact } = await createContact(deps, customerId, { idempotencyKey: null, body: { phoneNumber } });
+  await eraseContact(deps, customerId, contact.id);
+  while (await eraseContacts(deps));
+}
+
 describe("a row of a send attempt", () => {
+  test("loses its note and keeps its reference when its contact is erased", async (t) => {
+    const stage = await stageOf(t);
+    const part = { reference: "ref-text", what: "the text", note: () => "of the text" };
+    stage.provider.sendNext.push({ outcome: "accepted", reference: "ref-1", note: () => "of the rest", part });
+    const id = await stage.send();
+    await stage.run();
+    assert.deepEqual((await stage.noted()).sort(), ["of the rest", "of the text"]);
+    assert.deepEqual((await stage.message(id)).sentPart, { reference: "ref-text", what: "the text" });
+    await eraseAll(stage, (await stage.message(id)).to);
+    assert.deepEqual(await stage.noted(), []);
+    assert.deepEqual([...(await stage.attempts().known(["ref-text", "ref-1"]))], ["ref-text", "ref-1"]);
+  });
+
+  test("names what the peer refused, if the peer named it, and no receipt of it disturbs a later attempt", async (t) => {
+    const stage = await stageOf(t);
+    const refused: Outcome = { outcome: "rejected", code: "E42", reason: "not wanted", reference: "ref-refused" };
+    const outcomes: Outcome[] = [refused, UNKNOWN];
+    stage.provider.onSend = () => outcomes.shift() ?? assert.fail();
+    const id = await stage.send();
+    await stage.run();
+    await stage.report(receipt("failed", { reference: "ref-refused", channel: "imessage" }));
+    assert.equal((await stage.message(id)).status, "pending");
+    assert.deepEqual(await stage.rows(), [{ number: 1, state: "rejected", reference: "ref-refused", note: null }]);
+    assert.deepEqual([...(await stage.attempts().known(["ref-refused"]))], ["ref-refused"]);
+  });
+
+  test("costs a noted send one transaction more, and no conflict", async (t) => {
+    const stage = await stageOf(t);
+    const transactions = async (texts: readonly string[]) => {
+      const before = stage.life.writes;
+      await sendNoting(stage, texts, { outcome: "accepted", reference: `ref-${texts.length}` });
+      return stage.life.writes - before;
+    };
+    assert.equal(await transactions(["one"]), (await transactions([])) + 1);
+  });
+
   test("is there once a receipt proves that it was accepted, under the receipt's reference and with its note", async (t) => {
     const stage = await stageOf(t);
     const { id: messageId } = await sendNoting(stage, ["one"], UNKNOWN);

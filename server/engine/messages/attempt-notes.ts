@@ -25,6 +25,7 @@ export function attemptsOf(deps: () => With<"messageCache">, instanceId: Instanc
     noted: async () => (await listNoted(deps().store.db, instanceId)).map(notedAttempt).filter((one) => one !== null),
     note: (attempt, text) => noteAttempt(deps(), { ...attempt, instanceId }, text),
     change: (attempt, text) => changeNote(deps(), { ...attempt, instanceId }, text),
+    end: (attempt, refused) => endGivenUp(deps(), { ...attempt, instanceId }, refused),
     known: (references) => listKnownReferences(deps().store.db, instanceId, references),
   };
 }
@@ -54,16 +55,37 @@ async function noteAttempt(deps: With<"messageCache">, attempt: NotingAttempt, t
 /** An attempt that nobody proved has its note under the reference that it had while it was open. */
 async function changeNote(
   deps: With<"messageCache">,
-  { messageId, attemptedAt, reference, instanceId }: NotingAttempt & { reference: string },
+  { reference, ...attempt }: NotingAttempt & { reference: string },
   text: string | null,
 ): Promise<void> {
+  const { instanceId } = attempt;
+  const isNamed = (await listKnownReferences(deps.store.db, instanceId, [reference])).has(reference);
+  const where = isNamed ? { instanceId, reference } : await findOpen(deps, attempt);
+  if (where === null) return;
+  if (text === null && !isNamed) await deps.store.commitGathered([{ op: "delete", table: "sendAttempts", where }]);
+  else await deps.store.commitGathered([{ op: "set", table: "sendAttempts", where, set: { note: text } }]);
+}
+
+/** Deletes the note of an attempt without an outcome; `refused`: the reference that the attempt is then known by. */
+async function endGivenUp(
+  deps: With<"messageCache">,
+  attempt: NotingAttempt,
+  refused: string | undefined,
+): Promise<void> {
+  const where = await findOpen(deps, attempt);
+  if (where === null) return;
+  const ended = { state: "rejected", endedAt: deps.clock.now(), note: null } as const;
+  const operation: Operation =
+    refused === undefined
+      ? { op: "delete", table: "sendAttempts", where }
+      : { op: "set", table: "sendAttempts", where, set: { ...ended, reference: refused } };
+  await deps.store.commit([operation]);
+}
+
+/** Where the note of an attempt is that its provider has not named; null if its message is gone. */
+async function findOpen(deps: With<"messageCache">, { messageId, attemptedAt, instanceId }: NotingAttempt) {
   const message = deps.messageCache.get(messageId) ?? (await findMessage(deps.store.db, messageId));
-  if (message === null) return;
-  const references = [reference, openReference(message, attemptedAt)];
-  const set = references.map((one): Operation => {
-    return { op: "set", table: "sendAttempts", where: { instanceId, reference: one }, set: { note: text } };
-  });
-  await deps.store.commitGathered(set);
+  return message === null ? null : { instanceId, reference: openReference(message, attemptedAt) };
 }
 
 /** Whether this is the message's present attempt. */

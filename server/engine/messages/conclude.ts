@@ -17,7 +17,13 @@ import { withPart, wordsOfParts } from "../../core/message-parts.ts";
 import { failOver, placeOf } from "../../core/message-routing.ts";
 import { backoffMs } from "../../core/retry.ts";
 import { wayOf } from "../../core/routing.ts";
-import { type NotAccepted, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
+import {
+  type NotAccepted,
+  type NotedPart,
+  type Outcome,
+  outcomeOfRest,
+  type Provider,
+} from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import type { Deps } from "../deps.ts";
@@ -49,7 +55,7 @@ export async function conclude(
     commitInTime(deps, leasedUntil, async () => {
       const ended = { provider, attempted, outcome, waitMs };
       const decideRest = await decisionOf(deps, ended);
-      return changeMessage(deps, attempted, (fresh) => {
+      return changeMessage(deps, newest(deps, attempted), (fresh) => {
         const decision = afterOutcome(deps, fresh, ended, decideRest);
         isRecorded = decision !== null;
         return decision;
@@ -66,6 +72,12 @@ export async function conclude(
     if (changed.chatId !== null) deps.typingIndicators.end(changed.chatId);
   } else if (rest.outcome === "unknown") deps.observer.unknownOutcome();
   return changed;
+}
+
+/** The message as it is now, if the cache has it: a note of its provider has changed its version. */
+function newest({ messageCache }: With<"messageCache">, attempted: Message): Message {
+  const cached = messageCache.get(attempted.id);
+  return cached !== null && cached.version > attempted.version ? cached : attempted;
 }
 
 /** The provider's reference of what it has of the message; null if it has nothing. */
@@ -115,7 +127,7 @@ function afterOutcome(
   if (verdict === null) return null;
   const now = deps.clock.now();
   const isPartNew = part !== undefined && fresh.sentPart === null;
-  const parts = isPartNew ? endAttempt(fresh, "sendPart", { ...part, isFresh: true }, now) : [];
+  const parts = isPartNew ? partOf(fresh, part, now) : [];
   // A note is a new version of the message.
   const isFresh = fresh.version === attempted.version && attempted.unknownSince === null;
   const ends = endedBy(fresh, outcomeOfRest(outcome), isFresh, now);
@@ -125,6 +137,11 @@ function afterOutcome(
 
 const SIGNALS = { accepted: "accept", rejected: "reject", deferred: "reject", unknown: "lose" } as const;
 
+/** The operations that record a part which was sent by itself. */
+function partOf(message: Message, { reference, note }: NotedPart, now: number): Operation[] {
+  return endAttempt(message, "sendPart", { reference, note: note?.(), isFresh: true }, now);
+}
+
 /** The operations that record the outcome of the message's attempt, or of its rest. */
 function endedBy(
   message: Message,
@@ -132,9 +149,9 @@ function endedBy(
   isFresh: boolean,
   now: number,
 ): Operation[] {
-  const reference = outcome.outcome === "accepted" ? { reference: outcome.reference } : {};
-  const note = "note" in outcome ? { note: outcome.note?.() } : {};
-  return endAttempt(message, SIGNALS[outcome.outcome], { ...reference, ...note, isFresh }, now);
+  const { reference, note } = { reference: undefined, note: undefined, ...outcome };
+  const given = { ...(reference === undefined ? {} : { reference }), note: note?.(), isFresh };
+  return endAttempt(message, SIGNALS[outcome.outcome], given, now);
 }
 
 /** The operations that store what the provider remembers of the attempt. */

@@ -16,6 +16,25 @@ interface GivenWithSignal extends Omit<AttemptResult, "state"> {
   isFresh?: boolean;
 }
 
+/** Deletes the note about an attempt that its provider has not named. */
+export function forgetNote(message: Pick<Message, "id" | "instanceId" | "timeline">): Operation {
+  const where = { instanceId: message.instanceId, reference: openReference(message) };
+  return { op: "delete", table: "sendAttempts", where };
+}
+
+/**
+ * Deletes every note about the message's present attempt and about a part of it: a provider may have noted an address. The
+ * references stay.
+ */
+export function eraseNotes(message: Message): Operation[] {
+  const { instanceId, providerMessageId, sentPart } = message;
+  const references = [providerMessageId, sentPart?.reference ?? null].filter((one) => one !== null);
+  const erased = references.map((reference): Operation => {
+    return { op: "set", table: "sendAttempts", where: { instanceId, reference }, set: { note: null } };
+  });
+  return [forgetNote(message), ...erased];
+}
+
 /**
  * The operations for a signal of the message's present attempt, to be committed with the message's change; none if the attempt
  * has ended. An attempt that nobody must find gets no row.
@@ -25,14 +44,15 @@ export function endAttempt(message: Message, signal: AttemptSignal, given: Given
   if (state === null) return [];
   const { isFresh = false, ...result } = given;
   const open = { instanceId: message.instanceId, reference: openReference(message) };
-  const forget: Operation[] = isFresh ? [] : [{ op: "delete", table: "sendAttempts", where: open }];
+  const forget = isFresh ? [] : [forgetNote(message)];
   const put: Operation = {
     op: "put",
     table: "sendAttempts",
-    record: recordAttempt(message, { ...result, state }, now),
+    record: recordAttempt(message, { ...result, state: signal === "reject" ? "rejected" : state }, now),
   };
-  if (signal === "reject") return forget;
+  // A receipt of what the peer refused finds no message, while its provider finds that it is ours.
+  if (signal === "reject" && given.reference === undefined) return forget;
   if (signal === "lose" && given.note === undefined)
     return [{ op: "set", table: "sendAttempts", where: open, set: { state } }];
-  return signal === "accept" ? [...forget, put] : [put];
+  return signal === "accept" || signal === "reject" ? [...forget, put] : [put];
 }

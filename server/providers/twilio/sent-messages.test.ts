@@ -86,3 +86,12 @@ test("beyond the limit the oldest message is forgotten, and a note that cannot b
     [null, "SM3", "SM4", "SM5"],
   );
 });
+
+test("a message that ended without its response leaves no note, even if another attempt followed it", async () => {
+  const { kept, sent, begin } = stage();
+  begin(1);
+  const called = await sent.called(id(1), 5, "SM1");
+  begin(1, 6);
+  await sent.end(called, true);
+  assert.deepEqual(kept.noted, []);
+});

@@ -118,7 +118,9 @@ export class SentMessages {
       if (this.#ended.size <= ENDED_MAX) break;
       this.#drop(oldest);
     }
-    if (!isOnDisk) await this.#attempts.change({ ...sent, reference: sent.sid }, null).catch(() => {});
+    // Without a response the note may be that of an attempt which another one followed: then the receipt proved nothing.
+    if (!isOnDisk || !sent.hasResponse)
+      await this.#attempts.change({ ...sent, reference: sent.sid }, null).catch(() => {});
   }
 
   #make(messageId: MessageId, attemptedAt: number, sid: string): SentMessage {

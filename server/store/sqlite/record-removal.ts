@@ -33,7 +33,7 @@ export class RecordRemoval {
     this.#leaseEffects = leaseEffects;
   }
 
-  /** Removes old events with their deliveries, idempotency keys, files and arrivals. Returns how many records. */
+  /** Removes old events with their deliveries, idempotency keys, files, arrivals and notes about attempts. Returns how many records. */
   prune(before: number, limit: number): number {
     const old = this.#statements.oldEvents().all(firstIdAt("evt", before), limit) as unknown as string[][];
     for (const [id = ""] of old) {
@@ -45,6 +45,8 @@ export class RecordRemoval {
       this.#statements.deleteOldIdempotency(),
       this.#statements.deleteOldContents(),
       this.#statements.deleteOldArrivals(),
+      this.#statements.deleteOldUnnamedAttempts(),
+      this.#statements.deleteOldNotes(),
     ];
     return others.reduce((sum, statement) => sum + Number(statement.run(before, limit).changes), old.length);
   }
@@ -77,6 +79,7 @@ export class RecordRemoval {
       for (const table of REFERENCES) {
         this.#statements.delete(table, "instanceId,reference").run(instanceId, reference);
       }
+      this.#statements.deleteUnnamedAttempts().run(instanceId, id);
       this.#statements.delete("messages", "id").run(id);
       this.#leaseEffects.removed(id);
     }

@@ -40,6 +40,10 @@ export const FINISHED_COLUMNS = [
 const DUE_DELIVERY = `select d.rowid, e.bytes, e.correlation_id, ${columnsOf("deliveries", "d.")}
   from deliveries d left join events e on e.id = d.event_id where d.lane = ? and d.due_at is not null`;
 
+/** Attempts with a note that began before a time; the rest of the inner query follows. */
+const OLD_NOTED = `(instance_id, reference) in (
+  select instance_id, reference from send_attempts where note is not null and started_at < ?`;
+
 /** Prepared statements of one connection. Rows come as arrays, in the order of the table's columns. */
 export class Statements {
   readonly #database: DatabaseSync;
@@ -319,6 +323,32 @@ export class Statements {
     const { name } = TABLES[table];
     const messages = "select id from messages where customer_id = ?";
     return this.#get(`deleteReferencesOf ${table}`, () => `delete from ${name} where message_id in (${messages})`);
+  }
+
+  /** Attempts of a message that its provider has not named: see `openReference`. */
+  deleteUnnamedAttempts(): StatementSync {
+    return this.#get(
+      "deleteUnnamedAttempts",
+      () => `delete from send_attempts where instance_id = ?1
+               and reference >= 'attempt:' || ?2 || '/' and reference < 'attempt:' || ?2 || '0'`,
+    );
+  }
+
+  /** Old attempts that their providers noted and never named, except those of messages that are being sent. */
+  deleteOldUnnamedAttempts(): StatementSync {
+    return this.#get(
+      "deleteOldUnnamedAttempts",
+      () => `delete from send_attempts where ${OLD_NOTED} and reference like 'attempt:%'
+                 and not exists (select 1 from messages m where m.id = message_id and m.status = 'pending') limit ?)`,
+    );
+  }
+
+  /** Old notes about attempts that have a name, which stays. */
+  deleteOldNotes(): StatementSync {
+    return this.#get(
+      "deleteOldNotes",
+      () => `update send_attempts set note = null where ${OLD_NOTED} and reference not like 'attempt:%' limit ?)`,
+    );
   }
 
   /** Deletes some of the records whose `property` is this. */
