@@ -56,9 +56,15 @@ export function isConversation(to: string): boolean {
   return parseAddress(to) === null && (isGroupId(to) || THREAD_GUID.test(to));
 }
 
-/** Key of the one-to-one thread of a customer's address with a contact. */
+/** Key of the one-to-one thread of a customer's address with a contact. The keys of all threads with a contact begin alike. */
 export function threadKey(customerId: CustomerId, from: string, contact: string): string {
-  return `${customerId} ${from} ${contact}`;
+  return `${customerId}/${contact}/${from}`;
+}
+
+/** The keys of a customer's threads with a contact are between these two. */
+export function threadKeysBetween(customerId: CustomerId, contact: string): readonly [after: string, before: string] {
+  // "0" follows "/".
+  return [`${customerId}/${contact}/`, `${customerId}/${contact}0`];
 }
 
 /** Key of a group: the provider's reference of it, for one customer's address. */

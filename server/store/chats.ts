@@ -1,8 +1,8 @@
 /** Reads of chats. */
 
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Channel } from "../../sdk/wire.ts";
-import type { Chat, LastMessage } from "../core/chat.ts";
+import { type Chat, type LastMessage, threadKey, threadKeysBetween } from "../core/chat.ts";
 import type { ChatId, CustomerId } from "../core/id.ts";
 import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
@@ -61,6 +61,12 @@ export async function findGroupOfPeople(
   return row === undefined ? null : decode("chats", row);
 }
 
+/** The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with it. */
+export function isThreadWith(customerId: CustomerId, contact: string): RawBuilder<SqlBool> {
+  const [after, before] = threadKeysBetween(customerId, contact);
+  return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before}`;
+}
+
 /** A customer's newest one-to-one thread with a contact; `from` restricts it to one of the customer's addresses. */
 export async function findThreadByContact(
   db: Kysely<Database>,
@@ -68,15 +74,9 @@ export async function findThreadByContact(
   contact: string,
   from: string | null,
 ): Promise<Chat | null> {
-  let query = db
-    .selectFrom("chats")
-    .selectAll()
-    .where("customer_id", "=", customerId)
-    .where("contact", "=", contact)
-    .orderBy("id", "desc")
-    .limit(1);
-  if (from !== null) query = query.where("from", "=", from);
-  const row = await query.executeTakeFirst();
+  if (from !== null) return findChatByKey(db, threadKey(customerId, from, contact));
+  const threads = db.selectFrom("chats").selectAll().where(isThreadWith(customerId, contact));
+  const row = await threads.orderBy("id", "desc").limit(1).executeTakeFirst();
   return row === undefined ? null : decode("chats", row);
 }
 
@@ -97,10 +97,10 @@ export async function listSendersTo(
   // Written as SQL, like `findChatByKey`: each message to a new contact needs it.
   const { rows } = await sql<{ from: string }>`
     select "from" from (
-      select c."from", (
-        select m.id from (select id, status from messages where chat_id = c.id order by id desc limit ${LOOKED_AT}) m
+      select chats."from", (
+        select m.id from (select id, status from messages where chat_id = chats.id order by id desc limit ${LOOKED_AT}) m
         where m.status not in ('scheduled', 'cancelled') order by m.id desc limit 1) as newest
-      from chats c where c.customer_id = ${customerId} and c.contact = ${contact} order by c.id desc limit ${SENDERS_MAX})
+      from chats where ${isThreadWith(customerId, contact)} order by chats.id desc limit ${SENDERS_MAX})
     where newest is not null order by newest desc`.execute(db);
   return rows.map(({ from }) => from);
 }

@@ -4,6 +4,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { ContactId, CustomerId, InstanceId } from "../core/id.ts";
 import { searchForm } from "../core/search.ts";
+import { isThreadWith } from "./chats.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { amongNewest, type IndexedList, indexed } from "./windows.ts";
@@ -132,8 +133,7 @@ export async function findDialogueInstance(
   const thread = await db
     .selectFrom("chats")
     .select("instance_id")
-    .where("customer_id", "=", customerId)
-    .where("contact", "=", contact)
+    .where(isThreadWith(customerId, contact))
     .where(hasSent)
     .where(hasInbound)
     .orderBy("id", "desc")
@@ -148,11 +148,7 @@ export async function hasUsedImessage(db: Kysely<Database>, customerId: Customer
     and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);
   if (rows.length > 0) return true;
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
-  const chats = db
-    .selectFrom("chats")
-    .select("id")
-    .where("customer_id", "=", customerId)
-    .where("contact", "=", contact);
+  const chats = db.selectFrom("chats").select("id").where(isThreadWith(customerId, contact));
   return (await chats.where(hasInbound).executeTakeFirst()) !== undefined;
 }
 

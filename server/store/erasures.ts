@@ -4,6 +4,7 @@ import { type Kysely, type SqlBool, sql } from "kysely";
 import type { Call } from "../core/call.ts";
 import { ERASED, type Erasure } from "../core/erasure.ts";
 import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
+import { isThreadWith } from "./chats.ts";
 import { hasOpenDelivery } from "./deliveries-of-event.ts";
 import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
@@ -131,6 +132,11 @@ export async function listThreadIds(
   { customerId, addresses }: Erasure,
   limit: number,
 ): Promise<ChatId[]> {
-  const query = db.selectFrom("chats").select("id").where("customer_id", "=", customerId);
-  return (await query.where("contact", "in", addresses).limit(limit).execute()).map(({ id }) => id);
+  const found = addresses.map((address) =>
+    db.selectFrom("chats").select("id").where(isThreadWith(customerId, address)).limit(limit).execute(),
+  );
+  return (await Promise.all(found))
+    .flat()
+    .slice(0, limit)
+    .map(({ id }) => id);
 }

@@ -88,7 +88,9 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "chats.findGroupOfPeople": (db) =>
     chats.findGroupOfPeople(db, { customerId: "cust_1", from: "+1", instanceId: "inst_1" }, ["+2", "+3"]),
   "chats.findLastMessage": (db) => chats.findLastMessage(db, "chat_1"),
-  "chats.findThreadByContact": (db) => chats.findThreadByContact(db, "cust_1", "+1", "+2"),
+  "chats.findThreadByContact": async (db) => {
+    for (const from of ["+2", null]) await chats.findThreadByContact(db, "cust_1", "+1", from);
+  },
   "chats.findUnnamedGroups": (db) => chats.findUnnamedGroups(db, "cust_1", "+1"),
   "chats.listChats": (db) => chats.listChats(db, "cust_1", "chat_9", 50),
   "chats.listSendersTo": (db) => chats.listSendersTo(db, "cust_1", "+1"),

@@ -16,6 +16,7 @@ import { up as attempts } from "./0012-attempts.ts";
 import { up as leasesInMemory } from "./0013-leases-in-memory.ts";
 import { up as leanTables } from "./0014-lean-tables.ts";
 import { up as sendAttempts } from "./0015-send-attempts.ts";
+import { up as shortIndexes } from "./0016-short-indexes.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -33,4 +34,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0013-leases-in-memory": { up: leasesInMemory },
   "0014-lean-tables": { up: leanTables },
   "0015-send-attempts": { up: sendAttempts },
+  "0016-short-indexes": { up: shortIndexes },
 };

@@ -8,6 +8,7 @@ import { queryDatabase } from "./driver.ts";
 import { moveAttempts } from "./move-attempts.ts";
 import { moveNotes } from "./move-notes.ts";
 import { countPositionsByWriter, moveRows } from "./move-rows.ts";
+import { moveThreadKeys } from "./move-thread-keys.ts";
 import { createReader } from "./query.ts";
 
 /**
@@ -30,6 +31,7 @@ export async function migrate(database: DatabaseSync, report: (progress: string)
     moveAttempts(database, (moved) => report(`moved the attempts of ${moved} deliveries`));
     moveRows(database, (moved) => report(`moved ${moved} rows into their new tables`));
     moveNotes(database);
+    moveThreadKeys(database, (moved) => report(`changed the keys of ${moved} threads`));
   } catch (problem) {
     throw refusalOf(problem);
   }
