@@ -98,8 +98,9 @@ export async function listSendersTo(
   const { rows } = await sql<{ from: string }>`
     select "from" from (
       select chats."from", (
-        select m.id from (select id, status from messages where chat_id = chats.id order by id desc limit ${LOOKED_AT}) m
-        where m.status not in ('scheduled', 'cancelled') order by m.id desc limit 1) as newest
+        select m.number from (
+          select rowid as number, status from messages where chat_id = chats.id order by rowid desc limit ${LOOKED_AT}) m
+        where m.status not in ('scheduled', 'cancelled') order by m.number desc limit 1) as newest
       from chats where ${isThreadWith(customerId, contact)} order by chats.id desc limit ${SENDERS_MAX})
     where newest is not null order by newest desc`.execute(db);
   return rows.map(({ from }) => from);
@@ -117,7 +118,7 @@ const theirs = sql`m.chat_id = chats.id`;
 const LAST_MESSAGE = sql<string | null>`(
   select json_array(m.created_at, m.channel) from messages m
   where ${theirs} and ${amongNewest(200, theirs)} and m.deleted_at is null and m.status not in ('scheduled', 'cancelled')
-  order by m.id desc limit 1)`;
+  order by m.rowid desc limit 1)`;
 
 function selectListed(db: Kysely<Database>) {
   return db.selectFrom("chats").selectAll().select(LAST_MESSAGE.as("last_message"));

@@ -7,6 +7,7 @@ import { searchForm } from "../core/search.ts";
 import { isThreadWith } from "./chats.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { isOfCustomer, ofCustomer } from "./rows-of-customer.ts";
 import { amongNewest, type IndexedList, indexed } from "./windows.ts";
 
 /** A customer's contact; null for another customer's. */
@@ -109,12 +110,12 @@ export async function findLastContacts(
  * scheduled message counts when it was sent.
  */
 function newestTo(address: "phone_number" | "email") {
-  const theirs = sql`m.customer_id = contacts.customer_id and m."to" = contacts.${sql.ref(address)}`;
+  const theirs = sql`${sql.raw(isOfCustomer("m", "contacts.customer_id"))} and m."to" = contacts.${sql.ref(address)}`;
   return sql<number | null>`(
     select coalesce(m.sent_at, m.scheduled_at, m.created_at) from messages m
     where ${theirs} and ${amongNewest(200, theirs)}
       and m.direction = 'outbound' and m.status not in ('scheduled', 'cancelled')
-    order by m.id desc limit 1)`;
+    order by m.rowid desc limit 1)`;
 }
 
 /** Newest messages that are read to find out whether two addresses have written with each other. */
@@ -126,7 +127,7 @@ export async function findDialogueInstance(
   customerId: CustomerId,
   contact: string,
 ): Promise<InstanceId | null> {
-  const theirs = sql`m.customer_id = chats.customer_id and m."to" = chats.contact`;
+  const theirs = sql`${sql.raw(isOfCustomer("m", "chats.customer_id"))} and m."to" = chats.contact`;
   const hasSent = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
     and +m."from" = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound'`);
@@ -143,7 +144,7 @@ export async function findDialogueInstance(
 
 /** Whether the contact has received or written an iMessage with the customer. */
 export async function hasUsedImessage(db: Kysely<Database>, customerId: CustomerId, contact: string): Promise<boolean> {
-  const theirs = sql`m.customer_id = ${customerId} and m."to" = ${contact}`;
+  const theirs = sql`${ofCustomer(customerId)} and m."to" = ${contact}`;
   const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
     and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);
   if (rows.length > 0) return true;

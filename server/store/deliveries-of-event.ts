@@ -4,6 +4,8 @@
  * small indexes of their own.
  */
 
+import { isNearCustomer, isOfCustomer } from "./rows-of-customer.ts";
+
 const BEGINNING = (id: string) => `substr(${id}, 5, 18)`;
 const IS_APART = (d: string) => `${BEGINNING(`${d}.id`)} <> ${BEGINNING(`${d}.event_id`)}`;
 
@@ -15,7 +17,7 @@ function beginsAs(column: string, prefix: string, id: string): string {
 
 /** Deliveries `d` whose id begins as that of their event. `event` and `customer` are SQL for the ids of the event and its customer. */
 export function besideEvent(d: string, event: string, customer: string): string {
-  return `${d}.customer_id = ${customer} and ${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
+  return `${isOfCustomer(d, customer)} and ${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
 }
 
 /** The other deliveries `d` of an event. */
@@ -31,7 +33,7 @@ export function deliveriesOf(event: string): string {
 
 /** The row number of the delivery with this id. */
 export function deliveryById(id: string): string {
-  return `select d.rowid from events e cross join deliveries d on d.customer_id = e.customer_id and d.id = ${id}
+  return `select d.rowid from events e cross join deliveries d on ${isNearCustomer("d", "e.customer_id")} and d.id = ${id}
       where ${beginsAs("e.id", "evt_", id)}
     union all select d.rowid from deliveries d where d.id = ${id} and ${IS_APART("d")}`;
 }

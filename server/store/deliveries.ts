@@ -6,7 +6,8 @@ import type { Delivery } from "../core/delivery.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { apartFromEvent, besideEvent } from "./deliveries-of-event.ts";
 import { type Database, decode } from "./rows.ts";
-import { type IndexedList, indexed, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
+import { nearCustomer, ofCustomer } from "./rows-of-customer.ts";
+import { type IndexedList, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
@@ -28,8 +29,9 @@ export function listDeliveries(
     table: "deliveries",
     column: "id",
     order: "newest",
-    narrow: [indexed("customer_id", customerId)],
+    narrow: [nearCustomer(customerId)],
     filter: [
+      ...is("customer_id", customerId),
       ...is("status", filter.status),
       ...is("endpoint_id", filter.webhookId),
       sql<SqlBool>`(+endpoint_id is null or +endpoint_id not in (
@@ -67,7 +69,7 @@ export async function findDelivery(
   db: Kysely<Database>,
   { id, customerId }: Pick<Delivery, "id" | "customerId">,
 ): Promise<Delivery | null> {
-  const query = db.selectFrom("deliveries").selectAll().where("customer_id", "=", customerId);
+  const query = db.selectFrom("deliveries").selectAll().where(ofCustomer(customerId));
   const row = await query.where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : decode("deliveries", row);
 }
@@ -87,7 +89,7 @@ export async function findDeliveryOf(
     .selectFrom("deliveries")
     .selectAll()
     .where("id", "=", id as DeliveryId)
-    .where("customer_id", "=", customerId)
+    .where(ofCustomer(customerId))
     .where((where) => where.or([where("endpoint_id", "is", null), where("endpoint_id", "not in", inbox)]))
     .executeTakeFirst();
   return row === undefined ? null : decode("deliveries", row);
@@ -100,7 +102,7 @@ export async function findExisting(
   ids: readonly DeliveryId[],
 ): Promise<ReadonlySet<DeliveryId>> {
   if (ids.length === 0) return new Set();
-  const query = db.selectFrom("deliveries").select("id").where("customer_id", "=", customerId);
+  const query = db.selectFrom("deliveries").select("id").where(ofCustomer(customerId));
   const rows = await query.where("id", "in", ids).execute();
   return new Set(rows.map((row) => row.id));
 }

@@ -9,6 +9,7 @@ import { hasOpenDelivery } from "./deliveries-of-event.ts";
 import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { ofCustomer } from "./rows-of-customer.ts";
 import { FIRST_PAGE, type IndexedList, indexed, readPage } from "./windows.ts";
 
 /** A customer's erasure of a contact; null if none was requested. */
@@ -40,10 +41,10 @@ export async function listErasable(
 ): Promise<MessageId[]> {
   const found = addresses.map(async (address) => {
     const { rows } = await sql<{ id: MessageId }>`
-      select id from (select id from messages where customer_id = ${customerId} and "to" = ${address}
+      select id from (select id from messages where ${ofCustomer(customerId)} and "to" = ${address}
         and direction = 'outbound' and id < ${before} and status not in ('queued', 'pending') limit ${limit})
       union all
-      select id from (select id from messages where customer_id = ${customerId} and "from" = ${address}
+      select id from (select id from messages where ${ofCustomer(customerId)} and "from" = ${address}
         and direction = 'inbound' and id < ${before} limit ${limit})`.execute(db);
     return rows.map(({ id }) => id);
   });
@@ -59,9 +60,9 @@ export async function hasMessages(
   const bound = before === null ? sql`` : sql`and id < ${before}`;
   const found = addresses.map(async (address) => {
     const { rows } = await sql`
-      select 1 from messages where customer_id = ${customerId} and "to" = ${address} and direction = 'outbound' ${bound}
+      select 1 from messages where ${ofCustomer(customerId)} and "to" = ${address} and direction = 'outbound' ${bound}
       union all
-      select 1 from messages where customer_id = ${customerId} and "from" = ${address} and direction = 'inbound' ${bound}
+      select 1 from messages where ${ofCustomer(customerId)} and "from" = ${address} and direction = 'inbound' ${bound}
       limit 1`.execute(db);
     return rows.length > 0;
   });

@@ -6,6 +6,7 @@ import type { Event } from "../core/event.ts";
 import type { CustomerId, EventId, MessageId } from "../core/id.ts";
 import { decodeAll } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { nearCustomer, ofCustomer } from "./rows-of-customer.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
 /** An event with its position among all events. */
@@ -28,8 +29,7 @@ export async function listEvents(
   { order, from, limit }: EventPage,
 ): Promise<PositionedEvent[]> {
   const isNewest = order === "newest";
-  const narrow =
-    messageId === undefined ? [indexed("customer_id", customerId)] : narrowToMessage(messageId, customerId);
+  const narrow = messageId === undefined ? [ofCustomer(customerId)] : narrowToMessage(messageId, customerId);
   const events: PositionedEvent[] = [];
   for (let at = from; ; ) {
     const behind = at === null ? [] : [sql<SqlBool>`position ${sql.raw(isNewest ? "<" : ">")} ${at}`];
@@ -62,8 +62,8 @@ export function pageOfEvents(
     table: "events",
     column: "position",
     order,
-    narrow: messageId === undefined ? [indexed("customer_id", customerId)] : [indexed("message_id", messageId)],
-    filter: [...(messageId === undefined ? [] : is("customer_id", customerId)), ...is("type", type)],
+    narrow: messageId === undefined ? [nearCustomer(customerId)] : [indexed("message_id", messageId)],
+    filter: [...is("customer_id", customerId), ...is("type", type)],
     decode: (row) => decodePositioned(row as PositionedRow),
     placeOf: ({ position }) => position,
   };
@@ -97,7 +97,7 @@ export async function listEventSummaries(
 ): Promise<EventSummary[]> {
   const { rows } =
     await sql<EventSummary>`select id, position, message_id as "messageId", created_at as "createdAt" from events
-    where customer_id = ${customerId} and position > ${from} order by position limit ${limit} + 0`.execute(db);
+    where ${ofCustomer(customerId)} and position > ${from} order by position limit ${limit} + 0`.execute(db);
   return rows;
 }
 
@@ -106,7 +106,7 @@ export async function newestPosition(db: Kysely<Database>, customerId: CustomerI
   const query = db
     .selectFrom("events")
     .select("position")
-    .where("customer_id", "=", customerId)
+    .where(ofCustomer(customerId))
     .orderBy("position", "desc")
     .limit(1);
   return (await query.executeTakeFirst())?.position ?? null;

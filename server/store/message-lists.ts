@@ -1,4 +1,7 @@
-/** Lists of messages for the API: each uses the most selective index, and checks the rest of the filter row by row. */
+/**
+ * Lists of messages for the API: each uses the most selective index, and checks the rest of the filter row by row. They are in the
+ * order in which messages were inserted, which is that of row numbers. Cursors name a message by its id.
+ */
 
 import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { Channel, Direction, MessageStatus } from "../../sdk/wire.ts";
@@ -6,6 +9,7 @@ import { type ChatId, type CustomerId, firstIdAt, type MessageId } from "../core
 import type { Message } from "../core/message.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { nearCustomer } from "./rows-of-customer.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** A filter of messages. Times are epoch milliseconds. */
@@ -43,8 +47,8 @@ export function listMessages(
   const { createdBefore } = filter;
   // Ids contain real time; records contain shifted time, which is never earlier.
   const newest = createdBefore === undefined ? null : firstIdAt("msg", createdBefore + SKEW_MS);
-  const list = messageList(db, customerId, [...conditionsOf(filter), NOT_DELETED], filter);
-  return readPage(list, { ...start, from: start.from ?? newest }, limit);
+  const conditions = [...is("customer_id", customerId), ...conditionsOf(filter), NOT_DELETED];
+  return readMessages(messageList(db, customerId, conditions, filter), { ...start, from: start.from ?? newest }, limit);
 }
 
 /** Messages of a chat, newest first, without deleted ones. */
@@ -55,20 +59,21 @@ export function listMessagesOfChat(
   limit: number,
 ): Promise<ListPage<Message>> {
   const list = { ...messageRows(db), narrow: [indexed("chat_id", id)], filter: [NOT_DELETED] };
-  return readPage(list, start, limit);
+  return readMessages(list, start, limit);
 }
 
 /** A customer's messages with ids before `beforeId` that changed at `changedSince` or later, oldest first, deleted ones included. */
-export function listOldest(
+export async function listOldest(
   db: Kysely<Database>,
   customerId: CustomerId,
   { beforeId, changedSince }: { beforeId: string; changedSince: number },
   start: PageStart,
   limit: number,
 ): Promise<ListPage<Message>> {
-  const narrow = [indexed("customer_id", customerId)];
-  const filter = since("updated_at", changedSince);
-  return readPage({ ...messageRows(db), order: "oldest", narrow, stop: beforeId, filter }, start, limit);
+  const filter = [...is("customer_id", customerId), ...since("updated_at", changedSince)];
+  const list = { ...messageRows(db), order: "oldest", narrow: [nearCustomer(customerId)], filter } as const;
+  const stop = await findRow(db, beforeId, "newest");
+  return readMessages(stop === null ? list : { ...list, stop }, start, limit);
 }
 
 /** Messages of the customer among up to 100 ids that match the filter. A deleted message matches any words. */
@@ -112,15 +117,50 @@ export async function listScheduled(
 
 const NOT_DELETED = sql<SqlBool>`+deleted_at is null`;
 
+interface NumberedMessage {
+  message: Message;
+  row: number;
+}
+
+type MessageRows = IndexedList<NumberedMessage, number>;
+
 function messageRows(db: Kysely<Database>) {
   return {
     db,
     table: "messages",
-    column: "id",
+    column: "rowid",
     order: "newest",
-    decode: (row: object) => decode("messages", row),
-    placeOf: ({ id }: Message) => id,
+    decode: (row: object) => ({ message: decode("messages", row), row: (row as { row_number: number }).row_number }),
+    placeOf: ({ row }: NumberedMessage) => row,
   } as const;
+}
+
+/** Reads a page that begins after the message with the id `from`. */
+async function readMessages(list: MessageRows, { from, skip }: PageStart, limit: number): Promise<ListPage<Message>> {
+  const row = from === null ? null : await findRow(list.db, from, list.order);
+  const { records, next } = await readPage(list, { from: row, skip }, limit);
+  const id = next === null || next.from === null ? null : await findIdOfRow(list.db, next.from);
+  return {
+    records: records.map(({ message }) => message),
+    next: next === null || id === null ? null : { from: id, skip: next.skip },
+  };
+}
+
+/**
+ * The row number of the message with this id. If it is gone, that of the message of any customer beside it by id, the later one for
+ * `newest`, the earlier one for `oldest`; null if there is none.
+ */
+async function findRow(db: Kysely<Database>, id: string, order: "newest" | "oldest"): Promise<number | null> {
+  const beside = order === "newest" ? sql`id >= ${id} order by id` : sql`id <= ${id} order by id desc`;
+  const { rows } = await sql<{ row: number }>`select rowid as row from messages where ${beside} limit 1`.execute(db);
+  return rows[0]?.row ?? null;
+}
+
+/** The id of the message with this row number, or if it is gone, of the last one before it; null if there is none. */
+async function findIdOfRow(db: Kysely<Database>, row: number): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`
+    select id from messages where rowid <= ${row} order by rowid desc limit 1`.execute(db);
+  return rows[0]?.id ?? null;
 }
 
 /** The list by its most selective index: external id, chat, recipient, inbound sender, rare status, or all of the customer. */
@@ -129,12 +169,11 @@ function messageList(
   customerId: CustomerId,
   conditions: readonly Expression<SqlBool>[],
   { externalMessageId, chatId, to, from, direction, status, words }: MessageFilter,
-): IndexedList<Message> {
+): MessageRows {
   const list = { ...messageRows(db), ...(words === undefined ? {} : { windowRows: SEARCHED_ROWS }) };
   if (chatId !== undefined && externalMessageId === undefined) {
-    return { ...list, narrow: [indexed("chat_id", chatId)], filter: [...is("customer_id", customerId), ...conditions] };
+    return { ...list, narrow: [indexed("chat_id", chatId)], filter: conditions };
   }
-  const owned = indexed("customer_id", customerId);
   const narrowed = () => {
     if (externalMessageId !== undefined) return [indexed("external_message_id", externalMessageId)];
     if (to !== undefined) return [indexed("to", to)];
@@ -145,7 +184,7 @@ function messageList(
     // Written like the condition of the partial index.
     return [indexed("status", status), sql<SqlBool>`status in (${sql.join(RARE.map((one) => sql.lit(one)))})`];
   };
-  return { ...list, narrow: [owned, ...narrowed()], filter: conditions };
+  return { ...list, narrow: [nearCustomer(customerId), ...narrowed()], filter: conditions };
 }
 
 function conditionsOf(filter: MessageFilter): Expression<SqlBool>[] {

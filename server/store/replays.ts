@@ -3,6 +3,7 @@
 import type { Kysely } from "kysely";
 import { type CustomerId, type EventId, firstIdAt } from "../core/id.ts";
 import type { Database } from "./rows.ts";
+import { ofCustomer } from "./rows-of-customer.ts";
 
 /** Position of the oldest event of any customer whose id was made at or after `at` (real time); null if there is none. */
 export async function findPositionAt(db: Kysely<Database>, at: number): Promise<number | null> {
@@ -17,7 +18,7 @@ export async function findPositionAt(db: Kysely<Database>, at: number): Promise<
 /** Position of a customer's newest event, or of any customer's (null); 0 if there is none. */
 export async function findLastPosition(db: Kysely<Database>, customerId: CustomerId | null): Promise<number> {
   const all = db.selectFrom("events").select("position");
-  const query = customerId === null ? all : all.where("customer_id", "=", customerId);
+  const query = customerId === null ? all : all.where(ofCustomer(customerId));
   const row = await query.orderBy("position", "desc").limit(1).executeTakeFirst();
   return row?.position ?? 0;
 }

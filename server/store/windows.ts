@@ -14,7 +14,7 @@ const FIRST_WINDOW_ROWS = 500;
 /** The most windows that one page reads. */
 const WINDOWS_MAX = 20;
 
-/** The position of a row in its list: an id, or the position of an event. */
+/** The position of a row in its list: an id, a row number, or the position of an event. */
 export type ListPosition = string | number;
 
 /** Where a page begins: after the row at `from` (null: at the first row), and after `skip` further matches. */
@@ -37,7 +37,7 @@ export interface IndexedList<Record_, At extends ListPosition = string> {
   db: Kysely<Database>;
   table: keyof Database & string;
   /** The unique column that orders the list, last in its index. */
-  column: "id" | "position";
+  column: "id" | "position" | "rowid";
   order: "newest" | "oldest";
   /** Equalities with the columns of the index before `column`. A window counts rows that match them. */
   narrow: readonly Expression<SqlBool>[];
@@ -146,12 +146,12 @@ export async function countAll<Record_, At extends ListPosition>(list: IndexedLi
 }
 
 /**
- * Whether the message `m` of a subquery is among the `rows` newest that match `theirs`, by an index that continues with `id`.
+ * Whether the message `m` of a subquery is among the `rows` newest that match `theirs`, by an index without further columns.
  * It bounds a subquery that filters further.
  */
 export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuilder<SqlBool> {
-  return sql<SqlBool>`m.id >= coalesce((
-    select m.id from messages m where ${theirs} order by m.id desc limit 1 offset ${sql.lit(rows - 1)}), '')`;
+  return sql<SqlBool>`m.rowid >= coalesce((
+    select m.rowid from messages m where ${theirs} order by m.rowid desc limit 1 offset ${sql.lit(rows - 1)}), 0)`;
 }
 
 type WindowQuery = Pick<
@@ -190,7 +190,8 @@ async function readIn<Record_, At extends ListPosition>(
   const records: Record_[] = [];
   for (let skipped = offset; ; ) {
     const wanted = limit - records.length;
-    const query = sql<object>`select * from ${sql.table(table)} where ${conditionsOf(list, window)}
+    const number = list.column === "rowid" ? sql`rowid as row_number, ` : sql``;
+    const query = sql<object>`select ${number}* from ${sql.table(table)} where ${conditionsOf(list, window)}
       ${orderOf(list)} limit ${wanted} + 0 offset ${skipped} + 0`;
     const { rows } = await query.execute(db);
     records.push(...decodeAll(db, rows, decode));

@@ -179,20 +179,26 @@ export function transactions(promise: Promises): void {
     assert.equal(deliveries.length, 1, "the endpoint was not paused after all");
   });
 
-  promise("a unique record is found by its unique property: an address, the hash of a key", async (stage) => {
-    const customer = await stage.addCustomer();
-    const number = numberOf(stage, customer);
-    const key = keyOf(stage, customer);
-    await stage.ok([{ op: "insertUnique", table: "numbers", record: number }]);
-    await stage.ok([{ op: "insertUnique", table: "keys", record: key }]);
-    const again: Operation[] = [
-      { op: "insertUnique", table: "numbers", record: numberOf(stage, customer, number.address) },
-      { op: "insertUnique", table: "keys", record: { ...keyOf(stage, customer), hash: key.hash } },
-    ];
-    for (const operation of again) assert.deepEqual(await stage.store.commit([operation]), { result: "duplicate" });
-    assert.deepEqual(await stage.all("numbers"), [number]);
-    assert.deepEqual(await stage.all("keys"), [key]);
-  });
+  promise(
+    "a unique record is found by its unique property: an address, the hash of a key, the id of a delivery",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const number = numberOf(stage, customer);
+      const key = keyOf(stage, customer);
+      await stage.ok([{ op: "insertUnique", table: "numbers", record: number }]);
+      await stage.ok([{ op: "insertUnique", table: "keys", record: key }]);
+      await stage.addEndpoint(customer);
+      const [delivery = assert.fail()] = (await stage.addEvent(await stage.addMessage(customer))).deliveries;
+      const again: Operation[] = [
+        { op: "insertUnique", table: "numbers", record: numberOf(stage, customer, number.address) },
+        { op: "insertUnique", table: "keys", record: { ...keyOf(stage, customer), hash: key.hash } },
+        { op: "insertUnique", table: "deliveries", record: delivery },
+      ];
+      for (const operation of again) assert.deepEqual(await stage.store.commit([operation]), { result: "duplicate" });
+      assert.deepEqual(await stage.all("numbers"), [number]);
+      assert.deepEqual(await stage.all("keys"), [key]);
+    },
+  );
 
   promise("a put replaces the record with its key, and no other", async (stage) => {
     const customer = await stage.addCustomer();

@@ -9,6 +9,7 @@ export interface BtreeWrites {
 }
 
 interface Index {
+  /** Its columns, or expressions, as SQL. */
   columns: string[];
   /** The predicate of a partial index, `1` of any other. */
   predicate: string;
@@ -23,7 +24,7 @@ export async function countBtreeWrites({ read }: Ports): Promise<() => Promise<B
     const table = String(name);
     if (table.startsWith("sqlite_") || table === "btree_writes") continue;
     const columns = (await run(`pragma main.table_info("${table}")`)).map((column) => String(column.name));
-    const indexes = await indexesOf(run, table, columns, wr === 1);
+    const indexes = await indexesOf(run, table, wr === 1);
     for (const event of ["insert", "update", "delete"] as const) {
       const entries = ["1", ...indexes.map((index) => entriesOf(event, index, columns))].join(" + ");
       await run(`create temp trigger "count ${event} ${table}" after ${event} on main."${table}" begin
@@ -39,12 +40,7 @@ export async function countBtreeWrites({ read }: Ports): Promise<() => Promise<B
 type Run = (sql: string) => Promise<Record<string, string | number | null>[]>;
 
 /** Indexes of a table that are b-trees of their own: the primary key of a table without rowid is the table itself. */
-async function indexesOf(
-  run: Run,
-  table: string,
-  columns: readonly string[],
-  isWithoutRowid: boolean,
-): Promise<Index[]> {
+async function indexesOf(run: Run, table: string, isWithoutRowid: boolean): Promise<Index[]> {
   const indexes: Index[] = [];
   for (const { name, origin, partial } of await run(`pragma main.index_list("${table}")`)) {
     if (isWithoutRowid && origin === "pk") continue;
@@ -58,23 +54,29 @@ async function indexesOf(
             .slice(1)
             .join(" where ")
         : "1";
-    // An expression has no name: its entry counts as changed with any column.
+    const [, list = ""] = / on \S+ ?\((.*?)\)(?: where .*)?$/is.exec(String(written?.sql)) ?? [];
+    // An expression has no name.
     const isExpression = keys.some((key) => key === null);
-    indexes.push({ columns: isExpression ? [...columns] : keys.map(String), predicate });
+    indexes.push({ columns: isExpression ? expressionsOf(list) : keys.map((key) => `"${key}"`), predicate });
   }
   return indexes;
 }
 
+/** The expressions of a list, which are divided by commas outside of brackets. */
+function expressionsOf(list: string): string[] {
+  return list.split(/,(?![^(]*\))/).map((one) => one.trim());
+}
+
 /** SQL for the entries that a row's change writes to an index. A new key is one entry removed and one inserted. */
 function entriesOf(event: "insert" | "update" | "delete", index: Index, columns: readonly string[]): string {
-  const holds = (row: "old" | "new") => {
-    if (index.predicate === "1") return "1";
+  const of = (row: "old" | "new", expression: string) => {
     const values = columns.map((column) => `${row}."${column}" as "${column}"`).join(", ");
-    return `(select (${index.predicate}) is true from (select ${values}))`;
+    return `(select ${expression} from (select ${values}))`;
   };
+  const holds = (row: "old" | "new") => (index.predicate === "1" ? "1" : of(row, `(${index.predicate}) is true`));
   if (event === "insert") return holds("new");
   if (event === "delete") return holds("old");
-  const isSame = index.columns.map((column) => `old."${column}" is new."${column}"`).join(" and ");
+  const isSame = index.columns.map((column) => `${of("old", column)} is ${of("new", column)}`).join(" and ");
   const both = `${holds("old")} + ${holds("new")}`;
   return `(case when ${isSame} and ${holds("old")} = ${holds("new")} then 0 else ${both} end)`;
 }

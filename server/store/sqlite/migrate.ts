@@ -2,9 +2,11 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { Migrator } from "kysely/migration";
+import { SHORT_INDEXES } from "../migrations/0016-short-indexes.ts";
 import { MIGRATIONS } from "../migrations/list.ts";
 import { StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
+import { makeIndexes } from "./make-indexes.ts";
 import { moveAttempts } from "./move-attempts.ts";
 import { moveNotes } from "./move-notes.ts";
 import { countPositionsByWriter, moveRows } from "./move-rows.ts";
@@ -32,6 +34,7 @@ export async function migrate(database: DatabaseSync, report: (progress: string)
     moveRows(database, (moved) => report(`moved ${moved} rows into their new tables`));
     moveNotes(database);
     moveThreadKeys(database, (moved) => report(`changed the keys of ${moved} threads`));
+    makeIndexes(database, (made) => report(`made ${made} of ${Object.keys(SHORT_INDEXES).length} indexes`));
   } catch (problem) {
     throw refusalOf(problem);
   }

@@ -3,6 +3,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TableName } from "../records.ts";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
+import { isOfCustomer } from "../rows-of-customer.ts";
 import { TABLES } from "../schema.ts";
 import type { RecheckResult, RowKey } from "../store.ts";
 import { allRows } from "./wide-rows.ts";
@@ -28,7 +29,7 @@ function keyOf(table: TableName, id: string, customer: string | null): QueueKey 
 }
 
 function rowOf(table: TableName): string {
-  return table === "deliveries" ? "id = :id and customer_id = :customer" : "id = :id";
+  return table === "deliveries" ? `id = :id and ${isOfCustomer("", ":customer")}` : "id = :id";
 }
 
 /** The table `quarantined`, over the writer's connection. Its statements run in the SQL transaction of their job. */
@@ -98,7 +99,7 @@ export class QuarantineTable {
     const { name, key } = TABLES[table];
     const columns = LAYOUT[table].map(({ column }) => `"${column}"`).join(", ");
     const ofKey = key.map((property) => `"${columnOf(property)}" = ?`).join(" and ");
-    const where = table === "deliveries" ? "id = ? and customer_id = ?" : ofKey;
+    const where = table === "deliveries" ? `id = ?1 and ${isOfCustomer("", "?2")}` : ofKey;
     const ids = key.length === 1 ? [id] : (JSON.parse(id) as string[]);
     const values = table === "deliveries" ? [id, customerId] : ids;
     const [row] = allRows(this.#statement(`select ${columns} from ${name} where ${where}`), values);

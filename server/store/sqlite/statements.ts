@@ -5,6 +5,7 @@ import type { Delivery } from "../../core/delivery.ts";
 import { deliveriesOf, deliveryById, hasOpenDelivery } from "../deliveries-of-event.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
+import { isOfCustomer } from "../rows-of-customer.ts";
 import { TABLES } from "../schema.ts";
 
 const quote = (property: string) => `"${columnOf(property)}"`;
@@ -84,11 +85,13 @@ export class Statements {
     });
   }
 
-  /** Whether a record with these unique properties exists. */
+  /** Whether a record with these unique properties exists, in the order of the columns. */
   exists(table: TableName): StatementSync {
     return this.#get(`exists ${table}`, () => {
       const { name, unique } = TABLES[table];
-      return `select 1 from ${name} where ${matching(unique)}`;
+      if (table === "deliveries") return `select 1 from ${name} where id = ?1 and ${isOfCustomer("", "?2")}`;
+      const inOrder = LAYOUT[table].map(({ property }) => property).filter((one) => unique.some((key) => key === one));
+      return `select 1 from ${name} where ${matching(inOrder)}`;
     });
   }
 
@@ -304,7 +307,10 @@ export class Statements {
 
   /** Some deliveries of a customer: id, row number. */
   someDeliveriesOf(): StatementSync {
-    return this.#get("someDeliveriesOf", () => "select id, rowid from deliveries where customer_id = ? limit ?");
+    return this.#get(
+      "someDeliveriesOf",
+      () => `select id, rowid from deliveries where ${isOfCustomer("", "?1")} limit ?2`,
+    );
   }
 
   deleteDelivery(): StatementSync {
@@ -315,13 +321,14 @@ export class Statements {
   someMessagesOf(): StatementSync {
     return this.#get(
       "someMessagesOf",
-      () => `select id, instance_id, coalesce(provider_message_id, '') from messages where customer_id = ? limit ?`,
+      () =>
+        `select id, instance_id, coalesce(provider_message_id, '') from messages where ${isOfCustomer("", "?1")} limit ?2`,
     );
   }
 
   deleteReferencesOf(table: "providerReferences" | "sendAttempts"): StatementSync {
     const { name } = TABLES[table];
-    const messages = "select id from messages where customer_id = ?";
+    const messages = `select id from messages where ${isOfCustomer("", "?1")}`;
     return this.#get(`deleteReferencesOf ${table}`, () => `delete from ${name} where message_id in (${messages})`);
   }
 
@@ -355,9 +362,10 @@ export class Statements {
   deleteSome(table: TableName, property: string): StatementSync {
     const { name, key } = TABLES[table];
     const keys = key.map((one) => quote(one)).join(", ");
+    const where = table === "events" ? isOfCustomer("", "?1") : `${quote(property)} = ?1`;
     return this.#get(
       `deleteSome ${table}`,
-      () => `delete from ${name} where (${keys}) in (select ${keys} from ${name} where ${quote(property)} = ? limit ?)`,
+      () => `delete from ${name} where (${keys}) in (select ${keys} from ${name} where ${where} limit ?2)`,
     );
   }
 
