@@ -24,7 +24,7 @@ export interface LinkEvents {
   /**
    * Handles a deliver_sm or data_sm from the SMSC. The link responds once this resolves, with the command_status that
    * it resolves to. Null sends no response, so that the SMSC repeats the PDU on its next session. A throw is a defect,
-   * and is answered with ESME_RX_T_APPN (0x64). At most 64 are open on a session; beyond that the link stops reading
+   * and is answered with ESME_RX_T_APPN (0x64). At most 256 are open on a session; beyond that the link stops reading
    * until one resolves.
    */
   deliver(pdu: DeliverSm | DataSm, session: { readonly isBound: boolean }): Promise<number | null>;

@@ -41,8 +41,8 @@ const CONNECT_LIMIT_MS = 10_000;
 const LINGER_MS = 2_000;
 /** How long an SMSC may take to answer our unbind, and then to close. */
 const CLOSE_MS = 1_000;
-/** deliver_sm and data_sm that are handled at once. Beyond this number nothing is read. */
-export const DELIVERIES_OPEN_MAX = 64;
+/** deliver_sm and data_sm that are handled at once. Beyond it responses are unread too, and keep their places in the window. */
+export const DELIVERIES_OPEN_MAX = 256;
 /** SMPP 3.4, 5.2.4 */
 const INTERFACE_VERSION = 0x34;
 

@@ -77,11 +77,12 @@ test("a receipt that comes before its response waits for it", async (t) => {
 });
 
 test("more early receipts than a session may have open block nothing", async (t) => {
-  const at = await stage(t, { config: { windowSize: 150 } });
+  const at = await stage(t, { config: { windowSize: 300 } });
   if (at === null) return;
   const { instance } = at;
-  const references = await Promise.all(Array.from({ length: 150 }, () => instance.accepted(`${TO}99`)));
-  await until(() => references.every((reference) => instance.receiptsOf(reference).length === 1));
+  const references = await Promise.all(Array.from({ length: 300 }, () => instance.accepted(`${TO}99`)));
+  const isReported = () => references.every((reference) => instance.receiptsOf(reference).length === 1);
+  await until(isReported, { what: "the receipts", limitMs: 30_000 });
   await until(() => instance.disk.size === 0);
 });
 
