@@ -1,11 +1,18 @@
 /** Caches the last committed state of messages, so that the next change of a message need not read it first. */
 
+import type { MessageStatus } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 
 /** Most messages cached; beyond this the message that changed longest ago is dropped. */
 const KEPT_MAX = 4_096;
+
+/**
+ * Nothing is on its way to a message in these statuses. Kept for the rare receipt or action that follows, it would outlive
+ * the nursery, and collecting the old generation makes others wait.
+ */
+const ENDED: ReadonlySet<MessageStatus> = new Set(["delivered", "read", "failed", "cancelled", "unsent"]);
 
 /**
  * The messages that changed last. A cached message may be out of date: a decision from it is then refused as a conflict by the
@@ -19,7 +26,8 @@ export class MessageCache {
   }
 
   keep(message: Message): void {
-    setBounded(this.#messages, message.id, message, KEPT_MAX);
+    if (ENDED.has(message.status)) this.#messages.delete(message.id);
+    else setBounded(this.#messages, message.id, message, KEPT_MAX);
   }
 
   /** Drops a message that no longer exists. */
