@@ -4,7 +4,7 @@ import { type Config, ConfigError } from "../config.ts";
 import { type Service, startService } from "./service.ts";
 
 /** A longer stop is cut off, in milliseconds. */
-const STOP_MS_MAX = 29_500;
+export const STOP_MS_MAX = 29_500;
 
 /** The recipient that the sandbox delivers to. */
 const SANDBOX_RECIPIENT = "+15005550100";

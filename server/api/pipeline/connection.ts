@@ -22,7 +22,7 @@ export interface Timeouts {
 export const TIMEOUTS: Readonly<Timeouts> = { headersMs: 5_000, requestMs: 10_000, checkMs: 1_000 };
 
 /** Longer than the 60 s that load balancers keep idle connections, so that they never send on a closed connection. */
-const KEEP_ALIVE_MS = 72_000;
+export const KEEP_ALIVE_MS = 72_000;
 
 /**
  * Most bytes that the parser accepts as a head. Above the sum of the limits of target and headers, so that the parsed head

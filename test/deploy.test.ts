@@ -1,0 +1,250 @@
+/** The files for servers under test: what they set, open, mount, ask and wait for is what the service has. Runs the bundler and the image's health check. */
+
+import assert from "node:assert/strict";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { parse, parseAllDocuments } from "yaml";
+import { bundle } from "../cli/bundle.ts";
+import { type HealthOptions, healthRoutes } from "../server/api/health.ts";
+import { KEEP_ALIVE_MS } from "../server/api/pipeline/connection.ts";
+import { connectionsMaxOf } from "../server/api/pipeline/connection-limit.ts";
+import { ATTACHMENT_BODY_BYTES_MAX } from "../server/api/route.ts";
+import { STOP_MS_MAX } from "../server/app/serve.ts";
+import { baseUrl, hostOf, isLoopback, readConfig, SETTINGS } from "../server/config.ts";
+import { parseDuration } from "../server/core/duration.ts";
+import { spawnCommand } from "./support/process.ts";
+import { startTestService } from "./support/service.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the files are read field by field, and a test fails on what is not there.
+type Loose = any;
+
+/** The instructions of the image's last stage, with continued lines joined. */
+const IMAGE = (
+  read("Dockerfile")
+    .split(/^FROM /m)
+    .at(-1) ?? ""
+)
+  .replace(/\\\n/g, "")
+  .split("\n")
+  .map((line) => /^([A-Z]+)\s+(.*)$/.exec(line.trim()))
+  .flatMap((found) => (found === null ? [] : [{ instruction: found[1] ?? "", value: found[2] ?? "" }]));
+
+function imageSays(instruction: string): string {
+  return (
+    IMAGE.find((one) => one.instruction === instruction)?.value ?? assert.fail(`no ${instruction} in the Dockerfile`)
+  );
+}
+
+const IMAGE_SETTINGS = assignmentsIn(imageSays("ENV").split(" "));
+const HEALTH_COMMAND = JSON.parse(/CMD (\[.*\])$/.exec(imageSays("HEALTHCHECK"))?.[1] ?? "[]") as string[];
+
+const COMPOSE: Loose = parse(read("deploy/compose.yaml"), { merge: true });
+const OBJECTS: Loose[] = parseAllDocuments(read("deploy/kubernetes.yaml")).map((document) => document.toJS());
+
+function objectOf(kind: string): Loose {
+  return OBJECTS.find((object) => object.kind === kind) ?? assert.fail(`no ${kind} in kubernetes.yaml`);
+}
+
+const POD: Loose = objectOf("StatefulSet").spec.template.spec;
+const CONTAINER: Loose = POD.containers[0];
+
+/** The directives of the unit's section `[Service]`. A directive may occur several times. */
+const UNIT = (read("deploy/tightbeam.service").split("[Service]")[1] ?? "").split("[Install]")[0] ?? "";
+
+function unitSays(name: string): string {
+  const values = [...UNIT.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value]) => value ?? "");
+  return values.length > 0 ? values.join(" ") : assert.fail(`the unit has no ${name}`);
+}
+
+function assignmentsIn(lines: readonly string[]): Record<string, string> {
+  const found = lines.flatMap((line) => (/^[A-Z_]+=/.test(line) ? [line.split("=")] : []));
+  return Object.fromEntries(found.map(([name = "", ...value]) => [name, value.join("=")]));
+}
+
+/** The value of `${NAME:-default}` and `${NAME:?error}` in a compose file. */
+function substituted(value: string): string {
+  return value.replace(/\$\{\w+:-([^}]*)\}/g, "$1").replace(/\$\{DOMAIN[^}]*\}/g, "messages.example.com");
+}
+
+/** The variables that each arrangement gives to the service. */
+const ENVIRONMENTS: Record<string, Record<string, string>> = {
+  image: IMAGE_SETTINGS,
+  compose: { ...IMAGE_SETTINGS, ...mapped(COMPOSE.services.tightbeam.environment) },
+  kubernetes: {
+    ...IMAGE_SETTINGS,
+    ...Object.fromEntries(CONTAINER.env.map((one: Loose) => [one.name, one.value])),
+  },
+  systemd: {
+    ...assignmentsIn(unitSays("Environment").split(" ")),
+    ...assignmentsIn(read("deploy/tightbeam.env").split("\n")),
+  },
+};
+
+function mapped(environment: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, substituted(value)]));
+}
+
+for (const [name, environment] of Object.entries(ENVIRONMENTS)) {
+  test(`${name}: every variable is a setting with an allowed value, and none is a secret`, () => {
+    const rows = new Map(SETTINGS.map((row) => [row.name, row]));
+    for (const variable of Object.keys(environment).filter((one) => one !== "NODE_COMPILE_CACHE")) {
+      assert.equal(rows.get(variable)?.secret, false, `${variable} is no setting, or a secret`);
+    }
+    const config = readConfig(environment);
+    assert.deepEqual(config.warnings, []);
+    assert.deepEqual(config.webhookAllow, readConfig({ TB_WEBHOOK_ALLOW: "" }).webhookAllow, "no private address");
+    if (name === "image") return;
+    assert.equal(isLoopback(hostOf(baseUrl(config, config.port))), false, "links lead to the public address");
+    assert.equal(config.sandboxInbox, false);
+  });
+}
+
+test("every stop is longer than the service needs", () => {
+  const stops = {
+    compose: parseDuration(COMPOSE.services.tightbeam.stop_grace_period) ?? 0,
+    kubernetes: POD.terminationGracePeriodSeconds * 1_000,
+    systemd: Number(unitSays("TimeoutStopSec")) * 1_000,
+  };
+  for (const [name, stopMs] of Object.entries(stops)) assert.ok(stopMs > STOP_MS_MAX, `${name}: ${stopMs} ms`);
+  assert.equal(imageSays("STOPSIGNAL"), "SIGTERM");
+});
+
+test("every probe asks a health route at the service's port", () => {
+  const paths = healthRoutes({} as HealthOptions).map((route) => route.path);
+  const probes = ["startupProbe", "readinessProbe", "livenessProbe"].map((probe) => CONTAINER[probe].httpGet);
+  for (const { path, port } of probes) {
+    assert.ok(paths.includes(path), path);
+    assert.equal(port, CONTAINER.ports[0].name);
+  }
+});
+
+test("proxies, probes and the image name one port", () => {
+  const { port } = readConfig(IMAGE_SETTINGS);
+  assert.equal(Number(imageSays("EXPOSE")), port);
+  assert.equal(CONTAINER.ports[0].containerPort, port);
+  assert.equal(COMPOSE.services.caddy.environment.UPSTREAM, `tightbeam:${port}`);
+  assert.equal(objectOf("Service").spec.ports[0].targetPort, CONTAINER.ports[0].name);
+  // On one machine without containers the service listens at its default.
+  const own = readConfig(ENVIRONMENTS.systemd ?? {});
+  assert.match(read("deploy/Caddyfile"), new RegExp(`\\{\\$UPSTREAM:${own.host}:${own.port}\\}`));
+  assert.match(read("deploy/nginx.conf"), new RegExp(`server ${own.host}:${own.port};`));
+});
+
+test("the image's health check succeeds while the service is ready, and fails where nothing listens", async (t) => {
+  assert.equal(HEALTH_COMMAND.shift(), "/opt/tightbeam/bin/node");
+  const check = (port: number) => spawnCommand(t, [process.execPath, ...HEALTH_COMMAND], { PORT: String(port) }).exited;
+  const service = await startTestService();
+  const { port } = new URL(service.url);
+  assert.equal((await check(Number(port))).code, 0);
+  await service.stop();
+  assert.equal((await check(Number(port))).code, 1);
+});
+
+test("the data is in one directory, which is mounted and belongs to the service's user", () => {
+  const { dataDir } = readConfig(IMAGE_SETTINGS);
+  assert.equal(imageSays("VOLUME"), dataDir);
+  assert.deepEqual(COMPOSE.services.tightbeam.volumes, [`data:${dataDir}`]);
+  assert.equal(CONTAINER.volumeMounts[0].mountPath, dataDir);
+  assert.ok(ENVIRONMENTS.kubernetes?.TB_DATA_DIR?.startsWith(`${dataDir}/`));
+  assert.equal(`/var/lib/${unitSays("StateDirectory")}`, dataDir);
+  assert.equal(ENVIRONMENTS.systemd?.TB_DATA_DIR, dataDir);
+  assert.match(read("cli/dist.ts"), new RegExp(`TB_DATA_DIR:-${dataDir}\\}`));
+
+  const user = imageSays("USER").split(":")[0] ?? "";
+  assert.match(imageSays("RUN"), new RegExp(`--owner=${user} --group=${user} --mode=0700 ${dataDir}`));
+  assert.match(imageSays("RUN"), new RegExp(`useradd --uid ${user} --gid ${user}`));
+  const { runAsUser, runAsGroup, fsGroup } = POD.securityContext;
+  assert.deepEqual([runAsUser, runAsGroup, fsGroup].map(String), [user, user, user]);
+});
+
+test("nothing has more rights than it needs", () => {
+  for (const service of Object.values<Loose>(COMPOSE.services)) {
+    assert.equal(service.read_only, true);
+    assert.deepEqual(service.cap_drop, ["ALL"]);
+    assert.deepEqual(service.security_opt, ["no-new-privileges:true"]);
+    assert.equal(service.restart, "unless-stopped");
+    assert.ok(service.logging.options["max-size"]);
+  }
+  assert.deepEqual(COMPOSE.services.tightbeam.ports, undefined, "only the proxy is published");
+  assert.deepEqual(CONTAINER.securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  });
+  assert.equal(POD.securityContext.runAsNonRoot, true);
+  assert.equal(POD.automountServiceAccountToken, false);
+  assert.equal(unitSays("CapabilityBoundingSet"), "");
+  assert.equal(unitSays("ProtectSystem"), "strict");
+});
+
+test("Kubernetes runs one pod, because the database belongs to one process", () => {
+  assert.equal(objectOf("StatefulSet").spec.replicas, 1);
+});
+
+test("the limit of open files leaves room for every connection", () => {
+  const all = connectionsMaxOf(Number.POSITIVE_INFINITY);
+  assert.equal(connectionsMaxOf(Number(unitSays("LimitNOFILE"))), all);
+  assert.equal(connectionsMaxOf(COMPOSE.services.tightbeam.ulimits.nofile), all);
+});
+
+test("proxies close idle connections before the service does, and let its largest body through", () => {
+  const caddy = parseDuration(/^\s*keepalive (\S+)$/m.exec(read("deploy/Caddyfile"))?.[1] ?? "");
+  const nginx = parseDuration(/^\s*keepalive_timeout (\S+);$/m.exec(read("deploy/nginx.conf"))?.[1] ?? "");
+  for (const idleMs of [caddy, nginx]) assert.ok(idleMs !== null && idleMs < KEEP_ALIVE_MS, `${idleMs}`);
+  const mebibytes = Number(/client_max_body_size (\d+)m;/.exec(read("deploy/nginx.conf"))?.[1]);
+  assert.ok(mebibytes * 1_048_576 > ATTACHMENT_BODY_BYTES_MAX);
+});
+
+/** Whether the last matching line of `.dockerignore` lets the file into the build. */
+function isInBuild(path: string): boolean {
+  const rules = read(".dockerignore")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  return rules.reduce((isIn, rule) => (matches(path, rule.replace(/^!/, "")) ? rule.startsWith("!") : isIn), true);
+}
+
+/** Patterns of `.dockerignore` as far as this repository uses them: a path, `*`, and `**` in front. */
+function matches(path: string, pattern: string): boolean {
+  const parts = pattern
+    .replace(/^\*\*\//, "")
+    .replaceAll(".", "\\.")
+    .replaceAll("*", "[^/]*");
+  return new RegExp(`^${pattern.startsWith("**/") ? "(.*/)?" : ""}${parts}(/|$)`).test(path);
+}
+
+test("the image's build gets every file that it reads, and no data, keys or tests", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-bundle-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const modules = (await bundle(ROOT, directory)).filter((path) => path.startsWith(ROOT));
+  const own = modules.map((path) => relative(ROOT, path)).filter((path) => !path.startsWith("node_modules/"));
+  const files = [...own, "package.json", "package-lock.json", ".npmrc", "LICENSE", "cli/dist.ts", "cli/bin.js"];
+  assert.ok(own.length > 100);
+  assert.deepEqual(
+    files.filter((path) => !isInBuild(path)),
+    [],
+  );
+  const others = ["data/secret.key", ".env", "deploy/.env", ".git/config", "node_modules/ajv/x.js", "cli/bin.test.ts"];
+  assert.deepEqual(others.filter(isInBuild), []);
+});
+
+test("the table of files in docs/operating.md names every file for servers, and no other", () => {
+  const section =
+    read("docs/operating.md")
+      .split(/^## Running it$/m)[1]
+      ?.split(/^## /m)[0] ?? "";
+  const named = [...section.matchAll(/^\| \[`([^`]+)`\]\(\.\.\/([^)]+)\)/gm)].map(([, name, link]) => {
+    assert.equal(name, link);
+    return name;
+  });
+  const files = ["Dockerfile", ...globSync("deploy/*", { cwd: ROOT })];
+  assert.deepEqual(named.sort(), files.sort());
+});
