@@ -9,9 +9,16 @@ import { BackPressure } from "./back-pressure.ts";
 const ANNA = "cus_a" as CustomerId;
 const BERT = "cus_b" as CustomerId;
 
+/** The clock of a busy process: its timers come up at the end of a turn of the event loop. */
+class BusyClock extends SimulatedClock {
+  override after(ms: number, action: () => void): () => void {
+    return super.after(this.busyMs === 0 ? ms : Math.ceil(ms / this.busyMs) * this.busyMs, action);
+  }
+}
+
 /** Back-pressure over a pipeline whose lag and progress a test sets. */
 class Door {
-  readonly clock = new SimulatedClock();
+  readonly clock = new BusyClock();
   readonly store = { backlog: 0, isFull: false };
   readonly lagMs = { dispatch: 0, deliver: 0 };
   ended = 0;
@@ -99,6 +106,20 @@ test("once nothing lags, those that wait begin a few at a time, and nobody overt
   door.lagMs.deliver = 500;
   await door.clock.advance(20);
   assert.equal(door.admitted.length, 32, "and all wait when work lags again");
+});
+
+test("once nothing lags, a busy event loop admits as many accepts in a second as an idle one", async () => {
+  const door = new Door();
+  door.clock.busyMs = 25;
+  door.lagMs.deliver = 500;
+  door.accept(ANNA, 1_000);
+  door.lagMs.deliver = 0;
+  await door.clock.advance(250);
+  assert.equal(door.admitted.length, 800);
+  door.clock.busyMs = 400;
+  door.accept(ANNA, 600);
+  await door.clock.advance(25 + 400);
+  assert.equal(door.admitted.length, 800 + 80 + 128, "at most 128 at a time");
 });
 
 test("a full disk is no lag: accepts are refused at once for want of space, and do not wait for it", () => {

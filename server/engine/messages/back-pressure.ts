@@ -12,14 +12,16 @@ const WAITING_MAX = 2_000;
 const WAIT_MS_MAX = 1_000;
 /** Accepts wait beyond this lag, in milliseconds. */
 const LAG_MS_MAX = 100;
-/** How often waiting accepts are considered, and the lag is read at most, in milliseconds. */
+/** How often waiting accepts are considered, and the lag is read at most, in milliseconds. A busy process does both later. */
 const TICK_MS = 5;
 /** The next reading of the lag waits at least this multiple of the last one's duration: there may be thousands of lanes. */
 const READ_COST_FACTOR = 50;
 /** A reading counts no longer than this, in milliseconds: it takes long too if the process is paused meanwhile. */
 const READING_MS_MAX = 250;
-/** Accepts admitted at a time once nothing lags: the work that they cause is seen before the next ones. */
-const ADMITTED_PER_TICK = 16;
+/** Accepts admitted in a millisecond once nothing lags, however late the ticks come. */
+const ADMITTED_PER_MS = 3.2;
+/** Accepts admitted at a time, at most: the work that they cause is seen before the next ones. */
+const ADMITTED_MAX = 128;
 /** While something lags, one accept is admitted after this many runs of the loops: most of the pipeline works off what waits. */
 const RUNS_PER_ACCEPT = 16;
 /** `Retry-After` of a refused request, in seconds. */
@@ -39,7 +41,7 @@ export interface Pipeline {
  * | | The accept |
  * |---|---|
  * | the lag is at most 100 ms, and no accept waits | begins at once |
- * | the lag is at most 100 ms | waits its turn; 16 accepts begin every 5 ms |
+ * | the lag is at most 100 ms | waits its turn; 3.2 accepts begin in a millisecond, at most 128 at a time |
  * | the lag is longer | waits its turn; one accept begins after every 16 runs of the pipeline |
  * | it has waited 1 s | begins |
  * | 2,000 requests and transactions wait | is refused with a 503 |
@@ -58,8 +60,8 @@ export class BackPressure {
   #lagMs = 0;
   /** The lag is not read again before. */
   #lagKnownUntil = Number.NEGATIVE_INFINITY;
-  /** Runs that had ended when the last accept was admitted while something lagged. */
-  #endedThen = 0;
+  /** Accepts that wait have been considered for the time up to here (monotonic), and for so many ended runs. */
+  #considered = { at: 0, ended: 0 };
   #cancelTick: (() => void) | null = null;
   #isStopped = false;
 
@@ -99,7 +101,7 @@ export class BackPressure {
       // Nobody reads the response. After a response the action is called too.
       if (this.#queue.leave(waiting)) turn.reject(closing());
     });
-    if (this.#cancelTick === null) this.#endedThen = this.#pipeline.ended();
+    if (this.#cancelTick === null) this.#considered = { at: now, ended: this.#pipeline.ended() };
     this.#setTick();
     return turn.promise;
   }
@@ -130,14 +132,16 @@ export class BackPressure {
     });
   }
 
+  /** Accepts that may begin now: by the time that has passed or, while something lags, by the runs that have ended. */
   #admittedNow(now: number): number {
     const ended = this.#pipeline.ended();
-    const accepts = Math.floor((ended - this.#endedThen) / RUNS_PER_ACCEPT);
+    const { at: lastAt, ended: lastEnded } = this.#considered;
     if (this.#readLag(now) <= LAG_MS_MAX) {
-      this.#endedThen = ended;
-      return ADMITTED_PER_TICK;
+      this.#considered = { at: now, ended };
+      return Math.min(Math.floor((now - lastAt) * ADMITTED_PER_MS), ADMITTED_MAX);
     }
-    this.#endedThen += accepts * RUNS_PER_ACCEPT;
+    const accepts = Math.floor((ended - lastEnded) / RUNS_PER_ACCEPT);
+    this.#considered = { at: now, ended: lastEnded + accepts * RUNS_PER_ACCEPT };
     return accepts;
   }
 }
