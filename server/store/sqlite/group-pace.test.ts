@@ -1,4 +1,4 @@
-/** Groups of many jobs wait for each other, a lone job does not, and a group is bounded in jobs, bytes and time. */
+/** Groups with much work wait for each other, a lone job does not, and a group is bounded in work, bytes and time. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ test("a few jobs go at once, and many wait until 4 ms after the last group began
   /** How long a group waits; 0: it begins at once. */
   const delayMs = (waiting: number) => {
     let hasBegun = false;
-    pace.await(waiting, () => {
+    pace.await(jobs(waiting), () => {
       hasBegun = true;
     });
     return hasBegun ? 0 : waits.pop();
@@ -36,15 +36,28 @@ test("a group takes about 20 ms: slow jobs make it smaller, down to 64 jobs", ()
   for (let group = 0; group < 50; group += 1) {
     pace.began();
     now += 20;
-    pace.ended(100);
+    pace.ended(jobs(100));
   }
   assert.equal(pace.take(jobs(1_000)), 100);
   for (let group = 0; group < 50; group += 1) {
     pace.began();
     now += 1_000;
-    pace.ended(100);
+    pace.ended(jobs(100));
   }
   assert.equal(pace.take(jobs(1_000)), 64);
+});
+
+test("a job that holds many transactions or outcomes counts as many", () => {
+  let waits = 0;
+  const pace = new GroupPace({ now: () => 0, after: () => waits++ });
+  const gathered: Job = ["commitAll", Array.from({ length: 200 }, () => [])];
+  const outcomes: Job = ["finishDeliveries", Array.from({ length: 200 }, () => [1, "", 1, []])];
+  assert.equal(pace.take([...jobs(100), ...jobs(2, gathered), ...jobs(20)]), 114);
+  assert.equal(pace.take([...jobs(2, gathered), ...jobs(1, outcomes), ...jobs(9)]), 2);
+  assert.equal(pace.take([...jobs(1, ["commitAll", Array.from({ length: 600 }, () => [])]), ...jobs(1)]), 1);
+  pace.began();
+  for (const job of [gathered, outcomes]) pace.await(jobs(1, job), () => assert.fail("it waits like 200 jobs"));
+  assert.equal(waits, 2);
 });
 
 test("a group holds 4 MiB, or one larger job", () => {

@@ -1,18 +1,18 @@
-/** Decides when the next group of jobs goes to the writer, and how many jobs it may hold: larger groups cost less a job, and smaller ones answer sooner. */
+/** Decides when the next group of jobs goes to the writer, and how much work it may hold: larger groups cost less, and smaller ones answer sooner. */
 
-import type { Job } from "./jobs.ts";
+import { countWork, type Job } from "./jobs.ts";
 
-/** Fewer jobs than this go at once: their callers wait for them, and no others do. */
+/** Less work than this goes at once: its callers wait for it, and no others do. A job may hold many pieces of work (`countWork`). */
 const PACED_FROM = 8;
-/** Groups of more jobs begin at least this long after one another, in milliseconds, so that more jobs share one fsync. */
+/** Groups with more work begin at least this long after one another, in milliseconds, so that more of it shares one fsync. */
 const PERIOD_MS = 4;
 /** A group takes about this long at most, in milliseconds: the next jobs wait for it. */
 const GROUP_MS_MAX = 20;
-const GROUP_JOBS_MIN = 64;
-const GROUP_JOBS_MAX = 512;
+const GROUP_WORK_MIN = 64;
+const GROUP_WORK_MAX = 512;
 /** Texts and bytes of one group, in characters and bytes. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
-/** Weight of the last group in the average cost of a job. */
+/** Weight of the last group in the average cost of a piece of work. */
 const AVERAGE_WEIGHT = 0.2;
 
 /** Monotonic milliseconds, and a timer on them. */
@@ -21,32 +21,36 @@ export interface PaceTimer {
   after(ms: number, action: () => void): unknown;
 }
 
+/** A job that waits for a group. */
+type Waiting = readonly { job: Job }[];
+
 /** When groups begin and how large they are. Without a timer groups neither wait nor are measured. */
 export class GroupPace {
   readonly #timer: PaceTimer | null;
   #beganAt = Number.NEGATIVE_INFINITY;
-  #msPerJob = 0;
+  #msPerPiece = 0;
 
   constructor(timer: PaceTimer | null) {
     this.#timer = timer;
   }
 
-  /** Calls `begin` when the next group may begin, if this many jobs are waiting now: at once if they are few, or enough for a full group. */
-  await(waiting: number, begin: () => void): void {
+  /** Calls `begin` when the next group may begin, if these jobs wait now: at once if their work is little, or enough for a full group. */
+  await(jobs: Waiting, begin: () => void): void {
     const timer = this.#timer;
-    const isPaced = timer !== null && waiting >= PACED_FROM && waiting < this.#jobsMax;
-    const delayMs = isPaced ? this.#beganAt + PERIOD_MS - timer.now() : 0;
+    const work = timer === null ? 0 : workOf(jobs);
+    const isPaced = work >= PACED_FROM && work < this.#workMax;
+    const delayMs = timer !== null && isPaced ? this.#beganAt + PERIOD_MS - timer.now() : 0;
     if (timer === null || delayMs <= 0) begin();
     else timer.after(Math.min(delayMs, PERIOD_MS), begin);
   }
 
   /** The number of jobs at the front of `jobs` that the next group takes: at least one. */
-  take(jobs: readonly { job: Job }[]): number {
-    let bytes = 0;
-    let count = 0;
+  take(jobs: Waiting): number {
+    let [count, work, bytes] = [0, 0, 0];
     for (const { job } of jobs) {
+      work += countWork(job);
       bytes += sizeOf(job);
-      if (count > 0 && (count === this.#jobsMax || bytes > GROUP_BYTES_MAX)) break;
+      if (count > 0 && (work > this.#workMax || bytes > GROUP_BYTES_MAX)) break;
       count += 1;
     }
     return count;
@@ -57,16 +61,22 @@ export class GroupPace {
   }
 
   /** The group that began last is on disk. */
-  ended(jobs: number): void {
+  ended(jobs: Waiting): void {
     if (this.#timer === null) return;
-    const msPerJob = (this.#timer.now() - this.#beganAt) / jobs;
-    this.#msPerJob += (msPerJob - this.#msPerJob) * AVERAGE_WEIGHT;
+    const msPerPiece = (this.#timer.now() - this.#beganAt) / workOf(jobs);
+    this.#msPerPiece += (msPerPiece - this.#msPerPiece) * AVERAGE_WEIGHT;
   }
 
-  get #jobsMax(): number {
-    if (this.#msPerJob === 0) return GROUP_JOBS_MAX;
-    return Math.min(Math.max(Math.floor(GROUP_MS_MAX / this.#msPerJob), GROUP_JOBS_MIN), GROUP_JOBS_MAX);
+  get #workMax(): number {
+    if (this.#msPerPiece === 0) return GROUP_WORK_MAX;
+    return Math.min(Math.max(Math.floor(GROUP_MS_MAX / this.#msPerPiece), GROUP_WORK_MIN), GROUP_WORK_MAX);
   }
+}
+
+function workOf(jobs: Waiting): number {
+  let work = 0;
+  for (const { job } of jobs) work += countWork(job);
+  return work;
 }
 
 /** The size of a job's texts and bytes. */

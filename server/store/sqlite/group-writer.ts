@@ -58,7 +58,7 @@ export class GroupWriter {
   #next(): void {
     this.#receive();
     if (this.#waiting.length > 0) {
-      this.#pace.await(this.#waiting.length, () => void this.#writeGroup());
+      this.#pace.await(this.#waiting, () => void this.#writeGroup());
       return;
     }
     this.#isBusy = false;
@@ -71,7 +71,7 @@ export class GroupWriter {
     const startedAt = performance.now();
     this.#pace.began();
     const results = await this.#results(group.map(({ job }) => job));
-    this.#pace.ended(group.length);
+    this.#pace.ended(group);
     const durationMs = performance.now() - startedAt;
     const replies = new Map<Reply, JobResult[]>();
     for (const [index, { reply }] of group.entries()) {

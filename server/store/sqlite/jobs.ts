@@ -59,6 +59,11 @@ export function isLeaseJob(job: Job): job is LeaseJob {
   return LEASE_JOBS.has(job[0]);
 }
 
+/** The pieces of work in a job: transactions, or outcomes of attempts. */
+export function countWork(job: Job): number {
+  return job[0] === "commitAll" || job[0] === "finishDeliveries" ? job[1].length : 1;
+}
+
 /** How many transactions a group counts as: those that were gathered count as one. */
 export function countTransactions(jobs: readonly WritingJob[]): number {
   const gathered = jobs.filter(([kind]) => kind === "commitAll").length;
