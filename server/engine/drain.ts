@@ -26,8 +26,8 @@ export interface Drain<Item> {
   laneOf(item: Item): string;
   /** When the item was due, in the service's time. */
   dueAtOf(item: Item): number;
-  /** Whether the lane's peer takes work as usual. If not, the work of the lane waits for the peer. */
-  isUp(lane: string): boolean;
+  /** Whether the account of the lane takes more work: it is up and not at its limit. If not, the work of the lane waits for that. */
+  takesMore(lane: string): boolean;
   /**
    * Items of a lane with one ordering key run in sequence, in the order they were claimed or pushed. Null: in any
    * order.

@@ -1,22 +1,10 @@
-/** Tells work of a lane that waits for this process from work that waits for its peer: a provider or a receiver. */
+/** Measures for how long the runs of a lane wait for its peer, a provider or a receiver. */
 
 /** Weight of the last run in the averages of a lane. */
 const LAST_WEIGHT = 0.1;
-/** A peer that responds within this many turns of the event loop is not what its lane waits for. */
-const PEER_TURNS = 4;
-
 /**
- * Waiting work of a lane lags only if nothing else holds it up:
- *
- * | The lane | Its work |
- * |---|---|
- * | its runs spend half of their time or more waiting for the peer, and longer than four turns of the event loop | waits for a slow peer |
- * | half of its runs or more have waited for the peer for longer than that | waits for a peer that hangs |
- * | is paused, its account is down, or its owner has no permit left for it | waits for that |
- * | any other | lags, since the instant at which it was due and nothing above held |
- *
- * A busy process reads a response only when its event loop comes round again, so a fast peer looks as slow as the loop. Work behind
- * such a peer does not wait for the peer.
+ * The times of a lane's runs. They wait for the peer if, on average, they spend at least half of their time waiting for it, or if half
+ * of the present ones do: the peer hangs.
  */
 export class LaneLag {
   readonly #monotonic: () => number;
@@ -26,7 +14,6 @@ export class LaneLag {
   /** Averages of a run, in milliseconds: from its beginning to its end, and its wait for the peer. */
   #heldMs = 0;
   #peerMs = 0;
-  /** Until then the work of the lane waited for something that is not this process. */
   #heldUntil = Number.NEGATIVE_INFINITY;
 
   constructor(monotonic: () => number) {
@@ -55,20 +42,26 @@ export class LaneLag {
     this.#heldUntil = now;
   }
 
-  /** For how long work that waits since `since` could have run, in milliseconds. `turnMs`: a turn of the event loop. */
-  lagMs(since: number, now: number, turnMs: number): number {
-    if (this.#waitsForPeer(now, turnMs * PEER_TURNS)) this.hold(now);
-    return now - Math.max(since, this.#heldUntil);
+  /** Until when the work of the lane waited for something that is not this process (monotonic time). */
+  get heldUntil(): number {
+    return this.#heldUntil;
   }
 
-  #waitsForPeer(now: number, soonMs: number): boolean {
+  /** Whether the runs of the lane wait for its peer. `soonMs`: a peer that responds within this time is not slow. */
+  waitsForPeer(now: number, soonMs: number): boolean {
     if (this.#peerMs > soonMs && this.#peerMs * 2 >= this.#heldMs) return true;
-    let hanging = 0;
+    const waiting = this.runsWaiting(now, soonMs);
+    return waiting > 0 && waiting * 2 >= this.#running;
+  }
+
+  /** The runs that have waited for their peer for longer than `soonMs`. */
+  runsWaiting(now: number, soonMs: number): number {
+    let waiting = 0;
     for (const since of this.#asking.values()) {
       if (now - since <= soonMs) break;
-      hanging += 1;
+      waiting += 1;
     }
-    return hanging > 0 && hanging * 2 >= this.#running;
+    return waiting;
   }
 }
 

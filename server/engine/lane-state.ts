@@ -13,6 +13,8 @@ export interface Lane<Item> {
   moreSince: number | null;
   /** `moreSince` of the claim in progress; null if there is none. */
   claimingSince: number | null;
+  /** Whether nothing of the lane could begin when that was last asked: it was paused, or its account was down or at its limit. */
+  isBlocked: boolean;
   /** Ends the pause of the lane. */
   cancelPause: (() => void) | null;
 }
@@ -34,6 +36,7 @@ export function createLane<Item>({ name, permits, orderingKeyOf, monotonic }: La
     permits,
     moreSince: null,
     claimingSince: null,
+    isBlocked: false,
     cancelPause: null,
   };
 }

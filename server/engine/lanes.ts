@@ -3,7 +3,8 @@
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import { RoundRobin } from "../core/round-robin.ts";
 import type { Drain } from "./drain.ts";
-import { createLane, type Lane, waitingSince } from "./lane-state.ts";
+import { createLane, type Lane } from "./lane-state.ts";
+import { LoopLag } from "./loop-lag.ts";
 import { isUntried, PERMITS_AT_START, permitsAfter, type RunResult } from "./run-result.ts";
 
 /** Lanes named in one claim. */
@@ -32,8 +33,7 @@ export class Lanes<Item> {
   readonly #unknown = new Set<string>();
   readonly #permits: FairSemaphore;
   readonly #running = new Set<Promise<void>>();
-  /** Lanes whose work may be waiting. */
-  readonly #waiting = new Set<Lane<Item>>();
+  readonly #lag: LoopLag<Item>;
   /** End of the last pause of all lanes (monotonic time). */
   #resumedAt = Number.NEGATIVE_INFINITY;
   #ended = 0;
@@ -47,6 +47,12 @@ export class Lanes<Item> {
   constructor(drain: Drain<Item>) {
     this.#drain = drain;
     this.#permits = new FairSemaphore({ permitsMax: drain.permitsMax, shareOfFree: drain.shareOfFree });
+    this.#lag = new LoopLag({
+      drain,
+      lanes: this.#lanes,
+      permits: this.#permits,
+      permitsOf: (lane) => this.#permitsOf(lane),
+    });
   }
 
   start(): void {
@@ -56,7 +62,10 @@ export class Lanes<Item> {
 
   /** These lanes may have something due. */
   wake(lanes: Iterable<string>): void {
-    for (const name of lanes) this.#mark(name, true);
+    for (const name of lanes) {
+      this.#lag.changed(this.#lane(name));
+      this.#mark(name, true);
+    }
     this.#pump();
   }
 
@@ -94,27 +103,9 @@ export class Lanes<Item> {
     return this.#ended;
   }
 
-  /** Age of the oldest work that could start now and has not, in milliseconds (see `LaneLag`); 0 if there is none. */
+  /** Age of the oldest work that could start now and has not, in milliseconds (see `LoopLag`); 0 if there is none. */
   lagMs(): number {
-    if (this.#isStopped || this.#cancelPause !== null) return 0;
-    const { clock } = this.#drain;
-    const [now, turnMs] = [clock.monotonic(), clock.turnMs()];
-    let longestMs = 0;
-    for (const lane of this.#waiting) {
-      const since = waitingSince(lane);
-      if (since === null) this.#waiting.delete(lane);
-      else if (this.#isHeld(lane)) lane.lag.hold(now);
-      else longestMs = Math.max(longestMs, lane.lag.lagMs(Math.max(since, this.#resumedAt), now, turnMs));
-    }
-    return longestMs;
-  }
-
-  /** Whether a lane could not begin anything, for a reason that is not this process. */
-  #isHeld({ name, running, cancelPause }: Lane<Item>): boolean {
-    const owner = this.#drain.ownerOf(name);
-    if (cancelPause !== null || owner === null || !this.#drain.isUp(name)) return true;
-    // Other lanes of its owner have all permits: whether these wait for their peers shows there.
-    return running === 0 && this.#permits.room(owner) === 0;
+    return this.#isStopped || this.#cancelPause !== null ? 0 : this.#lag.readMs(this.#resumedAt);
   }
 
   async #poll(): Promise<void> {
@@ -142,7 +133,7 @@ export class Lanes<Item> {
       this.#unknown.add(name);
       return;
     }
-    this.#waiting.add(lane);
+    this.#lag.add(lane);
     if (this.#canBegin(lane)) this.#toBegin.add(owner, name);
     if (lane.moreSince !== null && this.#demand(lane) > 0) this.#toClaim.add(owner, name);
   }
@@ -306,9 +297,11 @@ export class Lanes<Item> {
     if (lane.cancelPause !== null || this.#isStopped) return;
     lane.cancelPause = this.#drain.clock.after(UNTRIED_PAUSE_MS, () => {
       lane.cancelPause = null;
+      this.#lag.changed(lane);
       this.#mark(lane.name, false);
       this.#pump();
     });
+    this.#lag.changed(lane);
   }
 
   #lane(name: string): Lane<Item> {
@@ -372,7 +365,7 @@ export class Lanes<Item> {
     )
       return;
     if (lane.prefetched.size > 0 || lane.moreSince !== null) return;
-    this.#waiting.delete(lane);
+    this.#lag.remove(lane);
     this.#lanes.delete(lane.name);
   }
 

@@ -363,6 +363,8 @@ export interface Provider {
   readonly phones?: Phones;
   /** Whether the provider can send at present. A provider without this property is always up. */
   readonly isUp?: boolean;
+  /** Whether messages given to the provider wait for a rate limit of the account: further ones would wait too. */
+  readonly isAtLimit?: boolean;
   /**
    * Begins to connect, and does not wait for the peer. `signals` resolves once the signal is on disk. If `signals`
    * throws, the provider must report the signal again; after `unknown` it may do so a little later.

@@ -36,7 +36,7 @@ export class Queue {
   isStale: (item: Item) => boolean = () => false;
   /** Whether the run of an item waits for its peer from its beginning to its end. */
   asksPeer: (item: Item) => boolean = () => false;
-  isUp: (lane: string) => boolean = () => true;
+  takesMore: (lane: string) => boolean = () => true;
   /** When the items became due, in the service's time. */
   dueAt: number | null = null;
   inFlight = 0;
@@ -59,7 +59,7 @@ export class Queue {
       mayFreeOthers: () => true,
       laneOf: ({ lane }) => lane,
       dueAtOf: () => this.dueAt ?? this.clock.now(),
-      isUp: (lane) => this.isUp(lane),
+      takesMore: (lane) => this.takesMore(lane),
       release: (items) => {
         this.due.unshift(...items);
       },

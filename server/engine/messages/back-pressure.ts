@@ -49,7 +49,7 @@ export interface Pipeline {
  * | the service stops | begins at once: a request in flight is finished |
  * | its client leaves | leaves the queue |
  *
- * The lag is the age of work that could start now and has not (`lane-lag.ts`). Customers have turns. A full disk is no lag.
+ * The lag is the age of work that could start now and has not (`loop-lag.ts`). Customers have turns. A full disk is no lag.
  */
 export class BackPressure {
   readonly #clock: Clock;

@@ -89,7 +89,7 @@ export class Dispatch {
       },
       laneOf: ({ message }) => message.instanceId,
       dueAtOf: ({ message }) => message.dueAt ?? clock.now(),
-      isUp: (lane) => this.#isUp(lane) && this.#isClosed(lane as InstanceId),
+      takesMore: (lane) => this.#takesMore(lane as InstanceId),
       // Messages of a pair are sent in the order of their claim by `PairOrder`, which also holds across lanes.
       orderingKeyOf: () => null,
       isStale: ({ leasedUntil }) => leasedUntil < clock.monotonic(),
@@ -230,6 +230,12 @@ export class Dispatch {
     if (!this.#isClosed(instanceId) || others >= this.#permitsOf(instanceId)) return;
     this.#withoutPermit.add(message);
     release("bad");
+  }
+
+  /** Whether an instance takes messages as usual. */
+  #takesMore(instanceId: InstanceId): boolean {
+    const isAtLimit = this.#deps.providers.get(instanceId)?.isAtLimit === true;
+    return this.#isUp(instanceId) && this.#isClosed(instanceId) && !isAtLimit;
   }
 
   /** Whether the circuit breaker of an instance is closed. */

@@ -184,7 +184,7 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
     loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
     dueAtOf: ({ delivery }) => delivery.dueAt ?? clock.now(),
-    isUp: () => true,
+    takesMore: () => true,
     // Within a message, an event waits for the first attempt of the event before.
     orderingKeyOf: ({ delivery }) => (delivery.attemptCount === 0 ? delivery.messageId : null),
     isStale: ({ leasedUntil }) => leasedUntil - clock.monotonic() < ATTEMPT_MS_MAX,

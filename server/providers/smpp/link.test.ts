@@ -120,6 +120,7 @@ test("no second has more submit_sm than the rate limit, and a queue drains in or
     await until(() => stage.smsc.of("submit_sm").length === seconds * 10);
     await turnsOfTheLoop();
     assert.equal(stage.smsc.of("submit_sm").length, seconds * 10);
+    assert.equal(stage.link.isAtLimit, seconds < 5);
     await stage.clock.advance(1);
   }
   assert.ok((await Promise.all(results)).every(({ answer }) => answer === "ok"));

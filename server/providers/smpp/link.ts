@@ -80,6 +80,8 @@ export class SmscLink {
   #responseMs = Number.POSITIVE_INFINITY;
   #wasUp = false;
   #isStopped = false;
+  /** Whether the first message in the queue waits for the rate limit. */
+  #isAtLimit = false;
   #since: number;
   #stopPace = () => {};
   #stopLimit = () => {};
@@ -140,6 +142,11 @@ export class SmscLink {
     return !this.#isStopped && this.#sending.session !== null;
   }
 
+  /** Whether a message waits for the rate limit, and not for a place in the window. */
+  get isAtLimit(): boolean {
+    return this.#isAtLimit;
+  }
+
   /** The time that the SMSC takes for a response at present, in milliseconds; infinite before the first. */
   get responseMs(): number {
     return this.#responseMs;
@@ -197,11 +204,13 @@ export class SmscLink {
   /** Writes what the window and the rate limit allow. */
   #pump(): void {
     this.#stopPace();
+    this.#isAtLimit = false;
     for (const queued of this.#queue) {
       const { session } = this.#sending;
       if (session === null || session.submitsOpen >= this.#settings.windowSize) return;
       const waitMs = this.#rateLimiter.take();
       if (waitMs > 0) {
+        this.#isAtLimit = true;
         this.#stopPace = this.#clock.after(Math.min(waitMs, QUEUE_LIMIT_MS), () => this.#pump());
         return;
       }
@@ -241,6 +250,7 @@ export class SmscLink {
 
   #empty(reason: string): void {
     this.#stopPace();
+    this.#isAtLimit = false;
     this.#stopLimit();
     for (const queued of this.#queue) queued.resolve({ answer: "notSent", reason, isDown: true });
   }

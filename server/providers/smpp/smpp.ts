@@ -117,6 +117,10 @@ class Smpp implements Provider {
     return this.#link.isUp && !this.#outbox.isEnding;
   }
 
+  get isAtLimit(): boolean {
+    return this.#link.isAtLimit;
+  }
+
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#outbox.begin(signals);
     await this.#tracker.load(this.#clock.now());
