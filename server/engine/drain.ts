@@ -53,4 +53,9 @@ export interface Drain<Item> {
   shareOfFree: number;
   /** Items that a lane claims ahead of its permits; 0: only for free permits. */
   prefetch: number;
+  /**
+   * A lane claims no more ahead than it runs in this time, in milliseconds; none before its first run has ended, nor while its
+   * account takes no more. Absent: no bound.
+   */
+  prefetchMs?: number;
 }

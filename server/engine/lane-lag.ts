@@ -37,6 +37,11 @@ export class LaneLag {
     this.#peerMs += (peerMs - this.#peerMs) * LAST_WEIGHT;
   }
 
+  /** The time in which a run of the lane holds its permit, in milliseconds; 0 before the first one has ended. */
+  get runMs(): number {
+    return this.#heldMs;
+  }
+
   /** The work of the lane waits for something that is not this process. */
   hold(now: number): void {
     this.#heldUntil = now;

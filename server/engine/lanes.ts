@@ -88,6 +88,14 @@ export class Lanes<Item> {
     for (const lane of this.#lanes.values()) lane.prefetched.remove(matches);
   }
 
+  /** Gives the items of a lane that have not begun back to the store. */
+  giveBack(name: string): void {
+    const lane = this.#lanes.get(name);
+    if (lane === undefined || lane.prefetched.size === 0) return;
+    this.#release(lane);
+    this.#mark(name, true);
+  }
+
   /** Claims and begins nothing more, and resolves when the running items have ended. Items that have not begun are released. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -145,10 +153,19 @@ export class Lanes<Item> {
   /** Items to claim for a lane now. */
   #demand(lane: Lane<Item>): number {
     if (lane.claimingSince !== null || lane.cancelPause !== null) return 0;
-    const { prefetch } = this.#drain;
+    const prefetch = this.#prefetchOf(lane);
     const wanted = this.#permitsOf(lane) - lane.running - lane.prefetched.size;
     if (prefetch === 0) return Math.max(0, wanted);
     return lane.prefetched.size < prefetch / 2 ? Math.max(prefetch, wanted) : 0;
+  }
+
+  /** Items that a lane may claim ahead of its permits. */
+  #prefetchOf(lane: Lane<Item>): number {
+    const { prefetch, prefetchMs, takesMore } = this.#drain;
+    if (prefetchMs === undefined) return prefetch;
+    if (!takesMore(lane.name)) return 0;
+    const { runMs } = lane.lag;
+    return runMs === 0 ? 0 : Math.min(prefetch, Math.floor((this.#permitsOf(lane) * prefetchMs) / runMs));
   }
 
   #permitsOf({ name, permits }: Lane<Item>): number {
@@ -232,7 +249,7 @@ export class Lanes<Item> {
       refused = 0;
       const lane = this.#lane(name);
       const demand = this.#demand(lane);
-      const permits = this.#drain.prefetch === 0 ? Math.min(demand, room) : demand;
+      const permits = this.#prefetchOf(lane) === 0 ? Math.min(demand, room) : demand;
       if (lane.moreSince === null || permits === 0) continue;
       lane.claimingSince = lane.moreSince;
       lane.moreSince = null;

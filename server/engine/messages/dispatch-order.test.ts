@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../../sdk/wire.ts";
 import { checkSendAttempts, type EngineStage, engineStage, turns } from "../../../test/support/engine.ts";
-import { deferred, type ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
+import { deferred, ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { Outcome } from "../../providers/provider.ts";
 
 /** Send attempts that the test answers when it wants, by the text of the message. */
@@ -113,4 +113,73 @@ test("a send attempt that is aborted before it begins is deferred, and its outco
     if (message.timeline[2]?.status === "queued") putOff += 1;
   }
   assert.ok(putOff > 0, "none was called off in time");
+});
+
+describe("the permit of a message that its provider has accepted", () => {
+  /** Holds the commits of outcomes until the test ends them. */
+  function outcomesHeld(stage: EngineStage): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { store } = stage.deps;
+    const commit = store.commitGathered.bind(store);
+    store.commitGathered = async (transaction) => {
+      const [step] = transaction;
+      if (step?.op === "update" && step.table === "messages" && step.set.status !== "pending") await promise;
+      return await commit(transaction);
+    };
+    return resolve;
+  }
+
+  async function sendTo(stage: EngineStage, count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1)
+      await stage.send({ to: `+1555030${String(index).padStart(4, "0")}` });
+  }
+
+  test("is free for the next message while the outcome is written down, as long as few outcomes are", async (t) => {
+    const provider = new ScriptedProvider({ concurrency: 2 });
+    const stage = await engineStage(t, { provider });
+    const end = outcomesHeld(stage);
+    await sendTo(stage, 80);
+    for (let rounds = 0; rounds < 80; rounds += 1) await stage.run();
+    assert.equal(provider.handed.length, 64 + 2, "64 that are not on disk, and those with a permit");
+    end();
+    await stage.run();
+    assert.equal(provider.handed.length, 80);
+  });
+
+  test("stays its own while the message probes an instance", async (t) => {
+    const provider = new ScriptedProvider({ concurrency: 2 });
+    const stage = await engineStage(t, { provider });
+    provider.sendNext.push({ outcome: "deferred", retryAfterMs: 1_000, reason: "the line is down", isDown: true });
+    await sendTo(stage, 1);
+    await stage.run();
+    const end = outcomesHeld(stage);
+    await sendTo(stage, 9);
+    await stage.pass(1_000);
+    assert.equal(provider.handed.length, 2, "a message of two attempts, the second one in half-open");
+    end();
+    await stage.run();
+    assert.equal(provider.handed.length, 11);
+  });
+});
+
+test("messages that wait for a permit of an instance that went down are not leased any more", async (t) => {
+  const provider = new ScriptedProvider({ concurrency: 4 });
+  const stage = await engineStage(t, { provider });
+  const wait = (ms: number) => new Promise<void>((resolve) => stage.clock.after(ms, resolve));
+  provider.onSend = async () => {
+    await wait(10);
+    return provider.accepted();
+  };
+  const count = 40;
+  for (let index = 0; index < count; index += 1) await stage.send({ to: `+1555030${String(index).padStart(4, "0")}` });
+  await stage.clock.advance(25);
+  const { store } = stage.deps;
+  const leased = async () => (await store.leasedPairs(stage.instance.id)).length;
+  assert.ok((await leased()) > 8, "messages were claimed ahead");
+  provider.onSend = () => "never";
+  await stage.clock.advance(20);
+  provider.isUp = false;
+  stage.life.dispatch.wake([stage.instance.id]);
+  await turns(20);
+  assert.equal(await leased(), 4, "only those that are being sent");
 });

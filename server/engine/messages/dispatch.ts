@@ -1,43 +1,22 @@
-/** The loop that sends due messages: each goes from `queued` to `pending`, then by its outcome to `sent`, `queued`, `failed` or unknown. */
+/** The loop that sends due messages: it claims them, and each is handled under a permit and a lease, those to one recipient in order. */
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
-import { becomeDue, beginAttempt } from "../../core/message-lifecycle.ts";
-import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
-import { findLanesWithDueTimers, findMessage } from "../../store/messages.ts";
+import { findLanesWithDueTimers } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import type { ClaimedMessage } from "../../store/store.ts";
-import { withDeadline } from "../deadline.ts";
-import type { Deps } from "../deps.ts";
 import type { ClaimedItems } from "../drain.ts";
-import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import type { RunTimes } from "../lane-lag.ts";
 import { Lanes } from "../lanes.ts";
 import { PausedLanes } from "../routing/paused-lanes.ts";
-import { nextChannel, planOf, type RoutePlan, wayNow } from "../routing/route.ts";
 import type { RunResult } from "../run-result.ts";
-import {
-  attemptLeaseMs,
-  changeMessage,
-  isAsClaimed,
-  LEASE_MS,
-  leaveQueue,
-  type MessageDecision,
-} from "./change-message.ts";
-import { conclude, giveUp } from "./conclude.ts";
-import { MessageGone } from "./find.ts";
+import { UnrecordedResponses } from "../unrecorded.ts";
+import { isAsClaimed, LEASE_MS } from "./change-message.ts";
+import { handleClaimed, handleError } from "./handle-claimed.ts";
 import { PairOrder, type ReleasePermit } from "./pair-order.ts";
-import {
-  deferWhileDown,
-  failIfOptedOut,
-  failIfStranded,
-  type Handling,
-  outbound,
-  type PreparedMessage,
-  prepare,
-  type SendProgress,
-} from "./prepare.ts";
-import { InterruptedPairs, reconcile } from "./reconcile.ts";
+import type { Handling, SendProgress } from "./prepare.ts";
+import { InterruptedPairs } from "./reconcile.ts";
 
 /** Messages at once with a permit, all instances together. */
 const PERMITS_MAX = 256;
@@ -45,9 +24,11 @@ const PERMITS_MAX = 256;
 const PERMITS_WITHOUT_PROVIDER = 16;
 /** The most messages to one recipient whose attempts begin together, if the provider takes runs. */
 const RUN_MAX = 64;
-
-/** A message that needs an undecodable record is tried again after this, in milliseconds. */
-const UNREADABLE_RETRY_MS = 60_000;
+/** Messages that a lane claims ahead of its permits, at most as many as it sends in this time, in milliseconds. */
+const PREFETCH = 64;
+const PREFETCH_MS = 100;
+/** Messages of an instance that are accepted and whose outcome is not on disk; beyond them a message keeps its permit until it is. */
+const UNRECORDED_MAX = 64;
 
 /** A claimed message. */
 interface LeasedMessage extends ClaimedMessage {
@@ -55,7 +36,18 @@ interface LeasedMessage extends ClaimedMessage {
   leasedUntil: number;
 }
 
-/** Sends due messages; a lane is a provider instance. */
+/**
+ * Sends due messages; a lane is a provider instance. A claimed message goes through these states:
+ *
+ * | State | Goes on when | Goes back to the queue, as due as before, if |
+ * |---|---|---|
+ * | claimed | it gets a permit of its instance | its lease has ended, its instance is down, or the process stops |
+ * | waits for its turn | the earlier messages of its sender and recipient have passed (`PairOrder`) | its lease has ended, something else has decided about it, or the process stops |
+ * | is handled (`handleClaimed`) | its next state is on disk, whatever it is | an error is thrown: its lease runs out by itself |
+ *
+ * It holds its permit from the first state to the end of the last. It goes on without it while its files are fetched, once its
+ * provider has accepted it, and after 40 s.
+ */
 export class Dispatch {
   readonly lanes: Lanes<LeasedMessage>;
   readonly pausedLanes: PausedLanes;
@@ -66,6 +58,8 @@ export class Dispatch {
   readonly #fetching = new Set<MessageId>();
   /** Messages with files that released their permit while the files were fetched. */
   readonly #withoutPermit = new Set<Message>();
+  /** Messages that were accepted and whose outcome is not on disk, by instance. */
+  readonly #unrecorded = new UnrecordedResponses(UNRECORDED_MAX);
   readonly #interrupted: InterruptedPairs;
   /** Leases of messages that were handled, to be released with the others of this turn of the event loop. */
   #ended: number[] = [];
@@ -92,8 +86,9 @@ export class Dispatch {
       takesMore: (lane) => this.#takesMore(lane as InstanceId),
       // Messages of a pair are sent in the order of their claim by `PairOrder`, which also holds across lanes.
       orderingKeyOf: () => null,
-      isStale: ({ leasedUntil }) => leasedUntil < clock.monotonic(),
-      prefetch: 0,
+      isStale: (leased) => this.#isStale(leased),
+      prefetch: PREFETCH,
+      prefetchMs: PREFETCH_MS,
       run: (leased, release, times) => this.#run(leased, release, times),
       // Nothing of a pair is claimed while a message of the pair is in progress.
       mayFreeOthers: ({ message }) => this.#order.laneOf(pairOf(message)) === undefined,
@@ -166,7 +161,14 @@ export class Dispatch {
   wake(lanes: Iterable<string>, pair?: string): void {
     const last = pair === undefined ? undefined : this.#order.laneOf(pair);
     const wanted = [...lanes].filter((lane) => lane !== last);
-    if (wanted.length > 0) this.lanes.wake(wanted);
+    if (wanted.length === 0) return;
+    for (const lane of wanted) this.#giveBackIfDown(lane);
+    this.lanes.wake(wanted);
+  }
+
+  /** The messages that wait for a permit of an instance that is down go back to the queue: they may move to another instance. */
+  #giveBackIfDown(lane: string): void {
+    if (!this.#isUp(lane)) this.lanes.giveBack(lane);
   }
 
   /** Aborts the send attempts in progress: their outcome is unknown. */
@@ -176,13 +178,15 @@ export class Dispatch {
 
   /** Handles a message and releases its lease. If that throws, the lease runs out by itself: nothing is tried again at once. */
   async #run(leased: LeasedMessage, release: ReleasePermit, times: RunTimes): Promise<RunResult> {
+    const { message, lease } = leased;
     times.asks();
-    const handle = (progress: SendProgress) => {
+    const handle = async (progress: SendProgress): Promise<RunResult> => {
       times.begins();
-      return this.#handle(leased, release, { progress, times });
+      return this.#mayBegin(leased) ? this.#handle(leased, release, { progress, times }) : "bad";
     };
-    const result = await this.#order.run(leased.message, release, handle);
-    this.#release(leased.lease);
+    const result = await this.#order.run(message, release, handle);
+    this.#release(lease);
+    this.#giveBackIfDown(message.instanceId);
     return result;
   }
 
@@ -191,28 +195,42 @@ export class Dispatch {
     release: ReleasePermit,
     { progress, times }: Pick<Handling, "progress" | "times">,
   ): Promise<RunResult> {
-    // The process began to stop while the message waited: it is due at the next start.
-    if (this.#stopped) return "bad";
-    // It waited for another message of its pair until its lease ended, or until something else had decided about it.
-    if (leasedUntil < this.#deps.clock.monotonic() || this.#hasChanged(message)) return "bad";
+    const { instanceId } = message;
     const abort = new AbortController();
     this.#aborts.add(abort);
+    let isAccepted = false;
+    const accepted = () => {
+      isAccepted = true;
+      // The message that probes an instance keeps its permit until the breaker is closed.
+      if (this.#unrecorded.add(instanceId) && this.#isClosed(instanceId)) release("good");
+    };
+    const waitsForFiles = () => this.#waitForFiles(message, release);
+    const handling = { leasedUntil, abort, waitsForFiles, accepted, progress, times, fetching: this.#fetching };
     try {
-      const waitsForFiles = () => this.#waitForFiles(message, release);
-      const handling = { leasedUntil, abort, waitsForFiles, progress, times, fetching: this.#fetching };
       const result = await handleClaimed(this.#deps, message, handling);
       this.#interrupted.handled(message, result);
       return result;
     } catch (error) {
-      if (error instanceof MessageGone) return "good";
-      if (error instanceof RowUnreadable) return await postponeUnreadable(this.#deps, message, error);
-      throw error;
+      if (error instanceof RowUnreadable) this.#deps.observer.fault("dispatch", error);
+      return await handleError(this.#deps, message, error);
     } finally {
       this.#aborts.delete(abort);
       this.#withoutPermit.delete(message);
+      if (isAccepted) this.#unrecorded.remove(instanceId);
     }
   }
 
+  /** Whether a message may be handled now that its turn has come. If not, it is left to a later claim, or to the next process. */
+  #mayBegin(leased: LeasedMessage): boolean {
+    return !this.#stopped && !this.#isStale(leased) && !this.#hasChanged(leased.message);
+  }
+
+  /** Whether the lease of a message has ended: it may be claimed again, so nothing begins with it any more. */
+  #isStale({ leasedUntil }: LeasedMessage): boolean {
+    return leasedUntil < this.#deps.clock.monotonic();
+  }
+
+  /** Whether something else has decided about a message since it was claimed. */
   #hasChanged(claimed: Message): boolean {
     const known = this.#deps.messageCache.get(claimed.id);
     return known !== null && known.version > claimed.version && !isAsClaimed(known, claimed);
@@ -248,138 +266,5 @@ export class Dispatch {
     const { clock, connections, providers } = this.#deps;
     const permitsMax = providers.get(instanceId)?.capabilities.concurrency ?? PERMITS_WITHOUT_PROVIDER;
     return connections.breaker(instanceId).permits(permitsMax, clock.now());
-  }
-}
-
-/** Postpones a message that needs an undecodable record, so that it does not take a permit again and again. */
-async function postponeUnreadable(
-  deps: With<"messageCache">,
-  message: Message,
-  error: RowUnreadable,
-): Promise<RunResult> {
-  deps.observer.fault("dispatch", error);
-  const dueAt = deps.clock.now() + UNREADABLE_RETRY_MS;
-  await changeMessage(deps, message, (fresh) =>
-    isAsClaimed(fresh, message) ? { message: { ...fresh, dueAt }, events: [] } : null,
-  );
-  return "bad";
-}
-
-/** Handles a claimed message by its status. */
-async function handleClaimed(deps: EngineDeps, message: Message, handling: Handling): Promise<RunResult> {
-  switch (message.status) {
-    case "scheduled": {
-      // Routes and instances may have changed since the message was accepted.
-      const plan = await planOf(deps, message);
-      const due = await changeMessage(deps, message, (fresh) =>
-        // A change of its time ends this claim.
-        isAsClaimed(fresh, message)
-          ? becomeDue(fresh, wayNow(deps, plan, fresh), deps.settings.messageTtlMs, changeContext(deps))
-          : null,
-      );
-      if (due.status === "queued") deps.threadCache.senders.noteMessage(due.customerId, due.to, due.from);
-      return "good";
-    }
-    case "queued":
-      return attempt(deps, message, handling);
-    case "pending":
-      return reconcile(deps, message, handling);
-    case "sent": {
-      const plan = await planOf(deps, message);
-      await changeMessage(deps, message, (fresh) => noReceipt(deps, plan, fresh, message));
-      return "good";
-    }
-    default:
-      await changeMessage(deps, message, (fresh) => leaveQueue(fresh, message));
-      return "good";
-  }
-}
-
-/** No receipt of delivery came in time: gives the channel up, unless a receipt came first or no other channel is left. */
-function noReceipt(
-  deps: With<"connections" | "link">,
-  plan: RoutePlan,
-  message: Message,
-  claimed: Message,
-): MessageDecision {
-  if (!isAsClaimed(message, claimed)) return null;
-  if (nextChannel(deps, plan, message) === null) return leaveQueue(message, claimed);
-  const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
-  return giveUp(deps, plan, message, "NO_DELIVERY", cause);
-}
-
-async function attempt(deps: EngineDeps, claimed: Message, handling: Handling): Promise<RunResult> {
-  const ready = await prepare(deps, claimed, handling);
-  if (ready === null) return "bad";
-  try {
-    return await attemptReady(deps, ready, handling);
-  } finally {
-    ready.release();
-  }
-}
-
-async function attemptReady(
-  deps: EngineDeps,
-  { message, parts }: PreparedMessage,
-  { abort, progress, times }: Handling,
-): Promise<RunResult> {
-  const connection = deps.connections.of(message.instanceId);
-  if (connection === null) {
-    // The instance was disconnected while files were fetched.
-    await deferWhileDown(deps, message);
-    return "bad";
-  }
-  // Provider and account are read together, so the recorded account is the one that gets the message.
-  const { provider, account } = connection;
-  if (await failIfStranded(deps, message, connection)) return "bad";
-  let begun = false;
-  let leasedUntil = 0;
-  const { generation } = deps.threadCache;
-  const attempted = await changeMessage(deps, message, (fresh) => {
-    const change = isAsClaimed(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
-    begun = change !== null;
-    if (change === null) return null;
-    if (provider.capabilities.takesRuns === true) progress.begins();
-    // It may have waited long: the lease begins with the attempt.
-    const leaseMs = attemptLeaseMs(provider);
-    leasedUntil = deps.clock.monotonic() + leaseMs;
-    const claimedUntil = deps.clock.real() + leaseMs;
-    return { ...change, message: { ...change.message, claimedUntil }, gathered: true };
-  });
-  // Files may have taken long, and an opt-out holds from the moment that it is on disk.
-  if (!begun || (await failIfOptedOut(deps, attempted))) return "bad";
-  // A reset of the sandbox after the attempt was recorded has removed the message.
-  if (generation !== deps.threadCache.generation) await requireStored(deps, attempted);
-  await progress.turn;
-  times.asks();
-  const sending = send(deps, provider, outbound(deps, attempted, parts), abort);
-  progress.given();
-  const outcome = await sending;
-  times.answered();
-  // The next message of the pair begins its attempt in the transaction that concludes this one.
-  if (outcome.outcome === "accepted") progress.accepted();
-  await conclude(deps, provider, attempted, outcome, leasedUntil);
-  if (outcome.outcome === "accepted") {
-    deps.connections.reportUp(deps, attempted.instanceId, provider);
-    return "good";
-  }
-  return "bad";
-}
-
-/** Throws `MessageGone` if a reset of the sandbox removed the message. */
-async function requireStored({ store }: Deps, { id }: Message): Promise<void> {
-  if ((await findMessage(store.db, id)) === null) throw new MessageGone(id);
-}
-
-/** Sends the message. If anything goes wrong on the way, the message may have been sent: the outcome is `unknown`. */
-async function send(deps: Deps, provider: Provider, message: Outbound, abort: AbortController): Promise<Outcome> {
-  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service is stopping" };
-  const late: Outcome = { outcome: "unknown", reason: "the provider did not respond in time" };
-  try {
-    const { sendTimeoutMs } = provider.capabilities;
-    return await withDeadline(deps.clock, abort, (signal) => provider.send(message, signal), late, sendTimeoutMs);
-  } catch (error) {
-    deps.observer.fault("provider.send", error);
-    return { outcome: "unknown", reason: "the send attempt failed midway" };
   }
 }

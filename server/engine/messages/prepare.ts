@@ -47,6 +47,8 @@ export interface Handling {
   abort: AbortController;
   /** To be called before its files are fetched, which may take long. */
   waitsForFiles(): void;
+  /** To be called when its provider has accepted it: its permit may be free before the outcome is on disk. */
+  accepted(): void;
   progress: SendProgress;
   times: RunTimes;
   /** Messages whose files are being fetched. */

@@ -36,11 +36,11 @@ import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome, Observer } from "../observer.ts";
 import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+import { UnrecordedResponses } from "../unrecorded.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
 import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import type { ReceiverCache } from "./receiver-cache.ts";
-import { UnrecordedResponses } from "./unrecorded.ts";
 
 /** Length of a lease in milliseconds of the monotonic clock: longer than any attempt. */
 const LEASE_MS = 45_000;
@@ -51,6 +51,8 @@ const ATTEMPTS_AT_ONCE_MAX = 2_048;
 const SHARE_OF_FREE = 4;
 /** Deliveries that a lane claims ahead of its permits. */
 const PREFETCH = 128;
+/** Unrecorded responses of a receiver beyond which an attempt keeps its permit: a kill sends their webhooks again. */
+const UNRECORDED_MAX = 128;
 /** A successful response within this time earns its lane a permit, in milliseconds. */
 const SOON_MS = 5_000;
 
@@ -113,7 +115,7 @@ export class Deliver {
       wake: (lane) => this.#lanes.wake([lane]),
       sender,
       outcomes: new OutcomeBatch(store),
-      unrecorded: new UnrecordedResponses(),
+      unrecorded: new UnrecordedResponses(UNRECORDED_MAX),
       releases: this.#releases,
     });
   }

@@ -1,0 +1,112 @@
+/** Makes a send attempt: it is on disk before the provider is called, and so is its outcome before the next one. */
+
+import type { Message } from "../../core/message.ts";
+import { beginAttempt } from "../../core/message-lifecycle.ts";
+import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
+import { findMessage } from "../../store/messages.ts";
+import { withDeadline } from "../deadline.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type EngineDeps } from "../engine-deps.ts";
+import type { RunResult } from "../run-result.ts";
+import { attemptLeaseMs, changeMessage, isAsClaimed } from "./change-message.ts";
+import { conclude } from "./conclude.ts";
+import { MessageGone } from "./find.ts";
+import {
+  deferWhileDown,
+  failIfOptedOut,
+  failIfStranded,
+  type Handling,
+  outbound,
+  type PreparedMessage,
+  prepare,
+} from "./prepare.ts";
+
+/**
+ * Sends a queued message:
+ *
+ * | Step | On disk then | If the process dies after it |
+ * |---|---|---|
+ * | `prepare` checks it and fetches its files | nothing | it is sent by the next process |
+ * | the send attempt begins | `pending`, with the account of this connection | its outcome is unknown: the provider is asked |
+ * | its turn at the provider comes: earlier messages to its recipient have been given to theirs | | the same |
+ * | the provider responds | nothing yet; after `accepted` its permit is free | the same |
+ * | the outcome is concluded | the outcome and its consequences | nothing is left to do |
+ */
+export async function makeAttempt(deps: EngineDeps, claimed: Message, handling: Handling): Promise<RunResult> {
+  const ready = await prepare(deps, claimed, handling);
+  if (ready === null) return "bad";
+  try {
+    return await attemptReady(deps, ready, handling);
+  } finally {
+    ready.release();
+  }
+}
+
+async function attemptReady(
+  deps: EngineDeps,
+  { message, parts }: PreparedMessage,
+  { abort, accepted, progress, times }: Handling,
+): Promise<RunResult> {
+  const connection = deps.connections.of(message.instanceId);
+  if (connection === null) {
+    // The instance was disconnected while files were fetched.
+    await deferWhileDown(deps, message);
+    return "bad";
+  }
+  // Provider and account are read together, so the recorded account is the one that gets the message.
+  const { provider, account } = connection;
+  if (await failIfStranded(deps, message, connection)) return "bad";
+  let begun = false;
+  let leasedUntil = 0;
+  const { generation } = deps.threadCache;
+  const attempted = await changeMessage(deps, message, (fresh) => {
+    const change = isAsClaimed(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
+    begun = change !== null;
+    if (change === null) return null;
+    if (provider.capabilities.takesRuns === true) progress.begins();
+    // It may have waited long: the lease begins with the attempt.
+    const leaseMs = attemptLeaseMs(provider);
+    leasedUntil = deps.clock.monotonic() + leaseMs;
+    const claimedUntil = deps.clock.real() + leaseMs;
+    return { ...change, message: { ...change.message, claimedUntil }, gathered: true };
+  });
+  // Files may have taken long, and an opt-out holds from the moment that it is on disk.
+  if (!begun || (await failIfOptedOut(deps, attempted))) return "bad";
+  // A reset of the sandbox after the attempt was recorded has removed the message.
+  if (generation !== deps.threadCache.generation) await requireStored(deps, attempted);
+  await progress.turn;
+  times.asks();
+  const sending = send(deps, provider, outbound(deps, attempted, parts), abort);
+  progress.given();
+  const outcome = await sending;
+  times.answered();
+  if (outcome.outcome === "accepted") {
+    accepted();
+    // The next message of the pair begins its attempt in the transaction that concludes this one.
+    progress.accepted();
+  }
+  await conclude(deps, provider, attempted, outcome, leasedUntil);
+  if (outcome.outcome === "accepted") {
+    deps.connections.reportUp(deps, attempted.instanceId, provider);
+    return "good";
+  }
+  return "bad";
+}
+
+/** Throws `MessageGone` if a reset of the sandbox removed the message. */
+async function requireStored({ store }: Deps, { id }: Message): Promise<void> {
+  if ((await findMessage(store.db, id)) === null) throw new MessageGone(id);
+}
+
+/** Sends the message. If anything goes wrong on the way, the message may have been sent: the outcome is `unknown`. */
+async function send(deps: Deps, provider: Provider, message: Outbound, abort: AbortController): Promise<Outcome> {
+  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service is stopping" };
+  const late: Outcome = { outcome: "unknown", reason: "the provider did not respond in time" };
+  try {
+    const { sendTimeoutMs } = provider.capabilities;
+    return await withDeadline(deps.clock, abort, (signal) => provider.send(message, signal), late, sendTimeoutMs);
+  } catch (error) {
+    deps.observer.fault("provider.send", error);
+    return { outcome: "unknown", reason: "the send attempt failed midway" };
+  }
+}
