@@ -22,8 +22,11 @@ import { until } from "../support/wait.ts";
  * is offline, an open payment request, an erasure and a replay. On BlueBubbles, SMPP and Twilio instances: messages without
  * a receipt, and one of which only the text was sent. At four endpoints: deliveries in flight and deliveries to be retried.
  */
-const DUMP = new URL("../fixtures/in-flight.sql", import.meta.url);
-const KILLED_AT = Date.parse("2026-11-22T07:55:23Z");
+const VERSION_11 = { file: "in-flight.sql", killedAt: Date.parse("2026-11-22T07:55:23Z") };
+/** The same database, opened and killed again by the version whose migrations end with number 15. */
+const VERSION_15 = { file: "in-flight-15.sql", killedAt: Date.parse("2026-11-22T07:55:55Z") };
+type Dump = typeof VERSION_11;
+
 const HOUR_MS = 3_600_000;
 /** The port of the receivers in the dump. The test puts the port of its own receiver in its place. */
 const RECEIVER_PORT = 21987;
@@ -57,21 +60,23 @@ function readRows(path: string, sql: string): Row[] {
 }
 
 /** Loads the dump into a data directory and starts the service on it, two hours after the kill. */
-async function start(t: TestContext) {
+async function start(t: TestContext, { file, killedAt }: Dump) {
   const dataDir = join(emptyDirectory(t), "data");
   mkdirSync(dataDir);
   const path = join(dataDir, "tightbeam.db");
   const receiver = await startReceiver();
   t.after(() => receiver.stop());
-  const dump = readFileSync(DUMP, "utf8").replaceAll(`127.0.0.1:${RECEIVER_PORT}`, new URL(receiver.url).host);
+  const dump = readFileSync(new URL(`../fixtures/${file}`, import.meta.url), "utf8").replaceAll(`127.0.0.1:${RECEIVER_PORT}`, new URL(receiver.url).host);
   const database = new DatabaseSync(path);
   database.exec(`begin; ${dump} commit`);
   database.close();
-  const open = "due_at is not null or claimed_until is not null";
+  const [{ leased } = { leased: 0 }] = readRows(path, `select count(*) as leased from pragma_table_info('deliveries')
+    where name = 'claimed_until'`);
+  const open = leased === 1 ? "due_at is not null or claimed_until is not null" : "due_at is not null";
   const pending = readRows(path, `select event_id as eventId, url from deliveries where ${open}`);
   const memory = readRows(path, "select key from memory");
   const clock = new JumpClock();
-  clock.jump(KILLED_AT + 2 * HOUR_MS - Date.now());
+  clock.jump(killedAt + 2 * HOUR_MS - Date.now());
   const config = readConfig({
     PORT: "0",
     TB_DATA_DIR: dataDir,
@@ -113,8 +118,16 @@ async function waitFor({ clock }: Started, what: string, isDone: () => Promise<b
   );
 }
 
-test("a database of an earlier version with work in flight: all of it is listed, ends, and is reported once", async (t) => {
-  const started = await start(t);
+for (const [version, dump] of [
+  ["11", VERSION_11],
+  ["15", VERSION_15],
+] as const) {
+  test(`a database of version ${version} with work in flight: all of it is listed, ends, and is reported once`, (t) =>
+    endWork(t, dump));
+}
+
+async function endWork(t: TestContext, dump: Dump): Promise<void> {
+  const started = await start(t, dump);
   const { service, receiver, pending, get, find } = started;
   for (const [path, items, least] of LISTS) {
     const page = await get(`${path}?limit=100`);
@@ -152,10 +165,10 @@ test("a database of an earlier version with work in flight: all of it is listed,
     .filter(({ path }) => path !== "/extra")
     .map(({ path, event }) => `${path} ${event.id}`);
   assert.equal(new Set(once).size, once.length, "a webhook that was answered 200 is not sent again");
-});
+}
 
 test("a database of an earlier version: a provider's references and its memory are understood", async (t) => {
-  const started = await start(t);
+  const started = await start(t, VERSION_11);
   const { path, memory, service, get, find } = started;
   const sent = await find("twilioSent", CARRIERS_KEY);
   assert.equal(sent.status, "sent");
