@@ -66,12 +66,18 @@ async function start(t: TestContext, { file, killedAt }: Dump) {
   const path = join(dataDir, "tightbeam.db");
   const receiver = await startReceiver();
   t.after(() => receiver.stop());
-  const dump = readFileSync(new URL(`../fixtures/${file}`, import.meta.url), "utf8").replaceAll(`127.0.0.1:${RECEIVER_PORT}`, new URL(receiver.url).host);
+  const dump = readFileSync(new URL(`../fixtures/${file}`, import.meta.url), "utf8").replaceAll(
+    `127.0.0.1:${RECEIVER_PORT}`,
+    new URL(receiver.url).host,
+  );
   const database = new DatabaseSync(path);
   database.exec(`begin; ${dump} commit`);
   database.close();
-  const [{ leased } = { leased: 0 }] = readRows(path, `select count(*) as leased from pragma_table_info('deliveries')
-    where name = 'claimed_until'`);
+  const [{ leased } = { leased: 0 }] = readRows(
+    path,
+    `select count(*) as leased from pragma_table_info('deliveries')
+    where name = 'claimed_until'`,
+  );
   const open = leased === 1 ? "due_at is not null or claimed_until is not null" : "due_at is not null";
   const pending = readRows(path, `select event_id as eventId, url from deliveries where ${open}`);
   const memory = readRows(path, "select key from memory");

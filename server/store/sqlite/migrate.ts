@@ -2,7 +2,6 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { Migrator } from "kysely/migration";
-import { SHORT_INDEXES } from "../migrations/0016-short-indexes.ts";
 import { MIGRATIONS } from "../migrations/list.ts";
 import { StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
@@ -13,11 +12,18 @@ import { countPositionsByWriter, moveRows } from "./move-rows.ts";
 import { moveThreadKeys } from "./move-thread-keys.ts";
 import { createReader } from "./query.ts";
 
+/** Progress is reported at most once in this time, in real milliseconds. */
+const REPORT_EVERY_MS = 5_000;
+
 /**
- * Runs the migrations that are missing. `report` gets the progress of a long one. Throws `StoreUnusable` when a newer version of
- * the service wrote the database.
+ * Runs the migrations that are missing. `report` gets the progress of a long one. A process that is stopped in between goes on at
+ * its next start. Throws `StoreUnusable` when a newer version of the service wrote the database.
  */
-export async function migrate(database: DatabaseSync, report: (progress: string) => void = () => {}): Promise<void> {
+export async function migrate(
+  database: DatabaseSync,
+  report: (progress: string) => void = () => {},
+  reportEveryMs = REPORT_EVERY_MS,
+): Promise<void> {
   const read = createReader(database);
   const db = queryDatabase<never>(async (query) => {
     // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
@@ -28,16 +34,28 @@ export async function migrate(database: DatabaseSync, report: (progress: string)
   const { error } = await migrator.migrateToLatest();
   await db.destroy();
   if (error !== undefined) throw refusalOf(error);
+  const say = throttled(report, reportEveryMs);
   try {
     countPositionsByWriter(database);
-    moveAttempts(database, (moved) => report(`moved the attempts of ${moved} deliveries`));
-    moveRows(database, (moved) => report(`moved ${moved} rows into their new tables`));
+    moveAttempts(database, (moved) => say(`moved the attempts of ${moved} deliveries`));
+    moveRows(database, (moved) => say(`moved ${moved} rows into their new tables`));
     moveNotes(database);
-    moveThreadKeys(database, (moved) => report(`changed the keys of ${moved} threads`));
-    makeIndexes(database, (made) => report(`made ${made} of ${Object.keys(SHORT_INDEXES).length} indexes`));
+    moveThreadKeys(database, (moved) => say(`changed the keys of ${moved} threads`));
+    makeIndexes(database, (made) => say(`made ${made} indexes`));
   } catch (problem) {
     throw refusalOf(problem);
   }
+}
+
+/** Passes a report on if `everyMs` are over since the last one, or since the beginning. */
+function throttled(report: (progress: string) => void, everyMs: number): (progress: string) => void {
+  let reportedAt = performance.now();
+  return (progress) => {
+    const now = performance.now();
+    if (now - reportedAt < everyMs) return;
+    reportedAt = now;
+    report(progress);
+  };
 }
 
 function refusalOf(error: unknown): StoreUnusable {

@@ -7,8 +7,6 @@ import { ATTEMPTS_KEPT_MAX } from "../../core/delivery.ts";
 const BATCH_DELIVERIES = 2_000;
 /** The setting that holds the last delivery moved, so that a start goes on where the one before it ended. */
 const CURSOR = "attempts-moved";
-/** Progress is reported at most once in this time, in real milliseconds. */
-const REPORT_EVERY_MS = 5_000;
 
 /**
  * The newest attempts of the next deliveries as JSON. An attempt that cannot be decoded is left out, as the lists of older
@@ -30,7 +28,7 @@ const LAST = `select max(delivery_id) from (
 
 /**
  * Moves all attempts and drops their table; does nothing if it is gone. Every batch is on disk with its cursor, so a process
- * that is stopped in between goes on at its next start. `report` gets the number of deliveries moved so far.
+ * that is stopped in between goes on at its next start. `report` gets the number of deliveries moved so far, after each batch.
  */
 export function moveAttempts(database: DatabaseSync, report: (moved: number) => void = () => {}): void {
   if (database.prepare("select 1 from sqlite_schema where name = 'attempts'").get() === undefined) return;
@@ -43,7 +41,6 @@ export function moveAttempts(database: DatabaseSync, report: (moved: number) => 
   for (const statement of [next, last]) statement.setReturnArrays(true);
   const saved = database.prepare("select value from settings where name = ?").get(CURSOR);
   let cursor = String(saved?.value ?? "");
-  let reportedAt = performance.now();
   for (let moved = 0; ; ) {
     const [end] = last.get(cursor, BATCH_DELIVERIES) as unknown as [string | null];
     if (end === null) break;
@@ -54,9 +51,7 @@ export function moveAttempts(database: DatabaseSync, report: (moved: number) => 
     });
     cursor = end;
     moved += rows.length;
-    if (performance.now() - reportedAt < REPORT_EVERY_MS) continue;
     report(moved);
-    reportedAt = performance.now();
   }
   transaction(database, () => {
     database.exec("drop table attempts");

@@ -5,24 +5,19 @@ import { MOVED, type MovedTable } from "../migrations/0014-lean-tables.ts";
 
 /** Rows moved in one transaction. */
 const BATCH_ROWS = 2_000;
-/** Progress is reported at most once in this time, in real milliseconds. */
-const REPORT_EVERY_MS = 5_000;
 
 /**
  * Moves all rows and drops the tables they were in; does nothing if those are gone. A batch leaves its old table in the
  * transaction in which it enters the new one, so a process that is stopped in between goes on at its next start, and the file
- * grows little. `report` gets the number of rows moved so far.
+ * grows little. `report` gets the number of rows moved so far, after each batch.
  */
 export function moveRows(database: DatabaseSync, report: (moved: number) => void = () => {}): void {
   let moved = 0;
-  let reportedAt = performance.now();
   for (const table of MOVED) {
     if (!hasTable(database, table.before)) continue;
     for (const count of moveTable(database, table)) {
       moved += count;
-      if (performance.now() - reportedAt < REPORT_EVERY_MS) continue;
       report(moved);
-      reportedAt = performance.now();
     }
     database.exec(`drop table ${table.before}`);
   }

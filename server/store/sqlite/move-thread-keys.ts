@@ -4,8 +4,6 @@ import type { DatabaseSync } from "node:sqlite";
 
 /** Threads changed in one transaction. */
 const BATCH_CHATS = 2_000;
-/** Progress is reported at most once in this time, in real milliseconds. */
-const REPORT_EVERY_MS = 5_000;
 /** The index of older versions by contact. It is dropped last: while it exists, keys may be left to change. */
 const CONTACTS = "chats_contact";
 
@@ -15,12 +13,14 @@ const NEXT = `select max(id) as until, count(*) as chats from (select id from ch
 const CHANGE = `update or ignore chats set "key" = customer_id || '/' || contact || '/' || "from"
   where id > ? and id <= ? and contact is not null and "key" not glob customer_id || '/*'`;
 
-/** Changes all keys; does nothing if that was done. A process that is stopped in between begins again at its next start. */
+/**
+ * Changes all keys; does nothing if that was done. A process that is stopped in between begins again at its next start, and passes
+ * over those that it changed. `report` gets the number of threads passed so far, after each batch.
+ */
 export function moveThreadKeys(database: DatabaseSync, report: (moved: number) => void = () => {}): void {
   if (database.prepare("select 1 from sqlite_schema where name = ?").get(CONTACTS) === undefined) return;
   const next = database.prepare(NEXT);
   const change = database.prepare(CHANGE);
-  let reportedAt = performance.now();
   let moved = 0;
   for (let after = ""; ; ) {
     const { until = null, chats = 0 } = next.get(after) ?? {};
@@ -28,9 +28,7 @@ export function moveThreadKeys(database: DatabaseSync, report: (moved: number) =
     change.run(after, until);
     after = until;
     moved += Number(chats);
-    if (performance.now() - reportedAt < REPORT_EVERY_MS) continue;
     report(moved);
-    reportedAt = performance.now();
   }
   database.exec(`drop index ${CONTACTS}`);
 }
