@@ -1,6 +1,6 @@
 /** Socket.IO connection to the Mac, over which BlueBubbles sends events. Reconnects whenever it ends. */
 
-import { io, type Socket } from "socket.io-client";
+import type { Socket } from "socket.io-client";
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 
@@ -44,7 +44,7 @@ export class MacSocket {
   }
 
   start(): void {
-    this.#connect();
+    void this.#connect();
   }
 
   stop(): void {
@@ -53,7 +53,10 @@ export class MacSocket {
     this.#drop();
   }
 
-  #connect(): void {
+  async #connect(): Promise<void> {
+    // Loaded by the first connection: it takes some megabytes, and most services have no Mac.
+    const { io } = await import("socket.io-client");
+    if (this.#stopped) return;
     const { url, password, clock, onEvent, onConnected } = this.#options;
     const { origin, pathname } = new URL(url);
     // Socket.IO would take a path in the URL for a namespace.
@@ -94,7 +97,7 @@ export class MacSocket {
     this.#problem = problem;
     this.#drop();
     const afterMs = doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
-    this.#stopTimer = this.#options.clock.after(afterMs, () => this.#connect());
+    this.#stopTimer = this.#options.clock.after(afterMs, () => void this.#connect());
   }
 
   #drop(): void {
