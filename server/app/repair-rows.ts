@@ -9,6 +9,7 @@ import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "..
 import { TABLES } from "../store/schema.ts";
 import { lockDirectory, openReader, openWriter, StoreUnusable } from "../store/sqlite/connection.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
+import { finishRestore } from "../store/sqlite/restored-files.ts";
 import { allRows } from "../store/sqlite/wide-rows.ts";
 
 /** A row in quarantine. */
@@ -86,6 +87,7 @@ export async function deleteRow(config: Config, name: RowName): Promise<StoredRo
 async function change<Result>({ dataDir }: Config, work: (database: DatabaseSync) => Result): Promise<Result> {
   const lock = openExisting(dataDir, () => lockDirectory(join(dataDir, "lock.db")));
   try {
+    finishRestore(dataDir);
     const database = openWriter(join(dataDir, "tightbeam.db"));
     try {
       await migrate(database);

@@ -49,6 +49,7 @@ import {
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
 import { createReader, readBatched, readSingly, type SqlQuery } from "./query.ts";
+import { finishRestore } from "./restored-files.ts";
 import { DatabaseThread, ReaderThread } from "./thread.ts";
 import { SqliteWriter } from "./writer.ts";
 import { type OpenPort, WriterClient } from "./writer-client.ts";
@@ -96,6 +97,7 @@ export async function openSqlite(
   const lock = lockDirectory(join(dataDir, "lock.db"));
   const path = join(dataDir, "tightbeam.db");
   try {
+    finishRestore(dataDir);
     await prepare(path, report);
   } catch (error) {
     lock.close();
