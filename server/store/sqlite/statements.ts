@@ -326,10 +326,23 @@ export class Statements {
     );
   }
 
+  /** The key of the reference after this key, and after as many others as the last parameter says. */
+  referenceAfter(table: "providerReferences" | "sendAttempts"): StatementSync {
+    return this.#get(
+      `referenceAfter ${table}`,
+      () => `select instance_id, reference from ${TABLES[table].name} where (instance_id, reference) > (?, ?)
+             order by instance_id, reference limit 1 offset ? + 0`,
+    );
+  }
+
+  /** Deletes the references of a customer's messages between two keys. */
   deleteReferencesOf(table: "providerReferences" | "sendAttempts"): StatementSync {
     const { name } = TABLES[table];
-    const messages = `select id from messages where ${isOfCustomer("", "?1")}`;
-    return this.#get(`deleteReferencesOf ${table}`, () => `delete from ${name} where message_id in (${messages})`);
+    return this.#get(
+      `deleteReferencesOf ${table}`,
+      () => `delete from ${name} where (instance_id, reference) > (?2, ?3) and (instance_id, reference) <= (?4, ?5)
+             and exists (select 1 from messages m where m.id = ${name}.message_id and m.customer_id = ?1)`,
+    );
   }
 
   /** Attempts of a message that its provider has not named: see `openReference`. */
