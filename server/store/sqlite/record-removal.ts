@@ -4,6 +4,7 @@ import { firstIdAt } from "../../core/id.ts";
 import type { TableName } from "../records.ts";
 import type { DeliveryWriter } from "./delivery-writer.ts";
 import type { LeaseEffects } from "./lease-effects.ts";
+import type { ReferenceTable } from "./reference-removal.ts";
 import type { Statements } from "./statements.ts";
 
 /** Tables from which `reset` removes every record of the customer. */
@@ -18,7 +19,7 @@ const RESET_TABLES: readonly TableName[] = [
 ];
 
 /** Tables with providers' references of a customer's messages. */
-const REFERENCES = ["sendAttempts", "providerReferences"] as const;
+const REFERENCES: readonly ReferenceTable[] = ["sendAttempts", "providerReferences"];
 /** References of any customer that one transaction reads. */
 const REFERENCES_READ_MAX = 5_000;
 
