@@ -110,7 +110,7 @@ export class SmppSender {
       return unavailable("the instance is being stopped");
     }
     const whole = this.#submitMessage(message, submission, release).finally(release);
-    this.#note(whole, submission.submits.length);
+    this.#addBegun(whole, submission.submits.length);
     this.#awaited += 1;
     try {
       return await this.#unlessAborted(message, whole, abort);
@@ -142,7 +142,7 @@ export class SmppSender {
     await Promise.allSettled(this.#begun.keys());
   }
 
-  #note(whole: Promise<unknown>, parts: number): void {
+  #addBegun(whole: Promise<unknown>, parts: number): void {
     const ended = () => void this.#begun.delete(whole);
     this.#begun.set(whole, parts);
     whole.then(ended, ended);
@@ -158,7 +158,7 @@ export class SmppSender {
     if (outcome !== null) return outcome;
     const reported = whole.then((late) => this.#reportLate(message, late)).catch(this.#parts.fault);
     // No part of it is left to be submitted.
-    this.#note(reported, 0);
+    this.#addBegun(reported, 0);
     return { outcome: "unknown", reason: "the send was aborted while the SMSC had the message" };
   }
 

@@ -160,6 +160,7 @@ test("user references differ among all messages in flight", async (t) => {
   if (at === null) return;
   const { smsc, instance } = at;
   await Promise.all(Array.from({ length: 100 }, () => instance.accepted(`${TO}06`)));
+  await until(() => smsc.submits.length === 100);
   assert.equal(new Set(smsc.submits.map((submit) => submit.user_message_reference)).size, 100);
 });
 

@@ -57,6 +57,7 @@ export function createSmpp(context: ProviderContext): Provider {
 
 class Smpp implements Provider {
   readonly name = "smpp";
+  readonly capabilities: Capabilities;
   readonly #settings: SmppSettings;
   readonly #clock: Clock;
   readonly #fault: (error: unknown) => void;
@@ -106,11 +107,15 @@ class Smpp implements Provider {
     };
     this.#receipts = new ReceiptHandler(parts);
     this.#inbound = new InboundHandler(parts);
-    this.#sender = new SmppSender(parts);
-  }
-
-  get capabilities(): Capabilities {
-    return { ...SMPP_CAPABILITIES, concurrency: this.#sender.concurrency };
+    const sender = new SmppSender(parts);
+    this.#sender = sender;
+    // The engine reads them a dozen times for each message.
+    this.capabilities = {
+      ...SMPP_CAPABILITIES,
+      get concurrency() {
+        return sender.concurrency;
+      },
+    };
   }
 
   get isUp(): boolean {
