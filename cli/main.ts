@@ -15,7 +15,6 @@ import { customers, quietHours, routes } from "./customers.ts";
 import { doctor } from "./doctor.ts";
 import { events } from "./events.ts";
 import { EXIT, type ExitCode, exitCodeOf, explain, NoKeyError, notThere } from "./failure.ts";
-import { held } from "./held.ts";
 import { wrapHelp } from "./help.ts";
 import { inbox } from "./inbox.ts";
 import { instances } from "./instances.ts";
@@ -25,7 +24,6 @@ import { messages } from "./messages.ts";
 import { columnsOf, type Stream, type Terminal } from "./output.ts";
 import { calls, payments } from "./payments.ts";
 import { quarantine } from "./quarantine.ts";
-import { restore } from "./restore.ts";
 import { sandbox } from "./sandbox.ts";
 import { changeSecretKey } from "./secret-key.ts";
 import { send } from "./send.ts";
@@ -60,8 +58,6 @@ const COMMANDS: readonly CommandRow[] = [
   quietHours,
   instances,
   backup,
-  restore,
-  held,
   changeSecretKey,
   quarantine,
   completion,

@@ -34,7 +34,10 @@ function stopOnSignal(starting: Promise<Service>): void {
     process.exit(0);
   };
   // The caller of `serve` reports a start that fails.
-  const stopOrDie = () => void stop().catch((error) => (error instanceof ConfigError ? null : die(String(error))));
+  const stopOrDie = () =>
+    void stop().catch((error) =>
+      error instanceof ConfigError ? null : die(`the service did not stop in good order (${error})`),
+    );
   process.on("SIGTERM", stopOrDie);
   process.on("SIGINT", stopOrDie);
 }
@@ -46,9 +49,9 @@ function greet(service: Service, config: Config): void {
   else if (!LEVELS_WITH_START.includes(config.logLevel)) process.stderr.write(`listening on ${service.url}\n`);
 }
 
-/** Ends the process after the database is lost: acknowledged requests are on disk, and others were not acknowledged. */
+/** Ends the process: acknowledged requests are on disk, and others were not acknowledged. */
 function die(reason: string): never {
-  process.stderr.write(`error: the database is lost (${reason}); start again when the disk is well\n`);
+  process.stderr.write(`error: ${reason}\n`);
   process.exit(1);
 }
 

@@ -15,7 +15,6 @@ import { buildServer, type ServerOptions } from "../api/server.ts";
 import { type Clock, type ClockShift, systemClock } from "../clock.ts";
 import { baseUrl, type Config, ConfigError, hostOf, isLoopback } from "../config.ts";
 import type { AllowList } from "../core/address.ts";
-import type { Random } from "../core/id.ts";
 import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
 import { readCredentials, removeKeys, writeCredentials } from "../credentials.ts";
 import { UsageCounters } from "../engine/customers/usage.ts";
@@ -23,11 +22,9 @@ import type { EngineSettings } from "../engine/deps.ts";
 import { Engine } from "../engine/engine.ts";
 import { linkUnder } from "../engine/links.ts";
 import { resetClock, restoreClock } from "../engine/sandbox/clock.ts";
-import type { WebhookSender } from "../engine/webhooks/deliver.ts";
 import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
-import { Poster } from "../outgoing/post.ts";
 import { addPages } from "../pages/pages.ts";
 import { addReference } from "../pages/reference.ts";
 import { PeerFault } from "../providers/provider.ts";
@@ -37,12 +34,16 @@ import { RowUnreadable } from "../store/rows.ts";
 import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
-import { type Store, StoreFull } from "../store/store.ts";
+import { type CommitObserver, type Store, StoreFull } from "../store/store.ts";
 import { bootstrap, type GeneratedKeys, type StartReport } from "./bootstrap.ts";
+import { DeliverState } from "./deliver-messages.ts";
+import { DeliverThread } from "./deliver-thread.ts";
 import { findExposures } from "./exposures.ts";
 import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
+import { pooledRandom } from "./pooled-random.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
+import { type HostedLoop, type LoopSettings, runLoopHere } from "./webhook-loop.ts";
 
 /** How long deliveries and send attempts in flight may take to end at a stop, in milliseconds. */
 const DRAIN_MS = 25_000;
@@ -60,7 +61,7 @@ export interface Service {
 /** Options of a start besides its settings. */
 export interface StartOptions {
   version: string;
-  /** Called when the database is lost: the process must end. */
+  /** Called when the database or a thread is lost: the process must end. `reason` is a sentence without a point. */
   lost: (reason: string) => void;
   log?: Log;
   /** Default: the machine's clock. */
@@ -72,11 +73,16 @@ export interface StartOptions {
 /** Starts the service. Throws `ConfigError` with one clear line if it cannot start. */
 export async function startService(config: Config, options: StartOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel);
-  const shift: ClockShift = { ms: 0 };
-  const clock = (options.clock ?? systemClock)(shift);
+  const state = new DeliverState();
+  const clock = (options.clock ?? systemClock)(state.shift);
   const metrics = createMetrics();
+  const committed: CommitObserver = ({ transactions, durationMs }) => {
+    metrics.transactionsCommitted.inc(transactions);
+    metrics.commitGroupUnits.observe(transactions);
+    metrics.commitSeconds.observe(durationMs / 1_000);
+  };
   makeDataDir(config);
-  const store = await openStore(config, options, log, metrics);
+  const store = await openStore(config, options, log, committed);
   try {
     const secretKey = loadSecretKey(
       config.dataDir,
@@ -84,7 +90,7 @@ export async function startService(config: Config, options: StartOptions): Promi
       randomBytes,
       await findSetting(store.db, SECRET_KEY),
     );
-    return await new Composition(config, options, { log, clock, shift, metrics, store, secretKey }).start();
+    return await new Composition(config, options, { log, clock, state, metrics, store, secretKey, committed }).start();
   } catch (error) {
     await store.close();
     metrics.stop();
@@ -101,17 +107,13 @@ function makeDataDir(config: Config): void {
   }
 }
 
-async function openStore(config: Config, options: StartOptions, log: Log, metrics: Metrics): Promise<Store> {
+async function openStore(config: Config, options: StartOptions, log: Log, committed: CommitObserver): Promise<Store> {
   const { openStore: open = openSqlite, lost } = options;
   try {
     return await open(
       config.dataDir,
-      lost,
-      ({ transactions, durationMs }) => {
-        metrics.transactionsCommitted.inc(transactions);
-        metrics.commitGroupUnits.observe(transactions);
-        metrics.commitSeconds.observe(durationMs / 1_000);
-      },
+      (reason) => lost(`the database is lost (${reason}); start again when the disk is well`),
+      committed,
       (progress) => log.info("upgrade", { reason: progress }),
     );
   } catch (error) {
@@ -122,10 +124,11 @@ async function openStore(config: Config, options: StartOptions, log: Log, metric
 interface Parts {
   log: Log;
   clock: Clock;
-  shift: ClockShift;
+  state: DeliverState;
   metrics: Metrics;
   store: Store;
   secretKey: Buffer;
+  committed: CommitObserver;
 }
 
 class Composition {
@@ -137,14 +140,14 @@ class Composition {
   readonly #inboxes: Inboxes;
   /** Whether every instance is a sandbox. Only then the service allows loopback webhooks and keys in a file. */
   #isSandbox = true;
-  #poster: Poster;
   readonly #fetcher: Fetcher;
   readonly #lasting = new OpenResponses();
+  #loop: HostedLoop | null = null;
   #url = "";
   #state: "starting" | "ready" | "closing" = "starting";
 
   constructor(config: Config, options: StartOptions, parts: Parts) {
-    const { clock, shift, metrics, store, secretKey } = parts;
+    const { clock, state, metrics, store, secretKey } = parts;
     const log = settingAside(parts.log, store);
     this.#config = config;
     this.#options = options;
@@ -160,7 +163,7 @@ class Composition {
     this.#engine = new Engine({
       store,
       clock,
-      shift,
+      shift: state.shift,
       random: pooledRandom(),
       chance: Math.random,
       sealer: createSealer(secretKey, randomBytes),
@@ -172,7 +175,6 @@ class Composition {
       fetcher: this.#fetcher,
     });
     this.#inboxes = new Inboxes(this.#engine.deps, (path) => `${this.#url}${path}`);
-    this.#poster = this.#newPoster();
   }
 
   #settings(): EngineSettings {
@@ -189,8 +191,24 @@ class Composition {
     return this.#isSandbox ? this.#config.webhookAllow : this.#config.webhookAllowReal;
   }
 
-  #newPoster(): Poster {
-    return new Poster({ allow: this.#webhookAllow(), userAgent: `Tightbeam/${this.#options.version}` });
+  /** The loop of deliveries: in a thread of its own, if the database is in threads too. */
+  #createLoop(ownUrl: string): HostedLoop {
+    const { deps } = this.#engine;
+    const { store, state, secretKey, committed } = this.#parts;
+    const userAgent = `Tightbeam/${this.#options.version}`;
+    const loop: LoopSettings = { allow: this.#webhookAllow(), userAgent, ownUrl };
+    const ports = store.openPorts();
+    if (ports === null) return runLoopHere({ ...deps, store: store.fork() }, loop);
+    const { lost } = this.#options;
+    return new DeliverThread({
+      ...deps,
+      ports,
+      state,
+      secretKey,
+      loop,
+      committed,
+      lost: (reason) => lost(`the thread that sends webhooks is lost (${reason}); start again`),
+    });
   }
 
   /** Ends what only sandboxes allow: webhooks to loopback, and keys in a file. */
@@ -198,13 +216,10 @@ class Composition {
     await resetClock(this.#engine.deps);
     if (!this.#isSandbox) return;
     this.#isSandbox = false;
-    const former = this.#poster;
-    this.#poster = this.#newPoster();
     if (removeKeys(this.#config.dataDir, this.#url)) {
       this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
     }
-    // Attempts in flight are not counted, and the new poster makes them again.
-    await former.close();
+    await this.#loop?.allow(this.#webhookAllow());
   }
 
   async start(): Promise<Service> {
@@ -216,6 +231,7 @@ class Composition {
       return await this.#begin(app, port);
     } catch (error) {
       await app.close();
+      await this.#loop?.close();
       throw error;
     }
   }
@@ -224,14 +240,16 @@ class Composition {
     const { log, secretKey } = this.#parts;
     const url = baseUrl(this.#config, port);
     this.#url = url;
+    // The thread loads its code meanwhile.
+    const loop = this.#createLoop(ownUrl(app));
+    this.#loop = loop;
     await restoreClock(this.#engine.deps);
     const generate = (name: keyof GeneratedKeys) => generateKey(this.#config.dataDir, url, name);
     const started = await bootstrap(this.#engine.deps, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
     if (await hasRealInstance(this.#parts.store.db)) await this.#leaveSandbox();
     this.#usage.start();
-    const poster: WebhookSender["poster"] = { post: (request) => this.#poster.post(request) };
-    await this.#engine.start({ poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
+    await this.#engine.start(loop);
     this.#state = "ready";
     log.info("listening", { port, version: this.#options.version });
     for (const reason of findExposures(this.#config.dataDir, process.getuid?.())) log.warn("exposed", { reason });
@@ -282,14 +300,14 @@ class Composition {
     this.#lasting.stop();
     const giveBack = clock.after(DRAIN_MS, () => {
       this.#engine.cutOff();
-      void this.#poster.close();
+      this.#loop?.cutOff();
       // A phone of the sandbox may wait for files from many addresses in sequence.
       void this.#fetcher.close();
     });
     await this.#engine.stop();
     giveBack();
     await app.close();
-    await this.#poster.close();
+    await this.#loop?.close();
     await this.#fetcher.close();
     await this.#usage.stop();
     await store.close();
@@ -319,24 +337,6 @@ function settingAside(log: Log, store: Pick<Store, "quarantine">): Log {
       if (fields?.error instanceof RowUnreadable) store.quarantine(fields.error.row);
       log.error(event, fields);
     },
-  };
-}
-
-/** Bytes drawn from the kernel at a time. */
-const POOL_BYTES = 8_192;
-
-/** Random bytes of the kernel, read in large blocks: otherwise two ids would take a tenth of a request's time. */
-function pooledRandom(): Random {
-  let pool = randomBytes(POOL_BYTES);
-  let used = 0;
-  return (size) => {
-    if (size > POOL_BYTES) return randomBytes(size);
-    if (used + size > POOL_BYTES) {
-      pool = randomBytes(POOL_BYTES);
-      used = 0;
-    }
-    used += size;
-    return pool.subarray(used - size, used);
   };
 }
 

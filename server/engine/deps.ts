@@ -36,8 +36,10 @@ export interface Wake {
   /** These lanes may have a message due. `pair`: sender and recipient of the one message that is due (`pairOf`). */
   messages(lanes: Iterable<string>, pair?: string): void;
   deliveries(lanes: Iterable<string>): void;
-  /** A reset deleted the deliveries of a customer: drops those that wait in memory. */
-  resetDeliveries(customerId: CustomerId): void;
+  /** A reset deleted the deliveries of a customer: drops those that wait in memory. Once it resolves, none is sent. */
+  resetDeliveries(customerId: CustomerId): Promise<void>;
+  /** Rows have left the quarantine: caches that were filled without them are cleared. */
+  repaired(): void;
   /** The transaction was committed: notifies listeners of its events. */
   events(transaction: Transaction): void;
   /** An instance went up or down, or routes changed: looks at the messages that wait for an instance that is down. */

@@ -19,7 +19,6 @@ import type { Links } from "./links.ts";
 import type { BackPressure } from "./messages/back-pressure.ts";
 import type { MessageCache } from "./messages/message-cache.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
-import type { ReceiverCache } from "./webhooks/receiver-cache.ts";
 
 export interface EngineDeps extends Deps {
   /** How far `clock.now()` is ahead of the real time. Only `sandbox/clock.ts` changes it. */
@@ -34,8 +33,6 @@ export interface EngineDeps extends Deps {
   readonly messageCache: MessageCache;
   readonly threadCache: ThreadCache;
   readonly optOutCache: OptOutCache;
-  /** Settings and customer of each lane of deliveries. */
-  readonly receiverCache: ReceiverCache;
   /** Contacts who are typing. */
   readonly typingContacts: TypingContacts;
   /** Chats in which the customer is shown as typing. */

@@ -22,14 +22,12 @@ import { Links } from "./links.ts";
 import { attemptsOf } from "./messages/attempt-notes.ts";
 import { BackPressure, type Pipeline } from "./messages/back-pressure.ts";
 import { Dispatch } from "./messages/dispatch.ts";
-import { holdRestored } from "./messages/held.ts";
 import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
-import { Deliver, type WebhookSender } from "./webhooks/deliver.ts";
-import { ReceiverCache } from "./webhooks/receiver-cache.ts";
+import type { DeliverLoop } from "./webhooks/deliver-loop.ts";
 
 /** The parts of an engine that the composition provides. */
 export interface EngineParts {
@@ -54,7 +52,7 @@ export class Engine {
   readonly deps: EngineDeps;
   readonly #sweep: Sweep;
   #dispatch: Dispatch | null = null;
-  #deliver: Deliver | null = null;
+  #deliver: DeliverLoop | null = null;
 
   constructor(parts: EngineParts) {
     const connections = new Connections(parts.createProvider ?? createProvider, {
@@ -79,13 +77,13 @@ export class Engine {
       attempted: new AttemptFeed(),
       links: new Links(),
       serial: new SerialQueue(),
-      receiverCache: new ReceiverCache(),
       connections,
       providers: connections.providers,
       wake: {
         messages: (lanes, pair) => this.#dispatch?.wake(lanes, pair),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
-        resetDeliveries: (customerId) => this.#deliver?.drop(customerId),
+        resetDeliveries: async (customerId) => await this.#deliver?.drop(customerId),
+        repaired: () => this.#deliver?.repaired(),
         events: (transaction) => eventNotifier.notify(transaction),
         pausedLanes: () => this.#dispatch?.pausedLanes.wake(),
         chores: () => {
@@ -105,14 +103,14 @@ export class Engine {
   }
 
   /** Continues the work of the last process, starts the providers, then the loops. */
-  async start(sender: WebhookSender): Promise<void> {
+  async start(deliver: DeliverLoop): Promise<void> {
     const { deps } = this;
     await deps.links.load(deps);
     await deps.store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
     await new QuarantineMonitor(deps).check();
-    await holdRestored(deps);
     this.#dispatch = new Dispatch(deps);
-    this.#deliver = new Deliver(deps, sender);
+    this.#deliver = deliver;
+    deps.store.watchReceivers((changes) => deliver.changed(changes));
     const instances = await deps.configCache.instances();
     deps.connections.noteAccounts(deps, instances);
     for (const instance of instances) await deps.connections.connect(deps, instance);

@@ -28,11 +28,11 @@ export async function nullIfUnreadable<Value>(
 
 /** Watches the quarantine: the log names each new row once, and repaired rows leave the quarantine. */
 export class QuarantineMonitor {
-  readonly #deps: With<"configCache" | "receiverCache">;
+  readonly #deps: With<"configCache">;
   /** Rows already reported, by table and id. */
   #reported = new Set<string>();
 
-  constructor(deps: With<"configCache" | "receiverCache">) {
+  constructor(deps: With<"configCache">) {
     this.#deps = deps;
   }
 
@@ -48,14 +48,14 @@ export class QuarantineMonitor {
   }
 
   async #recheck(): Promise<void> {
-    const { clock, configCache, receiverCache, store } = this.#deps;
+    const { clock, configCache, store, wake } = this.#deps;
     let after: RowKey | null = null;
     do {
       const { mended, next } = await store.recheck(after, RECHECKED_AT_ONCE, clock.now());
       // The caches were filled without the row. The loops find rows that are due by themselves.
       if (mended.length > 0) {
         configCache.clear();
-        receiverCache.clear();
+        wake.repaired();
       }
       after = next;
     } while (after !== null);

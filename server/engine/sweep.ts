@@ -54,7 +54,7 @@ export class Sweep {
   readonly #chores: readonly Chore[];
   #stopped = false;
 
-  constructor(deps: With<"configCache" | "receiverCache">) {
+  constructor(deps: With<"configCache">) {
     this.#deps = deps;
     const quarantine = new QuarantineMonitor(deps);
     const recheck = async () => {

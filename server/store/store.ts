@@ -1,5 +1,6 @@
 /** The interface of a store: transactions, claims of due work, and reads. A result is returned only once it is on disk. */
 
+import type { MessagePort } from "node:worker_threads";
 import type { Kysely } from "kysely";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
@@ -142,8 +143,18 @@ export interface DeliveryHolder {
   leaseMs: number;
   /** Takes over new deliveries, which are leased, in the order in which they were made. It must not throw. */
   push(claimed: ClaimedDelivery[]): void;
-  /** A transaction changed endpoints or customers. It is called before the result of the transaction is returned. */
-  changed(transaction: Transaction): void;
+}
+
+/** A change of an endpoint or customer; of any of them if `id` is null. */
+export interface ReceiverChange {
+  table: "endpoints" | "customers";
+  id: string | null;
+}
+
+/** Ports to the threads of the database, to be transferred to the thread that uses them. */
+export interface StorePorts {
+  writer: MessagePort;
+  reader: MessagePort;
 }
 
 /** The end of an attempt, or of a delivery without one: the new values, decided on this version under this lease. */
@@ -236,6 +247,13 @@ export interface Store {
    * lane has nothing else to claim and it does not hold too many. Returns the function that ends it.
    */
   hold(holder: DeliveryHolder): () => void;
+  /** Resolves once every delivery that the writer has leased to this store by now has arrived at its caller or holder. */
+  arrived(): Promise<void>;
+  /**
+   * Sets the one listener to changes of endpoints and customers by this store. A commit that makes any returns once the listener
+   * has applied them.
+   */
+  watchReceivers(apply: (changes: readonly ReceiverChange[]) => void | Promise<void>): void;
   /** Writes the ends of attempts. Throws `StoreFull` if the disk is full. */
   finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]>;
   /**
@@ -280,6 +298,8 @@ export interface Store {
    * delivery that a claim had found becomes due at `now` (shifted time). `after`: `next` of the recheck before.
    */
   recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult>;
+  /** Another store has rechecked rows: those that this one finds undecodable again go to quarantine again. */
+  rechecked(): void;
   /** Writes a probe to find out whether the disk has room again. Throws `StoreFull` if not. */
   probe(): Promise<void>;
   /** Jobs waiting to be committed. */
@@ -288,6 +308,10 @@ export interface Store {
   counts(): Promise<StoreCounts>;
   /** Whether the disk was full at the last write. */
   readonly isFull: boolean;
-  /** Finishes pending jobs and closes the database. */
+  /** A further store on the same database, with a port of its own to the writer: neither waits for the other. */
+  fork(): Store;
+  /** Opens the ports of a further store in another thread (`connectStore`); null if the database has no threads. */
+  openPorts(): StorePorts | null;
+  /** Finishes pending jobs and closes the database, or the ports of a further store, which is closed before the first one. */
   close(): Promise<void>;
 }

@@ -10,7 +10,6 @@ import type {
   DeliveryOutcome,
   FinishResult,
   Operation,
-  Transaction,
 } from "../../server/store/store.ts";
 import { attemptAt, LEASE_MS, NOW, type Promises, type Stage } from "./store-stage.ts";
 
@@ -18,14 +17,9 @@ import { attemptAt, LEASE_MS, NOW, type Promises, type Stage } from "./store-sta
 class Holder implements DeliveryHolder {
   readonly leaseMs = LEASE_MS;
   readonly pushed: ClaimedDelivery[] = [];
-  readonly changes: Transaction[] = [];
 
   push(claimed: ClaimedDelivery[]): void {
     this.pushed.push(...claimed);
-  }
-
-  changed(transaction: Transaction): void {
-    this.changes.push(transaction);
   }
 }
 
@@ -160,18 +154,47 @@ function pushing(promise: Promises): void {
     },
   );
 
-  promise("a holder hears of a change of an endpoint or customer before the change is answered", async (stage) => {
-    const holder = new Holder();
-    stage.store.hold(holder);
+  promise("a commit that changes an endpoint or customer returns once the listener has applied it", async (stage) => {
+    const applied: string[] = [];
+    stage.store.watchReceivers(async (changes) => {
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      applied.push(...changes.map(({ table, id }) => `${table} ${id}`));
+    });
     const customer = await stage.addCustomer();
     const endpoint = await stage.addEndpoint(customer);
-    assert.equal(holder.changes.length, 2);
+    const expected = [`customers ${customer.id}`, `endpoints ${endpoint.id}`];
+    assert.deepEqual(applied, expected);
     assert.equal(await stage.update("endpoints", endpoint, { active: false }), "ok");
-    assert.equal(holder.changes.length, 3);
+    expected.push(`endpoints ${endpoint.id}`);
+    assert.deepEqual(applied, expected);
     assert.equal(await stage.update("endpoints", endpoint, { active: true }), "conflict");
     await stage.addMessage(customer);
-    assert.equal(holder.changes.length, 3);
+    assert.deepEqual(applied, expected);
   });
+
+  promise(
+    "a further store gets the new deliveries of the first one's commits, and records their attempts",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const endpoint = await stage.addEndpoint(customer);
+      const further = stage.store.fork();
+      const holder = new Holder();
+      const endHold = further.hold(holder);
+      const lanes = [{ lane: endpoint.id, permits: 9 }];
+      const claim = { lanes, now: NOW, leaseMs: LEASE_MS };
+      assert.deepEqual((await further.claimDeliveries(claim)).claimed, []);
+      const made: string[] = [];
+      for (let count = 0; count < 20; count += 1) made.push((await stage.addEvent(customer)).event.id);
+      await further.arrived();
+      assert.deepEqual(eventsOf(holder.pushed), made);
+      const results = await further.finishDeliveries(holder.pushed.map((claimed) => success(claimed)));
+      assert.ok(results.every(({ result }) => result === "ok"));
+      endHold();
+      await further.arrived();
+      await further.close();
+      assert.deepEqual((await stage.addEvent(customer)).lanes, [endpoint.id], "nobody holds new deliveries any more");
+    },
+  );
 }
 
 function finishing(promise: Promises): void {

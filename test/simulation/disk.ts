@@ -1,7 +1,7 @@
 /** The disk: a real database file that outlives the processes, with delays, moments without room, and sudden death. */
 
 import type { Clock } from "../../server/clock.ts";
-import { isLeaseJob, type Job, type JobResult } from "../../server/store/sqlite/jobs.ts";
+import { isLeaseJob, type Job, type WrittenGroup } from "../../server/store/sqlite/jobs.ts";
 import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { Chance } from "./chance.ts";
@@ -33,11 +33,13 @@ export interface OpenDisk {
 
 /** Longest delay before and after an operation, in milliseconds. */
 const DELAY_MS_MAX = 40;
+/** Longest delay of a message between threads, in milliseconds. */
+const LATE_MS_MAX = 20;
 
 /** A full disk refuses all jobs but those that write nothing. */
-async function leaseOnly(ports: Ports, jobs: readonly Job[]): Promise<JobResult[]> {
-  const results = await ports.write(jobs.filter(isLeaseJob));
-  return jobs.map((job) => (isLeaseJob(job) && results.shift()) || { error: "full" });
+async function leaseOnly(ports: Ports, jobs: readonly Job[]): Promise<WrittenGroup> {
+  const { results, born } = await ports.write(jobs.filter(isLeaseJob));
+  return { results: jobs.map((job) => (isLeaseJob(job) && results.shift()) || { error: "full" }), born };
 }
 
 /** Opens the file for a life. Writes run in sequence, as by one writer; so do reads. */
@@ -78,6 +80,20 @@ export async function openDisk(
     return turn;
   };
 
+  /** Passes messages on in order, some of them late: the port of another thread. */
+  const late = <Message>(pass: (message: Message) => void): ((message: Message) => void) => {
+    let last = Promise.resolve();
+    return (message) => {
+      const isLate = world.chance.flip(faults.slowShare);
+      last = last.then(async () => {
+        if (isLate)
+          await new Promise<void>((resolve) => world.clock.after(world.chance.between(1, LATE_MS_MAX), resolve));
+        await life.lives();
+        pass(message);
+      });
+    };
+  };
+
   const through = (ports: Ports): Ports => {
     file = ports;
     return {
@@ -86,11 +102,12 @@ export async function openDisk(
       write: (jobs) =>
         queued("write", async () => {
           if (faults.isFull(world.clock.real())) return await leaseOnly(ports, jobs);
-          const results = await ports.write(faults.forge?.(jobs) ?? jobs);
-          world.queue.note(jobs, results);
-          return results;
+          const written = await ports.write(faults.forge?.(jobs) ?? jobs);
+          world.queue.note(jobs, written);
+          return written;
         }),
       timer: { now: () => world.clock.real(), after: (ms, action) => world.clock.after(ms, action) },
+      forked: (open) => (reply, ended) => late(open(late(reply), ended)),
       close: async () => {},
     };
   };

@@ -1,7 +1,8 @@
 /** Notes situations of the queue of deliveries in one life, from the jobs of the writer and their results. */
 
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
-import type { ClaimedRows, CommitReply, Job, JobResult } from "../../server/store/sqlite/jobs.ts";
+import type { ClaimedRow, ClaimedRows, Job, WrittenGroup } from "../../server/store/sqlite/jobs.ts";
+import type { CommitResult } from "../../server/store/store.ts";
 
 const indexOf = (property: string) => LAYOUT.deliveries.findIndex((column) => column.property === property);
 const [EVENT_ID, URL_AT, LANE, DUE_AT] = ["eventId", "url", "lane", "dueAt"].map(indexOf) as [
@@ -39,11 +40,12 @@ export class QueueWatch {
     this.#log = log;
   }
 
-  note(jobs: readonly Job[], results: readonly JobResult[]): void {
+  note(jobs: readonly Job[], { results, born }: WrittenGroup): void {
+    this.#pushed(born);
     for (const [index, job] of jobs.entries()) {
       const result = results[index];
       if (result === undefined || !("value" in result)) continue;
-      if (job[0] === "commit") this.#committed(result.value as CommitReply);
+      if (job[0] === "commit") this.#committed(result.value as CommitResult);
       if (job[0] === "claimDeliveries") {
         const names = job[1].lanes.map(({ lane }) => lane);
         this.#claimed(names, result.value as ClaimedRows);
@@ -51,10 +53,13 @@ export class QueueWatch {
     }
   }
 
-  #committed(reply: CommitReply): void {
+  #committed(reply: CommitResult): void {
     if (reply.result !== "ok") return;
     for (const lane of reply.lanes) if (this.#caughtUp.delete(lane)) this.#behind.add(lane);
-    for (const [, values] of reply.born) {
+  }
+
+  #pushed(born: readonly ClaimedRow[]): void {
+    for (const [, values] of born) {
       const url = String(values[URL_AT]);
       // Deliveries to the built-in inbox never reach the network.
       if (url.startsWith("http")) this.#log.pushed.push({ life: this.#life, eventId: String(values[EVENT_ID]), url });

@@ -11,6 +11,7 @@ import type { Random } from "../../server/core/id.ts";
 import { hashKey, newKey } from "../../server/core/key.ts";
 import { UsageCounters } from "../../server/engine/customers/usage.ts";
 import { Engine, type EngineParts } from "../../server/engine/engine.ts";
+import { Deliver } from "../../server/engine/webhooks/deliver.ts";
 import type { Log } from "../../server/log.ts";
 import { createMetrics, type Metrics } from "../../server/metrics.ts";
 import type { PostRequest, PostResult } from "../../server/outgoing/post.ts";
@@ -62,6 +63,8 @@ export class Service {
   readonly #metrics: Metrics;
   readonly #app: FastifyInstance;
   #closing = false;
+  /** The store of the loop of deliveries. */
+  #deliveries: Store | null = null;
 
   constructor(parts: ServiceParts) {
     const { life, store, config, random, chance, createProvider, fault } = parts;
@@ -94,7 +97,10 @@ export class Service {
     await bootstrap(this.#engine.deps, this.#parts.config, fingerprint(SECRET_KEY), generate);
     await this.#app.ready();
     this.#usage.start();
-    await this.#engine.start({ poster: this.#parts.poster, inboxUrl: (path) => `http://127.0.0.1${path}` });
+    const { poster, store } = this.#parts;
+    const sender = { poster, inboxUrl: (path: string) => `http://127.0.0.1${path}` };
+    this.#deliveries = store.fork();
+    await this.#engine.start(new Deliver({ ...this.#engine.deps, store: this.#deliveries }, sender));
   }
 
   /** Sends a request as a client does. Never rejects; resolves only while the life lasts. */
@@ -124,6 +130,7 @@ export class Service {
     giveBack();
     this.#parts.poster.close();
     await this.#usage.stop();
+    await this.#deliveries?.close();
     await this.#parts.store.close();
     this.dispose();
   }

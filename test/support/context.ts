@@ -28,7 +28,6 @@ import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
-import { ReceiverCache } from "../../server/engine/webhooks/receiver-cache.ts";
 import type { OwnLimit } from "../../server/outgoing/connection.ts";
 import type { FileFetcher } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
@@ -166,7 +165,6 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
     serial: new SerialQueue(),
-    receiverCache: new ReceiverCache(),
     publicUrl: () => "http://127.0.0.1:8080",
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
     connections: new Connections(
@@ -180,7 +178,8 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     wake: {
       messages: (lanes) => void woken.messages.push(...lanes),
       deliveries: (lanes) => void woken.deliveries.push(...lanes),
-      resetDeliveries: () => {},
+      resetDeliveries: async () => {},
+      repaired: () => {},
       events: (transaction) => eventNotifier.notify(transaction),
       pausedLanes: () => {},
       chores: () => {},

@@ -69,7 +69,8 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
         events: () => {},
         pausedLanes: () => {},
         chores: () => {},
-        resetDeliveries: (customerId) => waking.lanes?.drop(customerId),
+        resetDeliveries: async (customerId) => await waking.lanes?.drop(customerId),
+        repaired: () => waking.lanes?.repaired(),
         deliveries: (names) => {
           const lanes = [...names];
           woken.push(...lanes);
@@ -89,6 +90,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
     });
   const lanes = new Deliver(deps, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
   waking.lanes = lanes;
+  deps.store.watchReceivers((changes) => lanes.changed(changes));
   lanes.start();
   t.after(async () => {
     await made.close();

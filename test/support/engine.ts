@@ -79,7 +79,8 @@ export class Life {
       wake: {
         messages: (lanes, pair) => this.dispatch.wake(lanes, pair),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
-        resetDeliveries: () => {},
+        resetDeliveries: async () => {},
+        repaired: () => {},
         events: made.deps.wake.events,
         pausedLanes: () => this.dispatch.pausedLanes.wake(),
         chores: () => {},

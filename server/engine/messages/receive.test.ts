@@ -17,6 +17,7 @@ import { apply } from "../apply.ts";
 import { Engine } from "../engine.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { updateInstance } from "../instances/instances.ts";
+import { Deliver } from "../webhooks/deliver.ts";
 
 async function messagesOf({ deps }: TestContext): Promise<Message[]> {
   const rows = await deps.store.db.selectFrom("messages").selectAll().orderBy("id").execute();
@@ -304,7 +305,8 @@ describe("a message that one of two instances of an account reported is not rece
       return provider;
     };
     const engine = new Engine({ ...stage.deps, createProvider });
-    await engine.start({ poster: { post: () => new Promise(() => {}) }, inboxUrl: (path) => path });
+    const sender = { poster: { post: () => new Promise<never>(() => {}) }, inboxUrl: (path: string) => path };
+    await engine.start(new Deliver(stage.deps, sender));
     t.after(() => engine.stop());
     assert.deepEqual(started.slice(-2), [first, second]);
     assert.equal((await messagesOf(stage)).length, 1);

@@ -69,7 +69,7 @@ async function forget(
   deps: With<"configCache" | "messageCache" | "optOutCache" | "threadCache" | "typingContacts">,
   customerId: CustomerId,
 ): Promise<void> {
-  deps.wake.resetDeliveries(customerId);
+  await deps.wake.resetDeliveries(customerId);
   deps.messageCache.clear();
   deps.threadCache.clear();
   deps.typingContacts.forget(customerId);

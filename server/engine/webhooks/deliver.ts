@@ -1,19 +1,21 @@
 /**
  * Sends due deliveries as signed webhooks, and commits each attempt with its consequences for the schedule.
  *
- * The loop shares no state with the rest of the service. What passes between them:
+ * The loop shares no state with the rest of the service, and runs in a thread of its own (`server/app/deliver-worker.ts`). What
+ * passes between them:
  *
  * | to the loop | |
  * |---|---|
- * | new deliveries, changes of endpoints and customers | `push` and `changed` of its `DeliveryHolder`; a change arrives before its caller is answered |
- * | lanes that may have due deliveries, a reset of a customer | `wake`, `drop` |
+ * | new deliveries | `push` of its `DeliveryHolder` |
+ * | changes of endpoints and customers, a reset of a customer | `changed`, `drop`; their callers are answered once the loop has applied them |
+ * | lanes that may have due deliveries, repaired rows | `wake`, `repaired` |
  * | which addresses are allowed | `WebhookSender.poster`; the service replaces it when it leaves the sandbox |
  * | start and stop | `start`, `stop`; a closed poster gives back the attempts that a stop does not wait for |
  *
  * | from the loop | |
  * |---|---|
  * | claims, outcomes, leases that end unused | `DeliverDeps.store` |
- * | reads of endpoints, signers and due lanes | `DeliverDeps.store`, through `receiverCache` |
+ * | reads of endpoints, signers and due lanes | `DeliverDeps.store`, through its `ReceiverCache` |
  * | recorded attempts, for requests that wait for one | `attempted` |
  * | attempts in flight, lags, limits, faults | `observer`, `lagMs`, `ended` |
  */
@@ -27,9 +29,14 @@ import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Poster, PostResult } from "../../outgoing/post.ts";
 import type { Sealer } from "../../secrets.ts";
 import type { Signer } from "../../store/customers.ts";
-import { type ClaimedDelivery, type DeliveryOutcome, type Store, StoreFull } from "../../store/store.ts";
+import {
+  type ClaimedDelivery,
+  type DeliveryOutcome,
+  type ReceiverChange,
+  type Store,
+  StoreFull,
+} from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
-import type { ConfigCache } from "../config-cache.ts";
 import type { EngineSettings } from "../deps.ts";
 import type { RunTimes } from "../lane-lag.ts";
 import { Lanes } from "../lanes.ts";
@@ -38,9 +45,10 @@ import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { UnrecordedResponses } from "../unrecorded.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
+import type { DeliverLoop } from "./deliver-loop.ts";
 import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
-import type { ReceiverCache } from "./receiver-cache.ts";
+import { ReceiverCache } from "./receiver-cache.ts";
 
 /** Length of a lease in milliseconds of the monotonic clock: longer than any attempt. */
 const LEASE_MS = 45_000;
@@ -68,14 +76,15 @@ interface HeldDelivery extends ClaimedDelivery {
 }
 
 /** All that the loop uses of the service. */
-interface DeliverDeps {
-  store: Pick<Store, "claimDeliveries" | "db" | "dueLanes" | "finishDeliveries" | "hold" | "isFull" | "release">;
+export interface DeliverDeps {
+  store: Pick<
+    Store,
+    "arrived" | "claimDeliveries" | "db" | "dueLanes" | "finishDeliveries" | "hold" | "isFull" | "rechecked" | "release"
+  >;
   clock: Clock;
   chance: () => number;
   settings: Pick<EngineSettings, "webhookConcurrency" | "webhookRetryScheduleMs">;
-  receiverCache: ReceiverCache;
   sealer: Pick<Sealer, "open">;
-  configCache: Pick<ConfigCache, "hasSeveralCustomers">;
   attempted: Pick<AttemptFeed, "notify">;
   observer: Pick<Observer, "attempted" | "dueLag" | "fault" | "inFlight" | "outOf">;
 }
@@ -83,6 +92,7 @@ interface DeliverDeps {
 /** The parts that all attempts share. */
 interface Attempting {
   deps: DeliverDeps;
+  receiverCache: ReceiverCache;
   /** Looks for due deliveries of a lane. */
   wake(lane: string): void;
   sender: WebhookSender;
@@ -100,8 +110,9 @@ interface Target {
 }
 
 /** The loop that posts deliveries. It holds new deliveries from their commit on, and claims all others. */
-export class Deliver {
+export class Deliver implements DeliverLoop {
   readonly #deps: DeliverDeps;
+  readonly #receiverCache = new ReceiverCache();
   readonly #lanes: Lanes<HeldDelivery>;
   readonly #releases: DeliveryReleases;
   #endHold: () => void = () => {};
@@ -112,6 +123,7 @@ export class Deliver {
     this.#releases = new DeliveryReleases(store, (error) => observer.fault("deliver", error));
     this.#lanes = createLanes({
       deps,
+      receiverCache: this.#receiverCache,
       wake: (lane) => this.#lanes.wake([lane]),
       sender,
       outcomes: new OutcomeBatch(store),
@@ -121,8 +133,7 @@ export class Deliver {
   }
 
   start(): void {
-    const { clock, receiverCache, store } = this.#deps;
-    receiverCache.clear();
+    const { clock, store } = this.#deps;
     this.#lanes.start();
     this.#endHold = store.hold({
       leaseMs: LEASE_MS,
@@ -131,16 +142,13 @@ export class Deliver {
         this.#lanes.push(accepted);
         this.#lanes.wake(lanes);
       },
-      changed: (transaction) => receiverCache.changed(transaction),
     });
   }
 
-  /** Age of the oldest delivery that could be attempted now and is not, in milliseconds. */
   lagMs(): number {
     return this.#lanes.lagMs();
   }
 
-  /** Attempts that have ended since the start. */
   get ended(): number {
     return this.#lanes.ended;
   }
@@ -149,12 +157,23 @@ export class Deliver {
     this.#lanes.wake(lanes);
   }
 
-  /** Drops the deliveries of a customer that have not begun: a reset has deleted them. */
-  drop(customerId: CustomerId): void {
-    this.#lanes.drop(({ delivery }) => delivery.customerId === customerId);
+  async drop(customerId: CustomerId): Promise<void> {
+    const drop = () => this.#lanes.drop(({ delivery }) => delivery.customerId === customerId);
+    drop();
+    // Some that the reset has deleted may be on their way to this loop.
+    await this.#deps.store.arrived();
+    drop();
   }
 
-  /** Begins nothing more, and resolves when the attempts in flight are on disk. */
+  changed(changes: readonly ReceiverChange[]): void {
+    this.#receiverCache.changed(changes);
+  }
+
+  repaired(): void {
+    this.#receiverCache.clear();
+    this.#deps.store.rechecked();
+  }
+
   async stop(): Promise<void> {
     this.#endHold();
     await this.#lanes.stop();
@@ -167,8 +186,8 @@ function held(claimed: readonly ClaimedDelivery[], now: number): HeldDelivery[] 
 
 /** A lane is an endpoint, or the origin of a customer's callbacks. */
 function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
-  const { clock, observer, receiverCache, settings, store } = attempting.deps;
-  const { releases } = attempting;
+  const { clock, observer, settings, store } = attempting.deps;
+  const { receiverCache, releases } = attempting;
   return new Lanes<HeldDelivery>({
     clock,
     async claim(lanes) {
@@ -207,7 +226,8 @@ async function deliver(
   free: (result: RunResult) => void,
   times: RunTimes,
 ): Promise<RunResult> {
-  const { chance, clock, observer, receiverCache, settings, store } = attempting.deps;
+  const { chance, clock, observer, settings, store } = attempting.deps;
+  const { receiverCache } = attempting;
   const { delivery } = item;
   const { customerId, lane } = delivery;
   observer.dueLag(clock.now() - (delivery.dueAt ?? clock.now()));
@@ -239,7 +259,7 @@ async function deliver(
   if (attempting.unrecorded.add(lane)) free(result);
   const jitter = chance();
   try {
-    const response = await shownResponse(attempting.deps, target, posted);
+    const response = await shownResponse(attempting, target, posted);
     const { status, durationMs, error } = posted;
     const attempt: Attempt = { at, status, durationMs, response, error };
     const ended = (fresh: Delivery): Delivery => ({
@@ -270,12 +290,12 @@ const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; resul
 
 /** The response of a private address is kept only if the service has a single customer. */
 async function shownResponse(
-  deps: Pick<DeliverDeps, "configCache">,
+  { deps, receiverCache }: Attempting,
   { endpoint }: Target,
   posted: PostResult,
 ): Promise<string | null> {
   if (!posted.isPrivate || endpoint?.kind === "inbox") return posted.response;
-  return (await deps.configCache.hasSeveralCustomers()) ? null : posted.response;
+  return (await receiverCache.hasSeveralCustomers(deps.store)) ? null : posted.response;
 }
 
 /** Cancels a delivery whose endpoint is paused or deleted. A delivery that had ended keeps its status. */

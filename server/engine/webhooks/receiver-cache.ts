@@ -1,11 +1,11 @@
-/** Caches the receivers of attempts: the endpoint of each lane of deliveries, and the customer's secrets. */
+/** Caches what attempts need of their receivers: the endpoint of each lane of deliveries, and the customer's secrets. */
 
 import { setBounded } from "../../core/bounded-map.ts";
 import { customerOfLane } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import { findSigners, type Signer } from "../../store/customers.ts";
-import type { Operation, Store, Transaction } from "../../store/store.ts";
+import { findSigners, hasSeveralCustomers, type Signer } from "../../store/customers.ts";
+import type { ReceiverChange, Store } from "../../store/store.ts";
 import { findEndpoints } from "../../store/webhooks.ts";
 
 /** Most endpoints and most customers cached. */
@@ -28,6 +28,7 @@ export interface Receiver {
 export class ReceiverCache {
   readonly #endpoints = new Map<string, LaneEndpoint>();
   readonly #signers = new Map<CustomerId, Signer | null>();
+  #severalCustomers: boolean | null = null;
   /** For each read in progress the ids of the records that have changed since it began; null stands for any record. */
   readonly #reads = new Set<Set<string | null>>();
 
@@ -93,27 +94,40 @@ export class ReceiverCache {
     });
   }
 
-  /** Reads records and keeps them, except those that change during the read. */
+  /** Whether there is more than one customer. */
+  async hasSeveralCustomers({ db }: Pick<Store, "db">): Promise<boolean> {
+    if (this.#severalCustomers !== null) return this.#severalCustomers;
+    let found = true;
+    const read = async () => await hasSeveralCustomers(db);
+    await this.#read(read, (several, isChanged) => {
+      found = several;
+      if (!isChanged(null)) this.#severalCustomers = several;
+    });
+    return found;
+  }
+
+  /** Reads records and keeps them, except those that change during the read. `isChanged(null)`: any of them has changed. */
   async #read<Found>(
     read: () => Promise<Found>,
-    keep: (found: Found, isChanged: (id: string) => boolean) => void,
+    keep: (found: Found, isChanged: (id: string | null) => boolean) => void,
   ): Promise<void> {
     const changed = new Set<string | null>();
     this.#reads.add(changed);
     try {
-      keep(await read(), (id) => changed.has(id) || changed.has(null));
+      keep(await read(), (id) => (id === null ? changed.size > 0 : changed.has(id) || changed.has(null)));
     } finally {
       this.#reads.delete(changed);
     }
   }
 
   /** A transaction was committed: drops the endpoints and customers that it changed. */
-  changed(transaction: Transaction): void {
-    for (const operation of transaction) {
-      if (!("table" in operation)) continue;
-      const id = idOf(operation);
-      if (operation.table === "endpoints") this.#drop(this.#endpoints, id);
-      if (operation.table === "customers") this.#drop(this.#signers, id as CustomerId | null);
+  changed(changes: readonly ReceiverChange[]): void {
+    for (const { table, id } of changes) {
+      if (table === "endpoints") this.#drop(this.#endpoints, id);
+      else {
+        this.#drop(this.#signers, id as CustomerId | null);
+        this.#severalCustomers = null;
+      }
     }
   }
 
@@ -127,12 +141,6 @@ export class ReceiverCache {
   clear(): void {
     this.#drop(this.#endpoints, null);
     this.#drop(this.#signers, null);
+    this.#severalCustomers = null;
   }
-}
-
-/** The id of the one record that an operation changes; null if it does not name one. */
-function idOf(operation: Extract<Operation, { table: string }>): string | null {
-  if (operation.op === "update") return operation.id;
-  const record: object = "where" in operation ? operation.where : operation.record;
-  return "id" in record && typeof record.id === "string" ? record.id : null;
 }

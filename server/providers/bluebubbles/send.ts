@@ -104,7 +104,7 @@ export class MacSender {
       const { clock } = this.#mac.context;
       const startedAt = clock.real() - (clock.now() - message.attemptedAt);
       // The journal records an attempt before it posts anything. No record means nothing was posted.
-      if (this.#journal.covers(startedAt) && message.unrecorded !== true) return "absent";
+      if (this.#journal.covers(startedAt)) return "absent";
       return this.#reconciler.reconcile(message, createAttempt(message, startedAt));
     }
     if (attempt.isOpen) return this.#reconciler.reconcile(message, attempt);

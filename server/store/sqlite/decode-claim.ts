@@ -2,8 +2,8 @@
 
 import type { Delivery } from "../../core/delivery.ts";
 import { decodeEach, decodeRecord, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
-import type { ClaimedDelivery, ClaimedMessage, Transaction } from "../store.ts";
-import type { BornRow, ClaimedRow } from "./jobs.ts";
+import type { ClaimedDelivery, ClaimedMessage } from "../store.ts";
+import type { ClaimedRow } from "./jobs.ts";
 import type { LeasedRow } from "./message-claims.ts";
 
 /** Decoded deliveries, and those whose row or event cannot be decoded. */
@@ -33,14 +33,4 @@ function envelope({ id, customerId, eventId }: Delivery, bytes: SqlValue, correl
   if (typeof bytes === "string" && typeof correlationId === "string") return { bytes, correlationId };
   const reason = bytes === null ? `its event ${eventId} is gone` : `its event ${eventId} is not text`;
   throw new RowUnreadable({ table: "deliveries", id, customerId, reason });
-}
-
-/** The new deliveries of a transaction, with the events that it added. */
-export function decodeBorn(transaction: Transaction, rows: readonly BornRow[]): ClaimedDelivery[] {
-  const events = transaction.flatMap((one) => (one.op === "event" ? [one.event] : []));
-  return rows.flatMap(([lease, values]) => {
-    const delivery = decodeRecord("deliveries", values);
-    const event = events.find(({ id }) => id === delivery.eventId);
-    return event === undefined ? [] : [{ delivery, lease, bytes: event.bytes, correlationId: event.correlationId }];
-  });
 }

@@ -9,14 +9,14 @@ import { type Delivery, deliveryTo } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { decodeRecord } from "../rows.ts";
-import type { Operation, Store } from "../store.ts";
+import type { CommitResult, Operation, Store } from "../store.ts";
 import {
   type ClaimedRows,
-  type CommitReply,
   encodeOutcome,
   encodeTransaction,
   type FinishedRow,
   type Job,
+  type WrittenGroup,
 } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
 import { SqliteWriter } from "./writer.ts";
@@ -54,9 +54,12 @@ class Writer {
     return result.value;
   }
 
-  commit(transaction: readonly Operation[]): Extract<CommitReply, { result: "ok" }> {
-    const reply = this.run(["commit", encodeTransaction(transaction)]) as CommitReply;
-    return reply.result === "ok" ? reply : assert.fail(reply.result);
+  commit(transaction: readonly Operation[]): WrittenGroup {
+    const group = this.engine.runGroup([["commit", encodeTransaction(transaction)]]);
+    const [reply] = group.results;
+    assert.ok(reply !== undefined && "value" in reply, JSON.stringify(reply));
+    assert.equal((reply.value as CommitResult).result, "ok");
+    return group;
   }
 
   /** Stores events of so many messages, in the order in which they happened. */
@@ -172,10 +175,11 @@ test("a failed SQL transaction changes no lease, and leases nothing new", async 
   const results = writer.engine.run([added, ["addUsage", []]]);
   assert.ok("error" in (results[0] ?? {}));
   database.exec("drop trigger full");
-  const [finished, committed] = writer.engine.run([["finishDeliveries", [outcome]], added]);
+  const { results: ended, born } = writer.engine.runGroup([["finishDeliveries", [outcome]], added]);
+  const [finished, committed] = ended;
   assert.deepEqual(finished, { value: ["ok"] });
   assert.ok(committed !== undefined && "value" in committed);
-  const { born, lanes } = committed.value as Extract<CommitReply, { result: "ok" }>;
+  const { lanes } = committed.value as Extract<CommitResult, { result: "ok" }>;
   assert.deepEqual([born.length, lanes], [1, []], "a new delivery of a lane that has caught up is leased at once");
   assert.deepEqual(writer.claim(9), [], "and not claimed");
 });

@@ -1,11 +1,11 @@
 /** The writer's deliveries: new ones, claims, outcomes of attempts, retries by hand and cancellations. */
 
 import { type Delivery, retryByHand } from "../../core/delivery.ts";
+import type { Event } from "../../core/event.ts";
 import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import type { DeliveryClaim } from "../store.ts";
 import { DeliveryQueue, type DueRow, type LanePosition } from "./delivery-queue.ts";
 import {
-  type BornRow,
   type ClaimedRow,
   type ClaimedRows,
   type EncodedOutcome,
@@ -33,14 +33,6 @@ interface ReadRow extends DueRow {
   correlationId: SqlValue;
 }
 
-/** The new deliveries of a transaction, complete after COMMIT. */
-export interface NewDeliveries {
-  /** Lanes of the deliveries that stay on disk. */
-  lanes: Set<string>;
-  /** New deliveries that are leased already. */
-  born: BornRow[];
-}
-
 /** Claims and releases change leases at once; everything else changes them with `apply`, after the COMMIT of its SQL transaction. */
 export class DeliveryWriter {
   readonly #statements: Statements;
@@ -51,6 +43,8 @@ export class DeliveryWriter {
   /** The greatest due time that a new delivery got. */
   #lastDueAt = Number.MIN_SAFE_INTEGER;
   #rowsRead = 0;
+  /** New deliveries that are leased, until `takeBorn`. */
+  #born: ClaimedRow[] = [];
 
   /** `now`: the monotonic clock, by which leases end. */
   constructor(statements: Statements, quarantine: QuarantineTable, now: () => number) {
@@ -64,7 +58,7 @@ export class DeliveryWriter {
     return this.#rowsRead;
   }
 
-  /** From now on new deliveries are leased for `leaseMs` and returned with their transaction; null: no longer. */
+  /** From now on new deliveries are leased for `leaseMs` and returned by `takeBorn`; null: no longer. */
   hold(leaseMs: number | null): void {
     this.#leaseMs = leaseMs;
   }
@@ -77,15 +71,23 @@ export class DeliveryWriter {
     this.#queue.drop();
   }
 
-  /** Inserts the delivery of an event that just happened. `size`: the length of the event. */
-  add(delivery: Delivery, size: number, { lanes, born }: NewDeliveries): void {
+  /** The new deliveries that were leased since the last call, in the order in which they were made. */
+  takeBorn(): ClaimedRow[] {
+    const born = this.#born;
+    if (born.length > 0) this.#born = [];
+    return born;
+  }
+
+  /** Inserts the delivery of an event that just happened. After COMMIT `lanes` has its lane, if it stays on disk. */
+  add(delivery: Delivery, { bytes, correlationId }: Event, lanes: Set<string>): void {
     const dueAt = this.#withoutStepBack(delivery.createdAt);
     this.#lastDueAt = dueAt;
     const values = encodeRecord("deliveries", { ...delivery, dueAt });
     const { lastInsertRowid } = this.#statements.insert("deliveries").run(...values);
     const { id, lane, customerId: owner } = delivery;
     const row = Number(lastInsertRowid);
-    this.#queue.add({ id, lane, dueAt, row, owner, size, lanes, born: (lease) => void born.push([lease, values]) });
+    const born = (lease: number) => void this.#born.push([lease, values, bytes, correlationId]);
+    this.#queue.add({ id, lane, dueAt, row, owner, size: bytes.length, lanes, born });
   }
 
   /** The time without a small step back of the clock. */

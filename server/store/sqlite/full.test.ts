@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreFull, type Transaction } from "../store.ts";
-import type { Job, JobResult } from "./jobs.ts";
+import type { Job, WrittenGroup } from "./jobs.ts";
 import { openSqliteInProcess } from "./store.ts";
 
 const TRANSACTION: Transaction = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
@@ -18,12 +18,13 @@ test("a claim that finds nothing does not end a full disk; a probe or a transact
     () => {},
     (ports) => ({
       ...ports,
-      write: async (jobs: Job[]): Promise<JobResult[]> =>
+      write: async (jobs: Job[]): Promise<WrittenGroup> =>
         hasRoom || jobs.every(([kind]) => EMPTY.includes(kind))
           ? ports.write(jobs)
-          : jobs.map(() => ({ error: "full" })),
+          : { results: jobs.map(() => ({ error: "full" })), born: [] },
     }),
   );
+  const further = store.fork();
   for (const write of [() => store.probe(), () => store.commit(TRANSACTION)]) {
     hasRoom = false;
     await assert.rejects(store.commit(TRANSACTION), StoreFull);
@@ -31,10 +32,10 @@ test("a claim that finds nothing does not end a full disk; a probe or a transact
     await store.releaseLeases(1, 1);
     assert.equal(store.isFull, true);
     await assert.rejects(store.probe(), StoreFull);
-    assert.equal(store.isFull, true);
+    assert.deepEqual([store.isFull, further.isFull], [true, true]);
     hasRoom = true;
     await write();
-    assert.equal(store.isFull, false);
+    assert.deepEqual([store.isFull, further.isFull], [false, false]);
   }
   await store.close();
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type GroupReply, GroupWriter } from "./group-writer.ts";
-import type { Job, JobResult } from "./jobs.ts";
+import type { ClaimedRow, Job, JobResult, WrittenGroup } from "./jobs.ts";
 import { WriterClient } from "./writer-client.ts";
 
 const probe = (name: string): Job => ["probe", name];
@@ -13,12 +13,14 @@ const nameOf = (job: Job | undefined) => String(job?.[1]);
 /** A database that writes a group when the test says so; the result of a job is its name. */
 class Disk {
   readonly groups: string[][] = [];
+  /** New deliveries that the next group makes. */
+  born: ClaimedRow[] = [];
   readonly #writes: (() => void)[] = [];
 
-  write(jobs: Job[]): Promise<JobResult[]> {
+  write(jobs: Job[]): Promise<WrittenGroup> {
     this.groups.push(jobs.map(nameOf));
     const results = jobs.map((job): JobResult => ({ value: nameOf(job) }));
-    return new Promise((resolve) => this.#writes.push(() => resolve(results)));
+    return new Promise((resolve) => this.#writes.push(() => resolve({ results, born: this.born.splice(0) })));
   }
 
   /** Ends the oldest group, and lets what follows happen. */
@@ -28,6 +30,8 @@ class Disk {
     await nextTurn();
   }
 }
+
+const delivery = (lease: number): ClaimedRow => [lease, [], "", ""];
 
 /** The values of a reply. */
 const valuesOf = ({ results }: GroupReply) => results.map((result) => ("value" in result ? result.value : result));
@@ -39,6 +43,7 @@ test("jobs of all ports share a group, and each port gets one reply a group", as
   const main = groups.open((reply) => replies.main.push(valuesOf(reply)));
   const other = groups.open((reply) => replies.other.push(valuesOf(reply)));
   main([probe("a")]);
+  await nextTurn();
   main([probe("b"), probe("c")]);
   other([probe("x")]);
   main([probe("d")]);
@@ -59,20 +64,64 @@ test("a group takes what has arrived at the ports when it begins", async () => {
   const add = groups.open(() => {});
   arrived.push([probe("b")], [probe("c")]);
   add([probe("a")]);
+  await nextTurn();
   assert.deepEqual(disk.groups, [["a", "b", "c"]]);
   arrived.push([probe("d")]);
   await disk.end();
   assert.deepEqual(disk.groups, [["a", "b", "c"], ["d"]]);
 });
 
+test("the new deliveries of every port's jobs go to the holder, also from groups in which it has no job", async () => {
+  const disk = new Disk();
+  const groups = new GroupWriter((jobs) => disk.write(jobs), null);
+  const replies: Record<"main" | "holder", string[]> = { main: [], holder: [] };
+  const note = (port: "main" | "holder") => (reply: GroupReply) => {
+    replies[port].push([...valuesOf(reply), ...reply.born.map(([lease]) => `push ${lease}`)].join(", "));
+  };
+  const main = groups.open(note("main"));
+  const holder = groups.open(note("holder"));
+  const write = async (add: (jobs: Job[]) => void, job: Job, ...leases: number[]) => {
+    disk.born = leases.map(delivery);
+    add([job]);
+    await nextTurn();
+    await disk.end();
+  };
+  await write(holder, ["hold", 9]);
+  await write(main, probe("a"), 1, 2);
+  await write(holder, probe("x"), 3);
+  await write(main, probe("b"));
+  // The writer made the new deliveries of this group before it ran the job that ends the hold.
+  await write(holder, ["hold", null], 4);
+  assert.deepEqual(replies, { main: ["a", "b"], holder: ["9", "push 1, push 2", "x, push 3", "null, push 4"] });
+});
+
+test("each group is observed at one port, and every port learns that the disk is full and that it has room again", async () => {
+  let isFull = false;
+  const groups = new GroupWriter((jobs) => {
+    const results = jobs.map((job): JobResult => (isFull ? { error: "full" } : { value: nameOf(job) }));
+    return { results, born: [] };
+  }, null);
+  const seen: Record<"main" | "other", unknown[]> = { main: [], other: [] };
+  const main = groups.open(({ isFull, group }) => seen.main.push([isFull, group?.jobs]));
+  groups.open(({ isFull, group }) => seen.other.push([isFull, group?.jobs]));
+  for (const full of [false, true, true, false, false]) {
+    isFull = full;
+    main([probe("a"), probe("b")]);
+    await groups.idle();
+  }
+  assert.deepEqual(seen.main.map(String), ["false,2", "true,2", "true,2", "false,2", "false,2"]);
+  assert.deepEqual(seen.other.map(String), ["true,", "false,"]);
+});
+
 test("a group that cannot be written fails its own jobs only", async () => {
   const groups = new GroupWriter(async ([job]) => {
     if (nameOf(job) === "bad") throw new Error("no");
-    return [{ value: "ok" }];
+    return { results: [{ value: "ok" }], born: [] };
   }, null);
   const results: JobResult[] = [];
   const add = groups.open((reply) => results.push(...reply.results));
   add([probe("bad")]);
+  await nextTurn();
   add([probe("good")]);
   await groups.idle();
   assert.deepEqual(results, [{ error: "failed", message: "no" }, { value: "ok" }]);
@@ -82,18 +131,28 @@ test("a group that cannot be written fails its own jobs only", async () => {
 function openClient() {
   const sent: string[][] = [];
   const pushes: string[] = [];
-  let reply: (values: string[]) => void = () => {};
+  let reply: (values: string[], born: ClaimedRow[]) => void = () => {};
   let end: (reason: string) => void = () => {};
   const client = new WriterClient(
     (receive, ended) => {
-      reply = (values) => receive({ results: values.map((value) => ({ value })), durationMs: 1 });
+      reply = (values, born) => {
+        receive({ results: values.map((value) => ({ value })), born, isFull: false, group: null });
+      };
       end = ended;
       return (jobs) => void sent.push(jobs.map(nameOf));
     },
     () => {},
-    () => pushes.push("push"),
+    (born) => pushes.push(...born.map(([lease]) => `push ${lease}`)),
   );
-  return { client, sent, pushes, reply: (...values: string[]) => reply(values), end: (reason: string) => end(reason) };
+  const replyWith = (born: ClaimedRow[], ...values: string[]) => reply(values, born);
+  return {
+    client,
+    sent,
+    pushes,
+    replyWith,
+    reply: (...values: string[]) => reply(values, []),
+    end: (reason: string) => end(reason),
+  };
 }
 
 test("a client sends the jobs of each turn at once, while earlier ones are at the writer", async () => {
@@ -113,16 +172,17 @@ test("a client sends the jobs of each turn at once, while earlier ones are at th
 });
 
 test("results are completed group by group: those that wrote, the push, those on leases, then the next group", async () => {
-  const { client, pushes, reply } = openClient();
+  const { client, pushes, replyWith } = openClient();
   const said = (value: unknown) => void pushes.push(String(value));
   const lease: Job = ["leasedPairs", "inst_1"];
   const all = [lease, probe("a"), lease, probe("b")].map((job) => client.ask(job, said));
   await nextTurn();
-  reply("lease 1", "a");
-  reply("lease 2");
-  reply("b");
+  replyWith([delivery(1)], "lease 1", "a");
+  replyWith([delivery(2)], "lease 2");
+  replyWith([delivery(3)]);
+  replyWith([], "b");
   await Promise.all(all);
-  assert.deepEqual(pushes, ["a", "push", "lease 1", "push", "lease 2", "b"]);
+  assert.deepEqual(pushes, ["a", "push 1", "lease 1", "push 2", "lease 2", "push 3", "b"]);
 });
 
 test("the end of the writer rejects every job, sent or not, and every later one", async () => {

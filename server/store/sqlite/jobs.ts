@@ -4,7 +4,16 @@ import type { Column } from "../column.ts";
 import type { Records, TableName } from "../records.ts";
 import { encodeValue, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
-import type { DeliveryClaim, DeliveryOutcome, MessageClaim, Operation, Queue, RowKey, Transaction } from "../store.ts";
+import type {
+  CommitResult,
+  DeliveryClaim,
+  DeliveryOutcome,
+  MessageClaim,
+  Operation,
+  Queue,
+  RowKey,
+  Transaction,
+} from "../store.ts";
 import type { LeasedRow } from "./message-claims.ts";
 import type { QuarantineEntry } from "./quarantine.ts";
 import { FINISHED_COLUMNS } from "./statements.ts";
@@ -73,13 +82,23 @@ export function countTransactions(jobs: readonly WritingJob[]): number {
 /** The result of a job: its value, or the error that prevented it. */
 export type JobResult = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
 
-/** The result of a commit as passed between threads: `born` are the new deliveries that are leased already. */
-export type CommitReply =
-  | { result: "ok"; lanes: string[]; born: BornRow[] }
-  | { result: "conflict" | "duplicate" | "unmet" };
+/** The results of a group of jobs, and the new deliveries of their commits that are leased already. */
+export interface WrittenGroup {
+  results: JobResult[];
+  born: ClaimedRow[];
+}
 
-/** A new delivery; the caller has its event. */
-export type BornRow = [lease: number, values: SqlValue[]];
+/** Whether a job has certainly written: a claim that finds nothing succeeds on a full disk too. */
+export function hasWritten(job: Job, result: JobResult | undefined): boolean {
+  if (result === undefined || "error" in result) return false;
+  if (job[0] === "probe") return true;
+  if (job[0] === "commitAll") return (result.value as JobResult[]).some((one, index) => isWritten(job[1][index], one));
+  return job[0] === "commit" && isWritten(job[1], result);
+}
+
+function isWritten(operations: readonly EncodedOperation[] = [], result: JobResult): boolean {
+  return "value" in result && operations.length > 0 && (result.value as CommitResult).result === "ok";
+}
 
 /** Claimed messages as passed between threads. */
 export interface ClaimedMessageRows {
@@ -93,6 +112,7 @@ export interface ClaimedRows {
   more: string[];
 }
 
+/** A leased delivery with its event. */
 export type ClaimedRow = [lease: number, values: SqlValue[], bytes: SqlValue, correlationId: SqlValue];
 
 /** The end of an attempt. The values are those of `FINISHED_COLUMNS`. */

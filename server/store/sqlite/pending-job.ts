@@ -1,8 +1,8 @@
 /** Jobs that wait for the writer: how they are completed, and how transactions that may share one job are gathered in it. */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type CommitResult, StoreFull } from "../store.ts";
-import { type EncodedOperation, isLeaseJob, type Job, type JobResult } from "./jobs.ts";
+import { StoreFull } from "../store.ts";
+import { type ClaimedRow, type EncodedOperation, isLeaseJob, type Job, type JobResult } from "./jobs.ts";
 
 /** The caller of a job or of one of its transactions. */
 export interface PendingResult {
@@ -16,21 +16,21 @@ export interface PendingJob extends PendingResult {
 }
 
 /**
- * Completes the jobs of a group: those that wrote, then, after `push` of their new deliveries, those on leases. The writer ran
+ * Completes the jobs of a group: those that wrote, then, after `push` of the new deliveries, those on leases. The writer ran
  * these last: what they claim follows the new deliveries, and what they release comes before them.
  */
 export async function completeAll(
   group: readonly PendingJob[],
-  results: readonly JobResult[],
-  push: () => void,
+  { results, born }: { results: readonly JobResult[]; born: ClaimedRow[] },
+  push: (born: ClaimedRow[]) => void,
 ): Promise<void> {
   const ended = group.map((pending, index) => ({ pending, result: results[index], onLeases: isLeaseJob(pending.job) }));
   for (const { pending, result, onLeases } of ended) if (!onLeases) complete(pending, result);
   const last = ended.filter(({ onLeases }) => onLeases);
-  if (last.length === 0) return;
-  // The callers of the group's commits go on before its new deliveries.
-  if (last.length < group.length) await nextTurn();
-  push();
+  if (last.length === 0 && born.length === 0) return;
+  // The callers of the group's commits go on before its new deliveries, and so do the callers of earlier claims.
+  if (last.length < group.length || born.length > 0) await nextTurn();
+  if (born.length > 0) push(born);
   for (const { pending, result } of last) complete(pending, result);
 }
 
@@ -40,18 +40,6 @@ function complete(caller: PendingResult, result: JobResult | undefined): void {
   else if ("value" in result) caller.resolve(result.value);
   else if (result.error === "full") caller.reject(new StoreFull("the disk is full"));
   else caller.reject(new Error(result.message));
-}
-
-/** Whether a job has certainly written: a claim that finds nothing succeeds on a full disk too. */
-export function hasWritten(job: Job, result: JobResult | undefined): boolean {
-  if (result === undefined || "error" in result) return false;
-  if (job[0] === "probe") return true;
-  if (job[0] === "commitAll") return (result.value as JobResult[]).some((one, index) => isWritten(job[1][index], one));
-  return job[0] === "commit" && isWritten(job[1], result);
-}
-
-function isWritten(operations: readonly EncodedOperation[] = [], result: JobResult): boolean {
-  return "value" in result && operations.length > 0 && (result.value as CommitResult).result === "ok";
 }
 
 /** The most transactions of one job. */

@@ -3,18 +3,24 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { openReader } from "./connection.ts";
 import { createReader, readAll, type SqlQuery } from "./query.ts";
-import type { ThreadMessage, ThreadStart } from "./thread.ts";
+import type { PortRequest, ThreadMessage, ThreadStart } from "./thread.ts";
 
 const { path } = workerData as ThreadStart;
 if (parentPort === null) throw new Error("reader-worker.ts runs in a worker thread only");
 hostReader(parentPort);
 
-function hostReader(port: MessagePort): void {
+function hostReader(first: MessagePort): void {
   const database = openReader(path);
   const read = createReader(database);
-  port.on("message", (queries: SqlQuery[] | null) => {
-    if (queries !== null) return port.postMessage({ reply: readAll(read, queries) } satisfies ThreadMessage);
-    database.close();
-    port.close();
+  const ports = [first];
+  first.on("message", (message: SqlQuery[] | PortRequest | null) => {
+    if (message === null) {
+      database.close();
+      for (const port of ports) port.close();
+    } else if ("open" in message) {
+      const { open } = message;
+      ports.push(open);
+      open.on("message", (queries: SqlQuery[]) => open.postMessage(readAll(read, queries)));
+    } else first.postMessage({ reply: readAll(read, message) } satisfies ThreadMessage);
   });
 }

@@ -1,12 +1,20 @@
 /** Worker threads with a database connection: starts them, passes messages to them, and reports their end. */
 
-import { Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { GroupReply } from "./group-writer.ts";
+import { PendingReads } from "./pending-reads.ts";
 import type { QueryRows, SqlQuery } from "./query.ts";
+import type { OpenPort } from "./writer-client.ts";
 
 /** Start parameters of a thread. */
 export interface ThreadStart {
   role: "writer" | "reader";
   path: string;
+}
+
+/** A further port to a thread, as another thread sends it. It takes and brings what the first one does. */
+export interface PortRequest {
+  open: MessagePort;
 }
 
 /** A message of a thread. `fatal`: the state of the disk is unknown and the process has to end. */
@@ -50,6 +58,14 @@ export class DatabaseThread {
     this.#worker.postMessage(message);
   }
 
+  /** Opens a further port to the thread. Its replies are not wrapped in a `ThreadMessage`. */
+  open(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    const request: PortRequest = { open: port1 };
+    this.#worker.postMessage(request, [port1]);
+    return port2;
+  }
+
   /** Lets the thread reply to earlier messages, close its connection and end. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -60,43 +76,67 @@ export class DatabaseThread {
   }
 }
 
-interface PendingRead {
-  resolve: (rows: QueryRows[]) => void;
-  reject: (error: Error) => void;
+/** The thread that writes. */
+export class WriterThread {
+  readonly #thread: DatabaseThread;
+  #reply: (reply: GroupReply) => void = () => {};
+  #ended: (reason: string) => void = () => {};
+
+  /** `lost` is called if the thread ends by itself. */
+  constructor(path: string, lost: (reason: string) => void) {
+    this.#thread = new DatabaseThread(
+      { role: "writer", path },
+      { reply: (value) => this.#reply(value as GroupReply), ended: (reason) => this.#ended(reason), lost },
+    );
+  }
+
+  /** Opens the port of the thread that started this one. */
+  readonly openPort: OpenPort = (reply, ended) => {
+    this.#reply = reply;
+    this.#ended = ended;
+    return (jobs) => this.#thread.post(jobs);
+  };
+
+  /** Opens a port for another thread. */
+  open(): MessagePort {
+    return this.#thread.open();
+  }
+
+  stop(): Promise<void> {
+    return this.#thread.stop();
+  }
 }
 
 /** A thread that reads. It starts with its first queries, and replies to batches of queries in order. */
 export class ReaderThread {
   readonly #start: () => DatabaseThread;
-  #thread: DatabaseThread | null = null;
-  readonly #pending: PendingRead[] = [];
-  #ended: string | null = null;
+  #started: DatabaseThread | null = null;
+  readonly #pending = new PendingReads((queries) => this.#thread.post(queries));
 
   /** `lost` is called if the thread ends by itself; every later request rejects. */
   constructor(path: string, lost: (reason: string) => void) {
-    const reply = (rows: unknown) => this.#pending.shift()?.resolve(rows as QueryRows[]);
-    const ended = (reason: string) => this.#end(reason);
+    const reply = (rows: unknown) => this.#pending.complete(rows as QueryRows[]);
+    const ended = (reason: string) => this.#pending.end(reason);
     this.#start = () => new DatabaseThread({ role: "reader", path }, { reply, ended, lost });
   }
 
+  get #thread(): DatabaseThread {
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
   /** Runs a batch of queries. Rejects if the thread ends before its reply. */
-  async ask(queries: SqlQuery[]): Promise<QueryRows[]> {
-    if (this.#ended !== null) throw new Error(this.#ended);
-    this.#thread ??= this.#start();
-    const thread = this.#thread;
-    return new Promise((resolve, reject) => {
-      this.#pending.push({ resolve, reject });
-      thread.post(queries);
-    });
+  ask(queries: SqlQuery[]): Promise<QueryRows[]> {
+    return this.#pending.ask(queries);
+  }
+
+  /** Opens a port for another thread. */
+  open(): MessagePort {
+    return this.#thread.open();
   }
 
   async stop(): Promise<void> {
-    await this.#thread?.stop();
-    this.#end("the database thread ended");
-  }
-
-  #end(reason: string): void {
-    this.#ended ??= reason;
-    for (const { reject } of this.#pending.splice(0)) reject(new Error(reason));
+    await this.#started?.stop();
+    this.#pending.end("the database thread ended");
   }
 }

@@ -1,9 +1,9 @@
 /** The caller's end of a port to the writer: sends the jobs of one turn of the event loop together, and completes them in order. */
 
-import type { CommitObserver } from "../store.ts";
+import type { CommitObserver, CommitResult } from "../store.ts";
 import type { GroupReply } from "./group-writer.ts";
-import type { CommitReply, EncodedOperation, Job } from "./jobs.ts";
-import { completeAll, GatheredJob, hasWritten, type PendingJob, type PendingResult } from "./pending-job.ts";
+import type { ClaimedRow, EncodedOperation, Job } from "./jobs.ts";
+import { completeAll, GatheredJob, type PendingJob, type PendingResult } from "./pending-job.ts";
 
 /** Opens a port to the writer. `ended` is called if no reply can come any more. Returns the function that sends jobs. */
 export type OpenPort = (reply: (reply: GroupReply) => void, ended: (reason: string) => void) => (jobs: Job[]) => void;
@@ -11,7 +11,7 @@ export type OpenPort = (reply: (reply: GroupReply) => void, ended: (reason: stri
 export class WriterClient {
   readonly #send: (jobs: Job[]) => void;
   readonly #observe: CommitObserver;
-  readonly #push: () => void;
+  readonly #push: (born: ClaimedRow[]) => void;
   readonly #gathered = new GatheredJob();
   /** Jobs of this turn. */
   #collected: PendingJob[] = [];
@@ -23,8 +23,8 @@ export class WriterClient {
   #ended: string | null = null;
   #idle: (() => void) | null = null;
 
-  /** `push` is called after the jobs of a group that wrote are completed, before those on leases are. */
-  constructor(open: OpenPort, observe: CommitObserver, push: () => void) {
+  /** `push` gets the new deliveries of a group after its jobs that wrote are completed, before those on leases are. */
+  constructor(open: OpenPort, observe: CommitObserver, push: (born: ClaimedRow[]) => void) {
     this.#observe = observe;
     this.#push = push;
     this.#send = open(
@@ -49,7 +49,7 @@ export class WriterClient {
   }
 
   /** Has a transaction run in one job with the others of this turn. */
-  gather<Result>(operations: EncodedOperation[], convert: (reply: CommitReply) => Result): Promise<Result> {
+  gather<Result>(operations: EncodedOperation[], convert: (result: CommitResult) => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       const begun = this.#gathered.add(operations, callerOf(resolve, reject, convert));
       if (begun !== null) this.#add(begun);
@@ -86,12 +86,10 @@ export class WriterClient {
   async #complete(): Promise<void> {
     this.#isCompleting = true;
     for (let reply = this.#replies.shift(); reply !== undefined; reply = this.#replies.shift()) {
-      const { results, durationMs } = reply;
-      const group = this.#sent.splice(0, results.length);
-      this.#observe({ transactions: group.length, durationMs });
-      if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
-      else if (group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;
-      await completeAll(group, results, this.#push);
+      const { results, group, isFull } = reply;
+      this.#isFull = isFull;
+      if (group !== null) this.#observe({ transactions: group.jobs, durationMs: group.durationMs });
+      await completeAll(this.#sent.splice(0, results.length), reply, this.#push);
     }
     this.#isCompleting = false;
     if (this.backlog === 0) this.#idle?.();

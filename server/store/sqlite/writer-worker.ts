@@ -2,8 +2,8 @@
 
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { GroupWriter } from "./group-writer.ts";
-import type { Job, JobResult } from "./jobs.ts";
-import type { ThreadMessage, ThreadStart } from "./thread.ts";
+import type { Job, WrittenGroup } from "./jobs.ts";
+import type { PortRequest, ThreadMessage, ThreadStart } from "./thread.ts";
 import { DiskFailed, SqliteWriter } from "./writer.ts";
 
 const { path } = workerData as ThreadStart;
@@ -14,32 +14,45 @@ function post(port: MessagePort, message: ThreadMessage): void {
   port.postMessage(message);
 }
 
-function hostWriter(port: MessagePort, writer: SqliteWriter): void {
+function hostWriter(first: MessagePort, writer: SqliteWriter): void {
   let isLost = false;
-  const write = (jobs: Job[]): JobResult[] | Promise<JobResult[]> => {
+  const write = (jobs: Job[]): WrittenGroup | Promise<WrittenGroup> => {
     try {
-      return writer.run(jobs);
+      return writer.runGroup(jobs);
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
       isLost = true;
-      post(port, { fatal: error.message });
+      post(first, { fatal: error.message });
       // No later group is written.
       return new Promise(() => {});
     }
   };
+  const ports = new Map<MessagePort, (message: Job[]) => void>();
   /** A thread that begins a group takes everything that was sent to it by then. */
   const receiveAll = () => {
-    for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
-      receive(sent.message);
+    for (const [port, receive] of ports)
+      for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
+        receive(sent.message);
   };
   const timer = { now: () => performance.now(), after: (ms: number, action: () => void) => setTimeout(action, ms) };
   const groups = new GroupWriter(write, timer, receiveAll);
-  const add = groups.open((reply) => post(port, { reply }));
+  const open = (port: MessagePort, receive: (message: Job[]) => void) => {
+    ports.set(port, receive);
+    port.on("message", receive);
+  };
   const close = async () => {
     if (!isLost) await groups.idle();
     writer.close();
-    port.close();
+    for (const port of ports.keys()) port.close();
   };
-  const receive = (jobs: Job[] | null) => (jobs === null ? void close() : add(jobs));
-  port.on("message", receive);
+  const add = groups.open((reply) => post(first, { reply }));
+  open(first, (message: Job[] | PortRequest | null) => {
+    if (message === null) void close();
+    else if ("open" in message)
+      open(
+        message.open,
+        groups.open((reply) => message.open.postMessage(reply)),
+      );
+    else add(message);
+  });
 }

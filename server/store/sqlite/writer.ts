@@ -6,14 +6,12 @@ import type { Endpoint } from "../../core/webhook.ts";
 import type { TableName } from "../records.ts";
 import { decodeEach, decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
-import type { MessageClaim, RecheckResult, RowKey } from "../store.ts";
+import type { CommitResult, MessageClaim, RecheckResult, RowKey } from "../store.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
-import { DeliveryWriter, type NewDeliveries } from "./delivery-writer.ts";
+import { DeliveryWriter } from "./delivery-writer.ts";
 import { EventPositions } from "./event-positions.ts";
 import {
-  type BornRow,
   type ClaimedMessageRows,
-  type CommitReply,
   countTransactions,
   type EncodedOperation,
   isLeaseJob,
@@ -21,6 +19,7 @@ import {
   type JobResult,
   type LeaseJob,
   type WritingJob,
+  type WrittenGroup,
 } from "./jobs.ts";
 import { LeaseEffects } from "./lease-effects.ts";
 import { MessageClaims } from "./message-claims.ts";
@@ -85,6 +84,11 @@ export class SqliteWriter {
     return jobs.map((job) => (isLeaseJob(job) ? this.#lease(job) : (written.shift() ?? NO_RESULT)));
   }
 
+  /** Runs jobs as `run` does, and returns the new deliveries that they leased too. */
+  runGroup(jobs: readonly Job[]): WrittenGroup {
+    return { results: this.run(jobs), born: this.#deliveries.takeBorn() };
+  }
+
   /** Any failure of a job except for a full disk is a bug: every job is then run by itself. */
   #write(jobs: readonly WritingJob[]): JobResult[] {
     let results: { value: unknown }[];
@@ -147,7 +151,6 @@ export class SqliteWriter {
       this.#leaseEffects.drop();
       this.#endpoints.clear();
       this.#quarantine.forget();
-      this.#removal.forget();
       if (this.#database.isTransaction) this.#database.exec("rollback");
       throw error;
     }
@@ -187,7 +190,7 @@ export class SqliteWriter {
     }
   }
 
-  #commit(operations: readonly EncodedOperation[]): CommitReply | Committed {
+  #commit(operations: readonly EncodedOperation[]): CommitResult | Committed {
     for (const operation of operations) {
       if (operation[0] === "insertUnique" && this.#isDuplicate(operation[1], operation[2]))
         return { result: "duplicate" };
@@ -266,7 +269,7 @@ export class SqliteWriter {
     const event = decodeRecord("events", values);
     const endpoints = this.#endpointsOf(event.customerId);
     for (const delivery of deliveriesOf(event, endpoints, callbackUrl)) {
-      this.#deliveries.add(delivery, event.bytes.length, committed);
+      this.#deliveries.add(delivery, event, committed.lanes);
     }
   }
 
@@ -311,20 +314,19 @@ export class SqliteWriter {
 }
 
 /** A committed transaction. Whether its new deliveries are leased is decided after COMMIT. */
-class Committed implements NewDeliveries {
+class Committed {
   readonly lanes = new Set<string>();
-  readonly born: BornRow[] = [];
 
-  reply(): CommitReply {
-    return { result: "ok", lanes: [...this.lanes], born: this.born };
+  reply(): CommitResult {
+    return { result: "ok", lanes: [...this.lanes] };
   }
 }
 
 /** The committed transactions of one job. */
 class CommittedAll {
-  readonly #each: readonly (CommitReply | Committed)[];
+  readonly #each: readonly (CommitResult | Committed)[];
 
-  constructor(each: readonly (CommitReply | Committed)[]) {
+  constructor(each: readonly (CommitResult | Committed)[]) {
     this.#each = each;
   }
 

@@ -1,0 +1,59 @@
+/** Runs the loop of deliveries with its poster, in whichever thread creates it. */
+
+import type { AllowList } from "../core/address.ts";
+import { Deliver, type DeliverDeps } from "../engine/webhooks/deliver.ts";
+import type { DeliverLoop } from "../engine/webhooks/deliver-loop.ts";
+import { Poster } from "../outgoing/post.ts";
+import type { Store } from "../store/store.ts";
+
+/** The loop of deliveries, as the service composes and stops it. */
+export interface HostedLoop extends DeliverLoop {
+  /** Replaces the addresses that webhooks may reach. Attempts in flight are not counted, and are made again. */
+  allow(list: AllowList): Promise<void>;
+  /** Gives back the attempts in flight: a stop waits for them no longer. */
+  cutOff(): void;
+  /** Releases everything. Call after `stop`. */
+  close(): Promise<void>;
+}
+
+/** Settings of the loop. */
+export interface LoopSettings {
+  allow: AllowList;
+  userAgent: string;
+  /** The address of this process itself, without a slash at the end. */
+  ownUrl: string;
+}
+
+/** The loop in this thread, over a store of its own. */
+export function runLoopHere(
+  deps: Omit<DeliverDeps, "store"> & { store: Store },
+  { allow, userAgent, ownUrl }: LoopSettings,
+): HostedLoop {
+  let poster = new Poster({ allow, userAgent });
+  const loop = new Deliver(deps, {
+    poster: { post: (request) => poster.post(request) },
+    inboxUrl: (path) => `${ownUrl}${path}`,
+  });
+  return {
+    start: () => loop.start(),
+    lagMs: () => loop.lagMs(),
+    get ended() {
+      return loop.ended;
+    },
+    wake: (lanes) => loop.wake(lanes),
+    drop: (customerId) => loop.drop(customerId),
+    changed: (changes) => loop.changed(changes),
+    repaired: () => loop.repaired(),
+    async allow(list) {
+      const former = poster;
+      poster = new Poster({ allow: list, userAgent });
+      await former.close();
+    },
+    cutOff: () => void poster.close(),
+    stop: () => loop.stop(),
+    async close() {
+      await poster.close();
+      await deps.store.close();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/** The loop of deliveries as the engine sees it, in this thread or another. */
+
+import type { CustomerId } from "../../core/id.ts";
+import type { ReceiverChange } from "../../store/store.ts";
+
+export interface DeliverLoop {
+  start(): void;
+  /** Age of the oldest delivery that could be attempted now and is not, in milliseconds. */
+  lagMs(): number;
+  /** Attempts that have ended since the start. */
+  readonly ended: number;
+  /** These lanes may have a delivery due. */
+  wake(lanes: Iterable<string>): void;
+  /** Drops the deliveries of a customer that have not begun: a reset has deleted them. Once it resolves, none begins. */
+  drop(customerId: CustomerId): Promise<void>;
+  /** Applies changes of endpoints and customers. Once it resolves, no attempt begins with a former value. */
+  changed(changes: readonly ReceiverChange[]): void | Promise<void>;
+  /** Rows have left the quarantine: endpoints and customers are read again. */
+  repaired(): void;
+  /** Begins nothing more, and resolves when the attempts in flight are on disk. */
+  stop(): Promise<void>;
+}
