@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configure, deliverStage } from "../../../test/support/deliver.ts";
+import { configure, deliverStage, OK } from "../../../test/support/deliver.ts";
 import { emitEvent } from "../../../test/support/webhooks.ts";
 import { makeEvent } from "../../core/event.ts";
 import type { MessageId } from "../../core/id.ts";
@@ -37,4 +37,32 @@ test("an event that went to the loop with its commit precedes the next one, whic
     sent.filter((one) => one === first.id || one === second.id),
     [first.id, second.id],
   );
+});
+
+test("a new delivery that reaches the loop late is attempted once, however long its receiver takes", async (t) => {
+  const stage = await deliverStage(t);
+  const { clock, deps } = stage;
+  await configure(stage);
+  await emitEvent(stage);
+  await stage.run();
+  await stage.lanes.stop();
+  const { store } = deps;
+  const hold = store.hold.bind(store);
+  store.hold = (holder) =>
+    hold({ ...holder, push: (claimed) => void clock.after(12_000, () => holder.push(claimed)) });
+  stage.lanes.start();
+  await clock.advance(1_000);
+  stage.answers.push(null);
+  await emitEvent(stage);
+  await clock.advance(12_000);
+  assert.equal(stage.sent.length, 2);
+  // 46 s after the commit, and 34 s after the request began.
+  await clock.advance(34_000);
+  await store.releaseLeases(clock.real(), clock.now());
+  await stage.run();
+  assert.equal(stage.sent.length, 2, "its lease lasts");
+  stage.sent[1]?.end(OK);
+  await stage.run();
+  const statuses = (await stage.deliveries()).map(({ status }) => status);
+  assert.deepEqual([statuses, stage.sent.length], [["succeeded", "succeeded"], 2]);
 });

@@ -52,6 +52,11 @@ import { ReceiverCache } from "./receiver-cache.ts";
 
 /** Length of a lease in milliseconds of the monotonic clock: longer than any attempt. */
 const LEASE_MS = 45_000;
+/**
+ * The writer leases a new delivery from its commit on, and the loop counts from its arrival: the writer's lease is longer by the
+ * time that it may be under way.
+ */
+const NEW_LEASE_MS = LEASE_MS + 15_000;
 /** An attempt and its commit take less than this, in real milliseconds. */
 const ATTEMPT_MS_MAX = 35_000;
 const ATTEMPTS_AT_ONCE_MAX = 2_048;
@@ -136,7 +141,7 @@ export class Deliver implements DeliverLoop {
     const { clock, store } = this.#deps;
     this.#lanes.start();
     this.#endHold = store.hold({
-      leaseMs: LEASE_MS,
+      leaseMs: NEW_LEASE_MS,
       push: (claimed) => {
         const { accepted, lanes } = this.#releases.accept(held(claimed, clock.monotonic()), 0);
         this.#lanes.push(accepted);
