@@ -18,10 +18,11 @@
  * | Twilio      | the sid, and since when it is polled           | note, until the last status                             |
  * | sandbox     | the signals that its phone has yet to report   | memory `owed/…`, in the outcome's transaction           |
  * | SMPP        | parts that one id does not name, their states  | note, until every part has ended                        |
- * | BlueBubbles | digest, files, chat and guids of each request  | memory `attempt/…`, from before the request on, an hour |
+ * | BlueBubbles | digest, files, chat and guids of each request  | note, before the request; with the outcome another one, |
+ * |             |                                                | until the receipt                                       |
  *
- * BlueBubbles keeps a journal, written in commits of its own. The sandbox commits its memory with the outcome and
- * deletes it with the last signal, as a note would be: as a note it would cost each message one entry of an index more.
+ * The sandbox commits its memory with the outcome and deletes it with the last signal, as a note would be: as a note it would
+ * cost each message one entry of an index more.
  */
 
 import type { Channel } from "../../sdk/wire.ts";

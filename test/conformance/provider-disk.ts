@@ -14,7 +14,7 @@ export class ProviderDisk {
 
   /** The message of a receipt, by its id or by a stored reference; null if there is none. */
   messageOf({ messageId, reference }: Pick<ReceiptSignal, "messageId" | "reference">): MessageId | null {
-    return messageId ?? this.references.get(reference) ?? null;
+    return messageId ?? this.references.get(reference) ?? this.attempts.messageOf(reference);
   }
 
   created(key: string): number {

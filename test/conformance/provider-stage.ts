@@ -112,6 +112,8 @@ export class Life {
   /** Decides whether a receipt's message is known; may be replaced. An `unknown` receipt does not count as reported. */
   knows: (signal: ReceiptSignal) => boolean = (signal) => this.#disk.messageOf(signal) !== null;
   timers = 0;
+  /** Whether its outcomes do not come to the disk. */
+  losesOutcomes = false;
   /** How often `changed` was called. */
   changes = 0;
   /** Everything that was logged. */
@@ -143,11 +145,13 @@ export class Life {
       }),
     );
     // A provider's entries and note about an outcome are on disk together with it, or not at all.
-    const store: Parameters<typeof remembering>[1] = (entries, conclude) =>
-      this.#write(() => {
+    const store: Parameters<typeof remembering>[1] = async (entries, conclude) => {
+      if (this.losesOutcomes) return;
+      await this.#write(() => {
         for (const { key, value } of entries) disk.put(key, value);
         conclude();
       });
+    };
     this.provider = remembering(provider, store, disk.attempts);
   }
 
@@ -167,9 +171,9 @@ export class Life {
     this.#buried();
   }
 
-  /** Crashes around write number `write` (0 is the first): `before` it is on disk, or `after`, without a response. */
+  /** Crashes around write number `write` from now on (0 is the first): `before` it is on disk, or `after`, without a response. */
   dieAt(write: number, side: Write): void {
-    this.#diesAt = { write, side };
+    this.#diesAt = { write: this.#writes + write, side };
   }
 
   get dead(): boolean {

@@ -195,10 +195,13 @@ test("a database of an earlier version: a provider's references and its memory a
   for (const name of ["smppSent", "macSent", "macPartly"]) {
     assert.ok(["sent", "delivered", "pending"].includes((await find(name, CARRIERS_KEY)).status), name);
   }
+  const macPartly = await find("macPartly", CARRIERS_KEY);
   await service.stop();
   const kept = new Set(readRows(path, "select key from memory").map(({ key }) => key));
   // Entries of sent messages became notes, and the last receipt deleted the note.
-  const ofRealProviders = memory.map(({ key }) => String(key)).filter((key) => !/^(owed|phone|call|sent)\//.test(key));
+  const ofRealProviders = memory
+    .map(({ key }) => String(key))
+    .filter((key) => !/^(owed|phone|call|sent|attempt|watch)\//.test(key));
   assert.deepEqual(
     ofRealProviders.filter((key) => !kept.has(key)),
     [],
@@ -207,5 +210,13 @@ test("a database of an earlier version: a provider's references and its memory a
   assert.deepEqual(readRows(path, `select state, reference, note from send_attempts where message_id = '${sent.id}'`), [
     { state: "accepted", reference: sid, note: null },
   ]);
-  assert.deepEqual(readRows(path, "select key from memory where key glob 'sent/*'"), []);
+  const partly = readRows(path, "select reference, note from send_attempts where note is not null");
+  const { id } = macPartly;
+  assert.deepEqual(
+    partly.map(({ reference }) => reference),
+    [`attempt:${id}/1`],
+  );
+  assert.match(String(partly[0]?.note), /^{"startedAt":\d+,.+"step":"files",.+"textGuid":"[0-9A-F-]{36}"/);
+  const left = [...kept].filter((key) => /^(sent|attempt|watch)\//.test(String(key)));
+  assert.deepEqual(left, []);
 });

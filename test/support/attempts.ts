@@ -9,6 +9,7 @@ import {
   type SendAttempts,
 } from "../../server/core/send-attempt.ts";
 import {
+  type NotAccepted,
   type Outbound,
   type Outcome,
   outcomeOfRest,
@@ -40,6 +41,20 @@ export class AttemptsKept {
   /** The part of a message that was sent by itself; null if there is none. */
   sentPart({ messageId }: Pick<Outbound, "messageId">): SentPart | null {
     return this.#parts.get(messageId) ?? null;
+  }
+
+  /** The message whose attempt or part has this reference; null if there is none. */
+  messageOf(reference: string): MessageId | null {
+    return this.#named.get(reference)?.messageId ?? null;
+  }
+
+  /** Whether the message was accepted, and that is on disk. */
+  isSent({ messageId }: Pick<Outbound, "messageId">): boolean {
+    return [...this.#named.values()].some((one) => one.messageId === messageId && !this.#isPart(one));
+  }
+
+  #isPart({ messageId, reference }: KeptAttempt): boolean {
+    return this.#parts.get(messageId)?.reference === reference;
   }
 
   /** The attempt is recorded, before its provider gets the message. */
@@ -117,6 +132,20 @@ function keptOf(
 
 function nameOf({ messageId, attemptedAt }: AttemptName): string {
   return `${messageId}/${attemptedAt}`;
+}
+
+/** The engine commits this for `absent`. */
+export const ABSENT: Outcome = { outcome: "deferred", retryAfterMs: 0, reason: "absent" };
+
+/** An outcome without the notes that are committed with it. */
+export function withoutNotes(outcome: Outcome): Outcome {
+  if (outcome.outcome === "partly") {
+    const { reference, what } = outcome.part;
+    return { ...outcome, part: { reference, what }, rest: withoutNotes(outcome.rest) as NotAccepted };
+  }
+  const { note: _note, ...bare } = { note: null, ...outcome };
+  if (bare.outcome !== "accepted" || bare.part === undefined) return bare;
+  return { ...bare, part: { reference: bare.part.reference, what: bare.part.what } };
 }
 
 /** The attempts as a provider has them; `write` runs each change, and may fail. */

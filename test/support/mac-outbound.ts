@@ -3,6 +3,7 @@
 import type { TestContext } from "node:test";
 import type { MessageId } from "../../server/core/id.ts";
 import { createActions } from "../../server/providers/bluebubbles/actions.ts";
+import { formatSent } from "../../server/providers/bluebubbles/attempt-note.ts";
 import { ChatGuids } from "../../server/providers/bluebubbles/chat-guids.ts";
 import { MacClient } from "../../server/providers/bluebubbles/client.ts";
 import { MacHealth } from "../../server/providers/bluebubbles/health.ts";
@@ -13,6 +14,7 @@ import { PrivateApiRateLimiter } from "../../server/providers/bluebubbles/rate-l
 import { MacSender } from "../../server/providers/bluebubbles/send.ts";
 import { macosMajor } from "../../server/providers/bluebubbles/status.ts";
 import type { Memory, Outbound, Outcome, OwnAddress, Signal } from "../../server/providers/provider.ts";
+import { ABSENT, AttemptsKept, attemptsIn, withoutNotes } from "./attempts.ts";
 import { SimulatedClock } from "./clock.ts";
 import { type Mac as FakeMac, type MacOptions, startMac } from "./mac/mac.ts";
 import { outboundMessage } from "./outbound.ts";
@@ -48,6 +50,12 @@ export interface StageOptions extends Omit<MacOptions, "clock"> {
   numbers?: readonly string[];
 }
 
+interface StageDisk {
+  isFull: boolean;
+  /** Whether outcomes do not come to the disk, as if the process died before. */
+  losesOutcomes: boolean;
+}
+
 export type Stage = Awaited<ReturnType<typeof stageMac>>;
 
 /** A fake Mac, and successive processes that use it. */
@@ -57,9 +65,10 @@ export async function stageMac(t: TestContext, options: StageOptions = {}) {
   const fake = await startMac({ ...macOptions, clock });
   t.after(() => fake.stop());
   const entries = new Map<string, string>();
-  const disk = { isFull: false };
+  const attempts = new AttemptsKept();
+  const disk: StageDisk = { isFull: false, losesOutcomes: false };
   const password = instancePassword ?? fake.password;
-  const begin = () => beginProcess({ fake, clock, entries, disk, password, newChatsPerHour, numbers });
+  const begin = () => beginProcess({ fake, clock, entries, attempts, disk, password, newChatsPerHour, numbers });
   let process = await begin();
   t.after(() => process.stop());
   let messages = 0;
@@ -67,14 +76,16 @@ export async function stageMac(t: TestContext, options: StageOptions = {}) {
     fake,
     clock,
     entries,
+    attempts,
     disk,
     get process() {
       return process;
     },
-    /** Ends or kills the process, and starts the next one on the same memory. */
+    /** Ends or kills the process, and starts the next one on the same disk. */
     async restart({ dies = false } = {}): Promise<void> {
       if (!dies) await process.stop();
       const dead = process;
+      dead.isDead = true;
       process = await begin();
       if (dies) t.after(() => dead.stop());
     },
@@ -98,14 +109,16 @@ interface Parts {
   fake: FakeMac;
   clock: SimulatedClock;
   entries: Map<string, string>;
-  disk: { isFull: boolean };
+  attempts: AttemptsKept;
+  disk: StageDisk;
   password: string;
   newChatsPerHour: number;
   numbers: readonly string[];
 }
 
 /** One process, whose state in memory is lost at its end. */
-async function beginProcess({ fake, clock, entries, disk, password, newChatsPerHour, numbers }: Parts) {
+async function beginProcess(parts: Parts) {
+  const { fake, clock, entries, attempts, disk, password, newChatsPerHour, numbers } = parts;
   const signals: Signal[] = [];
   const polled: string[] = [];
   const faults: unknown[] = [];
@@ -116,9 +129,14 @@ async function beginProcess({ fake, clock, entries, disk, password, newChatsPerH
     isDefault: index === 0,
   }));
   const memory = mapMemory(entries, disk);
+  const write = async (change: () => void) => {
+    if (disk.isFull) throw new Error("the disk is full");
+    change();
+  };
   const context = providerContext({
     clock,
     memory,
+    attempts: attemptsIn(attempts, write),
     numbers: async () => own,
     changed: () => {
       changes.count += 1;
@@ -133,18 +151,25 @@ async function beginProcess({ fake, clock, entries, disk, password, newChatsPerH
   const mac: Mac = { context, settings, client, rateLimiter, chatGuids, health };
   const report = async (signal: Signal) => {
     signals.push(signal);
+    attempts.apply(signal);
     return "applied" as const;
   };
   const newGroups = new NewGroups(mac, report);
   const sender = new MacSender(mac, new NewChatLimit(clock, memory, newChatsPerHour), {
     pollReceipts: (guid) => void polled.push(guid),
+    noteOf: (guid) => (polled.includes(guid) ? formatSent(clock.real()) : undefined),
     groupCreated: (message, guid) => newGroups.groupCreated(message, guid),
     report,
   });
-  await Promise.all([sender.load(), newGroups.load()]);
-  return {
+  await Promise.all([sender.load(attempts.noted), newGroups.load()]);
+  const process = {
     mac,
-    sender,
+    /** Whether its outcomes are lost, because it died before they were on disk. */
+    isDead: false,
+    sender: {
+      send: (message: Outbound, abort: AbortSignal) => keep(message, (given) => sender.send(given, abort)),
+      reconcile: (message: Outbound) => keep(message, (given) => sender.reconcile(given)),
+    },
     newGroups,
     commands: createActions(mac, newGroups),
     signals,
@@ -159,6 +184,20 @@ async function beginProcess({ fake, clock, entries, disk, password, newChatsPerH
       await sender.stop();
     },
   };
+  /** Gives the provider a message as the engine does, and keeps the outcome. */
+  async function keep<Result extends Outcome | "absent">(
+    message: Outbound,
+    work: (given: Outbound) => Promise<Result>,
+  ): Promise<Result> {
+    const attemptedAt = message.attemptedAt + message.attempt - 1;
+    const given = { ...message, attemptedAt, sentPart: message.sentPart ?? attempts.sentPart(message) };
+    attempts.begin(given);
+    const result = await work(given);
+    const isLost = process.isDead || disk.isFull || disk.losesOutcomes;
+    if (!isLost) attempts.conclude(given, result === "absent" ? ABSENT : result);
+    return result === "absent" ? result : (withoutNotes(result) as Result);
+  }
+  return process;
 }
 
 /** Awaits `work`: simulated time advances whenever the Mac is idle. */

@@ -14,10 +14,11 @@ import type {
   Provider,
   Signal,
 } from "../../server/providers/provider.ts";
+import { AttemptsKept, attemptsIn } from "./attempts.ts";
 import { SimulatedClock } from "./clock.ts";
 import { type Mac, type MacOptions, startMac } from "./mac/mac.ts";
 import { outboundMessage } from "./outbound.ts";
-import { providerContext } from "./provider.ts";
+import { providerContext, remembering } from "./provider.ts";
 
 /** The instance's number, and two contacts. */
 export const OWN = "+15550000001";
@@ -40,6 +41,7 @@ export interface MacProviderStageOptions extends MacOptions {
 class TestMemory implements Memory {
   readonly entries = new Map<string, string>();
   fails = false;
+  readonly attempts = new AttemptsKept();
 
   async list(prefix: string) {
     return [...this.entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value }));
@@ -122,8 +124,9 @@ export class MacProviderStage {
 
   /** Starts a provider on the memory of the previous provider. */
   async start(): Promise<void> {
-    this.#provider = createBluebubbles(
+    const bare = createBluebubbles(
       providerContext({
+        attempts: attemptsIn(this.memory.attempts),
         instanceId: "inst_mac",
         clock: this.clock,
         memory: this.memory,
@@ -133,6 +136,7 @@ export class MacProviderStage {
         fault: (error) => void this.faults.push(error),
       }),
     );
+    this.#provider = remembering(bare, async (_, conclude) => conclude(), this.memory.attempts);
     await this.#provider.start((signal) => this.#signal(signal));
     await this.idle();
   }
@@ -211,6 +215,7 @@ export class MacProviderStage {
     if (!isKnown) return "unknown";
     this.signals.push(signal);
     if (signal.forget !== undefined) this.memory.entries.delete(signal.forget);
+    this.memory.attempts.apply(signal);
     return applied;
   }
 }

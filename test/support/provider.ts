@@ -17,7 +17,7 @@ import type {
   ReceiptSignal,
   Signal,
 } from "../../server/providers/provider.ts";
-import { AttemptsKept, attemptsIn } from "./attempts.ts";
+import { ABSENT, AttemptsKept, attemptsIn, withoutNotes } from "./attempts.ts";
 
 /** The result of one send attempt: an outcome, at once or when the test resolves it, or no response ever. */
 export type SendAnswer = Outcome | Promise<Outcome> | "throws" | "never";
@@ -140,8 +140,9 @@ export function remembering<Remembered extends Provider>(
   attempts = new AttemptsKept(),
 ): Remembered {
   const keep = async (message: Outbound, outcome: Outcome): Promise<Outcome> => {
-    const { memory = null, note = null, ...rest } = { memory: null, note: null, ...outcome };
-    if (memory === null && note === null) {
+    const { memory = null, note = null, part = null } = { memory: null, note: null, part: null, ...outcome };
+    const { memory: _memory, ...rest } = { memory: null, ...withoutNotes(outcome) };
+    if (memory === null && note === null && part === null) {
       attempts.conclude(message, outcome);
       return outcome;
     }
@@ -164,6 +165,7 @@ export function remembering<Remembered extends Provider>(
     own.reconcile = async (message) => {
       attempts.begin(message);
       const outcome = await reconcile(message);
+      if (outcome === "absent") attempts.conclude(message, ABSENT);
       return outcome === "absent" ? outcome : keep(message, outcome);
     };
   }

@@ -1,11 +1,11 @@
 /** Provider for BlueBubbles: sends iMessage, and SMS if the Mac forwards it, through one Mac. Composes the parts below. */
 
-// Outbound: `send.ts` sends messages, `attempt-journal.ts` records each attempt on disk, `reconcile.ts` finds out whether an
+// Outbound: `send.ts` sends messages, `open-attempts.ts` notes each attempt before its requests, `reconcile.ts` finds out whether an
 // unanswered attempt was sent, `actions.ts` does everything but send. Inbound, composed by `ingest.ts`: `socket.ts` or
 // `hook.ts` receive events. `row-notifications.ts` looks up the rows that those events name; `backfill.ts` and
 // `receipt-poller.ts` read the rows that no event named. `row-reporter.ts` turns rows into signals, in order per contact
 // (`row-queue.ts`). `live-events.ts` reports events that have no row. A message is identified by its guid, a group by the
-// guid of its chat, a file by its own guid. Outbound owns the memory keys `attempt/…`, `group-name/…` and `new-chats`.
+// guid of its chat, a file by its own guid. Outbound owns the memory keys `group-name/…` and `new-chats`.
 
 import { SignalOutbox } from "../kit/signal-outbox.ts";
 import type {
@@ -76,7 +76,8 @@ class Bluebubbles implements Provider {
     this.#newGroups = new NewGroups(this.#mac, report);
     const newChats = new NewChatLimit(clock, memory, this.#mac.settings.newChatsPerHour);
     this.#sender = new MacSender(this.#mac, newChats, {
-      pollReceipts: (guid, channel) => this.#ingest.pollReceipts(guid, channel),
+      pollReceipts: (guid, sent) => this.#ingest.pollReceipts(guid, sent),
+      noteOf: (guid) => this.#ingest.noteOf(guid),
       groupCreated: (message, guid) => this.#newGroups.groupCreated(message, guid),
       report,
     });
@@ -94,9 +95,10 @@ class Bluebubbles implements Provider {
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#outbox.begin(signals);
-    await Promise.all([this.#sender.load(), this.#newGroups.load()]);
+    const noted = await this.#mac.context.attempts.noted();
+    await Promise.all([this.#sender.load(noted), this.#newGroups.load()]);
     this.#mac.health.start(() => this.#ingest.backfillNow());
-    await this.#ingest.start();
+    await this.#ingest.start(noted);
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {

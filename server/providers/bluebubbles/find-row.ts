@@ -1,6 +1,6 @@
 /** Finds the row of an attempt whose guid is not known: by chat, date and text, among rows of no other attempt. */
 
-import { type MacAttempt, matchesText, UNKNOWN_FILES } from "./attempt-journal.ts";
+import { type MacAttempt, matchesText, UNKNOWN_FILES } from "./attempt-note.ts";
 import { identifierOf, isSamePeople } from "./chat-guids.ts";
 import type { Failure, MacClient } from "./client.ts";
 import { type MacMessage, parseMessages } from "./records.ts";
@@ -13,8 +13,8 @@ export interface RowSearch {
   afterAt: number;
   /** Whether to find only rows that failed. */
   failedOnly: boolean;
-  /** Whether a row belongs to another attempt. */
-  isKnownRow: (guid: string) => boolean;
+  /** Those of the rows that belong to another attempt. */
+  othersOf: (guids: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /** Rows per page, the Mac's maximum, and pages searched. With more rows the result stays unknown. */
@@ -41,7 +41,9 @@ export async function findRow(
     const range = { after, sort: "ASC", limit: ROWS_MAX, offset: page * ROWS_MAX };
     const response = await client.query("/message/query", { ...range, with: joined, where });
     if (response.kind !== "ok") return response;
-    const rows = parseMessages(response.data).filter((row) => isCandidate(row, attempt, search));
+    const candidates = parseMessages(response.data).filter((row) => isCandidate(row, attempt, search));
+    const others = await search.othersOf(candidates.map(({ guid }) => guid));
+    const rows = candidates.filter(({ guid }) => !others.has(guid));
     const wanted = attempt.step === "files" ? "" : search.text;
     const found = rows.find(({ text }) => (text ?? "") === wanted) ?? rows.find((row) => isLike(row, attempt));
     if (found !== undefined) return found;
@@ -56,8 +58,8 @@ function identifierIn({ chatGuid, isGroup, to }: MacAttempt): string | null {
   return isGroup ? null : (to[0] ?? null);
 }
 
-function isCandidate(row: MacMessage, attempt: MacAttempt, { failedOnly, isKnownRow }: RowSearch): boolean {
-  if (!row.isFromMe || row.itemType !== 0 || row.associatedMessageGuid !== null || isKnownRow(row.guid)) return false;
+function isCandidate(row: MacMessage, attempt: MacAttempt, { failedOnly }: RowSearch): boolean {
+  if (!row.isFromMe || row.itemType !== 0 || row.associatedMessageGuid !== null) return false;
   if (failedOnly && row.error === 0) return false;
   const hasFiles = row.attachments.length > 0;
   if (attempt.files !== UNKNOWN_FILES && hasFiles !== attempt.files > 0) return false;

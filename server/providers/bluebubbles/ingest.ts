@@ -1,6 +1,6 @@
 /** Inbound half of the provider: receives events by webhook or socket, backfills, and polls for receipts. */
 
-import type { Channel } from "../../../sdk/wire.ts";
+import type { NotedAttempt } from "../../core/send-attempt.ts";
 import type { Applied, Health, HookRequest, HookResponse, Signal } from "../provider.ts";
 import { MacBackfill } from "./backfill.ts";
 import { ChatCache } from "./chat-cache.ts";
@@ -9,7 +9,7 @@ import { LiveEvents } from "./live-events.ts";
 import type { Mac } from "./mac.ts";
 import { PaymentJournal } from "./payment-journal.ts";
 import { PushMonitor } from "./push-monitor.ts";
-import { ReceiptPoller } from "./receipt-poller.ts";
+import { ReceiptPoller, type SentAttempt } from "./receipt-poller.ts";
 import { ROW_EVENTS, RowNotifications } from "./row-notifications.ts";
 import { RowReporter } from "./row-reporter.ts";
 import { MacSocket } from "./socket.ts";
@@ -53,6 +53,7 @@ export class Ingest {
       freshFrom: () => this.#backfill.freshFrom(),
       bornAt: () => this.#backfill.bornAt,
       channelOf: (guid) => this.#poller.channelOf(guid),
+      noteWith: (receipt) => this.#poller.noteWith(receipt),
       receiptReported: (receipt) => this.#poller.receiptReported(receipt),
     });
     this.#notifications = new RowNotifications(mac, limits, (row) => this.#reporter.ingest(row));
@@ -84,9 +85,10 @@ export class Ingest {
     return { ...health, status, warnings: [...(health.warnings ?? []), warning] };
   }
 
-  /** Reads the journals and begins to ingest. Does not wait for the Mac. */
-  async start(): Promise<void> {
-    await Promise.all([this.#payments.load(), this.#liveEvents.start(), this.#poller.start()]);
+  /** Reads the journals and begins to ingest. `noted`: the send attempts with notes. Does not wait for the Mac. */
+  async start(noted: readonly NotedAttempt[]): Promise<void> {
+    await Promise.all([this.#payments.load(), this.#liveEvents.start()]);
+    this.#poller.start(noted);
     await this.#backfill.start();
     this.#pushMonitor.pushReceived();
     this.#socket?.start();
@@ -112,9 +114,14 @@ export class Ingest {
   }
 
   /** The Mac sent a message of ours: polls for its receipts. */
-  pollReceipts(guid: string, channel: Channel): void {
-    this.#poller.add(guid, channel);
+  pollReceipts(guid: string, sent: SentAttempt): void {
+    this.#poller.add(guid, sent);
     this.#reporter.messageSent(guid);
+  }
+
+  /** The note of a message whose receipts are polled; undefined for any other. */
+  noteOf(guid: string): string | undefined {
+    return this.#poller.noteOf(guid);
   }
 
   /** Starts a backfill now: the Mac is reachable again. */

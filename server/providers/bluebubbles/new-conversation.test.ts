@@ -174,10 +174,12 @@ for (const fault of ["fileErrorAtOnce", "fileHangs", "fileAnswerLost"] as const)
     const stage = await stageMac(t);
     stage.fake.fault(fault);
     const message = stage.message({ text: "Look", attachments: [file()] });
+    stage.disk.losesOutcomes = true;
     const rest = restOfFiles(await stage.send(message));
     assert.equal(rest.outcome, fault === "fileErrorAtOnce" ? "rejected" : "unknown");
-    // The record of the text survives the process.
+    // The note of the text survives the process.
     await stage.restart({ dies: true });
+    stage.disk.losesOutcomes = false;
     let outcome = await stage.reconcile(message);
     for (
       let asked = 0;
@@ -205,8 +207,9 @@ test("a process that no longer knows of the sent text, and is given it, sends th
   const message = stage.message({ text: "Look", attachments: [file()] });
   const outcome = await stage.send(message);
   assert.ok(outcome.outcome === "partly");
-  stage.entries.clear();
   await stage.restart({ dies: true });
+  const open = stage.attempts.noted.filter(({ reference }) => reference === null);
+  assert.deepEqual(open, []);
   reference(await stage.send({ ...message, attempt: 2, sentPart: outcome.part }));
   assert.deepEqual(
     stage.fake.sent.map(({ text }) => text),

@@ -68,10 +68,12 @@ export function classifyFailure(failure: Failure): FailureClass {
 export function outcomeOfRow({ guid, error }: Pick<MacMessage, "guid" | "error">, channel: Channel): Outcome {
   if (error === 0) return { outcome: "accepted", reference: guid };
   const code = String(error);
+  const reference = guid;
   if (error === NOT_ON_IMESSAGE_ERROR && channel === "imessage") {
-    return { outcome: "rejected", code, reason: "Messages could not send it over iMessage", notReachable: true };
+    const reason = "Messages could not send it over iMessage";
+    return { outcome: "rejected", code, reason, notReachable: true, reference };
   }
-  return { outcome: "rejected", code, reason: `Messages failed to send it (error ${code})` };
+  return { outcome: "rejected", code, reason: `Messages failed to send it (error ${code})`, reference };
 }
 
 /** Outcome of a failure that needs no lookup. */

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { ANNA, stageMacProvider } from "../../../test/support/mac-provider.ts";
 import { startRelay } from "../../../test/support/mac-relay.ts";
+import { outboundMessage } from "../../../test/support/outbound.ts";
+import type { MessageId } from "../../core/id.ts";
 import { listOf, recordOf, textOf } from "../../core/loose-json.ts";
 
 const MINUTE = 60_000;
@@ -25,21 +27,21 @@ it("resumes after a restart, and forgets messages that have ended", async (t) =>
   stage.mac.fault("eventsLost");
   const guid = await stage.send("Hello");
   const other = await stage.send("Hello again");
-  assert.equal((await stage.memory.list("watch/")).length, 2);
+  assert.equal(stage.memory.attempts.noted.length, 2);
   await stage.stop();
   stage.mac.phone(ANNA).delivers(guid);
   await stage.start();
   await stage.pass(2_000);
   assert.equal(stage.receiptsOf(guid).at(-1), "delivered");
   assert.deepEqual(
-    (await stage.memory.list("watch/")).map(({ key }) => key),
-    [`watch/${other}`],
+    stage.memory.attempts.noted.map(({ reference }) => reference),
+    [other],
   );
   await stage.stop();
   await stage.clock.advance(25 * HOUR);
   await stage.start();
   await stage.pass(2_000);
-  assert.deepEqual(await stage.memory.list("watch/"), []);
+  assert.deepEqual(stage.memory.attempts.noted, []);
 });
 
 it("reports a failure on the channel that the message was sent on", async (t) => {
@@ -128,10 +130,11 @@ it("polls for fewer messages at once while the Mac cannot return so many", async
   });
   stage.url = relay.url;
   for (let index = 0; index < 200; index += 1) {
-    stage.memory.entries.set(
-      `watch/${stage.mac.writesByHand(ANNA, `Hello ${index}`)}`,
-      `imessage ${stage.clock.real()}`,
-    );
+    const text = `Hello ${index}`;
+    const message = outboundMessage({ messageId: `msg_${index}` as MessageId, to: ANNA, text });
+    const note = () => JSON.stringify({ sentAt: stage.clock.real() });
+    const reference = stage.mac.writesByHand(ANNA, text);
+    stage.memory.attempts.conclude(message, { outcome: "accepted", reference, note });
   }
   stage.mac.fault("eventsLost");
   await stage.clock.advance(HOUR);

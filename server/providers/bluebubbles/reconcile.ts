@@ -1,12 +1,13 @@
 /** Reconciles send attempts without a response: queries the Mac for their rows, also after the engine stopped asking. */
 
-import type { Channel } from "../../../sdk/wire.ts";
 import type { Applied, Outbound, Outcome, Signal } from "../provider.ts";
-import type { AttemptJournal, MacAttempt } from "./attempt-journal.ts";
+import type { MacAttempt } from "./attempt-note.ts";
 import { describeFailure, type Failure, SEND_LIMIT_MS } from "./client.ts";
 import { findRow } from "./find-row.ts";
 import type { Mac } from "./mac.ts";
+import type { OpenAttempts } from "./open-attempts.ts";
 import { outcomeOfRow, unknown } from "./outcomes.ts";
+import type { SentAttempt } from "./receipt-poller.ts";
 import type { MacMessage } from "./records.ts";
 
 /** Clock difference between the Mac and the service that may go unnoticed. */
@@ -21,10 +22,14 @@ const RECOVER_EVERY_MS = 60_000;
 /** Attempts reconciled in one run. */
 const RECOVERED_AT_ONCE = 100;
 
+const ANOTHERS = "the Mac has only the row of another message";
+
 /** Callbacks of a message that the Mac sent. */
 export interface SendListener {
   /** Polls for the receipts of a sent message. */
-  pollReceipts: (guid: string, channel: Channel) => void;
+  pollReceipts: (guid: string, sent: SentAttempt) => void;
+  /** The note of a message, or of its text, whose receipts are polled. */
+  noteOf: (guid: string) => string | undefined;
   /** A message was sent to a group whose guid was not known before. */
   groupCreated: (message: Outbound, guid: string) => void;
   report: (signal: Signal) => Promise<Applied>;
@@ -33,14 +38,14 @@ export interface SendListener {
 /** Reconciles the attempts of one Mac. Between `start` and `stop` it also reconciles abandoned attempts by itself. */
 export class MacReconciler {
   readonly #mac: Mac;
-  readonly #journal: AttemptJournal;
+  readonly #attempts: OpenAttempts;
   readonly #listener: SendListener;
   #stopTimer = () => {};
   #isStopped = false;
 
-  constructor(mac: Mac, journal: AttemptJournal, listener: SendListener) {
+  constructor(mac: Mac, attempts: OpenAttempts, listener: SendListener) {
     this.#mac = mac;
-    this.#journal = journal;
+    this.#attempts = attempts;
     this.#listener = listener;
   }
 
@@ -69,7 +74,7 @@ export class MacReconciler {
     if (!this.#hadTimeToSend(attempt)) return unknown("the Mac has no such message yet and may still be sending it");
     const doubt = await this.#find(attempt, message.text, DOUBT_MS);
     if (doubt !== null) return unknown("the Mac has a matching message with an earlier date");
-    await this.#journal.recordNotSent(attempt);
+    this.#attempts.notSent(attempt);
     return "absent";
   }
 
@@ -77,22 +82,24 @@ export class MacReconciler {
   async failedRow(message: Outbound, attempt: MacAttempt, failure: Failure): Promise<Outcome> {
     const row = await this.#find(attempt, message.text, CLOCKS_APART_MS, true);
     if (row === null || "kind" in row) return unknown(describeFailure(failure));
-    await this.#journal.recordRow(attempt, row).catch((error: unknown) => this.#mac.context.fault(error));
+    if (!(await this.#attempts.claim(attempt, row.guid))) return unknown(ANOTHERS);
+    this.#attempts.rowFound(attempt, row);
     return outcomeOfRow(row, message.channel);
   }
 
   async #resolve(message: Outbound, attempt: MacAttempt, row: MacMessage): Promise<Outcome> {
-    await this.#journal.recordRow(attempt, row);
+    if (!(await this.#attempts.claim(attempt, row.guid))) return unknown(ANOTHERS);
+    this.#attempts.rowFound(attempt, row);
     const outcome = outcomeOfRow(row, message.channel);
     if (outcome.outcome !== "accepted") return outcome;
     const chat = row.chats[0];
     if (chat !== undefined) this.#listener.groupCreated(message, chat.guid);
     if (attempt.step === "text") {
-      this.#listener.pollReceipts(outcome.reference, message.channel);
+      this.#listener.pollReceipts(outcome.reference, message);
       return { outcome: "deferred", retryAfterMs: 0, reason: "the files were not posted" };
     }
     this.#mac.health.messageSent();
-    this.#listener.pollReceipts(outcome.reference, message.channel);
+    this.#listener.pollReceipts(outcome.reference, message);
     return outcome;
   }
 
@@ -100,13 +107,14 @@ export class MacReconciler {
   async #recover(): Promise<void> {
     const { context, health } = this.#mac;
     if (!health.isUp) return;
+    await this.#attempts.sweep();
     const now = context.clock.real();
-    const forsaken = this.#journal.unresolved.filter(({ startedAt }) => now - startedAt > FORSAKEN_MS);
+    const forsaken = this.#attempts.unresolved.filter(({ startedAt }) => now - startedAt > FORSAKEN_MS);
     for (const attempt of forsaken.slice(0, RECOVERED_AT_ONCE)) {
       if (this.#isStopped) return;
       const row = await this.#find(attempt, null, CLOCKS_APART_MS);
       if (row === null) {
-        if (this.#hadTimeToSend(attempt)) await this.#journal.recordNotSent(attempt);
+        if (this.#hadTimeToSend(attempt)) await this.#attempts.settle(attempt);
       } else if (!("kind" in row)) await this.#reportLate(attempt, row);
       else if (row.kind !== "errorResponse") return;
     }
@@ -115,11 +123,16 @@ export class MacReconciler {
   async #reportLate(attempt: MacAttempt, row: MacMessage): Promise<void> {
     const { messageId, channel, step } = attempt;
     const { guid: reference, error } = row;
+    if (!(await this.#attempts.claim(attempt, reference))) return;
     if (error === 0 && step !== "text") {
-      await this.#listener.report({ kind: "receipt", receipt: "sent", reference, messageId, channel });
-      this.#listener.pollReceipts(reference, channel);
+      this.#listener.pollReceipts(reference, attempt);
+      const note = { reference, text: this.#listener.noteOf(reference) ?? null };
+      await this.#listener.report({ kind: "receipt", receipt: "sent", reference, messageId, channel, note });
     }
-    await this.#journal.recordRow(attempt, row);
+    this.#attempts.rowFound(attempt, row);
+    // The note of a text stays: the next process finds its row again, until the message is retried.
+    if (error !== 0) await this.#attempts.settle(attempt, reference);
+    else if (step !== "text") await this.#attempts.settle(attempt);
   }
 
   /** Whether the Mac had time to send: a sleeping Mac continues when it wakes, a restarted BlueBubbles has forgotten the request. */
@@ -141,7 +154,7 @@ export class MacReconciler {
   ): Promise<MacMessage | null | Failure> {
     const { health, client } = this.#mac;
     const marginMs = apartMs + Math.abs(health.info?.clockOffSeconds ?? 0) * 1_000;
-    const isKnownRow = (guid: string) => this.#journal.isKnownRow(guid);
-    return findRow(client, attempt, { text, afterAt: attempt.startedAt - marginMs, failedOnly, isKnownRow });
+    const othersOf = (guids: readonly string[]) => this.#attempts.othersOf(attempt, guids);
+    return findRow(client, attempt, { text, afterAt: attempt.startedAt - marginMs, failedOnly, othersOf });
   }
 }

@@ -52,6 +52,8 @@ export interface RowReporterOptions {
   bornAt: () => number;
   /** Channel that a message of ours was sent on; null if it is not polled. */
   channelOf: (guid: string) => Channel | null;
+  /** The note that goes with a receipt. */
+  noteWith: (receipt: ReceiptSignal) => Pick<ReceiptSignal, "note">;
   /** A receipt of a message of ours was reported. */
   receiptReported: (receipt: ReceiptSignal) => void;
 }
@@ -110,13 +112,14 @@ export class RowReporter {
   }
 
   async #reportReceipt(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<void> {
-    const { mac, channelOf, report, receiptReported } = this.#options;
+    const { mac, channelOf, report, noteWith, receiptReported } = this.#options;
     const channel = channelOf(row.guid) ?? channelOfRow(row) ?? "imessage";
     for (const chat of row.chats) mac.chatGuids.learn(chat, channel);
     const receipt = receiptOf(row, channel, row.chats.some(isGroupChat));
     const rank = RECEIPT_RANK[receipt.receipt];
     if (rank <= (this.#reported.get(row.guid) ?? 0)) return;
-    const applied = await report(receipt);
+    const signal = { ...receipt, ...noteWith(receipt) };
+    const applied = await report(signal);
     // The response to the send may still come. If it does not, somebody typed the message on the Mac.
     if (applied === "unknown" && !shouldGiveUp("unknownMessage"))
       throw new RetryLater("unknownMessage", "the service does not know this message of ours yet");
@@ -124,7 +127,7 @@ export class RowReporter {
     if (applied === "unknown") return;
     // `sent` and `failed` may come from the Mac alone, and do not prove that Messages reaches Apple.
     if (rank >= RECEIPT_RANK.delivered) mac.health.activitySeen();
-    receiptReported(receipt);
+    receiptReported(signal);
   }
 
   /** Signals that are due for a contact's row. Rows that are too old produce none. */

@@ -2,7 +2,7 @@
 
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import type { Outbound, Outcome } from "../provider.ts";
-import type { MacAttempt } from "./attempt-journal.ts";
+import type { MacAttempt } from "./attempt-note.ts";
 import {
   audioFields,
   filenameOf,
@@ -20,7 +20,7 @@ import { classifyFailure, deferred, outcomeOfFailure } from "./outcomes.ts";
 /** Time limit for uploading all files of a message. Nothing is sent before. */
 const UPLOADS_LIMIT_MS = 240_000;
 
-/** A request, with what the journal records of it. `chatGuid` is null if the request begins a chat. */
+/** A request, with what the note says of it. `chatGuid` is null if the request begins a chat. */
 export interface SendRequest extends Pick<MacAttempt, "step" | "files" | "chatGuid"> {
   post: () => Promise<MacResponse>;
 }

@@ -1,15 +1,16 @@
 /** Sends messages through one Mac, each exactly once, and reconciles the attempts whose outcome is unknown. */
 
-import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import { maskAddress } from "../../core/phone.ts";
-import { type Outbound, type Outcome, outcomeOfRest, type SentPart } from "../provider.ts";
-import { AttemptJournal, createAttempt, type MacAttempt } from "./attempt-journal.ts";
+import { AttemptEnded, type NotedAttempt } from "../../core/send-attempt.ts";
+import { type NotedPart, type Outbound, type Outcome, outcomeOfRest } from "../provider.ts";
+import type { MacAttempt } from "./attempt-note.ts";
 import { isAvailable } from "./availability.ts";
 import { newChatBody } from "./body.ts";
 import { describeFailure, isBlueBubblesError, pathSegment } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import type { NewChatLimit } from "./new-chat-limit.ts";
+import { OpenAttempts } from "./open-attempts.ts";
 import {
   classifyFailure,
   deferred,
@@ -48,7 +49,7 @@ export class MacSender {
   readonly #mac: Mac;
   readonly #newChatLimit: NewChatLimit;
   readonly #listener: SendListener;
-  readonly #journal: AttemptJournal;
+  readonly #attempts: OpenAttempts;
   readonly #reconciler: MacReconciler;
   readonly #open = new Map<string, Promise<Outcome>>();
   readonly #ended = new Map<string, Outcome>();
@@ -57,13 +58,14 @@ export class MacSender {
     this.#mac = mac;
     this.#newChatLimit = newChatLimit;
     this.#listener = listener;
-    this.#journal = new AttemptJournal(mac.context.memory, mac.context.clock);
-    this.#reconciler = new MacReconciler(mac, this.#journal, listener);
+    this.#attempts = new OpenAttempts(mac.context.attempts, mac.context.clock);
+    this.#reconciler = new MacReconciler(mac, this.#attempts, listener);
   }
 
-  /** Reads the journals that the previous process left. */
-  async load(): Promise<void> {
-    await Promise.all([this.#journal.load(), this.#newChatLimit.load()]);
+  /** Reads what the previous process left. `noted`: the send attempts with notes. */
+  async load(noted: readonly NotedAttempt[]): Promise<void> {
+    this.#attempts.load(noted);
+    await this.#newChatLimit.load();
     this.#reconciler.start();
   }
 
@@ -77,9 +79,10 @@ export class MacSender {
     const work = this.#attempt(message, abort)
       .catch((error: unknown) => {
         if (error instanceof RateLimited) return deferred(error.message);
+        if (error instanceof AttemptEnded) return deferred("the send attempt has ended");
         throw error;
       })
-      .then((outcome) => this.#end(name, message.channel, this.#withSentText(message, outcome)))
+      .then((outcome) => this.#conclude(message, outcome))
       .finally(() => this.#open.delete(name));
     this.#open.set(name, work);
     return work;
@@ -88,10 +91,13 @@ export class MacSender {
   /** Returns the outcome of an attempt. Returns `absent` only if the Mac provably has no row of the message and will create none. */
   async reconcile(message: Outbound): Promise<Outcome | "absent"> {
     const outcome = await this.#reconcileAttempt(message);
-    if (outcome !== "absent") return this.#withSentText(message, outcome);
+    if (outcome !== "absent") return this.#conclude(message, outcome);
     // The text that begins a conversation may have been sent before the files that this attempt is about.
-    if (this.#sentTextGuid(message) === null) return "absent";
-    return this.#withSentText(message, { outcome: "deferred", retryAfterMs: 0, reason: UNPOSTED });
+    if (this.#attempts.textOf(message) !== null) {
+      return this.#conclude(message, { outcome: "deferred", retryAfterMs: 0, reason: UNPOSTED });
+    }
+    this.#attempts.release(message);
+    return "absent";
   }
 
   async #reconcileAttempt(message: Outbound): Promise<Outcome | "absent"> {
@@ -99,21 +105,14 @@ export class MacSender {
     if (this.#open.has(name)) return unknown("the Mac has not responded yet");
     const ended = this.#ended.get(name);
     if (ended !== undefined && outcomeOfRest(ended).outcome !== "unknown") return ended;
-    const attempt = this.#journal.latest(message);
-    if (attempt === null || attempt.attempt < message.attempt) {
-      const { clock } = this.#mac.context;
-      const startedAt = clock.real() - (clock.now() - message.attemptedAt);
-      // The journal records an attempt before it posts anything. No record means nothing was posted.
-      if (this.#journal.covers(startedAt)) return "absent";
-      return this.#reconciler.reconcile(message, createAttempt(message, startedAt));
-    }
+    const attempt = await this.#attempts.find(message);
+    // Each request is noted before it is posted: no note means that nothing was posted.
+    if (attempt === null) return "absent";
     if (attempt.isOpen) return this.#reconciler.reconcile(message, attempt);
-    if (attempt.guid !== null) {
-      // The process that recorded the row may have died before it polled for receipts.
-      const outcome = outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);
-      return this.#end(name, message.channel, outcome);
-    }
-    return "absent";
+    if (attempt.guid === null) return "absent";
+    const outcome = outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);
+    if (outcome.outcome === "accepted") this.#noteSent(message, outcome.reference);
+    return outcome;
   }
 
   /** Stops reconciling and resolves when no send is in progress. Close the client first. */
@@ -122,15 +121,23 @@ export class MacSender {
     await Promise.allSettled(this.#open.values());
   }
 
-  #end(name: string, channel: Channel, outcome: Outcome): Outcome {
-    if (outcome.outcome === "accepted") this.#noteSent(outcome.reference, channel);
-    setBounded(this.#ended, name, outcome, ENDED_KEPT_MAX);
+  /** The outcome with its notes, and with the text that was sent before the files. It is kept for `reconcile`. */
+  #conclude(message: Outbound, bare: Outcome): Outcome {
+    const outcome = this.#withSentText(message, this.#withNote(bare));
+    if (outcomeOfRest(outcome).outcome === "unknown") return outcome;
+    setBounded(this.#ended, nameOf(message), outcome, ENDED_KEPT_MAX);
+    this.#attempts.release(message);
     return outcome;
   }
 
-  #noteSent(guid: string, channel: Channel): void {
+  #withNote(outcome: Outcome): Outcome {
+    if (outcome.outcome !== "accepted") return outcome;
+    return { ...outcome, note: () => this.#listener.noteOf(outcome.reference) };
+  }
+
+  #noteSent(message: Outbound, guid: string): void {
     this.#mac.health.messageSent();
-    this.#listener.pollReceipts(guid, channel);
+    this.#listener.pollReceipts(guid, message);
   }
 
   async #attempt(message: Outbound, abort: AbortSignal): Promise<Outcome> {
@@ -163,7 +170,7 @@ export class MacSender {
 
   /** Sends one request into a chat: the whole message, or the files if the text was sent before. */
   async #intoChat(message: Outbound, chatGuid: string, abort: AbortSignal): Promise<Outcome> {
-    const text = this.#sentTextGuid(message);
+    const text = this.#attempts.textOf(message);
     const request = await buildSendRequest(this.#mac, message, chatGuid, text !== null);
     if ("outcome" in request) return request;
     if (text !== null) {
@@ -191,7 +198,7 @@ export class MacSender {
       return { outcome: "rejected", code: "NEW_CHAT_NEEDS_TEXT", reason };
     }
     // The files have no chat to go to. Beginning another conversation would send the text twice.
-    if (this.#sentTextGuid(message) !== null)
+    if (this.#attempts.textOf(message) !== null)
       return deferred("Messages does not know the conversation that the text was sent to");
     if (isNew) {
       const no = await this.#refuseNewChat(message, abort);
@@ -215,7 +222,7 @@ export class MacSender {
     if (outcome.outcome !== "accepted") return outcome;
     if (chatGuid !== null) this.#listener.groupCreated(message, chatGuid);
     if (!hasFiles) return outcome;
-    this.#listener.pollReceipts(outcome.reference, message.channel);
+    this.#listener.pollReceipts(outcome.reference, message);
     if (chatGuid === null) return deferred("the Mac did not return the conversation that the text began");
     return this.#intoChat(message, chatGuid, abort);
   }
@@ -235,27 +242,24 @@ export class MacSender {
   }
 
   async #post(message: Outbound, request: SendRequest, abort: AbortSignal): Promise<SendRequestResult> {
-    const { rateLimiter, context } = this.#mac;
-    await rateLimiter.acquire(abort);
-    const attempt = await this.#journal.begin(message, request);
+    await this.#mac.rateLimiter.acquire(abort);
+    const attempt = await this.#attempts.begin(message, request);
     const response = await request.post();
-    // If the disk fails now, memory still holds the outcome. After a restart the Mac is asked.
-    const stored = (work: Promise<void>) => work.catch((error: unknown) => context.fault(error));
-    if (response.kind === "ok") return this.#readRow(message, attempt, response.data, stored);
+    if (response.kind === "ok") return this.#readRow(message, attempt, response.data);
     const failureClass = classifyFailure(response);
     switch (failureClass) {
       case "noChat":
         if (request.chatGuid !== null) this.#mac.chatGuids.forget(request.chatGuid);
-        await stored(this.#journal.recordNotSent(attempt));
+        this.#attempts.notSent(attempt);
         return "noChat";
       case "failedRow":
         return { outcome: await this.#reconciler.failedRow(message, attempt, response), chatGuid: null };
       case "notAttempted":
         this.#mac.health.reportDown(response);
-        await stored(this.#journal.recordNotSent(attempt));
+        this.#attempts.notSent(attempt);
         return { outcome: outcomeOfFailure(response, failureClass), chatGuid: null };
       case "refused":
-        await stored(this.#journal.recordNotSent(attempt));
+        this.#attempts.notSent(attempt);
         return { outcome: outcomeOfFailure(response, failureClass), chatGuid: null };
       case "unknown":
         return { outcome: outcomeOfFailure(response, failureClass), chatGuid: null };
@@ -263,35 +267,30 @@ export class MacSender {
   }
 
   /** Reads the row in a successful response: the first message of a new chat, or the response itself. */
-  async #readRow(
-    message: Outbound,
-    attempt: MacAttempt,
-    data: unknown,
-    stored: (work: Promise<void>) => Promise<void>,
-  ): Promise<SendRequestResult> {
+  async #readRow(message: Outbound, attempt: MacAttempt, data: unknown): Promise<SendRequestResult> {
     const begun = attempt.chatGuid === null ? parseChat(data) : null;
     const row = begun === null ? parseMessage(data) : (begun.messages[0] ?? null);
     const chat = begun ?? row?.chats[0] ?? null;
     const chatGuid = chat?.guid ?? attempt.chatGuid;
     if (chat !== null && message.group === null) this.#mac.chatGuids.learn(chat, message.channel);
     if (row === null) return { outcome: unknown("the response of the Mac did not contain the message"), chatGuid };
-    if (this.#journal.isKnownRow(row.guid)) {
+    if (!(await this.#attempts.claim(attempt, row.guid))) {
       return { outcome: unknown("the Mac responded with the row of another message"), chatGuid };
     }
-    await stored(this.#journal.recordRow(attempt, row));
-    return { outcome: outcomeOfRow(row, message.channel), chatGuid };
-  }
-
-  /** Guid of the text's row, if the text was sent before the files; else null. */
-  #sentTextGuid(message: Outbound): string | null {
-    return this.#journal.latest(message)?.textGuid ?? message.sentPart?.reference ?? null;
+    this.#attempts.rowFound(attempt, row);
+    const outcome = outcomeOfRow(row, message.channel);
+    if (outcome.outcome !== "accepted") return { outcome, chatGuid };
+    if (attempt.step !== "text") this.#noteSent(message, row.guid);
+    // If the disk fails now, memory still holds the text. After a restart the Mac is asked.
+    else await this.#attempts.textSent(attempt, row.guid).catch((error: unknown) => this.#mac.context.fault(error));
+    return { outcome, chatGuid };
   }
 
   /** Adds the text that was sent before the files to the outcome of the files. */
   #withSentText(message: Outbound, outcome: Outcome): Outcome {
-    const guid = this.#sentTextGuid(message);
+    const guid = this.#attempts.textOf(message);
     if (guid === null || outcome.outcome === "partly") return outcome;
-    const part: SentPart = { reference: guid, what: TEXT };
+    const part: NotedPart = { reference: guid, what: TEXT, note: () => this.#listener.noteOf(guid) };
     return outcome.outcome === "accepted" ? { ...outcome, part } : { outcome: "partly", part, rest: outcome };
   }
 
@@ -307,7 +306,7 @@ export class MacSender {
     const { channel } = message;
     if (outcome.outcome !== "rejected") return null;
     const { code, reason, notReachable = false } = outcome;
-    await this.#journal.recordTextFailed(message, row);
+    this.#attempts.textFailed(message, row);
     // If the text is on record as sent, the engine learns of its failure before the rejection.
     await this.#listener.report({
       kind: "receipt",
@@ -318,7 +317,10 @@ export class MacSender {
       reason,
       notReachable,
     });
-    return outcome;
+    if (message.sentPart === null) return outcome;
+    // The row is on record as the part.
+    const { reference: _, ...bare } = outcome;
+    return bare;
   }
 }
 

@@ -1,6 +1,8 @@
 /** Moves what instances of older versions remember of sent messages from their memory into notes of send attempts. */
 
 import type { DatabaseSync } from "node:sqlite";
+import { attemptBeginnings } from "./attempt-beginnings.ts";
+import { moveMacNotes } from "./move-mac-notes.ts";
 
 /** How the entries of a provider become notes: SQL over `value`, an entry as JSON. */
 interface NoteMove {
@@ -37,8 +39,7 @@ const MOVES: readonly NoteMove[] = [
 const ENTRIES = `memory where key >= 'sent/' and key < 'sent0' and instance_id in (select id from instances where provider = ?)`;
 
 /**
- * The entries with their messages. A message may be in quarantine: its timeline may be anything. The attempt of an accepted message
- * may have its row already.
+ * The entries with their messages. The attempt of an accepted message may have its row already.
  */
 function copyOf({ isNeeded, reference, endedAt, note }: NoteMove): string {
   return `
@@ -46,9 +47,7 @@ function copyOf({ isNeeded, reference, endedAt, note }: NoteMove): string {
       (instance_id, reference, message_id, number, channel, state, started_at, ended_at, note)
     select instance_id, iif(is_accepted, ${reference}, 'attempt:' || id || '/' || number), id, number, 'sms',
       iif(is_accepted, 'accepted', 'open'), started_at, iif(is_accepted, ${endedAt}, null), ${note}
-    from (select *, (select count(*) from json_each(iif(json_valid(timeline), timeline, '[]')) as entry where
-        iif(entry.type = 'object', entry.value ->> '$.status' = 'pending' and entry.value ->> '$.reason' is null
-          and entry.value ->> '$.at' <= started_at, false)) as number
+    from (select *, (select count(*) from (${attemptBeginnings("timeline")}) where at <= started_at) as number
       from (select e.instance_id, m.id, m.timeline, e.value, m.provider_message_id is ${reference} as is_accepted,
           cast(substr(e.key, length('sent/') + length(m.id) + 2) as integer) as started_at
         from (select * from ${ENTRIES} and json_valid(value) and ${isNeeded}) e
@@ -65,6 +64,7 @@ export function moveNotes(database: DatabaseSync): void {
       database.prepare(copyOf(move)).run(move.provider);
       database.prepare(`delete from ${ENTRIES}`).run(move.provider);
     }
+    moveMacNotes(database);
     database.exec("commit");
   } catch (error) {
     if (database.isTransaction) database.exec("rollback");
