@@ -264,9 +264,9 @@ describe("a row of a send attempt", () => {
   test("costs a noted send one transaction more, and no conflict", async (t) => {
     const stage = await stageOf(t);
     const transactions = async (texts: readonly string[]) => {
-      const before = stage.life.writes;
+      const before = stage.life.commits;
       await sendNoting(stage, texts, { outcome: "accepted", reference: `ref-${texts.length}` });
-      return stage.life.writes - before;
+      return stage.life.commits - before;
     };
     assert.equal(await transactions(["one"]), (await transactions([])) + 1);
   });
