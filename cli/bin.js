@@ -57,7 +57,7 @@ function findMain() {
   const source = new URL("cli/main.ts", root);
   const hasSource = existsSync(source);
   const build = hasSource && beside ? findBuild(beside) : undefined;
-  keepCompiled(build || beside || makePrivate([homedir(), ".cache", "tightbeam"]));
+  keepCompiled(build || beside || makePrivate([findHome(), ".cache", "tightbeam"]));
   if (build) return pathToFileURL(join(build, "main.js"));
   return hasSource ? source : new URL("dist/cli/main.js", root);
 }
@@ -100,6 +100,15 @@ function keepCompiled(path) {
   if (process.env.NODE_COMPILE_CACHE || !path) return;
   // Set in the environment, where threads find it.
   if (module.enableCompileCache(path).directory) process.env.NODE_COMPILE_CACHE = path;
+}
+
+/** The user's home directory; empty for a user that the system does not know, as in a container. */
+function findHome() {
+  try {
+    return homedir();
+  } catch {
+    return "";
+  }
 }
 
 /** The path of the nested directories `names` in `base`, if only this user can write there. */

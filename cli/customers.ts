@@ -223,7 +223,7 @@ export const quietHours: CommandRow = {
     }),
     customerRequest({
       name: "set",
-      help: "Set quiet hours from one time of day to another. They apply to held messages too.",
+      help: "Set quiet hours from one time of day to another. They apply to waiting messages too.",
       arguments: { "<start>": "first minute, as HH:MM", "<end>": "end, as HH:MM; before the start: on the next day" },
       options: { "--time-zone <zone>": "for recipients whose number does not tell their time zone (default: UTC)" },
       examples: { "tightbeam quiet-hours set 21:00 08:00 --time-zone America/New_York": "" },
@@ -233,7 +233,7 @@ export const quietHours: CommandRow = {
     }),
     customerRequest({
       name: "remove",
-      help: "Remove a customer's quiet hours: held messages are sent at once.",
+      help: "Remove a customer's quiet hours: waiting messages are sent at once.",
       examples: { "tightbeam quiet-hours remove": "" },
       call: (client, customerId) => client.admin.customers.deleteQuietHours(customerId),
       show: () => "no quiet hours",

@@ -15,6 +15,7 @@ import { customers, quietHours, routes } from "./customers.ts";
 import { doctor } from "./doctor.ts";
 import { events } from "./events.ts";
 import { EXIT, type ExitCode, exitCodeOf, explain, NoKeyError, notThere } from "./failure.ts";
+import { held } from "./held.ts";
 import { wrapHelp } from "./help.ts";
 import { inbox } from "./inbox.ts";
 import { instances } from "./instances.ts";
@@ -24,6 +25,7 @@ import { messages } from "./messages.ts";
 import { columnsOf, type Stream, type Terminal } from "./output.ts";
 import { calls, payments } from "./payments.ts";
 import { quarantine } from "./quarantine.ts";
+import { restore } from "./restore.ts";
 import { sandbox } from "./sandbox.ts";
 import { changeSecretKey } from "./secret-key.ts";
 import { send } from "./send.ts";
@@ -58,6 +60,8 @@ const COMMANDS: readonly CommandRow[] = [
   quietHours,
   instances,
   backup,
+  restore,
+  held,
   changeSecretKey,
   quarantine,
   completion,

@@ -207,6 +207,11 @@ export const REQUEST_FIELDS = {
     idempotencyKey: "a repeat of the request with the same key does nothing twice",
   },
   UpdateInstance: { name: "display name", config: "settings of the provider" },
+  DecideHeld: {
+    ids: "the messages; or give all",
+    all: "all held messages, the oldest first, up to 1,000 a request",
+    idempotencyKey: "a repeat of the request with the same key does nothing twice",
+  },
   PhoneCall: {
     action: "action of the contact",
     video: "whether to call with video",

@@ -8,6 +8,7 @@ import * as customers from "./customers.ts";
 import * as errors from "./errors.ts";
 import * as eventTypes from "./event-type.ts";
 import * as events from "./events.ts";
+import * as held from "./held.ts";
 import * as instances from "./instances.ts";
 import * as keys from "./keys.ts";
 import * as messageEvents from "./message-events.ts";
@@ -42,6 +43,7 @@ export const NOUNS: readonly (readonly [file: string, exports: Readonly<Record<s
   ["customers", customers],
   ["keys", keys],
   ["instances", instances],
+  ["held", held],
   ["usage", usage],
   ["sandbox", sandbox],
   ["service", service],

@@ -7,6 +7,7 @@ import { chats } from "./operations/chats.ts";
 import { contacts } from "./operations/contacts.ts";
 import { customers, usage } from "./operations/customers.ts";
 import { events } from "./operations/events.ts";
+import { held } from "./operations/held.ts";
 import { instances } from "./operations/instances.ts";
 import { keys } from "./operations/keys.ts";
 import { messages } from "./operations/messages.ts";
@@ -32,5 +33,6 @@ export const SECTIONS: readonly Section[] = [
   customers,
   keys,
   instances,
+  held,
   service,
 ];

@@ -11,7 +11,10 @@ import type {
   CustomerList,
   CustomerNumber,
   CustomerWithNumbers,
+  DecideHeld,
   Deleted,
+  HeldDecision,
+  HeldMessageList,
   Instance,
   InstanceList,
   Key,
@@ -30,6 +33,7 @@ export function adminRoutes(request: Request) {
     numbers: numberRoutes(request),
     keys: keyRoutes(request),
     instances: instanceRoutes(request),
+    held: heldRoutes(request),
   };
 }
 
@@ -134,5 +138,22 @@ function instanceRoutes(request: Request) {
       request<Instance>("PATCH", path(id), { ...options, body: changes }),
     /** Delete a provider instance. Possible if no number is on the instance and no route names it. */
     delete: (id: string, options?: CallOptions) => request<Deleted>("DELETE", path(id), options),
+  };
+}
+
+function heldRoutes(request: Request) {
+  const list = (query?: Page, options?: CallOptions) =>
+    request<HeldMessageList>("GET", "/v1/admin/held", { ...options, query });
+  return {
+    /** List held messages. Lists held messages newest first, without their content. */
+    list,
+    /** Iterates over all of them, newest first, and requests page after page. */
+    listAll: (query: Page = {}, options?: CallOptions) => pages(list, query, options, (page) => page.messages),
+    /** Send held messages again. Queues held messages. */
+    release: (decision: DecideHeld, options?: CallOptions) =>
+      request<HeldDecision>("POST", "/v1/admin/held/release", { ...options, body: decision }),
+    /** End held messages. Ends held messages as `failed` with `OUTCOME_UNKNOWN` and `mayHaveBeenSent: true`. */
+    discard: (decision: DecideHeld, options?: CallOptions) =>
+      request<HeldDecision>("POST", "/v1/admin/held/discard", { ...options, body: decision }),
   };
 }

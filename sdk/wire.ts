@@ -1817,6 +1817,58 @@ export interface UpdateInstance {
   config?: Record<string, unknown>;
 }
 
+/** Body of `POST /v1/admin/held/release` and `POST /v1/admin/held/discard`. */
+export interface DecideHeld {
+  /** The messages; or give `all`. */
+  ids?: string[];
+  /** All held messages, the oldest first, up to 1,000 a request. */
+  all?: true;
+  /** A repeat of the request with the same key does nothing twice. */
+  idempotencyKey?: string;
+}
+
+/** The result of a decision about held messages. */
+export interface HeldDecision {
+  /** How many messages the request decided about. */
+  count: number;
+  /** Ids of the request that name no held message. */
+  notHeld: string[];
+  /** Whether the request was for all and others are left: repeat it. */
+  hasMore: boolean;
+}
+
+/** A message that a restore holds, without its content. */
+export interface HeldMessage {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The customer. */
+  customerId: string;
+  /** The instance that may have sent it. */
+  instanceId: string;
+  /** Sender. */
+  from: string;
+  /** Recipient; for a group, the id of its chat. */
+  to: string;
+  /** Channel on which it may have been sent. */
+  channel: Channel;
+  /** Why its outcome is still unknown. */
+  reason: string;
+  /** Its scheduled time; null if it had none. */
+  scheduledAt: string | null;
+  /** When it was held. */
+  heldAt: string;
+  /** When the record was created. */
+  createdAt: string;
+}
+
+/** A page of held messages. */
+export interface HeldMessageList {
+  /** The messages of this page. */
+  messages: HeldMessage[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
 export const GRANULARITIES = ["day", "hour"] as const;
 
 /** Length of one point of usage. */

@@ -85,7 +85,7 @@ const LAYERS: readonly Layer[] = [
   layer(
     "cli",
     "cli/",
-    "cli/|sdk/|server/(app/(serve|backup|reseal|repair-rows)|config|core/duration)\\.ts",
+    "cli/|sdk/|server/(app/(serve|backup|reseal|restore|repair-rows)|config|core/duration)\\.ts",
     `${NODE}|commander|leven|rolldown|string-width`,
     "../server/store/store.ts",
   ),

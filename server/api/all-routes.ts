@@ -13,6 +13,7 @@ import { customerRouteRoutes } from "./customer-routes.ts";
 import { customerRoutes } from "./customers.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoutes } from "./events.ts";
+import { heldRoutes } from "./held.ts";
 import { type Inboxes, inboxRoutes } from "./inbox.ts";
 import { instanceRoutes } from "./instances.ts";
 import { keyRoutes } from "./keys.ts";
@@ -56,6 +57,7 @@ export function allRoutes(
     ...quietHoursRoutes(deps),
     ...keyRoutes(deps),
     ...instanceRoutes(deps),
+    ...heldRoutes(deps),
     ...usageRoutes(deps, usage),
     ...inboxRoutes(inboxes),
     ...phoneRoutes(deps),

@@ -7,6 +7,21 @@ import { healthRoutes } from "../api/health.ts";
 import { createMetrics } from "../metrics.ts";
 import { createHealth, type ServiceState } from "./health.ts";
 
+test("/health counts rows in quarantine up to a limit", async (t) => {
+  const { deps } = await openContext(t);
+  const metrics = createMetrics();
+  t.after(() => metrics.stop());
+  const health = createHealth({ deps, metrics, authenticate: () => null, state: () => "ready" });
+  const add = (table: "messages" | "chats", count: number) => {
+    for (let index = 0; index < count; index += 1)
+      deps.store.quarantine({ table, id: `${table} ${index}`, customerId: null, reason: "test" });
+  };
+  add("messages", 1_500);
+  add("chats", 2);
+  await deps.store.probe();
+  assert.match(String((await health.checks()).rows?.message), /\(2 in chats, 1000 or more in messages\)/);
+});
+
 test("/health is degraded as long as /readyz is 503: while the service starts, and while it stops", async (t) => {
   const { deps } = await openContext(t);
   const metrics = createMetrics();

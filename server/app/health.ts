@@ -5,7 +5,7 @@ import type { HealthOptions } from "../api/health.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import type { Metrics } from "../metrics.ts";
-import { countQuarantined } from "../store/quarantine.ts";
+import { countQuarantined, QUARANTINED_COUNTED_MAX } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Queue } from "../store/store.ts";
 
@@ -73,7 +73,8 @@ async function checkDatabase(deps: Deps): Promise<Health["checks"][string]> {
 async function checkRows({ store }: Deps): Promise<Health["checks"][string]> {
   const quarantined = await countQuarantined(store.db).catch(() => []);
   if (quarantined.length === 0) return { status: "ok" };
-  const counts = quarantined.map(({ table, count }) => `${count} in ${table}`).join(", ");
+  const many = (count: number) => (count < QUARANTINED_COUNTED_MAX ? String(count) : `${count} or more`);
+  const counts = quarantined.map(({ table, count }) => `${many(count)} in ${table}`).join(", ");
   return {
     status: "degraded",
     message: `rows that cannot be read are in quarantine (${counts}): see tightbeam quarantine`,

@@ -4,11 +4,16 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { type Config, ConfigError } from "../config.ts";
+import type { Form } from "../store/column.ts";
+import { deliveryById } from "../store/deliveries-of-event.ts";
+import type { Packing } from "../store/packing.ts";
 import type { TableName } from "../store/records.ts";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "../store/rows.ts";
+import { isNearCustomer } from "../store/rows-of-customer.ts";
 import { TABLES } from "../store/schema.ts";
 import { lockDirectory, openReader, openWriter, StoreUnusable } from "../store/sqlite/connection.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
+import { finishRestore } from "../store/sqlite/restored-files.ts";
 import { allRows } from "../store/sqlite/wide-rows.ts";
 
 /** A row in quarantine. */
@@ -68,7 +73,10 @@ export async function setColumn(config: Config, name: RowName, column: string, v
     readRow(database, name);
     const isNumber = found.kind === "number" || found.kind === "flag";
     const stored = isNumber && value !== null && value.trim() !== "" ? Number(value) : value;
-    database.prepare(`update ${TABLES[table].name} set "${found.column}" = ? where ${where}`).run(stored, ...key);
+    const parameter = `?${key.length + 1}`;
+    database
+      .prepare(`update ${TABLES[table].name} set "${found.column}" = ${parameter} where ${where}`)
+      .run(...key, stored);
     return readRow(database, name);
   });
 }
@@ -86,6 +94,7 @@ export async function deleteRow(config: Config, name: RowName): Promise<StoredRo
 async function change<Result>({ dataDir }: Config, work: (database: DatabaseSync) => Result): Promise<Result> {
   const lock = openExisting(dataDir, () => lockDirectory(join(dataDir, "lock.db")));
   try {
+    finishRestore(dataDir);
     const database = openWriter(join(dataDir, "tightbeam.db"));
     try {
       await migrate(database);
@@ -126,13 +135,24 @@ function readRow(database: DatabaseSync, name: RowName): StoredRow {
   statement.setReturnArrays(true);
   const [values] = allRows(statement, key) as SqlValue[][];
   if (values === undefined) throw new ConfigError(`There is no row ${name.id} in ${TABLES[table].name}.`);
-  const shown = columns.map(({ column }, index) => [column, shownValue(values[index] ?? null)]);
+  const shown = columns.map(({ column, form }, index) => [column, shownValue(form, values[index] ?? null)]);
   return { columns: Object.fromEntries(shown), reason: reasonOf(table, values) };
 }
 
-function shownValue(value: SqlValue | bigint): string | number | null {
+function shownValue(form: Form | null, value: SqlValue | bigint): string | number | null {
   if (value instanceof Uint8Array) return `(${value.length} bytes)`;
+  if (form?.packing && typeof value === "string") return unpacked(form.packing, value);
   return typeof value === "bigint" ? String(value) : value;
+}
+
+/** A packed list with the names of its members, which can be set like this too. A value that cannot be unpacked is shown as it is. */
+function unpacked(packing: Packing, value: string): string {
+  try {
+    const items: unknown = JSON.parse(value);
+    return Array.isArray(items) ? JSON.stringify(packing.unpack(items)) : value;
+  } catch {
+    return value;
+  }
 }
 
 function reasonOf(table: TableName, values: readonly SqlValue[]): string | null {
@@ -155,12 +175,14 @@ function locate({ table: given, id }: RowName): { table: TableName; where: strin
       `The key of ${given} is a JSON list of ${key.join(" and ")}, as tightbeam quarantine shows it.`,
     );
   }
-  return {
-    table,
-    where: key.map((property) => `"${columnOf(property)}" = ?`).join(" and "),
-    key: values.map(String),
-  };
+  const ofKey = key.map((property, index) => `"${columnOf(property)}" = ?${index + 1}`).join(" and ");
+  return { table, where: table === "deliveries" ? OF_DELIVERY : ofKey, key: values.map(String) };
 }
+
+/** The delivery with the id `?1`, found by its event, or if that is gone, by the customer that its row in quarantine names. */
+const OF_DELIVERY = `rowid in (${deliveryById("?1")} union all
+  select d.rowid from quarantined q cross join deliveries d on ${isNearCustomer("d", "q.customer_id")} and d.id = q.id
+  where q."table" = 'deliveries' and q.id = ?1)`;
 
 function parseKey(id: string): unknown {
   try {

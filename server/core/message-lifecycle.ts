@@ -16,6 +16,7 @@ import { failureCauseOf } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
 import { CHANNEL_NAMES, type Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
+import { isRestored } from "./send-attempt.ts";
 
 /**
  * Signals of a message; an inbound message has only `unsend`. `due`: its scheduled time came. `beginAttempt`: a provider is
@@ -290,10 +291,11 @@ export interface NextChannel extends Way {
 }
 
 /**
- * Whether the message can fall back: fallback is on, a channel is left, and no part was sent on the present channel.
+ * Whether the message can fall back: fallback is on, a channel is left, no part was sent on the present channel, and no restore
+ * has made it unknown whether the message fell back already.
  */
 export function canFallBack(message: Message): boolean {
-  return message.fallback && message.channelsLeft.length > 0 && message.sentPart === null;
+  return message.fallback && message.channelsLeft.length > 0 && message.sentPart === null && !isRestored(message);
 }
 
 /** Gives the channel up: `message.fallback`, then the next channel. */

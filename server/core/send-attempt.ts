@@ -92,6 +92,18 @@ function beginsAttempt({ status, reason }: Message["timeline"][number]): boolean
   return status === "pending" && reason === undefined;
 }
 
+/** Begins the reason that a restore notes. */
+export const RESTORED = "restored: ";
+
+/**
+ * Whether the message's present attempt is as old as a backup that was restored: it may have ended since, and others may have
+ * followed it. Then no record of it proves anything, and the message does not fall back by itself.
+ */
+export function isRestored({ timeline }: Pick<Message, "timeline">): boolean {
+  const begun = timeline.findLastIndex(beginsAttempt);
+  return timeline.slice(begun + 1).some(({ reason }) => reason?.startsWith(RESTORED) === true);
+}
+
 /** The state of the message's present attempt, as its row says it. */
 function stateOf({ status, unknownSince, sentPart }: Message): AttemptState {
   if (status === "failed" || status === "queued") return "rejected";

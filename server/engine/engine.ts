@@ -22,6 +22,7 @@ import { Links } from "./links.ts";
 import { attemptsOf } from "./messages/attempt-notes.ts";
 import { BackPressure, type Pipeline } from "./messages/back-pressure.ts";
 import { Dispatch } from "./messages/dispatch.ts";
+import { holdRestored } from "./messages/held.ts";
 import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
@@ -108,6 +109,7 @@ export class Engine {
     await deps.links.load(deps);
     await deps.store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
     await new QuarantineMonitor(deps).check();
+    await holdRestored(deps);
     this.#dispatch = new Dispatch(deps);
     this.#deliver = deliver;
     deps.store.watchReceivers((changes) => deliver.changed(changes));

@@ -75,6 +75,11 @@ export interface Outbound {
   attempt: number;
   /** When this send attempt was recorded, by the service's clock. */
   attemptedAt: number;
+  /**
+   * In a lookup: the database was restored from a backup of that time, so the provider may have sent the message at any time
+   * since, and it proves nothing that the provider has no record of that.
+   */
+  unrecorded?: true;
 }
 
 /**

@@ -255,6 +255,14 @@ describe("the client against a running service", () => {
     assert.equal((await admin.admin.instances.list()).instances.length, 2);
     assert.equal((await all(admin.admin.instances.listAll({ limit: 1 }))).length, 2);
     assert.equal((await admin.admin.instances.delete(instance.id)).deleted, true);
+    assert.deepEqual((await admin.admin.held.list()).messages, []);
+    assert.deepEqual(await all(admin.admin.held.listAll()), []);
+    assert.deepEqual(await admin.admin.held.release({ ids: ["msg_none"] }), {
+      count: 0,
+      notHeld: ["msg_none"],
+      hasMore: false,
+    });
+    assert.equal((await admin.admin.held.discard({ all: true })).count, 0);
   });
 
   test("a success has its request id and the key's rate limit", async () => {

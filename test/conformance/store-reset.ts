@@ -31,6 +31,21 @@ export function resetting(promise: Promises): void {
     },
   );
 
+  promise("a reset removes the references of its messages, wherever they are among many others", async (stage) => {
+    const [customer, other] = [await stage.addCustomer(), await stage.addCustomer()];
+    const [mine, theirs] = [await stage.addMessage(customer), await stage.addMessage(other)];
+    const own = ["a", "r 3000", "z"].map((reference) => referenceOf(stage, mine.id, reference));
+    const others = Array.from({ length: 6_000 }, (_, index) => referenceOf(stage, theirs.id, `r ${index}x`));
+    await stage.ok([...own, ...others, attemptOf(stage, mine.id, "named")]);
+    while ((await stage.store.reset(customer.id, 100)) > 0);
+    const left = await stage.all("providerReferences");
+    assert.deepEqual(
+      left.map(({ reference }) => reference),
+      others.map(({ record }) => record.reference).sort(),
+    );
+    assert.deepEqual(await stage.all("sendAttempts"), []);
+  });
+
   promise("a reset also deletes records committed while it runs, and can be repeated", async (stage) => {
     const customer = await stage.addCustomer();
     for (let round = 0; round < 3; round += 1) {

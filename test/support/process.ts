@@ -26,6 +26,8 @@ export interface ProcessOptions {
   env?: Record<string, string>;
   /** The command that the service runs behind, such as `nsenter`. */
   behind?: readonly string[];
+  /** The program and its arguments; default: `tightbeam serve` of the sources. */
+  program?: readonly string[];
 }
 
 /** How a process ended. */
@@ -100,7 +102,10 @@ export function spawnCommand(t: TestContext, command: readonly string[], env: Re
 }
 
 /** Spawns `tightbeam serve` on a free port, without rate limit and inbox unless `env` says otherwise. */
-export function spawnService(t: TestContext, { dataDir, env = {}, behind = [] }: ProcessOptions): Spawned {
+export function spawnService(
+  t: TestContext,
+  { dataDir, env = {}, behind = [], program = [process.execPath, ...SERVE] }: ProcessOptions,
+): Spawned {
   const settings: Record<string, string> = {
     PATH: process.env.PATH ?? "",
     PORT: "0",
@@ -111,7 +116,7 @@ export function spawnService(t: TestContext, { dataDir, env = {}, behind = [] }:
     TB_SANDBOX_INBOX: "off",
     ...env,
   };
-  return spawnCommand(t, [...behind, process.execPath, ...SERVE], settings);
+  return spawnCommand(t, [...behind, ...program], settings);
 }
 
 /** Starts `tightbeam serve`, and resolves when it is ready. Throws `StartFailed` when it ends before. */

@@ -52,6 +52,7 @@ import {
 } from "../../server/store/payments.ts";
 import { countQuarantined, listQuarantined } from "../../server/store/quarantine.ts";
 import { findLastPosition, findPositionAt } from "../../server/store/replays.ts";
+import { listRestorable, listUnknown } from "../../server/store/restored.ts";
 import type { Database } from "../../server/store/rows.ts";
 import { findProviderReference, listKnownReferences, listNoted } from "../../server/store/send-attempts.ts";
 import { findSetting } from "../../server/store/settings.ts";
@@ -194,6 +195,8 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
     const lane = { customerId: "cust_1", instanceId: "inst_1" } as const;
     for (const after of [null, PLACE]) await listDeferred(db, lane, { from: 1, until: NOW }, after);
   },
+  "restored.listRestorable": (db) => listRestorable(db, "msg_1", 200),
+  "restored.listUnknown": (db) => listUnknown(db, "newest", "msg_1", 200),
   "messages.listAwaitingErasure": (db) => listAwaitingErasure(db, 50),
   "messages.listMessagesAhead": async (db) => {
     for (const after of [null, PLACE]) {

@@ -7,7 +7,7 @@ import { type FailureCause, fail } from "../../core/message-lifecycle.ts";
 import { placeOf } from "../../core/message-routing.ts";
 import { postpone, postponedSince } from "../../core/message-waiting.ts";
 import { smsText } from "../../core/segment.ts";
-import { attemptedAt } from "../../core/send-attempt.ts";
+import { attemptedAt, isRestored } from "../../core/send-attempt.ts";
 import type { Outbound } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
 import { findMessage } from "../../store/messages.ts";
@@ -215,6 +215,7 @@ export function outbound(deps: Deps, message: Message, parts: FetchedParts = NO_
     payment: message.payment,
     attempt: message.sendAttempts,
     attemptedAt: attemptedAt(message),
+    ...(isRestored(message) ? { unrecorded: true } : {}),
   };
 }
 
@@ -224,7 +225,7 @@ export function isPlain(message: Message): boolean {
 }
 
 /** Whether files have to be fetched or read from disk before sending. */
-function hasFiles({ mediaUrls, attachments }: Message): boolean {
+export function hasFiles({ mediaUrls, attachments }: Message): boolean {
   return mediaUrls.length > 0 || attachments.length > 0;
 }
 

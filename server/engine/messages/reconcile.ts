@@ -5,7 +5,8 @@ import { type Message, pairOf } from "../../core/message.ts";
 import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
 import { placeOf } from "../../core/message-routing.ts";
-import { type Outbound, type Outcome, outcomeOfRest, type SentPart } from "../../providers/provider.ts";
+import { isHeld } from "../../core/restored-message.ts";
+import { type Outbound, type Outcome, outcomeOfRest, type Provider, type SentPart } from "../../providers/provider.ts";
 import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
@@ -15,13 +16,15 @@ import type { RunResult } from "../run-result.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
 import { endAttempt } from "./end-attempt.ts";
-import { type Handling, outboundForLookup } from "./prepare.ts";
+import { type Handling, hasFiles, outboundForLookup } from "./prepare.ts";
 
 /** A message whose outcome is unknown for this long fails with `OUTCOME_UNKNOWN`, in milliseconds of the service's time. */
 const UNKNOWN_MS_MAX = 300_000;
 /** The next lookup follows after as long as the outcome has been unknown, within these bounds, in milliseconds of the service's time. */
 const NEXT_LOOKUP_MS_MIN = 1_000;
 export const NEXT_LOOKUP_MS_MAX = 15_000;
+/** The same of a held message, which waits for a person. */
+const NEXT_HELD_LOOKUP_MS_MAX = 900_000;
 
 /** Looks up a message whose send attempt was recorded and whose outcome is unknown. */
 export async function reconcile(
@@ -37,12 +40,16 @@ export async function reconcile(
     return wait(deps, message, "its instance uses another account now");
   // The lease ran out: the process that died may have been in the middle of the attempt, so the provider gets its time.
   if (message.unknownSince === null) {
-    return wait(deps, message, "the send attempt was interrupted", provider.capabilities.reconcileAfterMs);
+    const why = isHeld(message) ? "the provider is asked" : "the send attempt was interrupted";
+    return wait(deps, message, why, provider.capabilities.reconcileAfterMs);
   }
   times.asks();
-  const outcome =
-    provider.reconcile === undefined ? null : await lookUp(deps, provider.reconcile.bind(provider), message, abort);
+  const outcome = canLookUp(provider, message)
+    ? await lookUp(deps, provider.reconcile.bind(provider), message, abort)
+    : null;
   times.answered();
+  if (isHeld(message) && outcome !== null && (outcome === "absent" || outcome.outcome !== "accepted"))
+    return wait(deps, message, stillHeldBecause(outcome));
   if (outcome === "absent") {
     const sendAgain = "the provider never received it, so it is sent again";
     await changeMessage(deps, message, (fresh) => {
@@ -68,6 +75,18 @@ export async function reconcile(
   return wait(deps, message, reason, null, outcome?.outcome === "partly" ? outcome.part : null);
 }
 
+/** Whether the provider can look the message up. A held message with files may have been sent in several parts. */
+function canLookUp(provider: Provider, message: Message): provider is Provider & Required<Pick<Provider, "reconcile">> {
+  return provider.reconcile !== undefined && !(isHeld(message) && hasFiles(message));
+}
+
+/** Why a lookup does not end a hold: between backup and restore the message may have gone another way. */
+function stillHeldBecause(outcome: Exclude<Outcome, { outcome: "accepted" }> | "absent"): string {
+  if (outcome === "absent") return "the provider has no such message";
+  if (outcome.outcome === "partly") return "the provider sent a part of it";
+  return outcome.outcome === "unknown" ? outcome.reason : `the provider did not send it: ${outcome.reason}`;
+}
+
 async function lookUp(
   deps: With<"messageCache">,
   question: (message: Outbound) => Promise<Outcome | "absent">,
@@ -85,7 +104,7 @@ async function lookUp(
 }
 
 /**
- * The outcome is still unknown: schedules the next lookup, or fails the message after five minutes. `part`: the part that is
+ * The outcome is still unknown: schedules the next lookup, or fails the message after five minutes, unless it is held. `part`: the part that is
  * known to have been sent.
  */
 async function wait(
@@ -101,11 +120,13 @@ async function wait(
     const fresh = withPart(current, part);
     const now = deps.clock.now();
     const since = fresh.unknownSince;
-    if (since !== null && now - since >= UNKNOWN_MS_MAX) {
+    const held = isHeld(fresh);
+    if (since !== null && now - since >= UNKNOWN_MS_MAX && !held) {
       const text = `It may have been sent: the send attempt did not end, and the provider could not tell the outcome (${reason}).`;
       return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(deps));
     }
-    const againMs = Math.min(Math.max(now - (since ?? now), NEXT_LOOKUP_MS_MIN), NEXT_LOOKUP_MS_MAX);
+    const againMsMax = held ? NEXT_HELD_LOOKUP_MS_MAX : NEXT_LOOKUP_MS_MAX;
+    const againMs = Math.min(Math.max(now - (since ?? now), NEXT_LOOKUP_MS_MIN), againMsMax);
     const also = since === null ? endAttempt(current, "lose", {}, now) : [];
     return { message: becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now), events: [], also };
   });

@@ -4,6 +4,7 @@ import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
+import { canFallBack } from "../../core/message-lifecycle.ts";
 import { move, placeOf } from "../../core/message-routing.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import {
@@ -138,7 +139,7 @@ export interface Hop {
 
 /** The next channel with an instance. Null if no channel is left or fallback is off. */
 export function nextChannel(deps: InstanceStates, plan: RoutePlan, message: Message): Hop | null {
-  if (!message.fallback || message.sentPart !== null) return null;
+  if (!canFallBack(message)) return null;
   for (const channel of message.channelsLeft) {
     const chosen = chooseOn(deps, plan, channel);
     if (chosen !== null) return { channel, chosen };

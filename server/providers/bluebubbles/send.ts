@@ -4,7 +4,7 @@ import { setBounded } from "../../core/bounded-map.ts";
 import { maskAddress } from "../../core/phone.ts";
 import { AttemptEnded, type NotedAttempt } from "../../core/send-attempt.ts";
 import { type NotedPart, type Outbound, type Outcome, outcomeOfRest } from "../provider.ts";
-import type { MacAttempt } from "./attempt-note.ts";
+import { createAttempt, type MacAttempt } from "./attempt-note.ts";
 import { isAvailable } from "./availability.ts";
 import { newChatBody } from "./body.ts";
 import { describeFailure, isBlueBubblesError, pathSegment } from "./client.ts";
@@ -106,8 +106,13 @@ export class MacSender {
     const ended = this.#ended.get(name);
     if (ended !== undefined && outcomeOfRest(ended).outcome !== "unknown") return ended;
     const attempt = await this.#attempts.find(message);
-    // Each request is noted before it is posted: no note means that nothing was posted.
-    if (attempt === null) return "absent";
+    if (attempt === null) {
+      // Each request is noted before it is posted: no note means that nothing was posted, unless a backup was restored since.
+      if (message.unrecorded !== true) return "absent";
+      const { clock } = this.#mac.context;
+      const startedAt = clock.real() - (clock.now() - message.attemptedAt);
+      return this.#reconciler.reconcile(message, createAttempt(message, startedAt));
+    }
     if (attempt.isOpen) return this.#reconciler.reconcile(message, attempt);
     if (attempt.guid === null) return "absent";
     const outcome = outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);

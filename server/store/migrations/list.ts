@@ -17,6 +17,7 @@ import { up as leasesInMemory } from "./0013-leases-in-memory.ts";
 import { up as leanTables } from "./0014-lean-tables.ts";
 import { up as sendAttempts } from "./0015-send-attempts.ts";
 import { up as shortIndexes } from "./0016-short-indexes.ts";
+import { up as heldMessages } from "./0017-held-messages.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -35,4 +36,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0014-lean-tables": { up: leanTables },
   "0015-send-attempts": { up: sendAttempts },
   "0016-short-indexes": { up: shortIndexes },
+  "0017-held-messages": { up: heldMessages },
 };

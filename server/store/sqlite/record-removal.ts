@@ -4,6 +4,7 @@ import { firstIdAt } from "../../core/id.ts";
 import type { TableName } from "../records.ts";
 import type { DeliveryWriter } from "./delivery-writer.ts";
 import type { LeaseEffects } from "./lease-effects.ts";
+import type { ReferenceTable } from "./reference-removal.ts";
 import type { Statements } from "./statements.ts";
 
 /** Tables from which `reset` removes every record of the customer. */
@@ -18,14 +19,26 @@ const RESET_TABLES: readonly TableName[] = [
 ];
 
 /** Tables with providers' references of a customer's messages. */
-const REFERENCES = ["sendAttempts", "providerReferences"] as const;
+const REFERENCES: readonly ReferenceTable[] = ["sendAttempts", "providerReferences"];
+/** References of any customer that one transaction reads. */
+const REFERENCES_READ_MAX = 5_000;
+
+/** A table of references, by its place in `REFERENCES`, and the key after which it is not read yet. */
+interface ReferencePlace {
+  table: number;
+  after: readonly [instanceId: string, reference: string];
+}
+
+const FIRST_REFERENCE: ReferencePlace = { table: 0, after: ["", ""] };
+/** After every key. */
+const LAST_KEY = ["\u{10ffff}", ""] as const;
 
 export class RecordRemoval {
   readonly #statements: Statements;
   readonly #deliveries: DeliveryWriter;
   readonly #leaseEffects: LeaseEffects;
-  /** Customers that are being reset and whose provider references are removed already. */
-  readonly #resetting = new Set<string>();
+  /** Customers that are being reset, and how far their provider references are removed. */
+  readonly #resetting = new Map<string, ReferencePlace>();
 
   constructor(statements: Statements, deliveries: DeliveryWriter, leaseEffects: LeaseEffects) {
     this.#statements = statements;
@@ -67,13 +80,18 @@ export class RecordRemoval {
     return removed;
   }
 
-  /** References have no index by message: the first batch removes all there are, later ones go by their key. */
+  /** Begins every reset again: a transaction was rolled back. */
+  forget(): void {
+    this.#resetting.clear();
+  }
+
+  /**
+   * References have no index by message: the first batches read all references of any customer, while the messages of this one
+   * still exist, and later ones go by their key.
+   */
   #removeMessages(customerId: string, limit: number): number {
     const messages = this.#statements.someMessagesOf().all(customerId, limit) as unknown as string[][];
-    if (messages.length > 0 && !this.#resetting.has(customerId)) {
-      for (const table of REFERENCES) this.#statements.deleteReferencesOf(table).run(customerId);
-      this.#resetting.add(customerId);
-    }
+    if (messages.length > 0 && this.#removeReferences(customerId)) return 1;
     for (const [id = "", instanceId = "", reference = ""] of messages) {
       this.#statements.delete("contents", "messageId").run(id);
       for (const table of REFERENCES) {
@@ -84,5 +102,19 @@ export class RecordRemoval {
       this.#leaseEffects.removed(id);
     }
     return messages.length;
+  }
+
+  /** Removes the customer's references among the next ones of any customer. Returns whether it found some to read. */
+  #removeReferences(customerId: string): boolean {
+    const { table: index, after } = this.#resetting.get(customerId) ?? FIRST_REFERENCE;
+    const table = REFERENCES[index];
+    if (table === undefined) return false;
+    const end = this.#statements.referenceAfter(table).get(...after, REFERENCES_READ_MAX - 1);
+    const until = (end ?? LAST_KEY) as unknown as typeof LAST_KEY;
+    this.#statements.deleteReferencesOf(table).run(customerId, ...after, ...until);
+    const next =
+      end === undefined ? { table: index + 1, after: FIRST_REFERENCE.after } : { table: index, after: until };
+    this.#resetting.set(customerId, next);
+    return true;
   }
 }

@@ -7,6 +7,14 @@ import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { isOfCustomer } from "../rows-of-customer.ts";
 import { TABLES } from "../schema.ts";
+import {
+  DELETE_OLD_NOTES,
+  DELETE_OLD_UNNAMED,
+  DELETE_UNNAMED,
+  deleteReferences,
+  type ReferenceTable,
+  referenceAfter,
+} from "./reference-removal.ts";
 
 const quote = (property: string) => `"${columnOf(property)}"`;
 const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");
@@ -40,10 +48,6 @@ export const FINISHED_COLUMNS = [
 /** A due delivery with its event: row number, bytes, correlation id, then its columns. */
 const DUE_DELIVERY = `select d.rowid, e.bytes, e.correlation_id, ${columnsOf("deliveries", "d.")}
   from deliveries d left join events e on e.id = d.event_id where d.lane = ? and d.due_at is not null`;
-
-/** Attempts with a note that began before a time; the rest of the inner query follows. */
-const OLD_NOTED = `(instance_id, reference) in (
-  select instance_id, reference from send_attempts where note is not null and started_at < ?`;
 
 /** Prepared statements of one connection. Rows come as arrays, in the order of the table's columns. */
 export class Statements {
@@ -326,36 +330,29 @@ export class Statements {
     );
   }
 
-  deleteReferencesOf(table: "providerReferences" | "sendAttempts"): StatementSync {
-    const { name } = TABLES[table];
-    const messages = `select id from messages where ${isOfCustomer("", "?1")}`;
-    return this.#get(`deleteReferencesOf ${table}`, () => `delete from ${name} where message_id in (${messages})`);
+  /** The key of the reference after this key, and after as many others as the last parameter says. */
+  referenceAfter(table: ReferenceTable): StatementSync {
+    return this.#get(`referenceAfter ${table}`, () => referenceAfter(TABLES[table].name));
+  }
+
+  /** Deletes the references of a customer's messages between two keys. */
+  deleteReferencesOf(table: ReferenceTable): StatementSync {
+    return this.#get(`deleteReferencesOf ${table}`, () => deleteReferences(TABLES[table].name));
   }
 
   /** Attempts of a message that its provider has not named: see `openReference`. */
   deleteUnnamedAttempts(): StatementSync {
-    return this.#get(
-      "deleteUnnamedAttempts",
-      () => `delete from send_attempts where instance_id = ?1
-               and reference >= 'attempt:' || ?2 || '/' and reference < 'attempt:' || ?2 || '0'`,
-    );
+    return this.#get("deleteUnnamedAttempts", () => DELETE_UNNAMED);
   }
 
   /** Old attempts that their providers noted and never named, except those of messages that are being sent. */
   deleteOldUnnamedAttempts(): StatementSync {
-    return this.#get(
-      "deleteOldUnnamedAttempts",
-      () => `delete from send_attempts where ${OLD_NOTED} and reference like 'attempt:%'
-                 and not exists (select 1 from messages m where m.id = message_id and m.status = 'pending') limit ?)`,
-    );
+    return this.#get("deleteOldUnnamedAttempts", () => DELETE_OLD_UNNAMED);
   }
 
   /** Old notes about attempts that have a name, which stays. */
   deleteOldNotes(): StatementSync {
-    return this.#get(
-      "deleteOldNotes",
-      () => `update send_attempts set note = null where ${OLD_NOTED} and reference not like 'attempt:%' limit ?)`,
-    );
+    return this.#get("deleteOldNotes", () => DELETE_OLD_NOTES);
   }
 
   /** Deletes some of the records whose `property` is this. */

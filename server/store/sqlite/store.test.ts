@@ -79,11 +79,6 @@ const EXCEPTIONS: { statement: RegExp; step: RegExp; why: string }[] = [
     why: "once a minute: the index has only the attempts that go on or whose receipts are polled",
   },
   { statement: /from deleted_position$/, step: /^SCAN deleted_position$/, why: "the table has one row" },
-  {
-    statement: /^delete from (provider_references|send_attempts) where message_id in \(select/,
-    step: /^SCAN (provider_references|send_attempts)$/,
-    why: "when a customer of the sandbox is reset; an index would cost each message a write",
-  },
 ];
 /** Statements of the suite and of migrations. */
 const NOT_THE_STORES = [

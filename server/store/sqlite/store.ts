@@ -11,6 +11,7 @@ import { GroupWriter } from "./group-writer.ts";
 import type { Job, WrittenGroup } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
 import { createReader, readBatched, readSingly } from "./query.ts";
+import { finishRestore } from "./restored-files.ts";
 import { connectStore, type Reads, SqliteStore, type StoreParts } from "./store-port.ts";
 import { ReaderThread, WriterThread } from "./thread.ts";
 import { SqliteWriter } from "./writer.ts";
@@ -51,6 +52,7 @@ export async function openSqlite(
   const lock = lockDirectory(join(dataDir, "lock.db"));
   const path = join(dataDir, "tightbeam.db");
   try {
+    finishRestore(dataDir);
     await prepare(path, report);
   } catch (error) {
     lock.close();

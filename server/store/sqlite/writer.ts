@@ -151,6 +151,7 @@ export class SqliteWriter {
       this.#leaseEffects.drop();
       this.#endpoints.clear();
       this.#quarantine.forget();
+      this.#removal.forget();
       if (this.#database.isTransaction) this.#database.exec("rollback");
       throw error;
     }

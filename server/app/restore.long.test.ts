@@ -1,0 +1,327 @@
+/** Restores: nothing is sent twice, nothing that the backup had is lost, and the data directory has the old or the new data. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { COMMAND, emptyDirectory } from "../../test/support/cli.ts";
+import { startTestService, type TestService } from "../../test/support/service.ts";
+import { FakeTwilio } from "../../test/support/twilio/fake-twilio.ts";
+import { until } from "../../test/support/wait.ts";
+import { ConfigError, readConfig } from "../config.ts";
+import { commitStaging, finishRestore, listOwnFiles, makeStaging } from "../store/sqlite/restored-files.ts";
+import { takeBackup } from "./backup.ts";
+import { type RestoreOptions, restoreBackup } from "./restore.ts";
+
+const OWN = "+15550000001";
+const quiet = () => {};
+
+const contact = (index: number) => `+1555010${String(index).padStart(4, "0")}`;
+
+interface Stage {
+  fake: FakeTwilio;
+  service: TestService;
+  instanceId: string;
+  /** Sends a text to a contact and returns the message's id. */
+  send(to: string, text: string, more?: object): Promise<string>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read records field by field.
+  get(id: string): Promise<any>;
+}
+
+/** A service whose first customer sends through a Twilio that records every message it gets. */
+async function stageOf(t: TestContext): Promise<Stage> {
+  const fake = await new FakeTwilio().start();
+  t.after(() => fake.stop());
+  const service = await startTestService({}, { inThreads: true });
+  t.after(() => service.stop());
+  const admin = async (method: string, path: string, body?: unknown) => {
+    const { status, data, error } = await service.ask(method, `/v1/admin${path}`, { key: service.adminKey, body });
+    assert.ok(status < 300, JSON.stringify(error));
+    return data;
+  };
+  const { customers } = await admin("GET", "/customers");
+  const { id } = await admin("POST", "/instances", { name: "Twilio", provider: "twilio", config: fake.config });
+  const number = { phoneNumber: OWN, provider: "twilio", instanceId: id };
+  await admin("POST", `/customers/${customers[0].id}/numbers`, number);
+  return {
+    fake,
+    service,
+    instanceId: id,
+    async send(to, text, more = {}) {
+      const { status, data, error } = await service.ask("POST", "/v1/messages", {
+        body: { from: OWN, to, content: { text }, ...more },
+      });
+      assert.equal(status, 202, JSON.stringify(error));
+      return data.id;
+    },
+    get: async (id) => (await service.ask("GET", `/v1/messages/${id}`)).data,
+  };
+}
+
+function take(dataDir: string, to: string) {
+  const options = { version: "test", now: Date.now(), withKey: true, progress: quiet };
+  return takeBackup(readConfig({ TB_DATA_DIR: dataDir }), to, options);
+}
+
+function restore(dataDir: string, from: string, more: Partial<RestoreOptions> = {}, env = {}) {
+  const options = { now: Date.now(), moveAside: true, progress: quiet, ...more };
+  return restoreBackup(readConfig({ TB_DATA_DIR: dataDir, ...env }), from, options);
+}
+
+/** Restarts the service on a backup. */
+async function restartOn(service: TestService, backup: string) {
+  let result: Awaited<ReturnType<typeof restore>> | undefined;
+  await service.restart(async () => {
+    result = await restore(service.dataDir, backup);
+    return {};
+  });
+  return result ?? assert.fail();
+}
+
+const isHeld = (message: { timeline: { reason?: string }[]; status: string }) =>
+  message.status === "pending" && message.timeline.some(({ reason }) => reason?.startsWith("restored: "));
+
+test("backed up while sending, a thousand sent since, restored: the provider gets none twice, and none of the backup is lost", {
+  timeout: 240_000,
+}, async (t) => {
+  const { fake, service, send, get } = await stageOf(t);
+  for (let index = 0; index < 20; index += 1) fake.behaviours.set(contact(index), { slowMs: 50, callbacks: false });
+  const first = Array.from({ length: 300 }, (_, index) => send(contact(index % 20), `before ${index}`));
+  await until(() => fake.messages.length > 30, { limitMs: 30_000 });
+  const backup = join(emptyDirectory(t), "backup");
+  const { manifest } = await take(service.dataDir, backup);
+  const ids = await Promise.all(first);
+  for (let batch = 0; batch < 10; batch += 1) {
+    await Promise.all(Array.from({ length: 100 }, (_, index) => send(contact(index % 20), `since ${batch} ${index}`)));
+  }
+  await until(() => fake.messages.length === 1_300, { limitMs: 120_000, what: "1,300 messages at Twilio" });
+  const result = await restartOn(service, backup);
+  assert.ok(result.work.held > 50, `${result.work.held} of ${manifest.counts.messages} held`);
+  const known = ids.filter((_, index) => index < (manifest.counts.messages ?? 0));
+  const records = await Promise.all(known.map(get));
+  const stored = records.filter((record) => record?.id !== undefined);
+  assert.ok(stored.length >= result.work.held);
+  await until(
+    async () => {
+      const now = await Promise.all(stored.map(({ id }) => get(id)));
+      return now.every(({ status }) => status === "sent" || status === "delivered");
+    },
+    { limitMs: 90_000, what: "every message of the backup being found at Twilio" },
+  );
+  const bodies = fake.messages.map(({ body }) => body);
+  assert.equal(new Set(bodies).size, bodies.length, "no text was sent twice");
+  assert.equal(bodies.length, 1_300);
+});
+
+test("a message that its provider does not know stays held, and is neither sent nor failed by itself", {
+  timeout: 120_000,
+}, async (t) => {
+  const { fake, service, send, get } = await stageOf(t);
+  fake.behaviours.set(contact(1), { refuse: { status: 503, body: { code: 20503, message: "busy" } } });
+  const id = await send(contact(1), "Hello");
+  const backup = join(emptyDirectory(t), "backup");
+  await until(async () => (await get(id)).timeline.length > 1);
+  await take(service.dataDir, backup);
+  fake.behaviours.delete(contact(1));
+  const { work } = await restartOn(service, backup);
+  assert.equal(work.held, 1);
+  const message = await until(
+    async () => {
+      const found = await get(id);
+      return found.timeline.some(({ reason = "" }) => reason.includes("list does not contain the message"))
+        ? found
+        : null;
+    },
+    { limitMs: 60_000, what: "the lookup" },
+  );
+  assert.ok(isHeld(message));
+  assert.equal(fake.taken({ to: contact(1) }).length, 0);
+});
+
+test("scheduled for later goes as planned; scheduled and due by the restart is held", {
+  timeout: 120_000,
+}, async (t) => {
+  const { fake, service, send, get } = await stageOf(t);
+  fake.behaviours.set(contact(1), { callbacks: false });
+  const soon = await send(contact(1), "soon", { scheduledAt: new Date(Date.now() + 4_000).toISOString() });
+  const later = await send(contact(1), "later", { scheduledAt: new Date(Date.now() + 3_600_000).toISOString() });
+  const backup = join(emptyDirectory(t), "backup");
+  await take(service.dataDir, backup);
+  await until(async () => (await get(soon)).status === "sent", { limitMs: 30_000 });
+  const { work } = await restartOn(service, backup);
+  assert.deepEqual([work.held, work.scheduled], [1, 1]);
+  assert.equal((await get(later)).status, "scheduled");
+  await until(async () => (await get(soon)).status === "sent", { limitMs: 60_000 });
+  assert.equal(fake.taken({ to: contact(1) }).length, 1);
+});
+
+test("positions of events go on after those that were given since the backup, so that a feed's cursor skips nothing", async (t) => {
+  const service = await startTestService({}, { inThreads: true });
+  t.after(() => service.stop());
+  const sendOne = () => service.ask("POST", "/v1/messages", { body: { to: "+15005550100", content: { text: "Hi" } } });
+  await sendOne();
+  const backup = join(emptyDirectory(t), "backup");
+  await take(service.dataDir, backup);
+  for (let index = 0; index < 5; index += 1) await sendOne();
+  const feed = (query: string) => service.ask("GET", `/v1/messages?updatedAfter=2020-01-01T00:00:00Z&${query}`);
+  const { nextCursor } = (await feed("limit=100")).data.pagination;
+  await restartOn(service, backup);
+  const { data } = await sendOne();
+  const changes = await feed(`cursor=${nextCursor}`);
+  assert.ok(changes.data.messages.some(({ id }: { id: string }) => id === data.id));
+});
+
+test("keys, secrets and settings are those of the backup, and a restored service starts", async (t) => {
+  const service = await startTestService({}, { inThreads: true });
+  t.after(() => service.stop());
+  const backup = join(emptyDirectory(t), "backup");
+  await take(service.dataDir, backup);
+  const made = await service.ask("POST", "/v1/contacts", { body: { phoneNumber: "+15005550100" } });
+  assert.equal(made.status, 201);
+  const before = readFileSync(join(service.dataDir, "secret.key"), "utf8");
+  const { movedTo } = await restartOn(service, backup);
+  assert.match(basename(movedTo ?? ""), /^before-restore-\d{8}T\d{6}Z$/);
+  for (const name of ["credentials.json", "secret.key", "tightbeam.db"])
+    assert.ok(existsSync(join(movedTo ?? "", name)));
+  assert.equal(readFileSync(join(service.dataDir, "secret.key"), "utf8"), before);
+  assert.deepEqual((await service.ask("GET", "/v1/contacts")).data.contacts, []);
+});
+
+/** A data directory with a database and a key, and a backup of it. Nothing runs. */
+async function dataOf(t: TestContext): Promise<{ dataDir: string; backup: string }> {
+  const service = await startTestService({}, { inThreads: true });
+  const { dataDir } = service;
+  const kept = join(emptyDirectory(t), "data");
+  await service.restart(async () => {
+    mkdirSync(kept);
+    for (const name of listOwnFiles(dataDir)) writeFileSync(join(kept, name), readFileSync(join(dataDir, name)));
+    return {};
+  });
+  await service.stop();
+  const backup = join(emptyDirectory(t), "backup");
+  await take(kept, backup);
+  return { dataDir: kept, backup };
+}
+
+function oneLine(...parts: string[]): (error: unknown) => true {
+  return (error) => {
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.doesNotMatch(error.message, /\n/);
+    for (const part of parts) assert.ok(error.message.includes(part), error.message);
+    return true;
+  };
+}
+
+test("a restore is refused with one line beside a running service, on other data, and from a bad backup", async (t) => {
+  const { dataDir, backup } = await dataOf(t);
+  await assert.rejects(restore(dataDir, backup, { moveAside: false }), oneLine("There is data in", "--move-aside"));
+  const service = await startTestService({}, { inThreads: true });
+  t.after(() => service.stop());
+  await assert.rejects(restore(service.dataDir, backup), oneLine("another Tightbeam runs"));
+  await assert.rejects(restore(dataDir, dataDir), oneLine("is no backup"));
+  const other = Buffer.alloc(32, 9).toString("base64");
+  await assert.rejects(restore(dataDir, backup, {}, { TB_SECRET_KEY: other }), oneLine("TB_SECRET_KEY"));
+  const manifest = JSON.parse(readFileSync(join(backup, "manifest.json"), "utf8"));
+  const rewrite = (more: object) =>
+    writeFileSync(join(backup, "manifest.json"), JSON.stringify({ ...manifest, ...more }));
+  rewrite({ schema: "9999-newer" });
+  await assert.rejects(restore(dataDir, backup), oneLine("newer version"));
+  rewrite({});
+  const database = readFileSync(join(backup, "tightbeam.db"));
+  database[9_000] = (database[9_000] ?? 0) ^ 1;
+  writeFileSync(join(backup, "tightbeam.db"), database);
+  const names = readdirSync(dataDir);
+  await assert.rejects(restore(dataDir, backup), oneLine("damaged", "SHA-256"));
+  assert.deepEqual(readdirSync(dataDir), names);
+});
+
+test("a backup without its key takes over the key that fits, or says that one is missing", async (t) => {
+  const { dataDir, backup } = await dataOf(t);
+  rmSync(backup, { recursive: true });
+  const options = { version: "test", now: Date.now(), withKey: false, progress: quiet };
+  await takeBackup(readConfig({ TB_DATA_DIR: dataDir }), backup, options);
+  const empty = emptyDirectory(t);
+  assert.match((await restore(empty, backup)).warnings[0] ?? "", /has no secret key/);
+  const key = readFileSync(join(dataDir, "secret.key"), "utf8");
+  assert.deepEqual((await restore(dataDir, backup)).warnings, []);
+  assert.equal(readFileSync(join(dataDir, "secret.key"), "utf8"), key);
+});
+
+test("a restore that is killed at any step leaves the old data, or the new data after the next lock", {
+  timeout: 120_000,
+}, async (t) => {
+  const { dataDir, backup } = await dataOf(t);
+  mark(join(dataDir, "tightbeam.db"), "old");
+  for (const afterMs of [50, 200, 400, 600, 800, 1_000, 1_200, 1_500, 2_000]) {
+    const place = join(emptyDirectory(t), "data");
+    mkdirSync(place);
+    for (const name of listOwnFiles(dataDir)) writeFileSync(join(place, name), readFileSync(join(dataDir, name)));
+    const [program = "", ...args] = [...COMMAND, "restore", backup, "--move-aside", "--tb-data-dir", place];
+    const child = spawn(program, args, { stdio: "ignore", env: {} });
+    const timer = setTimeout(() => child.kill("SIGKILL"), afterMs);
+    await once(child, "exit");
+    clearTimeout(timer);
+    finishRestore(place);
+    const isOld = isMarked(join(place, "tightbeam.db"));
+    assert.equal(
+      readdirSync(place).some((name) => name.startsWith("before-restore-")),
+      !isOld,
+      `${afterMs} ms`,
+    );
+    for (const name of ["secret.key", "credentials.json"]) assert.ok(existsSync(join(place, name)), name);
+  }
+});
+
+test("a restore that was committed is finished from every step of it", async (t) => {
+  const { backup } = await dataOf(t);
+  const names = ["tightbeam.db", "secret.key"];
+  for (let moved = 0; moved <= names.length; moved += 1) {
+    for (let placed = 0; placed <= (moved < names.length ? 0 : names.length); placed += 1) {
+      const place = emptyDirectory(t);
+      for (const name of names) writeFileSync(join(place, name), "old");
+      const staging = makeStaging(place);
+      for (const name of names) writeFileSync(join(staging, name), readFileSync(join(backup, name)));
+      commitStaging(place, "before-restore-x");
+      breakOff(place, names, moved, placed);
+      finishRestore(place);
+      finishRestore(place);
+      assert.deepEqual(readdirSync(place).toSorted(), ["before-restore-x", ...names].toSorted());
+      for (const name of names) {
+        assert.equal(readFileSync(join(place, "before-restore-x", name), "utf8"), "old");
+        assert.deepEqual(readFileSync(join(place, name)), readFileSync(join(backup, name)));
+      }
+    }
+  }
+});
+
+/** Does the first steps of a restore, as a process that was killed did. */
+function breakOff(place: string, names: readonly string[], moved: number, placed: number): void {
+  const move = (from: string, to: string) => {
+    writeFileSync(join(place, to), readFileSync(join(place, from)));
+    rmSync(join(place, from));
+  };
+  if (moved > 0) mkdirSync(join(place, "before-restore-x"));
+  for (const name of names.slice(0, moved)) move(name, join("before-restore-x", name));
+  if (placed === 0) return;
+  mkdirSync(join(place, "restore.placing"));
+  for (const name of readdirSync(join(place, "restore.ready")))
+    move(join("restore.ready", name), join("restore.placing", name));
+  rmSync(join(place, "restore.ready"), { recursive: true });
+  for (const name of names.toReversed().slice(0, placed)) move(join("restore.placing", name), name);
+}
+
+function mark(path: string, name: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(`create table ${name} (id)`);
+  database.close();
+}
+
+function isMarked(path: string): boolean {
+  const database = new DatabaseSync(path);
+  const found = database.prepare("select 1 from sqlite_schema where name = 'old'").get();
+  database.close();
+  return found !== undefined;
+}

@@ -1,0 +1,206 @@
+/** Puts a backup in the place of a data directory, while no service runs on it, and marks it so that the next start holds what may have been sent since. */
+
+import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { type Config, ConfigError } from "../config.ts";
+import { RESTORED_BACKUP } from "../engine/messages/held.ts";
+import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
+import { createPrivateFile } from "../private-file.ts";
+import { fingerprint, secretKeysIn } from "../secrets.ts";
+import { lockDirectory, openWriter, StoreUnusable } from "../store/sqlite/connection.ts";
+import { migrate } from "../store/sqlite/migrate.ts";
+import {
+  commitStaging,
+  dropStaging,
+  finishRestore,
+  listOwnFiles,
+  makeStaging,
+} from "../store/sqlite/restored-files.ts";
+import { inspectCopy, isKnownSchema, NoSpace, requireSpace } from "../store/sqlite/snapshot.ts";
+import { type BackupProgress, DATABASE_FILE, KEY_FILE } from "./backup.ts";
+import { type BackupManifest, checkFile, readManifest } from "./backup-manifest.ts";
+
+/**
+ * How far positions of events go on after a restore: further than they can have gone since the backup, so that the cursor of a
+ * reader who has read later events skips none.
+ */
+const POSITIONS_SKIPPED = 1e12;
+const COPIED_AT_ONCE_BYTES = 4 * 1024 * 1024;
+
+export interface RestoreOptions {
+  /** Epoch milliseconds. */
+  now: number;
+  /** Whether data that is there already is moved aside; if not, the restore is refused. */
+  moveAside: boolean;
+  progress: BackupProgress;
+}
+
+/** Numbers of messages and deliveries, by what the next start does with them. */
+export interface RestoredWork {
+  /** May have been sent since the backup. */
+  held: number;
+  /** Go as planned. */
+  scheduled: number;
+  /** `sent`, and fall back no more. */
+  withoutFallback: number;
+  /** Webhooks that are sent again. */
+  deliveries: number;
+}
+
+export interface RestoreResult {
+  dataDir: string;
+  takenAt: string;
+  /** The directory with the files of before; null if there were none. */
+  movedTo: string | null;
+  work: RestoredWork;
+  warnings: string[];
+}
+
+/**
+ * Restores the backup in the directory `from`. If it throws or the process dies, the data directory has the old data, or the new
+ * data once it is locked again; never a mixture. It deletes nothing. Throws `ConfigError` with one line if it cannot.
+ */
+export async function restoreBackup(config: Config, from: string, options: RestoreOptions): Promise<RestoreResult> {
+  const { dataDir } = config;
+  const backup = resolve(from);
+  const manifest = readManifest(backup);
+  if (!isKnownSchema(manifest.schema)) {
+    throw new ConfigError(
+      `The backup ${backup} was made by a newer version of Tightbeam (${manifest.version}); install that version.`,
+    );
+  }
+  const lock = lockData(dataDir);
+  try {
+    finishRestore(dataDir);
+    const before = listOwnFiles(dataDir);
+    if (before.length > 0 && !options.moveAside) {
+      throw new ConfigError(
+        `There is data in ${dataDir} (${before.join(", ")}): name an empty directory with --tb-data-dir, or have it moved aside with --move-aside.`,
+      );
+    }
+    const work = await stage(config, backup, manifest, options);
+    const aside = `before-restore-${new Date(options.now).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+    commitStaging(dataDir, aside);
+    finishRestore(dataDir);
+    const movedTo = before.length === 0 ? null : join(dataDir, aside);
+    return { dataDir, takenAt: manifest.takenAt, movedTo, work, warnings: warningsOf(config, manifest) };
+  } catch (error) {
+    dropStaging(dataDir);
+    throw explain(error, dataDir);
+  } finally {
+    lock.close();
+  }
+}
+
+function lockData(dataDir: string): DatabaseSync {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return lockDirectory(join(dataDir, "lock.db"));
+  } catch (error) {
+    if (error instanceof StoreUnusable) throw new ConfigError(error.message);
+    throw new ConfigError(`The data directory ${dataDir} cannot be made: ${(error as Error).message}.`);
+  }
+}
+
+/** Copies the backup beside the data, checks the copies, brings the database up to date and marks it. */
+async function stage(config: Config, backup: string, manifest: BackupManifest, options: RestoreOptions) {
+  const { dataDir } = config;
+  requireSpace(
+    dataDir,
+    manifest.files.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
+  const staging = makeStaging(dataDir);
+  for (const file of manifest.files) {
+    await copyFile(join(backup, file.name), join(staging, file.name), (done) =>
+      options.progress("copying", done, file.bytes),
+    );
+    await checkFile(staging, file, (...done) => options.progress("checking", ...done));
+  }
+  const copy = join(staging, DATABASE_FILE);
+  if (!existsSync(copy)) throw new ConfigError(`The backup ${backup} has no ${DATABASE_FILE}.`);
+  requireSound(copy, backup);
+  takeKey(config, manifest, staging);
+  return await mark(copy, manifest, options);
+}
+
+async function copyFile(from: string, to: string, progress: (doneBytes: number) => void): Promise<void> {
+  const target = openSync(to, "wx", 0o600);
+  try {
+    let done = 0;
+    for await (const chunk of createReadStream(from, { highWaterMark: COPIED_AT_ONCE_BYTES })) {
+      writeSync(target, chunk);
+      done += chunk.length;
+      progress(done);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    throw new ConfigError(`The backup is damaged: ${from} is missing.`);
+  } finally {
+    closeSync(target);
+  }
+}
+
+function requireSound(copy: string, backup: string): void {
+  try {
+    inspectCopy(copy, true);
+  } catch (error) {
+    throw new ConfigError(`The database in the backup ${backup} is damaged: ${(error as Error).message}.`);
+  }
+}
+
+/** If the backup has no key, a key in the data directory that fits is taken over. Throws `ConfigError` if `TB_SECRET_KEY` does not fit. */
+function takeKey({ dataDir, secretKey }: Config, manifest: BackupManifest, staging: string): void {
+  const { secretKeyFingerprint: wanted } = manifest;
+  if (wanted === null) return;
+  if (secretKey !== null && fingerprint(secretKey) !== wanted) {
+    const fitting = manifest.secretKey === "included" ? "leave it out, since the backup has its key" : "set that one";
+    throw new ConfigError(`TB_SECRET_KEY is not the key that the backup was made with: ${fitting}.`);
+  }
+  if (manifest.secretKey === "included" || secretKey !== null) return;
+  const here = secretKeysIn(dataDir).find((key) => fingerprint(key) === wanted);
+  if (here !== undefined) createPrivateFile(join(staging, KEY_FILE), `${here.toString("base64")}\n`);
+}
+
+/** Brings the copy up to date, and notes in it that it was restored. Returns what the next start will do. */
+async function mark(copy: string, { takenAt }: BackupManifest, { now }: RestoreOptions): Promise<RestoredWork> {
+  const database = openWriter(copy);
+  try {
+    await migrate(database);
+    database
+      .prepare("update deleted_position set last = ? + max(last, coalesce((select max(position) from events), 0))")
+      .run(POSITIONS_SKIPPED);
+    const value = JSON.stringify({ takenAt: Date.parse(takenAt), restoredAt: now, heldAt: null });
+    database.prepare("insert or replace into settings (name, value) values (?, ?)").run(RESTORED_BACKUP, value);
+    const count = (sql: string, ...values: number[]) => Number(database.prepare(sql).get(...values)?.count);
+    const shift = database.prepare("select value from settings where name = ?").get(CLOCK_SHIFT)?.value;
+    const until = now + (Number(shift ?? 0) || 0);
+    const outbound = "select count(*) as count from messages where direction = 'outbound'";
+    return {
+      held: count(`${outbound} and (status in ('queued', 'pending') or status = 'scheduled' and due_at <= ?)`, until),
+      scheduled: count(`${outbound} and status = 'scheduled' and due_at > ?`, until),
+      withoutFallback: count(
+        `${outbound} and status = 'sent' and (due_at is not null or "fallback" = 1 and channels_left <> '[]')`,
+      ),
+      deliveries: count("select count(*) as count from deliveries where due_at is not null"),
+    };
+  } finally {
+    database.close();
+  }
+}
+
+function warningsOf({ dataDir, secretKey }: Config, { secretKeyFingerprint }: BackupManifest): string[] {
+  const isThere = secretKeyFingerprint === null || secretKey !== null;
+  if (isThere || secretKeysIn(dataDir).some((key) => fingerprint(key) === secretKeyFingerprint)) return [];
+  return [
+    `The backup has no secret key: put its secret.key into ${dataDir}, or set TB_SECRET_KEY, before you start (fingerprint ${secretKeyFingerprint}).`,
+  ];
+}
+
+function explain(error: unknown, dataDir: string): unknown {
+  if (error instanceof NoSpace || (error as NodeJS.ErrnoException).code === "ENOSPC")
+    return new ConfigError(
+      `There is no space for the restore in ${dataDir}: ${(error as Error).message}. Nothing was changed.`,
+    );
+  return error instanceof StoreUnusable ? new ConfigError(error.message) : error;
+}

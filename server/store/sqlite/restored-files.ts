@@ -1,0 +1,80 @@
+/**
+ * Puts the files of a restore in the place of a data directory's own. Every step can be repeated, so that a restore which was
+ * interrupted has changed nothing, or is finished by whoever locks the directory next.
+ *
+ * | directory         | means                                                                  | after a crash              |
+ * |-------------------|------------------------------------------------------------------------|----------------------------|
+ * | `restore.tmp`     | files are copied into it                                               | the next restore deletes it |
+ * | `restore.ready`   | the files are complete: those of before are being moved aside          | finished                   |
+ * | `restore.placing` | those of before are aside: the files are being moved to their places   | finished                   |
+ */
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { syncFile } from "./snapshot.ts";
+
+const TEMPORARY = "restore.tmp";
+const READY = "restore.ready";
+const PLACING = "restore.placing";
+/** Holds the name of the directory for the files of before. */
+const ASIDE = "aside.txt";
+const DATABASE = "tightbeam.db";
+
+/** The files that a service keeps in its data directory, except for its lock. Others, such as `lost+found`, are left alone. */
+const OWN_FILE = /^(tightbeam\.db(-wal|-shm|-journal)?|secret\.key(\.next|\.new)?|credentials\.json(\.new)?)$/;
+
+/** The files of the service in a data directory. */
+export function listOwnFiles(dataDir: string): string[] {
+  return readdirSync(dataDir).filter((name) => OWN_FILE.test(name));
+}
+
+/** Makes the empty directory that a restore copies its files into. */
+export function makeStaging(dataDir: string): string {
+  const path = join(dataDir, TEMPORARY);
+  rmSync(path, { recursive: true, force: true });
+  mkdirSync(path, { mode: 0o700 });
+  return path;
+}
+
+/** Deletes what a restore copied so far. */
+export function dropStaging(dataDir: string): void {
+  rmSync(join(dataDir, TEMPORARY), { recursive: true, force: true });
+}
+
+/** The staged files are complete and on disk: from now on they are the data. `aside`: the directory for the files of before. */
+export function commitStaging(dataDir: string, aside: string): void {
+  const staging = join(dataDir, TEMPORARY);
+  for (const name of readdirSync(staging)) syncFile(join(staging, name));
+  writeFileSync(join(staging, ASIDE), aside, { flush: true });
+  syncFile(staging);
+  renameSync(staging, join(dataDir, READY));
+  syncFile(dataDir);
+}
+
+/** Finishes a restore that was committed. The caller has locked the directory. */
+export function finishRestore(dataDir: string): void {
+  const [ready, placing] = [join(dataDir, READY), join(dataDir, PLACING)];
+  if (existsSync(ready)) {
+    moveAside(dataDir, join(dataDir, readFileSync(join(ready, ASIDE), "utf8")));
+    renameSync(ready, placing);
+    syncFile(dataDir);
+  }
+  if (!existsSync(placing)) return;
+  // The database comes last: without it nobody takes the directory for a whole one.
+  const names = readdirSync(placing).filter((name) => name !== ASIDE && name !== DATABASE);
+  for (const name of [...names, DATABASE]) {
+    if (existsSync(join(placing, name))) renameSync(join(placing, name), join(dataDir, name));
+  }
+  syncFile(dataDir);
+  rmSync(placing, { recursive: true });
+  syncFile(dataDir);
+}
+
+function moveAside(dataDir: string, aside: string): void {
+  const names = listOwnFiles(dataDir);
+  if (names.length === 0) return;
+  mkdirSync(aside, { recursive: true, mode: 0o700 });
+  for (const name of names) renameSync(join(dataDir, name), join(aside, name));
+  syncFile(aside);
+  syncFile(dataDir);
+}
