@@ -144,9 +144,10 @@ test("the image's health check succeeds while the service is ready, and fails wh
   const check = (port: number) => spawnCommand(t, [process.execPath, ...HEALTH_COMMAND], { PORT: String(port) }).exited;
   const service = await startTestService();
   const { port } = new URL(service.url);
-  assert.equal((await check(Number(port))).code, 0);
+  const whileReady = await check(Number(port));
   await service.stop();
-  assert.equal((await check(Number(port))).code, 1);
+  const afterwards = await check(Number(port));
+  assert.deepEqual([whileReady.code, afterwards.code], [0, 1]);
 });
 
 test("the data is in one directory, which is mounted and belongs to the service's user", () => {
