@@ -51,7 +51,7 @@ async function run(cli: Cli, options: BackupOptions): Promise<void> {
     const { files, counts, takenAt, schema, secretKey } = manifest;
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const rows = Object.entries(counts)
-      .map(([table, count]) => `${count} ${table}`)
+      .map(([table, count]) => `${table} ${count}`)
       .join(", ");
     const key = secretKey ?? "none yet";
     const facts = { taken: takenAt, size: `${(bytes / 1e6).toFixed(1)} MB`, rows, schema, "secret key": key };

@@ -49,14 +49,14 @@ function describe({ dataDir, takenAt, movedTo, work, warnings }: RestoreResult, 
   const lines = [paint("green", `The backup of ${takenAt} is restored into ${dataDir}.`)];
   if (movedTo !== null) lines.push(`The data of before is in ${movedTo}: delete it when nobody needs it any more.`);
   lines.push(...warnings.map((warning) => paint("yellow", warning)), "", "When you start the service:");
-  if (held > 0)
-    lines.push(`  ${held} messages that may have been sent since the backup are held: decide with tightbeam held`);
-  if (scheduled > 0)
-    lines.push(
-      `  ${scheduled} scheduled messages go as planned, also if they were cancelled or moved since: tightbeam messages list --status scheduled`,
-    );
-  if (withoutFallback > 0) lines.push(`  ${withoutFallback} sent messages fall back no more`);
-  if (deliveries > 0) lines.push(`  ${deliveries} webhooks are sent again: receivers know them by the event id`);
+  const plans = [
+    [held, "held, since they may have been sent after the backup (see tightbeam held)"],
+    [scheduled, "scheduled for later, which go as planned, also if they were cancelled or moved since"],
+    [withoutFallback, "sent, which fall back no more"],
+  ] as const;
+  for (const [count, plan] of plans) if (count > 0) lines.push(`  messages ${plan}: ${count}`);
+  if (deliveries > 0) lines.push(`  webhooks are sent again, which receivers know by the event id: ${deliveries}`);
+  if (lines.at(-1)?.startsWith("  ") !== true) lines.push("  nothing was waiting, so nothing is held");
   return [...lines, "", ...LOST].join("\n");
 }
 

@@ -27,7 +27,7 @@ import { SECRET_KEY } from "./stored-settings.ts";
 
 export const DATABASE_FILE = "tightbeam.db";
 export const KEY_FILE = "secret.key";
-export const CREDENTIALS_FILE = "credentials.json";
+const CREDENTIALS_FILE = "credentials.json";
 
 /** Gets the work in progress, in words for people, and how far it is. */
 export type BackupProgress = (doing: string, ...done: Parameters<ByteProgress>) => void;

@@ -57,6 +57,11 @@ export class AttemptsKept {
     return this.#parts.get(messageId)?.reference === reference;
   }
 
+  /** Forgets every attempt, as a restored backup does that is older than all of them. */
+  forgetAll(): void {
+    for (const kept of [this.#open, this.#named, this.#refused, this.#parts]) kept.clear();
+  }
+
   /** The attempt is recorded, before its provider gets the message. */
   begin(message: Outbound): void {
     const name = nameOf(message);

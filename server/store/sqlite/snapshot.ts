@@ -123,7 +123,7 @@ function numberOf(database: DatabaseSync, sql: string): number {
 }
 
 /** A size for people: `1.4 MB`. */
-export function inMegabytes(bytes: number): string {
+function inMegabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
