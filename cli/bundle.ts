@@ -19,7 +19,7 @@ export async function bundle(root: string, directory: string): Promise<string[]>
     cwd: root,
     input: ENTRIES,
     platform: "node",
-    plugins: [requireBuiltins, nameSources(root), escapeUnicode],
+    plugins: [requireBuiltins, trimUndici, nameSources(root), escapeUnicode],
     logLevel: "silent",
   });
   await bundler.write({
@@ -49,6 +49,27 @@ const requireBuiltins: Plugin = {
   load: (id) =>
     id.startsWith(BUILTIN) ? `module.exports = require(${JSON.stringify(id.slice(BUILTIN.length))});` : null,
 };
+
+/**
+ * Loads only the parts of undici that the service uses: its index also loads mocks, caches and a WebSocket, in each of two
+ * threads. If a source imports another name the build fails, and `cli/bundle.test.ts` with it.
+ */
+const trimUndici: Plugin = {
+  name: "trim-undici",
+  load: (id) => (id.endsWith("/node_modules/undici/index.js") ? UNDICI : null),
+};
+
+const UNDICI = `
+import Agent from "./lib/dispatcher/agent.js";
+import Client from "./lib/dispatcher/client.js";
+import Dispatcher from "./lib/dispatcher/dispatcher.js";
+import Pool from "./lib/dispatcher/pool.js";
+import api from "./lib/api/index.js";
+import buildConnector from "./lib/core/connect.js";
+import formData from "./lib/web/fetch/formdata.js";
+Object.assign(Dispatcher.prototype, api);
+const { FormData } = formData;
+export { Agent, buildConnector, Client, FormData, Pool };`;
 
 /** Puts the path of each source file above its code, so that the stack of an error can be read. */
 const nameSources = (root: string): Plugin => ({
