@@ -126,7 +126,7 @@ export function openReference(message: Pick<Message, "id" | "timeline">, attempt
 const OPEN = "attempt:";
 
 /** Whether the provider has not named the attempt yet. */
-export function isUnnamed({ reference }: Pick<SendAttempt, "reference">): boolean {
+function isUnnamed({ reference }: Pick<SendAttempt, "reference">): boolean {
   return reference.startsWith(OPEN);
 }
 
