@@ -114,12 +114,13 @@ export class Dispatch {
   /** Claims messages. The lane of an instance that is down is paused: its queued messages keep their places. */
   async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<LeasedMessage>> {
     await this.#interrupted.load();
-    const { clock, store } = this.#deps;
+    const { clock, messageCache, store } = this.#deps;
     const lanes = wanted.map((each) => ({ ...each, paused: !this.#isUp(each.lane), ...this.#runOf(each.lane) }));
     const waiting = this.#interrupted.waiting();
     this.#releaseEnded();
     const leasedUntil = clock.monotonic() + LEASE_MS;
     const { claimed, more } = await store.claimMessages({ lanes, now: clock.now(), leaseMs: LEASE_MS, waiting });
+    for (const { message } of claimed) messageCache.keepClaimed(message);
     return { items: claimed.map((one) => ({ ...one, leasedUntil })), more };
   }
 
@@ -232,8 +233,10 @@ export class Dispatch {
 
   /** Whether something else has decided about a message since it was claimed. */
   #hasChanged(claimed: Message): boolean {
-    const known = this.#deps.messageCache.get(claimed.id);
-    return known !== null && known.version > claimed.version && !isAsClaimed(known, claimed);
+    const { messageCache } = this.#deps;
+    if (!messageCache.hasChangedSince(claimed)) return false;
+    const known = messageCache.get(claimed.id);
+    return known === null || !isAsClaimed(known, claimed);
   }
 
   /**

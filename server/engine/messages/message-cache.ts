@@ -30,6 +30,21 @@ export class MessageCache {
     else setBounded(this.#messages, message.id, message, KEPT_MAX);
   }
 
+  /** Caches a message as a claim returned it, unless it has changed since. */
+  keepClaimed(claimed: Message): void {
+    const known = this.get(claimed.id);
+    if (known === null || known.version < claimed.version) this.keep(claimed);
+  }
+
+  /**
+   * Whether a message has changed since its claim, as far as the cache can tell. A claimed message that is not cached any more has
+   * ended, or was dropped: then it is claimed again.
+   */
+  hasChangedSince(claimed: Message): boolean {
+    const known = this.get(claimed.id);
+    return known === null ? !ENDED.has(claimed.status) : known.version > claimed.version;
+  }
+
   /** Drops a message that no longer exists. */
   forget(id: MessageId): void {
     this.#messages.delete(id);
