@@ -27,6 +27,9 @@ import type { SimulatedClock } from "./clock.ts";
 import { type TestContext, testContext } from "./context.ts";
 import { ScriptedProvider } from "./provider.ts";
 
+/** How often a run looks whether a write has its result: a test may hold the result back. */
+const LOOKS_MAX = 10;
+
 /** An event of a message as its receivers read it. */
 export interface EmittedEvent {
   type: EventType;
@@ -58,6 +61,7 @@ export class Life {
   commits = 0;
   /** Looks at which lanes have something due. */
   reads = 0;
+  #openWrites = 0;
   #dead = false;
   #diesAt: { write: number; side: "before" | "after" } | null = null;
   /** Turns of the event loop that each write waits, which decide the order of concurrent work. */
@@ -94,6 +98,11 @@ export class Life {
     return this.#dead;
   }
 
+  /** Whether a write of this process has no result yet. */
+  get isWriting(): boolean {
+    return !this.#dead && this.#openWrites > 0;
+  }
+
   /** Kills the process: it changes nothing any more, and nothing that it awaits resolves. */
   die(): void {
     this.#dead = true;
@@ -109,6 +118,15 @@ export class Life {
   }
 
   async #write<Value>(write: () => Promise<Value>): Promise<Value> {
+    this.#openWrites += 1;
+    try {
+      return await this.#delayed(write);
+    } finally {
+      this.#openWrites -= 1;
+    }
+  }
+
+  async #delayed<Value>(write: () => Promise<Value>): Promise<Value> {
     const delay = this.delay();
     if (delay > 0) await turns(delay);
     // A write that is not delayed is in the store's queue at once, as without the delay.
@@ -206,6 +224,7 @@ export async function engineStage(
       commits = life.commits;
       life.dispatch.lanes.wake([instance.id, ...made.providers.keys()]);
       await clock.advance(0);
+      for (let looks = 0; life.isWriting && looks < LOOKS_MAX; looks += 1) await clock.advance(0);
     }
   };
   const message = async (id: MessageId) => {

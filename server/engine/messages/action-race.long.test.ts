@@ -28,7 +28,7 @@ test("deleting a message during its receipts deletes it, and no later event carr
   await race(t, ends, async (round) => {
     const { stage, contact } = round;
     const id = await stage.send({ to: contact });
-    await stage.run();
+    await round.quiet();
     const reference = (await stage.message(id)).providerMessageId ?? "";
     const report = (kind: "delivered" | "read") =>
       apply(stage.life.deps, stage.instance.id, receipt(kind, { reference, messageId: id }));

@@ -14,7 +14,7 @@ import { cancelSchedule, updateMessage } from "./schedule.ts";
 const ROUNDS = 1_000;
 /** Most turns of the event loop by which a write, or an action, is delayed. */
 const WRITE_DELAY_MAX = 3;
-const START_DELAY_MAX = 14;
+const START_DELAY_MAX = 18;
 
 /** How often each end came about. */
 type Ends = Map<string, number>;
