@@ -11,64 +11,10 @@ import type {
   ReceiptSignal,
   Signal,
 } from "../../server/providers/provider.ts";
+import type { CarrierLog, Deed, Question, Receipt, SendAttempt } from "./carrier-log.ts";
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
 import { People, type PeopleSignal } from "./people.ts";
-
-/** One send attempt, as the carrier saw it. */
-export interface SendAttempt {
-  order: number;
-  life: number;
-  /** The instance that sent it. */
-  instanceId: string;
-  messageId: string;
-  channel: Channel;
-  attempt: number;
-  from: string;
-  to: string;
-  text: string;
-  at: number;
-  /** The outcome that the service got; null if the service died or stopped waiting. */
-  outcome: Outcome | { outcome: "threw" } | null;
-  /** Position of that outcome in the run. */
-  answeredOrder: number | null;
-  /** When the carrier accepted it, and under which reference; null if it never did. */
-  taken: { order: number; at: number; reference: string } | null;
-}
-
-/** One lookup of a send attempt whose outcome was unknown. */
-export interface Question {
-  order: number;
-  instanceId: string;
-  messageId: string;
-  channel: Channel;
-  /** Null if the carrier did not answer. */
-  answer: Outcome | "absent" | null;
-}
-
-/** One receipt, however often the carrier reported it before the service accepted it. */
-export interface Receipt {
-  signal: ReceiptSignal;
-  messageId: string;
-  at: number;
-  /** Position in the run at which the service had it on disk; null if it never did. */
-  acceptedOrder: number | null;
-}
-
-/** One action of a person, however often the carrier reported it. */
-export interface Deed {
-  signal: Exclude<Signal, ReceiptSignal>;
-  at: number;
-  /** Position in the run at which the service had it on disk; null if it never did. */
-  acceptedOrder: number | null;
-}
-
-export interface CarrierLog {
-  sendAttempts: SendAttempt[];
-  questions: Question[];
-  receipts: Receipt[];
-  deeds: Deed[];
-}
 
 /** The service's end of one line: an instance in the life that runs it. */
 interface End {
@@ -138,6 +84,7 @@ export class ScriptedCarrier {
   readonly #down = new Set<string>();
   /** Life of each send attempt that has not arrived yet, by a key of its own. */
   readonly #onTheWay = new Map<symbol, Life>();
+  readonly #given = new WeakMap<Outbound, number>();
   #references = 0;
   #unreported = 0;
   #calm = false;
@@ -182,6 +129,11 @@ export class ScriptedCarrier {
   /** Whether a send attempt of a dead process is still on its way. */
   isLate(alive: Life | null): boolean {
     return [...this.#onTheWay.values()].some((life) => life !== alive);
+  }
+
+  /** A provider got this message from the service, and sends it after it has noted something. */
+  give(message: Outbound): void {
+    this.#given.set(message, this.#parts.order());
   }
 
   /** The provider of a line, for one life. `hasBoth`: it has iMessage besides SMS. */
@@ -230,7 +182,8 @@ export class ScriptedCarrier {
     const { messageId, channel, attempt, from, to, text } = message;
     const at = clock.now();
     const made = { life: life.number, instanceId, messageId, channel, attempt, from, to, text, at };
-    const sending: SendAttempt = { order: order(), ...made, outcome: null, answeredOrder: null, taken: null };
+    const orders = { order: order(), givenOrder: this.#given.get(message) ?? order() };
+    const sending: SendAttempt = { ...orders, ...made, outcome: null, answeredOrder: null, taken: null };
     this.log.sendAttempts.push(sending);
     if (this.#down.has(instanceId)) return this.#answer(life, sending, LINE_DOWN);
     const kind = this.#calm

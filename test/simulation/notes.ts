@@ -19,6 +19,7 @@ export class Notes {
   line(carrier: ScriptedCarrier, { life, name, instanceId, attempts, changed, fault }: LineOptions): Provider {
     const line = carrier.provider(life, instanceId, name === "sandbox", changed);
     const send: Provider["send"] = async (message, abort) => {
+      carrier.give(message);
       try {
         if (isNoted(message)) await this.#note(message, attempts);
       } catch {

@@ -9,7 +9,8 @@ import type {
   ProviderContext,
 } from "../../server/providers/provider.ts";
 import { createSandbox } from "../../server/providers/sandbox/sandbox.ts";
-import type { CarrierLog, CarrierParts, Deed, Question, Receipt, SendAttempt } from "./carrier.ts";
+import type { CarrierParts } from "./carrier.ts";
+import type { CarrierLog, Deed, Question, Receipt, SendAttempt } from "./carrier-log.ts";
 import type { Life } from "./life.ts";
 
 /** The functions of `target`, whose promises resolve only while the life lasts. */
@@ -115,6 +116,7 @@ export function observedSandbox(
       const made = { life: life.number, instanceId, messageId, channel, attempt, from, to, text, at };
       const sendAttempt: SendAttempt = {
         order: parts.order(),
+        givenOrder: parts.order(),
         ...made,
         outcome: null,
         answeredOrder: null,

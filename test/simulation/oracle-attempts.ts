@@ -1,7 +1,7 @@
 /** Judges what reached the carriers: nothing twice, nothing early, nothing out of order, and no receipt lost. */
 
 import type { AnyEvent, MessageEventData } from "../../sdk/wire.ts";
-import type { SendAttempt } from "./carrier.ts";
+import type { SendAttempt } from "./carrier-log.ts";
 import { fallbackAfterMs, type Judge, mayBeDone, type Story, textsOf } from "./story.ts";
 
 /** A message whose outcome stays unknown fails after this time (docs/lifecycle.md). */

@@ -106,7 +106,10 @@ function judgeReactions(judge: Judge): void {
   }
 }
 
-/** A contact who wrote STOP to a number receives nothing more from it, unless the contact wrote START later. */
+/**
+ * A contact who wrote STOP to a number receives nothing more from it, unless the contact wrote START later. A message that its
+ * provider had by then is on its way, although the provider may note something before it sends it.
+ */
 export function judgeStops({ run, report }: Judge): void {
   for (const { signal, acceptedOrder } of run.carrier.deeds) {
     if (signal.kind !== "inbound" || signal.text !== "STOP" || acceptedOrder === null) continue;
@@ -115,7 +118,7 @@ export function judgeStops({ run, report }: Judge): void {
       deed.signal.kind === "inbound" && deed.signal.from === from && deed.signal.to === to;
     if (run.carrier.deeds.some((deed) => isPair(deed) && (deed.signal as InboundSignal).text === "START")) continue;
     const late = run.carrier.sendAttempts.find(
-      (sendAttempt) => sendAttempt.order > acceptedOrder && sendAttempt.from === to && sendAttempt.to === from,
+      (sendAttempt) => sendAttempt.givenOrder > acceptedOrder && sendAttempt.from === to && sendAttempt.to === from,
     );
     if (late !== undefined) report("nothing is sent after STOP", `${late.messageId} from ${to} to ${from}`);
   }

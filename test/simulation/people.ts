@@ -1,7 +1,8 @@
 /** The people at the other end of a scripted carrier: they write, pay, edit, unsend and react at random. */
 
 import type { InboundSignal, ReactionSignal, RevisionSignal } from "../../server/providers/provider.ts";
-import type { CarrierParts, SendAttempt } from "./carrier.ts";
+import type { CarrierParts } from "./carrier.ts";
+import type { SendAttempt } from "./carrier-log.ts";
 
 /** A signal caused by a person. */
 export type PeopleSignal = InboundSignal | ReactionSignal | RevisionSignal;

@@ -9,7 +9,7 @@ import { type Config, readConfig } from "../../server/config.ts";
 import { PeerFault, type Provider, type ProviderContext } from "../../server/providers/provider.ts";
 import type { Job } from "../../server/store/sqlite/jobs.ts";
 import { SimulatedClock } from "../support/clock.ts";
-import { type CarrierLog, ScriptedCarrier } from "./carrier.ts";
+import { ScriptedCarrier } from "./carrier.ts";
 import { Chance } from "./chance.ts";
 import { ADMIN_KEY, type Call, Clients, type Customer, FIRST_KEY, type SendIntent } from "./client.ts";
 import { type DiskFaults, type OpenDisk, openDisk } from "./disk.ts";
@@ -35,7 +35,7 @@ export interface Observed {
   customers: Customer[];
   sendings: Sending[];
   queue: QueueLog;
-  carrier: CarrierLog;
+  carrier: ScriptedCarrier["log"];
   /** Faults that the service reported, and in which life; not those of its peers. */
   faults: { life: number; where: string; message: string }[];
   /** Whether there was a time without room on the disk. */
