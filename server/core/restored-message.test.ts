@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { MESSAGE_STATUSES, type MessageStatus } from "../../sdk/wire.ts";
 import { at, message, NOW, TTL_MS } from "../../test/support/lifecycle.ts";
 import type { Message } from "./message.ts";
-import { beginAttempt, canFallBack, climb } from "./message-lifecycle.ts";
+import { beginAttempt, canFallBack, climb, retry } from "./message-lifecycle.ts";
 import { discard, hold, isHeld, release } from "./restored-message.ts";
 import { attemptedAt } from "./send-attempt.ts";
 
@@ -50,6 +50,24 @@ test("a message is held once: a start that is repeated changes nothing", () => {
   for (const status of ["scheduled", "queued", "pending", "sent"] as const) {
     assert.equal(held(held(in_(status))?.message ?? assert.fail()), null, status);
   }
+});
+
+test("a message that was released, or discarded and retried, and is queued at a later backup is held again", () => {
+  const first = held(in_("queued")) ?? assert.fail();
+  const released = release(first.message, TTL_MS, NOW) ?? assert.fail();
+  const discarded = discard(first.message, at()) ?? assert.fail();
+  const retried = retry(discarded.message, null, TTL_MS, at()) ?? assert.fail();
+  for (const queued of [released, retried.message]) {
+    const again = held(queued)?.message ?? assert.fail();
+    assert.deepEqual([queued.status, again.status, isHeld(again)], ["queued", "pending", true]);
+    assert.equal(held(again), null);
+  }
+});
+
+test("a message that was sent in part before the restore does not fall back when the part turns out to have failed", () => {
+  const left = { channelsLeft: ["sms" as const], fallback: true, dueAt: null };
+  const sent = held(in_("sent", { ...left, sentPart: { reference: "part", what: "the text" } }))?.message;
+  assert.equal(canFallBack({ ...(sent ?? assert.fail()), sentPart: null }), false);
 });
 
 test("neither a held message nor one that was sent before the restore falls back by itself", () => {

@@ -35,12 +35,12 @@ export function isHeld(message: Pick<Message, "status" | "timeline">): boolean {
  * | status at the backup                   |                                                                    |
  * |----------------------------------------|--------------------------------------------------------------------|
  * | `scheduled`, and due                   | `message.queued`, then as `queued`                                 |
- * | `queued`                               | `pending`: an attempt may have begun, at the backup or later       |
+ * | `queued`, also one that was released   | `pending`: an attempt may have begun, at the backup or later       |
  * | `pending`                              | `pending`: the attempt may have ended, and others have followed it |
- * | `sent`, and could fall back            | `sent`, and does not fall back: it may have done so                |
+ * | `sent`, and another channel was left   | `sent`, and does not fall back: it may have done so                |
  * | any other, or `scheduled` for later    | null: nothing changes                                              |
  *
- * A message that was held already is not changed again.
+ * A message that is held already is not changed again.
  */
 export function hold(
   message: Message,
@@ -48,7 +48,7 @@ export function hold(
   timeToLiveMs: number,
   context: ChangeContext,
 ): Change | null {
-  if (isRestored(message) || message.direction !== "outbound") return null;
+  if (isHeld(message) || message.direction !== "outbound") return null;
   switch (message.status) {
     case "scheduled":
       return holdScheduled(message, backup, timeToLiveMs, context);
@@ -57,11 +57,16 @@ export function hold(
     case "pending":
       return asUnknown({ message, events: [] }, backup, context);
     case "sent":
-      if (!canFallBack(message) && message.dueAt === null) return null;
+      if (!mayFallBackLater(message) && message.dueAt === null) return null;
       return { message: withoutFallback(message, backup, context), events: [] };
     default:
       return null;
   }
+}
+
+/** Whether the message can fall back, or could if the part that was sent turned out not to have arrived. */
+function mayFallBackLater(message: Message): boolean {
+  return canFallBack({ ...message, sentPart: null });
 }
 
 function holdScheduled(
