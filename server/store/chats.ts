@@ -61,10 +61,13 @@ export async function findGroupOfPeople(
   return row === undefined ? null : decode("chats", row);
 }
 
-/** The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with it. */
+/**
+ * The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with it. Between the
+ * keys are also the threads with names that begin with the contact and a slash, as an SMS may come from one.
+ */
 export function isThreadWith(customerId: CustomerId, contact: string): RawBuilder<SqlBool> {
   const [after, before] = threadKeysBetween(customerId, contact);
-  return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before}`;
+  return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before} and chats.contact = ${contact}`;
 }
 
 /** A customer's newest one-to-one thread with a contact; `from` restricts it to one of the customer's addresses. */

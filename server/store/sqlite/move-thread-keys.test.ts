@@ -64,6 +64,15 @@ test("every thread is found by its contact, and groups keep their keys", async (
   await assertMoved(stage);
 });
 
+test("a contact whose name begins with that of another and a slash is not taken for it", async () => {
+  const { database, db } = await prepared();
+  database.exec(`update chats set contact = 'ACME' where id = 'chat_00001';
+    update chats set contact = 'ACME/TAXI' where id = 'chat_00002'`);
+  moveThreadKeys(database);
+  assert.equal((await findThreadByContact(db, CUSTOMER, "ACME", null))?.id, "chat_00001");
+  assert.equal((await findThreadByContact(db, CUSTOMER, "ACME/TAXI", null))?.id, "chat_00002");
+});
+
 test("an interrupted change of keys continues at the next start", async () => {
   const stage = await prepared();
   stage.database.exec(`create temp trigger full before update on chats
