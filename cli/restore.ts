@@ -47,7 +47,7 @@ async function run(cli: Cli, path: string, { tbDataDir, moveAside }: RestoreOpti
 function describe({ dataDir, takenAt, movedTo, work, warnings }: RestoreResult, paint: Paint): string {
   const { held, scheduled, withoutFallback, deliveries } = work;
   const lines = [paint("green", `The backup of ${takenAt} is restored into ${dataDir}.`)];
-  if (movedTo !== null) lines.push(`The data of before is in ${movedTo}: delete it when nobody needs it any more.`);
+  if (movedTo !== null) lines.push(`The previous data is in ${movedTo}: delete it when nobody needs it any more.`);
   lines.push(...warnings.map((warning) => paint("yellow", warning)), "", "When you start the service:");
   const plans = [
     [held, "held, since they may have been sent after the backup (see tightbeam held)"],

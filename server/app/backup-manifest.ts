@@ -101,18 +101,26 @@ export async function describeFile(directory: string, name: string, progress: By
   return { name, bytes: size, sha256: hash.digest("hex") };
 }
 
-/** Throws `ConfigError` if a file in the directory is not the one that the manifest describes. */
-export async function checkFile(directory: string, expected: BackupFile, progress: ByteProgress): Promise<void> {
+/**
+ * Throws `ConfigError` if a file in the directory is not the one that the manifest describes. `backup` is the directory that the
+ * error names, if the file is a copy.
+ */
+export async function checkFile(
+  directory: string,
+  expected: BackupFile,
+  progress: ByteProgress,
+  backup = directory,
+): Promise<void> {
   const found = await describeFile(directory, expected.name, progress).catch((error: Error) => {
-    throw new ConfigError(`The backup ${directory} is damaged: ${expected.name} cannot be read (${error.message}).`);
+    throw new ConfigError(`The backup ${backup} is damaged: ${expected.name} cannot be read (${error.message}).`);
   });
   if (found.bytes !== expected.bytes) {
     const sizes = `it has ${found.bytes} bytes and not ${expected.bytes}`;
-    throw new ConfigError(`The backup ${directory} is damaged: ${expected.name} is cut off or was changed; ${sizes}.`);
+    throw new ConfigError(`The backup ${backup} is damaged: ${expected.name} is cut off or was changed; ${sizes}.`);
   }
   if (found.sha256 !== expected.sha256) {
     throw new ConfigError(
-      `The backup ${directory} is damaged: the SHA-256 of ${expected.name} is not that of the manifest.`,
+      `The backup ${backup} is damaged: the SHA-256 of ${expected.name} is not that of the manifest.`,
     );
   }
 }

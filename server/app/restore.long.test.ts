@@ -236,7 +236,7 @@ test("a restore is refused with one line beside a running service, on other data
   database[9_000] = (database[9_000] ?? 0) ^ 1;
   writeFileSync(join(backup, "tightbeam.db"), database);
   const names = readdirSync(dataDir);
-  await assert.rejects(restore(dataDir, backup), oneLine("damaged", "SHA-256"));
+  await assert.rejects(restore(dataDir, backup), oneLine(`The backup ${backup} is damaged`, "SHA-256"));
   assert.deepEqual(readdirSync(dataDir), names);
 });
 
@@ -250,6 +250,15 @@ test("a backup without its key takes over the key that fits, or says that one is
   const key = readFileSync(join(dataDir, "secret.key"), "utf8");
   assert.deepEqual((await restore(dataDir, backup)).warnings, []);
   assert.equal(readFileSync(join(dataDir, "secret.key"), "utf8"), key);
+});
+
+test("two restores within a second keep the previous data of both", async (t) => {
+  const { dataDir, backup } = await dataOf(t);
+  const now = Date.now();
+  const moved: string[] = [];
+  for (let count = 0; count < 2; count += 1) moved.push((await restore(dataDir, backup, { now })).movedTo ?? "");
+  assert.equal(new Set(moved).size, 2);
+  for (const path of moved) assert.ok(existsSync(join(path, "tightbeam.db")), path);
 });
 
 test("a restore that is killed at any step leaves the old data, or the new data after the next lock", {

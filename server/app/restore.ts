@@ -51,7 +51,7 @@ export interface RestoredWork {
 export interface RestoreResult {
   dataDir: string;
   takenAt: string;
-  /** The directory with the files of before; null if there were none. */
+  /** The directory with the previous files; null if there were none. */
   movedTo: string | null;
   work: RestoredWork;
   warnings: string[];
@@ -80,7 +80,8 @@ export async function restoreBackup(config: Config, from: string, options: Resto
       );
     }
     const work = await stage(config, backup, manifest, options);
-    const aside = `before-restore-${new Date(options.now).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+    const time = new Date(options.now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+    const aside = newNameIn(dataDir, `before-restore-${time}`);
     commitStaging(dataDir, aside);
     finishRestore(dataDir);
     const movedTo = before.length === 0 ? null : join(dataDir, aside);
@@ -91,6 +92,13 @@ export async function restoreBackup(config: Config, from: string, options: Resto
   } finally {
     lock.close();
   }
+}
+
+/** The name, or with a number after it if a file has it: nothing that an earlier restore moved aside is replaced. */
+function newNameIn(directory: string, wanted: string): string {
+  let name = wanted;
+  for (let number = 2; existsSync(join(directory, name)); number += 1) name = `${wanted}-${number}`;
+  return name;
 }
 
 function lockData(dataDir: string): DatabaseSync {
@@ -115,7 +123,7 @@ async function stage(config: Config, backup: string, manifest: BackupManifest, o
     await copyFile(join(backup, file.name), join(staging, file.name), (done) =>
       options.progress("copying", done, file.bytes),
     );
-    await checkFile(staging, file, (...done) => options.progress("checking", ...done));
+    await checkFile(staging, file, (...done) => options.progress("checking", ...done), backup);
   }
   const copy = join(staging, DATABASE_FILE);
   if (!existsSync(copy)) throw new ConfigError(`The backup ${backup} has no ${DATABASE_FILE}.`);

@@ -2,11 +2,11 @@
  * Puts the files of a restore in the place of a data directory's own. Every step can be repeated, so that a restore which was
  * interrupted has changed nothing, or is finished by whoever locks the directory next.
  *
- * | directory         | means                                                                  | after a crash              |
- * |-------------------|------------------------------------------------------------------------|----------------------------|
+ * | directory         | means                                                                  | after a crash               |
+ * |-------------------|------------------------------------------------------------------------|-----------------------------|
  * | `restore.tmp`     | files are copied into it                                               | the next restore deletes it |
- * | `restore.ready`   | the files are complete: those of before are being moved aside          | finished                   |
- * | `restore.placing` | those of before are aside: the files are being moved to their places   | finished                   |
+ * | `restore.ready`   | the files are complete; the previous files are being moved aside       | finished                    |
+ * | `restore.placing` | the previous files are aside; the new ones are moved to their places   | finished                    |
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { syncFile } from "./snapshot.ts";
 const TEMPORARY = "restore.tmp";
 const READY = "restore.ready";
 const PLACING = "restore.placing";
-/** Holds the name of the directory for the files of before. */
+/** Holds the name of the directory for the previous files. */
 const ASIDE = "aside.txt";
 const DATABASE = "tightbeam.db";
 
@@ -41,7 +41,7 @@ export function dropStaging(dataDir: string): void {
   rmSync(join(dataDir, TEMPORARY), { recursive: true, force: true });
 }
 
-/** The staged files are complete and on disk: from now on they are the data. `aside`: the directory for the files of before. */
+/** The staged files are complete and on disk: from now on they are the data. `aside`: the directory for the previous files. */
 export function commitStaging(dataDir: string, aside: string): void {
   const staging = join(dataDir, TEMPORARY);
   for (const name of readdirSync(staging)) syncFile(join(staging, name));
