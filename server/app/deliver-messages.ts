@@ -1,6 +1,5 @@
 /** Messages between the service and its deliver thread, and what both read and write at once. */
 
-import type { MessagePort } from "node:worker_threads";
 import type { ClockShift } from "../clock.ts";
 import type { AllowList } from "../core/address.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
@@ -67,11 +66,6 @@ export interface DeliverReport {
 
 /** A message of the thread: a call has ended, `error` says why it failed; or a report. */
 export type DeliverMessage = { id: number; error: string | null } | { report: DeliverReport };
-
-/** The port of the thread, with its messages. */
-export interface DeliverPort extends Pick<MessagePort, "close"> {
-  postMessage(message: DeliverMessage): void;
-}
 
 /** Numbers in shared memory: the clock's shift, which the service writes, and the state of the loop, which the thread writes. */
 export class DeliverState {
