@@ -83,9 +83,9 @@ export class Lanes<Item> {
     else this.#pump();
   }
 
-  /** Drops the items that match and have not begun: their records are gone. */
+  /** Gives up the items that match and have not begun. The next poll finds those whose records are not gone. */
   drop(matches: (item: Item) => boolean): void {
-    for (const lane of this.#lanes.values()) lane.prefetched.remove(matches);
+    for (const lane of this.#lanes.values()) this.#release(lane, matches);
   }
 
   /** Gives the items of a lane that have not begun back to the store. */
@@ -387,8 +387,8 @@ export class Lanes<Item> {
   }
 
   /** Releases what a lane has not begun. */
-  #release(lane: Lane<Item>): void {
-    const items = lane.prefetched.remove(() => true);
+  #release(lane: Lane<Item>, matches: (item: Item) => boolean = () => true): void {
+    const items = lane.prefetched.remove(matches);
     if (items.length > 0) this.#drain.release(items);
   }
 

@@ -11,7 +11,10 @@ export interface DeliverLoop {
   readonly ended: number;
   /** These lanes may have a delivery due. */
   wake(lanes: Iterable<string>): void;
-  /** Drops the deliveries of a customer that have not begun: a reset has deleted them. Once it resolves, none begins. */
+  /**
+   * Gives up the deliveries of a customer that have not begun. Once it resolves, none begins that a reset had deleted before.
+   * Deliveries that were made since are claimed again.
+   */
   drop(customerId: CustomerId): Promise<void>;
   /** Applies changes of endpoints and customers. Once it resolves, no attempt begins with a former value. */
   changed(changes: readonly ReceiverChange[]): void | Promise<void>;

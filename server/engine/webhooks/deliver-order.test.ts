@@ -39,6 +39,20 @@ test("an event that went to the loop with its commit precedes the next one, whic
   );
 });
 
+test("a delivery that is made after a reset, and that the loop drops with the deleted ones, does not wait for its lease", async (t) => {
+  const stage = await deliverStage(t, { settings: { webhookConcurrency: 1 } });
+  await configure(stage);
+  stage.answers.push(null);
+  await emitEvent(stage);
+  await emitEvent(stage);
+  await stage.run();
+  assert.equal(stage.sent.length, 1, "the second one waits for a permit");
+  await stage.lanes.drop(stage.customer.id);
+  stage.sent[0]?.end(OK);
+  await stage.run();
+  assert.equal(stage.sent.length, 2);
+});
+
 test("a new delivery that reaches the loop late is attempted once, however long its receiver takes", async (t) => {
   const stage = await deliverStage(t);
   const { clock, deps } = stage;
