@@ -16,7 +16,7 @@ import {
 } from "../../../test/support/deliver.ts";
 import { addInbox, emitEvent, URL_A, URL_B } from "../../../test/support/webhooks.ts";
 import type { MessageId } from "../../core/id.ts";
-import { createWebhook, rotateSecret } from "./configure.ts";
+import { createWebhook, rotateSecret, updateWebhook } from "./configure.ts";
 
 const MESSAGE: MessageId = "msg_1";
 
@@ -231,6 +231,27 @@ describe("the response of an address that only the operator's allow list permits
     const [, second] = await stage.attempts();
     assert.deepEqual([second?.status, second?.response], [500, null]);
   });
+});
+
+test("a resumed endpoint gets the deliveries made since, although the loop does not know of the change yet", async (t) => {
+  const stage = await deliverStage(t);
+  const { customer, deps, lanes } = stage;
+  const id = await further(stage, URL_B, "b");
+  await updateWebhook(deps, customer.id, id, { active: false });
+  lanes.wake([id]);
+  await stage.run();
+  const [committed, applied] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  deps.store.watchReceivers(() => {
+    committed.resolve();
+    return applied.promise;
+  });
+  const resumed = updateWebhook(deps, customer.id, id, { active: true });
+  await committed.promise;
+  await emitEvent(stage);
+  await stage.run();
+  assert.deepEqual([sentTo(stage, URL_B).length, (await stage.delivery()).status], [1, "succeeded"]);
+  applied.resolve();
+  await resumed;
 });
 
 describe("a process that stops or dies", () => {

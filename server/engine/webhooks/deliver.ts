@@ -237,7 +237,9 @@ async function deliver(
   const { customerId, lane } = delivery;
   observer.dueLag(clock.now() - (delivery.dueAt ?? clock.now()));
   const find = () => receiverCache.findReceiver(store, lane, customerId);
-  const { endpoint, signer } = receiverCache.receiverOf(lane, customerId) ?? (await find());
+  const known = receiverCache.receiverOf(lane, customerId) ?? (await find());
+  const isKnownClosed = isClosed(known.endpoint, delivery);
+  const { endpoint, signer } = isKnownClosed ? await receiverCache.findAgain(store, lane, customerId) : known;
   if (endpoint === "unreadable") {
     // The lane is in quarantine: it is claimed again once the row of its endpoint is repaired.
     attempting.releases.release([item]);

@@ -68,6 +68,16 @@ export class ReceiverCache {
     throw new Error(`the endpoint ${lane} keeps changing`);
   }
 
+  /**
+   * `findReceiver` of an endpoint that is paused or deleted as far as this cache knows. It may be active again: a delivery comes from
+   * the writer, and may overtake the change that came before it.
+   */
+  async findAgain(store: Pick<Store, "db">, lane: string, customerId: CustomerId): Promise<Receiver> {
+    const { endpoints } = await findEndpoints(store.db, [lane]);
+    if (endpoints.some(({ active }) => active)) this.#drop(this.#endpoints, lane);
+    return await this.findReceiver(store, lane, customerId);
+  }
+
   /** Loads the endpoints that are not cached, and their customers, except those that change during the read. */
   async load(store: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
     const wanted = lanes.filter((lane) => this.ownerOf(lane) === null);
