@@ -96,15 +96,15 @@ export class DeliverState {
     return this.#read(ENDED);
   }
 
-  /** The lag of the loop. While something lags, it grows until the thread has looked again. */
+  /** The lag of the loop. While something lags and the thread is late to look again, it grows. */
   get lagMs(): number {
     const lagMs = this.#read(LAG);
-    return lagMs === 0 ? 0 : lagMs + Math.max(0, monotonicMs() - this.#read(LOOKED_AT));
+    return lagMs === 0 ? 0 : lagMs + Math.max(0, monotonicMs() - this.#read(LOOKS_AT));
   }
 
-  /** The thread has looked at its loop. */
-  note(lagMs: number, ended: number): void {
-    this.#write(LOOKED_AT, monotonicMs());
+  /** The thread has looked at its loop. While something lags, it looks again after `nextMs`. */
+  note(lagMs: number, ended: number, nextMs: number): void {
+    this.#write(LOOKS_AT, monotonicMs() + nextMs);
     this.#write(LAG, Math.ceil(lagMs));
     this.#write(ENDED, ended);
   }
@@ -118,7 +118,7 @@ export class DeliverState {
   }
 }
 
-const [SHIFT, LAG, LOOKED_AT, ENDED] = [0, 1, 2, 3] as const;
+const [SHIFT, LAG, LOOKS_AT, ENDED] = [0, 1, 2, 3] as const;
 const CELLS = 4;
 
 /** The same in every thread of the process, unlike `performance.now()`. */

@@ -1,6 +1,8 @@
 /** The deliver thread: what is answered to a caller holds for every webhook that is sent afterwards, and its end is noticed. */
 
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { emptyDirectory } from "../../test/support/cli.ts";
@@ -113,7 +115,14 @@ test("once an instance that reaches people is stored, no webhook reaches loopbac
   await subscribe(service, receiver.url);
   const config = { host: "127.0.0.1", port: 9, systemId: "tightbeam", password: "secret", bindMode: "transceiver" };
   const body = { name: "Carrier", provider: "smpp", config };
-  assert.equal((await service.ask("POST", "/v1/admin/instances", { key: service.adminKey, body })).status, 201);
+  const create = () => service.ask("POST", "/v1/admin/instances", { key: service.adminKey, body });
+  const credentials = join(service.dataDir, "credentials.json");
+  const kept = readFileSync(credentials);
+  writeFileSync(credentials, "not JSON");
+  assert.equal((await create()).status, 500, "the keys cannot be removed");
+  writeFileSync(credentials, kept);
+  assert.equal((await create()).status, 201);
+  assert.ok(!/apiKey|adminKey/.test(readFileSync(credentials, "utf8")));
   const tested = await service.ask("POST", "/v1/webhooks/test", { body: {} });
   assert.equal(tested.data.attempts[0].error, "ADDRESS_REFUSED");
   assert.equal(receiver.received.length, 0);
@@ -172,15 +181,18 @@ test("the observations of one time are reported together", async () => {
   assert.equal(reports[1]?.inFlight, 3, "a report repeats how many attempts are in flight");
 });
 
-test("the lag grows while something lags and the thread does not look, and the clock's shift is shared", async () => {
+test("the lag grows while something lags and the thread is late to look again, and the clock's shift is shared", async () => {
   const own = new DeliverState();
   const other = new DeliverState(own.shared);
   own.shift.ms = 315_360_000_000;
   assert.equal(other.shift.ms, 315_360_000_000);
-  other.note(0, 7);
+  other.note(0, 7, 0);
   await delay(20);
   assert.deepEqual([own.lagMs, own.ended], [0, 7]);
-  other.note(5, 8);
+  other.note(5, 8, 10_000);
   await delay(20);
-  assert.ok(own.lagMs >= 20 && own.ended === 8, `${own.lagMs} ms`);
+  assert.deepEqual([own.lagMs, own.ended], [5, 8]);
+  other.note(5, 9, 10);
+  await delay(30);
+  assert.ok(own.lagMs >= 20 && own.ended === 9, `${own.lagMs} ms`);
 });

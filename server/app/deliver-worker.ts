@@ -20,6 +20,8 @@ import { type HostedLoop, runLoopHere } from "./webhook-loop.ts";
 const LOOK_MS = 10;
 /** The next look waits at least this multiple of the last one's duration: there may be thousands of lanes. */
 const LOOK_COST_FACTOR = 50;
+/** The next look waits no longer than this, in milliseconds: a look takes long too if another thread runs meanwhile. */
+const LOOK_MS_MAX = 100;
 
 const start = workerData as DeliverStart;
 if (parentPort === null) throw new Error("deliver-worker.ts runs in a worker thread only");
@@ -72,10 +74,11 @@ function lagWatch(): () => void {
   const publish = () => {
     const startedAt = performance.now();
     const lagMs = loop.lagMs();
-    state.note(lagMs, loop.ended);
     const tookMs = performance.now() - startedAt;
+    const nextMs = Math.min(Math.max(LOOK_MS, tookMs * LOOK_COST_FACTOR), LOOK_MS_MAX);
+    state.note(lagMs, loop.ended, nextMs);
     isWatching = lagMs > 0 || reporter.inFlight > 0;
-    if (isWatching) setTimeout(publish, Math.max(LOOK_MS, tookMs * LOOK_COST_FACTOR));
+    if (isWatching) setTimeout(publish, nextMs);
   };
   return watch;
 }
