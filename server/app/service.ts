@@ -140,6 +140,8 @@ class Composition {
   readonly #inboxes: Inboxes;
   /** Whether every instance is a sandbox. Only then the service allows loopback webhooks and keys in a file. */
   #isSandbox = true;
+  /** Resolves once no webhook reaches what only a sandbox allows. */
+  #guarded: Promise<void> | undefined;
   readonly #fetcher: Fetcher;
   readonly #lasting = new OpenResponses();
   #loop: HostedLoop | null = null;
@@ -214,12 +216,14 @@ class Composition {
   /** Ends what only sandboxes allow: webhooks to loopback, and keys in a file. */
   async #leaveSandbox(): Promise<void> {
     await resetClock(this.#engine.deps);
-    if (!this.#isSandbox) return;
-    this.#isSandbox = false;
-    if (removeKeys(this.#config.dataDir, this.#url)) {
-      this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
+    if (this.#isSandbox) {
+      const hadKeys = removeKeys(this.#config.dataDir, this.#url);
+      if (hadKeys) this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
+      this.#isSandbox = false;
+      this.#guarded = this.#loop?.allow(this.#webhookAllow());
     }
-    await this.#loop?.allow(this.#webhookAllow());
+    // Another request may have begun it.
+    await this.#guarded;
   }
 
   async start(): Promise<Service> {
