@@ -50,13 +50,13 @@ import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { ReceiverCache } from "./receiver-cache.ts";
 
-/** Length of a lease in milliseconds of the monotonic clock: longer than any attempt. */
+/** Length of a lease for the loop, in milliseconds of the monotonic clock: longer than any attempt. */
 const LEASE_MS = 45_000;
 /**
  * The writer leases a new delivery from its commit on, and the loop counts from its arrival: the writer's lease is longer by the
- * time that it may be under way.
+ * time for which a delivery may be on its way. Claims get the same length, since the writer ends leases in the order in which they began.
  */
-const NEW_LEASE_MS = LEASE_MS + 15_000;
+const WRITER_LEASE_MS = LEASE_MS + 15_000;
 /** An attempt and its commit take less than this, in real milliseconds. */
 const ATTEMPT_MS_MAX = 35_000;
 const ATTEMPTS_AT_ONCE_MAX = 2_048;
@@ -141,7 +141,7 @@ export class Deliver implements DeliverLoop {
     const { clock, store } = this.#deps;
     this.#lanes.start();
     this.#endHold = store.hold({
-      leaseMs: NEW_LEASE_MS,
+      leaseMs: WRITER_LEASE_MS,
       push: (claimed) => {
         const { accepted, lanes } = this.#releases.accept(held(claimed, clock.monotonic()), 0);
         this.#lanes.push(accepted);
@@ -200,7 +200,7 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
       if (store.isFull) throw new StoreFull("the disk is full: webhooks wait");
       const askedAt = clock.monotonic();
       const { requested } = releases;
-      const { claimed, more } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: LEASE_MS });
+      const { claimed, more } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: WRITER_LEASE_MS });
       const { accepted, lanes: refused } = releases.accept(held(claimed, askedAt), requested);
       return { items: accepted, more: [...more, ...refused] };
     },

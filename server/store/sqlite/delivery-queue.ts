@@ -67,7 +67,7 @@ function isAfter(one: LanePosition, other: LanePosition): boolean {
  */
 export class DeliveryQueue {
   readonly #now: () => number;
-  /** In the order in which they were given, which is the order in which they end. */
+  /** In the order in which they began, which is the order in which they end: all last equally long. */
   readonly #leases = new Map<number, Lease>();
   readonly #byId = new Map<string, Lease>();
   readonly #lanes = new Map<string, QueueLane>();
