@@ -2,6 +2,7 @@
 
 /** Weight of the last run in the averages of a lane. */
 const LAST_WEIGHT = 0.1;
+
 /**
  * The times of a lane's runs. They wait for the peer if, on average, they spend at least half of their time waiting for it, or if half
  * of the present ones do: the peer hangs.

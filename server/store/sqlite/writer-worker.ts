@@ -28,7 +28,7 @@ function hostWriter(first: MessagePort, writer: SqliteWriter): void {
     }
   };
   const ports = new Map<MessagePort, (message: Job[]) => void>();
-  /** A thread that begins a group takes everything that was sent to it by then. */
+  /** Takes everything that has been sent to this thread: the next group begins with it. */
   const receiveAll = () => {
     for (const [port, receive] of ports)
       for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
