@@ -1,4 +1,4 @@
-/** What happened at the carrier in a run: the oracle compares it with what the service reports. */
+/** Events at the carrier in a run: the oracle compares them with what the service reports. */
 
 import type { Channel } from "../../sdk/wire.ts";
 import type { Outcome, ReceiptSignal, Signal } from "../../server/providers/provider.ts";
