@@ -237,6 +237,10 @@ test("a restore is refused with one line beside a running service, on other data
   writeFileSync(join(backup, "tightbeam.db"), database);
   const names = readdirSync(dataDir);
   await assert.rejects(restore(dataDir, backup), oneLine(`The backup ${backup} is damaged`, "SHA-256"));
+  rmSync(join(backup, "tightbeam.db"));
+  await assert.rejects(restore(dataDir, backup), oneLine("tightbeam.db is missing"));
+  mkdirSync(join(backup, "tightbeam.db"));
+  await assert.rejects(restore(dataDir, backup), oneLine("tightbeam.db cannot be read"));
   assert.deepEqual(readdirSync(dataDir), names);
 });
 

@@ -142,8 +142,10 @@ async function copyFile(from: string, to: string, progress: (doneBytes: number) 
       progress(done);
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new ConfigError(`The backup is damaged: ${from} is missing.`);
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new ConfigError(`The backup is damaged: ${from} is missing.`);
+    if (syscall === "open" || syscall === "read") throw new ConfigError(`${from} cannot be read: ${message}.`);
+    throw error;
   } finally {
     closeSync(target);
   }
