@@ -17,20 +17,14 @@ import { withPart, wordsOfParts } from "../../core/message-parts.ts";
 import { failOver, placeOf } from "../../core/message-routing.ts";
 import { backoffMs } from "../../core/retry.ts";
 import { wayOf } from "../../core/routing.ts";
-import {
-  type NotAccepted,
-  type NotedPart,
-  type Outcome,
-  outcomeOfRest,
-  type Provider,
-} from "../../providers/provider.ts";
+import { type NotAccepted, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
-import { endAttempt } from "./end-attempt.ts";
+import { endAttempt, recordPart } from "./end-attempt.ts";
 import { referenceKey } from "./find.ts";
 
 /**
@@ -126,8 +120,7 @@ function afterOutcome(
   const verdict = decideRest(withPart(fresh, part));
   if (verdict === null) return null;
   const now = deps.clock.now();
-  const isPartNew = part !== undefined && fresh.sentPart === null;
-  const parts = isPartNew ? partOf(fresh, part, now) : [];
+  const parts = part === undefined ? [] : recordPart(fresh, part, now);
   // A note is a new version of the message.
   const isFresh = fresh.version === attempted.version && attempted.unknownSince === null;
   const ends = endedBy(fresh, outcomeOfRest(outcome), isFresh, now);
@@ -136,11 +129,6 @@ function afterOutcome(
 }
 
 const SIGNALS = { accepted: "accept", rejected: "reject", deferred: "reject", unknown: "lose" } as const;
-
-/** The operations that record a part which was sent by itself. */
-function partOf(message: Message, { reference, note }: NotedPart, now: number): Operation[] {
-  return endAttempt(message, "sendPart", { reference, note: note?.(), isFresh: true }, now);
-}
 
 /** The operations that record the outcome of the message's attempt, or of its rest. */
 function endedBy(

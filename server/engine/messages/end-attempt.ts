@@ -8,6 +8,7 @@ import {
   openReference,
   recordAttempt,
 } from "../../core/send-attempt.ts";
+import type { NotedPart } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 
 /** Reference and note that the provider gave with the signal. */
@@ -55,4 +56,10 @@ export function endAttempt(message: Message, signal: AttemptSignal, given: Given
   if (signal === "lose" && given.note === undefined)
     return [{ op: "set", table: "sendAttempts", where: open, set: { state } }];
   return signal === "accept" || signal === "reject" ? [...forget, put] : [put];
+}
+
+/** The operations that record a part which was sent by itself; none if one is recorded already. */
+export function recordPart(message: Message, { reference, note }: NotedPart, now: number): Operation[] {
+  if (message.sentPart !== null) return [];
+  return endAttempt(message, "sendPart", { reference, note: note?.(), isFresh: true }, now);
 }

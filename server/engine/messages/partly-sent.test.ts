@@ -150,6 +150,9 @@ describe("a message that was sent in part", () => {
       const message = await stage.message(id);
       assert.deepEqual(message.sentPart, TEXT);
       assert.equal(message.status, rest.outcome === "unknown" ? "pending" : "sent");
+      await stage.report(receipt("delivered", { reference: "ref-text" }));
+      const { timeline } = await stage.message(id);
+      assert.equal(timeline.at(-1)?.reason, "the text was delivered", rest.outcome);
       assert.deepEqual(stage.provider.handed.at(1)?.sentPart, rest.outcome === "deferred" ? TEXT : undefined);
     }
   });

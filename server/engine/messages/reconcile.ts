@@ -6,7 +6,7 @@ import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
 import { placeOf } from "../../core/message-routing.ts";
 import { isHeld } from "../../core/restored-message.ts";
-import { type Outbound, type Outcome, outcomeOfRest, type Provider, type SentPart } from "../../providers/provider.ts";
+import { type NotedPart, type Outbound, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
 import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
@@ -15,7 +15,7 @@ import { nullIfUnreadable } from "../quarantine.ts";
 import type { RunResult } from "../run-result.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
-import { endAttempt } from "./end-attempt.ts";
+import { endAttempt, recordPart } from "./end-attempt.ts";
 import { type Handling, hasFiles, outboundForLookup } from "./prepare.ts";
 
 /** A message whose outcome is unknown for this long fails with `OUTCOME_UNKNOWN`, in milliseconds of the service's time. */
@@ -112,23 +112,26 @@ async function wait(
   message: Message,
   reason: string,
   waitMs: number | null = null,
-  part: SentPart | null = null,
+  part: NotedPart | null = null,
 ): Promise<RunResult> {
   if (message.unknownSince === null) deps.observer.unknownOutcome();
   await changeMessage(deps, message, (current) => {
     if (current.status !== "pending") return null;
     const fresh = withPart(current, part);
     const now = deps.clock.now();
+    const parts = part === null ? [] : recordPart(current, part, now);
     const since = fresh.unknownSince;
     const held = isHeld(fresh);
     if (since !== null && now - since >= UNKNOWN_MS_MAX && !held) {
       const text = `It may have been sent: the send attempt did not end, and the provider could not tell the outcome (${reason}).`;
-      return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(deps));
+      const failed = fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(deps));
+      return failed === null ? null : { ...failed, also: parts };
     }
     const againMsMax = held ? NEXT_HELD_LOOKUP_MS_MAX : NEXT_LOOKUP_MS_MAX;
     const againMs = Math.min(Math.max(now - (since ?? now), NEXT_LOOKUP_MS_MIN), againMsMax);
     const also = since === null ? endAttempt(current, "lose", {}, now) : [];
-    return { message: becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now), events: [], also };
+    const unknown = becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now);
+    return { message: unknown, events: [], also: [...also, ...parts] };
   });
   return "bad";
 }
