@@ -1,5 +1,6 @@
 /** The send attempts of one instance, as its provider notes and finds them. */
 
+import { isErased } from "../../core/erasure.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import {
@@ -58,12 +59,18 @@ async function changeNote(
   { reference, ...attempt }: NotingAttempt & { reference: string },
   text: string | null,
 ): Promise<void> {
-  const { instanceId } = attempt;
+  const { instanceId, messageId } = attempt;
   const isNamed = (await listKnownReferences(deps.store.db, instanceId, [reference])).has(reference);
   const where = isNamed ? { instanceId, reference } : await findOpen(deps, attempt);
-  if (where === null) return;
+  if (where === null || (text !== null && (await isErasedOrGone(deps, messageId)))) return;
   if (text === null && !isNamed) await deps.store.commitGathered([{ op: "delete", table: "sendAttempts", where }]);
   else await deps.store.commitGathered([{ op: "set", table: "sendAttempts", where, set: { note: text } }]);
+}
+
+/** A note may hold an address: none is made about an erased message. */
+async function isErasedOrGone(deps: With<"messageCache">, id: NotingAttempt["messageId"]): Promise<boolean> {
+  const message = deps.messageCache.get(id) ?? (await findMessage(deps.store.db, id));
+  return message === null || isErased(message);
 }
 
 /** Deletes the note of an attempt without an outcome; `refused`: the reference that the attempt is then known by. */

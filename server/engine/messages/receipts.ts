@@ -1,5 +1,6 @@
 /** Applies receipts of providers: early, late, repeated and reversed ones. */
 
+import { isErased } from "../../core/erasure.ts";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message, SentPart } from "../../core/message.ts";
 import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
@@ -23,13 +24,21 @@ export async function receiveReceipt(
   return deps.serial.run(referenceKey(deps, instanceId, signal.reference), () => take(deps, instanceId, signal));
 }
 
+/** A note may hold an address: a signal of an erased message only deletes it. */
+function withoutAddress(signal: ReceiptSignal, message: Message | null): Pick<ReceiptSignal, "forget" | "note"> {
+  const { note } = signal;
+  return note === undefined || message === null || !isErased(message)
+    ? signal
+    : { ...signal, note: { ...note, text: null } };
+}
+
 async function take(
   deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
   instanceId: InstanceId,
   signal: ReceiptSignal,
 ): Promise<Applied> {
   const subject = await findSubject(deps, instanceId, signal);
-  const forgets = acknowledgementOf(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, withoutAddress(signal, subject?.message ?? null));
   if (subject === null) {
     await acknowledgeOnly(deps, forgets);
     return "unknown";
