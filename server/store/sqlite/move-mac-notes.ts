@@ -15,7 +15,7 @@ const BEGINNINGS = `from (${attemptBeginnings("m.timeline")})`;
 const ATTEMPTS = `
   select e.instance_id, m.id, m.status, e.value, substr(e.key, length('attempt/') + 42) as channel,
     (select count(*) ${BEGINNINGS}) as number,
-    coalesce((select max(at) ${BEGINNINGS}), e.value ->> '$.startedAt') as started_at,
+    coalesce((select at ${BEGINNINGS} order by place desc limit 1), e.value ->> '$.startedAt') as started_at,
     m.instance_id is e.instance_id and m.channel is substr(e.key, length('attempt/') + 42)
       and m.send_attempts is e.value ->> '$.attempt'
       and (m.status = 'pending' or m.error_code is 'OUTCOME_UNKNOWN') as is_present

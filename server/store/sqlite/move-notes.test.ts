@@ -238,3 +238,30 @@ for (const [form, timeline] of Object.entries({ packed: PACKED, unpacked: TIMELI
     );
   });
 }
+
+test("the present attempt at a Mac is the last one of its message, also if the clock was set back between its attempts", async (t) => {
+  const database = openWriter(":memory:");
+  t.after(() => database.close());
+  await migrate(database);
+  insert(database, "instances", { id: "inst_1", provider: "bluebubbles" });
+  const timeline = JSON.stringify([
+    { status: "pending", at: 9, channel: "imessage" },
+    { status: "pending", at: 5, channel: "imessage" },
+  ]);
+  for (const [number, stored] of [timeline, JSON.stringify(TIMELINE_PACKING.pack(JSON.parse(timeline)))].entries()) {
+    const id = `msg_00000000-0000-7000-8000-00000000000${number}`;
+    const given = { instance_id: "inst_1", channel: "imessage", status: "pending", send_attempts: 2, timeline: stored };
+    insert(database, "messages", { id, ...given });
+    const value = JSON.stringify({ attempt: 2, startedAt: 6, isOpen: true });
+    insert(database, "memory", { instance_id: "inst_1", key: `attempt/${id}/imessage`, value });
+  }
+  moveNotes(database);
+  const rows = database.prepare("select number, started_at from send_attempts").all();
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [
+      { number: 2, started_at: 5 },
+      { number: 2, started_at: 5 },
+    ],
+  );
+});
