@@ -20,7 +20,7 @@ export class OpenAttempts {
   readonly #clock: Clock;
   /** The last attempt of each message and channel. */
   readonly #open = new Map<string, MacAttempt>();
-  /** The attempt that each row found by this process belongs to. */
+  /** The attempt that each row belongs to, if this process found the row or read of it in a note. */
   readonly #owners = new Map<string, string>();
 
   constructor(attempts: SendAttempts, clock: Clock) {
@@ -137,6 +137,7 @@ function keyOf({ messageId, channel }: Pick<Outbound, "messageId" | "channel">):
   return `${messageId} ${channel}`;
 }
 
-function nameOf({ messageId, channel, attemptedAt }: AttemptedMessage): string {
+/** The name of an attempt. Its number names none: a retry by hand counts from 1 again. */
+export function nameOf({ messageId, channel, attemptedAt }: AttemptedMessage): string {
   return `${messageId} ${channel} ${attemptedAt}`;
 }

@@ -10,7 +10,7 @@ import { newChatBody } from "./body.ts";
 import { describeFailure, isBlueBubblesError, pathSegment } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import type { NewChatLimit } from "./new-chat-limit.ts";
-import { OpenAttempts } from "./open-attempts.ts";
+import { nameOf, OpenAttempts } from "./open-attempts.ts";
 import {
   classifyFailure,
   deferred,
@@ -333,8 +333,4 @@ function groupUnknown({ attempt }: Outbound): Outcome {
   const reason = "Messages does not know the group";
   if (attempt < GROUP_TRIES) return { outcome: "deferred", retryAfterMs: GROUP_RETRY_MS, reason };
   return { outcome: "rejected", code: "CHAT_NOT_FOUND", reason };
-}
-
-function nameOf({ messageId, channel, attempt }: Outbound): string {
-  return `${messageId} ${channel} ${attempt}`;
 }

@@ -1,4 +1,4 @@
-/** Tests of attempts that a dead process left: their receipts are polled, and they are found among many rows or broken ones. */
+/** Tests of attempts whose outcome was lost or long unknown: receipts are polled, rows are found among many or broken ones, and no earlier attempt answers for a later one. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -59,4 +59,18 @@ test("an attempt at which BlueBubbles fails keeps no other from being reconciled
   }
   const reported = stage.process.signals.map((signal) => (signal.kind === "receipt" ? signal.reference : signal.kind));
   assert.deepEqual(reported, [stage.fake.sent[1]?.guid]);
+});
+
+test("a retry by hand whose response gets lost does not end like the attempt before it", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows(TO);
+  stage.fake.fault("errorAtOnce");
+  const message = stage.message({ text: "Once more" });
+  assert.equal((await stage.send(message)).outcome, "rejected");
+  await stage.clock.advance(60_000);
+  // A retry by hand counts the attempts from 1 again.
+  const again = { ...message, attemptedAt: stage.clock.now() };
+  stage.fake.fault("answerLost");
+  assert.equal((await stage.send(again)).outcome, "unknown");
+  assert.equal(reference(await stage.reconcile(again)), stage.fake.sent.at(-1)?.guid);
 });
