@@ -91,6 +91,14 @@ test("a row belongs to the attempt that took it first, also for the next process
   assert.equal(await later.claim(third, "G-2"), false);
 });
 
+test("rows that a dead process noted are not taken for another message with an equal text", async () => {
+  const { attempts, begin, start } = await stage();
+  await attempts.textSent(await begin(message("a"), TEXT), "G-1");
+  const later = start();
+  assert.equal(await later.claim(createAttempt(message("b"), 0), "G-1"), false);
+  assert.ok(await later.claim(createAttempt(message("b"), 0), "G-2"));
+});
+
 test("the text's row is not taken for the files", async () => {
   const { attempts, begin } = await stage();
   const text = await begin(message("a"), TEXT);

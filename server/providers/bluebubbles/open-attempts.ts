@@ -30,7 +30,12 @@ export class OpenAttempts {
 
   /** Reads what the previous process noted. */
   load(noted: readonly NotedAttempt[]): void {
-    for (const attempt of noted.map(parseNote)) if (attempt !== null) this.#open.set(keyOf(attempt), attempt);
+    for (const attempt of noted.map(parseNote)) {
+      if (attempt === null) continue;
+      this.#open.set(keyOf(attempt), attempt);
+      for (const guid of [attempt.guid, attempt.textGuid])
+        if (guid !== null) setBounded(this.#owners, guid, nameOf(attempt), ROWS_MAX);
+    }
   }
 
   /** Returns the attempt of a message; null if no request of it was posted: each is noted before. */

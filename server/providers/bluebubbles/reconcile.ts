@@ -114,7 +114,8 @@ export class MacReconciler {
       if (this.#isStopped) return;
       const row = await this.#find(attempt, null, CLOCKS_APART_MS);
       if (row === null) {
-        if (this.#hadTimeToSend(attempt)) await this.#attempts.settle(attempt);
+        const isAbsent = this.#hadTimeToSend(attempt) && (await this.#find(attempt, null, DOUBT_MS)) === null;
+        if (isAbsent) await this.#attempts.settle(attempt);
       } else if (!("kind" in row)) await this.#reportLate(attempt, row);
       else if (row.kind !== "errorResponse") return;
     }

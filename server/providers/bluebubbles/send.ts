@@ -113,6 +113,8 @@ export class MacSender {
       const startedAt = clock.real() - (clock.now() - message.attemptedAt);
       return this.#reconciler.reconcile(message, createAttempt(message, startedAt));
     }
+    // The process that sent the text may have died before its outcome was on disk.
+    if (attempt.textGuid !== null && message.sentPart === null) this.#listener.pollReceipts(attempt.textGuid, message);
     if (attempt.isOpen) return this.#reconciler.reconcile(message, attempt);
     if (attempt.guid === null) return "absent";
     const outcome = outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
-import { reference } from "../../../test/support/mac-sends.ts";
+import { file, reference, restOfFiles } from "../../../test/support/mac-sends.ts";
 
 const TO = "+15551230001";
 
@@ -61,6 +61,23 @@ test("an attempt at which BlueBubbles fails keeps no other from being reconciled
   assert.deepEqual(reported, [stage.fake.sent[1]?.guid]);
 });
 
+test("a text whose process died before its files were posted is polled by the next process, and its note comes with the outcome", async (t) => {
+  const stage = await stageMac(t);
+  stage.process.mac.client.upload = async () => ({ kind: "unreachable", reason: "ECONNREFUSED" });
+  const message = stage.message({ text: "Look", attachments: [file()] });
+  stage.disk.losesOutcomes = true;
+  assert.equal(restOfFiles(await stage.send(message)).outcome, "deferred");
+  await stage.restart({ dies: true });
+  stage.disk.losesOutcomes = false;
+  assert.equal(restOfFiles(await stage.reconcile({ ...message, attachments: [] })).outcome, "deferred");
+  const guid = stage.fake.sent[0]?.guid ?? assert.fail();
+  assert.deepEqual(stage.process.polled, [guid]);
+  assert.deepEqual(
+    stage.attempts.noted.map((noted) => noted.reference),
+    [guid],
+  );
+});
+
 test("a retry by hand whose response gets lost does not end like the attempt before it", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
@@ -73,4 +90,22 @@ test("a retry by hand whose response gets lost does not end like the attempt bef
   stage.fake.fault("answerLost");
   assert.equal((await stage.send(again)).outcome, "unknown");
   assert.equal(reference(await stage.reconcile(again)), stage.fake.sent.at(-1)?.guid);
+});
+
+test("an attempt with a matching row of an earlier date is not settled as never sent after the engine stopped asking", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows(TO);
+  stage.fake.fault("answerLost");
+  const message = stage.message({ text: "Off" });
+  assert.equal((await stage.send(message)).outcome, "unknown");
+  const row = stage.fake.messages.find(({ text }) => text === "Off") ?? assert.fail();
+  row.dateCreated -= 120_000;
+  for (let minute = 0; minute < 15; minute += 1) {
+    await stage.driven(stage.process.mac.health.ready());
+    await stage.clock.advance(60_000);
+    await stage.fake.idle();
+  }
+  assert.equal(stage.attempts.noted.length, 1);
+  const outcome = await stage.reconcile(message);
+  assert.ok(outcome !== "absent" && outcome.outcome === "unknown");
 });
