@@ -246,7 +246,7 @@ describe("a row of a send attempt", () => {
     await eraseAll(stage, (await stage.message(id)).to);
     assert.deepEqual(await stage.noted(), []);
     assert.deepEqual([...(await stage.attempts().known(["ref-text", "ref-1"]))], ["ref-text", "ref-1"]);
-    // What its provider still tracks of the message must not put an address back.
+    // Its provider still tracks the message, and must not put an address back.
     const [attempt = assert.fail()] = stage.provider.handed;
     await stage.attempts().change({ ...attempt, reference: "ref-1" }, "again");
     await stage.report(receipt("delivered", { note: { reference: "ref-1", text: "again" } }));
