@@ -44,7 +44,8 @@ export async function listUnknown(
   let query = db
     .selectFrom("messages")
     .selectAll()
-    .where("status", "=", "pending")
+    // Written like the condition of the index `messages_unknown`, which a bound status would not use.
+    .where(sql<boolean>`status = 'pending'`)
     .where("due_at", "is not", null)
     .where(isNotQuarantined("messages"))
     .orderBy("id", order === "newest" ? "desc" : "asc")

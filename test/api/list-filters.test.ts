@@ -83,6 +83,7 @@ const LISTS: Record<string, ServedList> = {
   "GET /v1/admin/customers": { index: PRIMARY("customers"), filters: {} },
   "GET /v1/admin/keys": { index: PRIMARY("keys"), filters: {} },
   "GET /v1/admin/instances": { index: PRIMARY("instances"), filters: {} },
+  "GET /v1/admin/held": { index: "messages_unknown", filters: {} },
 };
 /** Parameters that say where a page begins, or that open a stream. */
 const PLACES = ["limit", "cursor", "offset", "after", "events"];
