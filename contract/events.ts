@@ -42,6 +42,9 @@ export const EventList = record("EventList", "A page of events.", {
   pagination: says(Pagination, "Where the list continues."),
 });
 
+/** An item of `events`, as a pattern. */
+const SUBSCRIBED = `(?:\\*|${EVENT_TYPES.map((type) => type.replaceAll(".", "\\.")).join("|")})`;
+
 /** Query of `GET /v1/events`. */
 export const EventsQuery = closed({
   ...page,
@@ -50,7 +53,7 @@ export const EventsQuery = closed({
   after: optional(text(1, 100, "Only events after this one, oldest first.")),
   events: optional(
     text(1, 2_000, "Opens the live stream, limited to these types: separated by commas, or `*`.", {
-      pattern: "^(?:\\*|[a-z._]+)(?:,(?:\\*|[a-z._]+))*$",
+      pattern: `^${SUBSCRIBED}(?:,${SUBSCRIBED})*$`,
     }),
   ),
 });
