@@ -24,6 +24,7 @@ BEYOND_A_PATTERN = {
     r"^[a-zA-Z]+: is a parameter of the list; a stream begins": "a list and a stream share one operation",
     r"^[a-zA-Z]+: is a parameter of a stream": "a list and a stream share one operation",
     r"^[a-zA-Z.]+: differs from .* alias": "an alias may be sent beside its name if both are equal",
+    r"must not contain NUL": "no text may contain NUL, and a pattern at every text would say so a hundred times",
     r"names no conversation: there is no": "the chat does not exist",
     r"is no event of this customer": "the event does not exist",
     # The message quotes the beginning of a long address only.
