@@ -21,6 +21,7 @@ BEYOND_A_SCHEMA = {
 # The same for refusals with the code VALIDATION_ERROR, by their message.
 BEYOND_A_PATTERN = {
     r"^cursor must be the nextCursor": "the content of a cursor must decode to a position: a pattern states its form only",
+    r"^cursor: comes from a ": "a list and a feed share one operation, and each takes its own cursors",
     r"^[a-zA-Z]+: is a parameter of the list; a stream begins": "a list and a stream share one operation",
     r"^[a-zA-Z]+: is a parameter of a stream": "a list and a stream share one operation",
     r"^[a-zA-Z.]+: differs from .* alias": "an alias may be sent beside its name if both are equal",
