@@ -22,6 +22,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { COMMAND, emptyDirectory, runCli } from "../../test/support/cli.ts";
+import { oneLine } from "../../test/support/one-line.ts";
 import { startTestService, type TestService } from "../../test/support/service.ts";
 import { until } from "../../test/support/wait.ts";
 import { ConfigError, readConfig } from "../config.ts";
@@ -43,16 +44,6 @@ function sendOne(service: TestService, text = "Hello") {
 function take(dataDir: string, to: string, more: Partial<Parameters<typeof takeBackup>[2]> = {}, env = {}) {
   const config = readConfig({ TB_DATA_DIR: dataDir, ...env });
   return takeBackup(config, to, { version: "test", now: NOW, withKey: true, progress: quiet, ...more });
-}
-
-/** The error is one line for people, and contains this. */
-function oneLine(...parts: string[]): (error: unknown) => true {
-  return (error) => {
-    assert.ok(error instanceof ConfigError, String(error));
-    assert.doesNotMatch(error.message, /\n/);
-    for (const part of parts) assert.ok(error.message.includes(part), error.message);
-    return true;
-  };
 }
 
 test("a backup taken while the service writes is one snapshot: every message has its events, and every event its deliveries", async (t) => {

@@ -8,10 +8,11 @@ import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { COMMAND, emptyDirectory } from "../../test/support/cli.ts";
+import { oneLine } from "../../test/support/one-line.ts";
 import { startTestService, type TestService } from "../../test/support/service.ts";
 import { FakeTwilio } from "../../test/support/twilio/fake-twilio.ts";
 import { until } from "../../test/support/wait.ts";
-import { ConfigError, readConfig } from "../config.ts";
+import { readConfig } from "../config.ts";
 import { commitStaging, finishRestore, listOwnFiles, makeStaging } from "../store/sqlite/restored-files.ts";
 import { takeBackup } from "./backup.ts";
 import { type RestoreOptions, restoreBackup } from "./restore.ts";
@@ -206,15 +207,6 @@ async function dataOf(t: TestContext): Promise<{ dataDir: string; backup: string
   const backup = join(emptyDirectory(t), "backup");
   await take(kept, backup);
   return { dataDir: kept, backup };
-}
-
-function oneLine(...parts: string[]): (error: unknown) => true {
-  return (error) => {
-    assert.ok(error instanceof ConfigError, String(error));
-    assert.doesNotMatch(error.message, /\n/);
-    for (const part of parts) assert.ok(error.message.includes(part), error.message);
-    return true;
-  };
 }
 
 test("a restore is refused with one line beside a running service, on other data, and from a bad backup", async (t) => {

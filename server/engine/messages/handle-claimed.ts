@@ -20,7 +20,7 @@ const UNREADABLE_RETRY_MS = 60_000;
  * The status of a claimed message decides what happens. Nothing happens if something else has decided about it since the claim
  * (`isAsClaimed`).
  *
- * | Status | What happens | The message then |
+ * | Status | Event | The message |
  * |---|---|---|
  * | `scheduled` | its time has come | is `queued` |
  * | `queued` | it has expired, its recipient has opted out, or its files can never be had | is `failed` |
