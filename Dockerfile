@@ -4,6 +4,8 @@
 FROM node:24-trixie-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
+COPY console/package.json console/
+COPY sdk/package.json sdk/
 RUN npm ci
 COPY . .
 RUN npm run dist -- /opt/tightbeam

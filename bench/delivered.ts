@@ -6,9 +6,9 @@ import type { Event } from "../server/core/event.ts";
 import type { CustomerId, InstanceId, NewId } from "../server/core/id.ts";
 import { type Message, NEW_MESSAGE } from "../server/core/message.ts";
 import { beginAttempt, climb, begin as enqueue } from "../server/core/message-lifecycle.ts";
+import { encodeRecord } from "../server/store/jobs/jobs.ts";
 import type { Records, TableName } from "../server/store/records.ts";
 import { openWriter } from "../server/store/sqlite/connection.ts";
-import { encodeRecord } from "../server/store/sqlite/jobs.ts";
 import { Statements } from "../server/store/sqlite/statements.ts";
 import { recipientOf } from "./request.ts";
 

@@ -9,9 +9,11 @@ import { measureLists } from "./lists.ts";
 import { describeMachine, type FsyncFigures, measureFsync } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
 import { measurePipeline } from "./pipeline.ts";
+import { measurePostgres } from "./postgres.ts";
 import { profileService } from "./profile.ts";
 import { measureReads } from "./reads.ts";
 import { count, type Row, tableOf } from "./report.ts";
+import { measureRequestLog } from "./request-log.ts";
 import { measureSlowReceiver } from "./slow-receiver.ts";
 import { measureSmpp } from "./smpp.ts";
 import { type Extent, Stage } from "./stage.ts";
@@ -44,6 +46,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   heart: measureHeart,
   memory: measureMemory,
   accepts: measureAccepts,
+  requests: measureRequestLog,
   pipeline: measurePipeline,
   latency: measureLatency,
   slow: measureSlowReceiver,
@@ -51,6 +54,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   reads: measureReads,
   lists: measureLists,
   smpp: measureSmpp,
+  postgres: measurePostgres,
 };
 
 const USAGE = `npm run bench -- [names] [options]

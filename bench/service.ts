@@ -2,9 +2,9 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { ProviderName } from "../sdk/wire.ts";
+import { freePort } from "../test/support/free-port.ts";
 import { waitFor } from "./clock.ts";
 import type { Spent } from "./inside.ts";
 
@@ -31,6 +31,8 @@ export interface ServiceOptions {
   dataDir: string;
   nodeArgs?: readonly string[];
   isCounted?: boolean;
+  /** Further settings. */
+  env?: Readonly<Record<string, string>>;
 }
 
 const PROGRAM = fileURLToPath(new URL("../cli/bin.js", import.meta.url));
@@ -40,7 +42,12 @@ const READY_MS_MAX = 60_000;
 const STOP_MS_MAX = 2_000;
 
 /** Starts the service on a free port, without rate limit, inbox and request log. */
-export async function startService({ dataDir, nodeArgs = [], isCounted = false }: ServiceOptions): Promise<Service> {
+export async function startService({
+  dataDir,
+  nodeArgs = [],
+  isCounted = false,
+  env = {},
+}: ServiceOptions): Promise<Service> {
   mkdirSync(dataDir, { recursive: true });
   const port = await freePort();
   const startedAt = performance.now();
@@ -55,7 +62,9 @@ export async function startService({ dataDir, nodeArgs = [], isCounted = false }
       TB_ADMIN_KEY: KEYS.adminKey,
       TB_RATE_LIMIT: "off",
       TB_SANDBOX_INBOX: "off",
+      TB_REQUEST_LOG: "off",
       LOG_LEVEL: "warn",
+      ...env,
     },
   });
   child.stderr?.on("data", (chunk: Buffer) => {
@@ -91,17 +100,6 @@ async function stop(child: ChildProcess): Promise<void> {
   child.kill("SIGTERM");
   await ended;
   clearTimeout(kill);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject).listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** Calls the service, and returns `data`. Throws if the request is refused. */

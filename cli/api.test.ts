@@ -53,5 +53,8 @@ test("api refuses a malformed call before it sends anything, and shows a refusal
   assert.equal(requests.length, 0);
   const missing = await runOnTerminal(["api", "get", "nothing"], env);
   assert.deepEqual([missing.code, missing.stdout], [1, ""]);
-  assert.match(missing.stderr, /^error: NOT_FOUND .*\n {2}requestId: req_1\n$/);
+  assert.match(
+    missing.stderr,
+    /^error: NOT_FOUND .*\n {2}requestId: req_1\n {2}http:\/\/127\.0\.0\.1:\d+\/r\/req_1\n$/,
+  );
 });

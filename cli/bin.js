@@ -15,6 +15,9 @@ const LOADING_MS = 3_000;
 /** A build takes a second; one that takes longer than this is given up. */
 const BUILD_MS_MAX = 60_000;
 
+const INSTALL =
+  "error: the packages of tightbeam are not installed. Run npm ci first: it also installs the Node that is needed.";
+
 const root = new URL("../", import.meta.url);
 const { version, engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
 
@@ -33,6 +36,7 @@ function start() {
   import(findMain().href)
     .then(({ run }) =>
       run(process.argv.slice(2), version, {
+        root: fileURLToPath(root),
         env: process.env,
         stdout: process.stdout,
         stderr: process.stderr,
@@ -46,9 +50,14 @@ function start() {
       else process.exit(code);
     })
     .catch((error) => {
-      console.error(error);
+      console.error(error.code === "ERR_MODULE_NOT_FOUND" && isBare() ? INSTALL : error);
       process.exit(1);
     });
+}
+
+/** Whether this is a clone of the repository without its packages. */
+function isBare() {
+  return existsSync(new URL("cli/main.ts", root)) && !existsSync(new URL("node_modules", root));
 }
 
 /** The module of the command line: the build of the sources, the sources, or `dist` of the published package. */
@@ -205,7 +214,9 @@ function findPinnedNode() {
 function runUnder(node) {
   if (!node) {
     console.error(
-      `error: tightbeam needs Node ${engines.node}, and this is ${process.versions.node} (${process.execPath}).`,
+      isBare()
+        ? INSTALL
+        : `error: tightbeam needs Node ${engines.node}, and this is ${process.versions.node} (${process.execPath}).`,
     );
     process.exit(1);
   }

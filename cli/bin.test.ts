@@ -63,6 +63,15 @@ test("an older Node without the pinned one beside it ends with one clear line", 
   assert.match(output().stderr, /^error: tightbeam needs Node >=99\.15, and this is \d+\.\d+\.\d+ \(.+\)\.\n$/);
 });
 
+test("a clone without its packages ends with one line that says npm ci, on a new Node and on an older one", async (t) => {
+  for (const engine of [">=18.0", ">=99.15"]) {
+    const { output, end } = start(packageWith(t, engine, { "cli/main.ts": 'import "commander";' }), ["serve"]);
+    assert.deepEqual(await end, { code: 1, signal: null });
+    assert.equal(output().stdout, "");
+    assert.match(output().stderr, /^error: the packages of tightbeam are not installed\. Run npm ci first.*\n$/);
+  }
+});
+
 test("the entry of the program has only syntax that old versions of Node parse", () => {
   assert.doesNotMatch(readFileSync(SOURCE, "utf8"), /\?\?|\?\.|^\s*await |#\w+\(|import .* with/m);
 });

@@ -17,7 +17,12 @@ export async function channelResults(admin: Tightbeam, advice: string): Promise<
   try {
     return await examineChannels(admin);
   } catch (error) {
-    if (error instanceof TightbeamError) return [broken("admin key", `${error.code} ${error.message}`, advice)];
+    if (error instanceof TightbeamError) {
+      const isOfServer = error.code === "SERVICE_UNAVAILABLE";
+      return [
+        broken("admin key", `${error.code} ${error.message}`, isOfServer ? "It is not the key: see health." : advice),
+      ];
+    }
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import type { Health } from "../sdk/wire.ts";
 import { channelResults } from "./channel-checks.ts";
 import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 import type { Connection, Server } from "./connection.ts";
+import { queueResults } from "./queue-checks.ts";
 import { webhookResults } from "./webhook-checks.ts";
 
 /** The server, keys and version to check. A key is null if none was found. */
@@ -15,6 +16,8 @@ export interface Examined {
   admin: Connection | null;
   /** Version of this program. */
   version: string;
+  /** The service's PostgreSQL database, if this machine knows it. */
+  databaseUrl: string | null;
 }
 
 /** Longest wait for a response. */
@@ -48,6 +51,7 @@ export async function examineAll(examined: Examined): Promise<CheckResult[]> {
     ...healthResults(checks, isListedBelow),
     ...(await keyResults(messages, adminClient)),
     ...channels,
+    ...(await queueResults(examined.databaseUrl)),
   ];
 }
 
@@ -110,6 +114,7 @@ function healthResults(checks: Health["checks"], isListedBelow: boolean): CheckR
 }
 
 function adviceFor(part: string): string {
+  if (part === "workers") return "Start a process with the same DATABASE_URL and TB_ROLE worker or all.";
   if (part === "rows") return "On the server's machine, tightbeam quarantine lists the rows and repairs them.";
   if (part === "channels") return "An administrator sees more: TIGHTBEAM_ADMIN_KEY=… tightbeam doctor";
   return "Look at the server's log.";
@@ -136,7 +141,10 @@ function recording({ baseUrl, apiKey }: Connection): { client: Tightbeam; last()
 
 /** A refusal of the API as a result; throws any other error, which is a bug. */
 function refusal(check: string, error: unknown, advice: string): CheckResult {
-  if (error instanceof TightbeamError) return broken(check, `${error.code} ${error.message}`, advice);
+  if (error instanceof TightbeamError) {
+    const isOfServer = error.code === "SERVICE_UNAVAILABLE";
+    return broken(check, `${error.code} ${error.message}`, isOfServer ? "It is not the key: see health." : advice);
+  }
   throw error;
 }
 
@@ -160,7 +168,7 @@ async function keyResults(connection: Connection | null, admin: Tightbeam | null
       ...(numbers.length > 0
         ? []
         : [broken("numbers", "this customer has no number to send from", "An administrator has to give it one.")]),
-      ...(await webhookResults(client)),
+      ...(await webhookResults(client, connection.baseUrl)),
     ];
   } catch (error) {
     if (error instanceof TightbeamError && error.code === "FORBIDDEN") {

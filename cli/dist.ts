@@ -1,9 +1,9 @@
 /** `npm run dist`: writes a directory that runs the service on a server without npm and `node_modules`. */
 
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundle } from "./bundle.ts";
+import { writeServerFiles } from "./server-package.ts";
 
 const EXECUTABLE = 0o755;
 
@@ -18,16 +18,22 @@ here=$(dirname "$(readlink -f "$0")")
 exec "$here/node" "$here/../cli/bin.js" "$@"
 `;
 
-/** Writes the command, the bundle of the sources of `root`, and the Node that runs this program. */
+/** Writes the command, the files of the service, and the Node that runs this program. */
 async function writeDist(root: string, directory: string): Promise<void> {
-  for (const name of ["bin", "cli", "dist/cli"]) mkdirSync(join(directory, name), { recursive: true });
-  await bundle(root, join(directory, "dist/cli"));
-  for (const name of ["cli/bin.js", "LICENSE"]) copyFileSync(join(root, name), join(directory, name));
-  const { name, version, license, type, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  writeFileSync(join(directory, "package.json"), `${JSON.stringify({ name, version, license, type, engines })}\n`);
+  await writeServerFiles(root, directory);
+  mkdirSync(join(directory, "bin"));
   copyFileSync(process.execPath, join(directory, "bin/node"));
   writeFileSync(join(directory, "bin/tightbeam"), COMMAND);
+  const license = nodeLicense(root);
+  if (license !== null) copyFileSync(license, join(directory, "bin/LICENSE.node"));
   for (const name of ["node", "tightbeam"]) chmodSync(join(directory, "bin", name), EXECUTABLE);
+}
+
+/** The license of the Node that runs this program: beside it, or in the package that npm installed it from. Null if there is none. */
+function nodeLicense(root: string): string | null {
+  const own = resolve(process.execPath, "../../LICENSE");
+  const packaged = globSync("node_modules/node/node_modules/node-*/LICENSE", { cwd: root });
+  return [own, ...packaged.map((path) => join(root, path))].find((path) => existsSync(path)) ?? null;
 }
 
 const [target] = process.argv.slice(2);

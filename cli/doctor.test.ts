@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sql } from "kysely";
+import { openPostgres } from "../server/store/postgres/store.ts";
+import { NOW, Stage } from "../test/conformance/store-stage.ts";
 import { closedAddress } from "../test/support/api.ts";
 import { type CliResult, envFor, KEY, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
+import { createDatabase, startPostgres } from "../test/support/postgres.ts";
 import { startReceiver } from "../test/support/receiver.ts";
 import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
@@ -61,7 +65,7 @@ test("doctor says why deliveries fail, what to do, and ends with 1", async (t) =
     failing?.found ?? "",
     /1 of the last 1 to http.* have not arrived; the last answer was 401, next try at 20/,
   );
-  assert.match(failing?.advice ?? "", /verify with this endpoint's secret\? See tightbeam webhooks deliveries dlv_/);
+  assert.match(failing?.advice ?? "", /verify with this endpoint's secret\? See http:\/\/127\.0\.0\.1:\d+\/d\/dlv_/);
   assert.deepEqual(
     of("instances").map(({ state }) => state),
     ["warning"],
@@ -79,7 +83,9 @@ test("doctor warns of links that a receiver elsewhere could not open, and of hav
   const env = envFor(t, api);
   assert.match((await examined(env)).of("webhooks")[0]?.advice ?? "", /tightbeam webhooks set <url>/);
   await api.ask("POST", "/v1/webhooks", { body: { url: "https://example.com/hook", events: ["message.deleted"] } });
-  const [link] = (await examined(env)).of("public address");
+  const found = await examined(env);
+  assert.match(found.of("webhooks")[0]?.found ?? "", /gets 1 type of events$/);
+  const [link] = found.of("public address");
   assert.equal(link?.state, "warning");
   assert.match(link?.advice ?? "", /TB_PUBLIC_URL/);
 });
@@ -203,4 +209,27 @@ test("doctor reports in words why each real instance does not work, and that a n
   const [route] = of("routes");
   assert.match(route?.found ?? "", /^SMS from \+15005550007 of .+ goes by the Mac: there is no route$/);
   assert.match(route?.advice ?? "", /tightbeam routes set '\+=inst_/);
+});
+
+test("doctor with DATABASE_URL says whether everything that is due has a row in its queue", async (t) => {
+  const postgres = await startPostgres(["fsync=off"]);
+  t.after(() => postgres.stop());
+  const { url } = await createDatabase(postgres);
+  const stage = new Stage(await openPostgres(url, "member_1"));
+  t.after(() => stage.store.close());
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const message = await stage.addMessage(await stage.addCustomer(), { dueAt: NOW });
+  const env = { ...envFor(t, api), DATABASE_URL: url };
+  const well = await examined(env);
+  assert.deepEqual(
+    well.of("queues").map(({ state }) => state),
+    ["ok", "ok"],
+  );
+  await sql`delete from due_messages`.execute(stage.store.db);
+  const [ill] = (await examined(env)).of("queues");
+  assert.equal(ill?.state, "broken");
+  assert.match(ill?.found ?? "", new RegExp(`^messages: 1 due without a row .* \\(${message.id}\\)$`));
+  const [away] = (await examined({ ...env, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" })).of("queues");
+  assert.equal(away?.state, "warning");
 });

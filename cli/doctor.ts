@@ -5,6 +5,7 @@ import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { type Paint, printable } from "./output.ts";
+import { wrapped } from "./table.ts";
 
 /** Checks everything between here and the receivers. The checks are loaded only when it runs. */
 export const doctor: CommandRow = {
@@ -15,6 +16,7 @@ export const doctor: CommandRow = {
     "tightbeam doctor | jq '.[] | select(.state != \"ok\")'": "only what is not well",
   },
   notes: `With an admin key (TIGHTBEAM_ADMIN_KEY, or credentials.json) it also checks instances and names the key's customer.
+With DATABASE_URL it also compares the queues of that database with their records, which takes up to 20 s.
 Exit codes: 0 nothing is broken; 1 something is.`,
   run: examine,
 };
@@ -35,8 +37,9 @@ async function examine(cli: Cli): Promise<void> {
     messages: given("messages"),
     admin: given("admin"),
     version: cli.version,
+    databaseUrl: cli.terminal.env.DATABASE_URL || null,
   });
-  cli.output().show(results, (all, paint) => all.map((result) => lineOf(result, paint)).join("\n"));
+  cli.output().show(results, (all, paint, width) => all.map((result) => lineOf(result, paint, width)).join("\n"));
   const broken = results.filter(({ state }) => state === "broken");
   if (broken.length > 0) {
     const checks = new Set(broken.map(({ check }) => check));
@@ -51,10 +54,12 @@ const MARKS: Readonly<Record<State, { mark: string; style: Parameters<Paint>[0] 
 };
 
 const CHECK_WIDTH = 14;
+/** Columns before a result. */
+const LEAD = CHECK_WIDTH + 4;
 
-function lineOf({ check, state, found, advice }: CheckResult, paint: Paint): string {
+function lineOf({ check, state, found, advice }: CheckResult, paint: Paint, width: number): string {
   const { mark, style } = MARKS[state];
-  const line = `${paint(style, mark)} ${check.padEnd(CHECK_WIDTH)}  ${printable(found)}`;
-  if (advice === null) return line;
-  return `${line}\n${" ".repeat(CHECK_WIDTH + 4)}${paint("dim", "→")} ${printable(advice)}`;
+  const text = (shown: string, lead: number) => wrapped(printable(shown), Math.max(20, width - lead), lead);
+  const line = `${paint(style, mark)} ${check.padEnd(CHECK_WIDTH)}  ${text(found, LEAD)}`;
+  return advice === null ? line : `${line}\n${" ".repeat(LEAD)}${paint("dim", "→")} ${text(advice, LEAD + 2)}`;
 }

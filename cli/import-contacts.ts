@@ -4,6 +4,7 @@ import type { CreateContact, CreatedContacts } from "../sdk/wire.ts";
 import type { Cli } from "./cli.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { readJson } from "./files.ts";
+import { Progress } from "./progress.ts";
 
 /** The most that the service accepts in one request. */
 const BATCH_MAX = 100;
@@ -14,12 +15,18 @@ export async function importContacts(cli: Cli, file: string): Promise<void> {
   if (!Array.isArray(entries)) throw new UsageError(`${file} is no JSON list.`);
   const { contacts } = cli.client();
   const all: CreatedContacts = { created: 0, failed: 0, errors: [] };
-  for (let start = 0; start < entries.length; start += BATCH_MAX) {
-    const batch = await contacts.createMany(entries.slice(start, start + BATCH_MAX).map(contactOf));
-    all.created += batch.created;
-    all.failed += batch.failed;
-    all.errors.push(...batch.errors.map(({ index, error }) => ({ index: start + index, error })));
-  }
+  const interrupted =
+    "Interrupted: run the same command again; contacts that exist already are reported, and not changed.";
+  const progress = new Progress(cli.terminal, { interrupted });
+  await progress.during(async () => {
+    for (let start = 0; start < entries.length; start += BATCH_MAX) {
+      progress.show("creating", start, entries.length, "contacts");
+      const batch = await contacts.createMany(entries.slice(start, start + BATCH_MAX).map(contactOf));
+      all.created += batch.created;
+      all.failed += batch.failed;
+      all.errors.push(...batch.errors.map(({ index, error }) => ({ index: start + index, error })));
+    }
+  });
   cli.output().show(all, ({ created, failed, errors }) => {
     const lines = errors.map(({ index, error }) => `  entry ${index + 1}: ${error}`);
     return [`${created} created, ${failed} failed`, ...lines].join("\n");

@@ -41,7 +41,7 @@ function following(env: Record<string, string>, isTTY: boolean) {
     return () => {};
   };
   const sleep = () => new Promise<void>((resolve) => setImmediate(resolve));
-  const ended = run(["inbox", "--follow"], "0.0.0", { env, stdout, stderr, sleep, onInterrupt, ask: null });
+  const ended = run(["inbox", "--follow"], "0.0.0", { root: "/", env, stdout, stderr, sleep, onInterrupt, ask: null });
   return { text, ended, interrupt: () => interrupt() };
 }
 

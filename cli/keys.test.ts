@@ -28,6 +28,7 @@ test("keys create uses the only customer if none is named, and shows the key onc
   const made = await runOnTerminal(["keys", "create", "billing", "--limit", "1000/1m"], env);
   assert.equal(made.code, 0);
   assert.match(made.stdout, new RegExp(`${KEY}\n\n.*only time`));
+  assert.match(made.stdout, /permissions +read send webhooks\n/);
   const rateLimit = { limit: 1000, windowSeconds: 60 };
   assert.deepEqual(requests.at(-1)?.body, { name: "billing", scope: "messages", customerId: "cust_1", rateLimit });
   assert.equal(requests.at(-1)?.headers.authorization, `Bearer ${ADMIN_KEY}`);
@@ -47,7 +48,7 @@ test("keys list, rotate and revoke call their routes and show the result", async
     "DELETE /v1/admin/keys/key_1": { data: { ...key, revokedAt: AT } },
   });
   const shown = async (line: string) => (await runOnTerminal(line.split(" "), env)).stdout;
-  assert.match(await shown("keys list"), /key_1 +active +messages +tb_…cdef[\s\S]+key_2 +revoked/);
+  assert.match(await shown("keys list"), /key_1 +active +messages +tb_…cdef +read send webhooks[\s\S]+key_2 +revoked/);
   assert.match(await shown("keys rotate key_1 --grace 0"), /key_3[\s\S]+only time/);
   assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 0 });
   assert.equal(await shown("keys revoke key_1"), "key_1 revoked\n");

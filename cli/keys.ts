@@ -77,8 +77,9 @@ export const keys: CommandRow = {
         { title: "STATE", value: stateOf, style: (key) => statusStyle(stateOf(key)) },
         { title: "SCOPE", value: (key) => key.scope },
         { title: "KEY", value: (key) => `tb_…${key.last4}` },
-        { title: "LIMIT", value: limitOf },
-        { title: "LAST USED", value: (key) => key.lastUsedAt },
+        { title: "PERMISSIONS", value: permissionsOf },
+        { title: "LIMIT", optional: true, value: limitOf },
+        { title: "LAST USED", optional: true, value: (key) => key.lastUsedAt },
         { title: "NAME", value: (key) => key.name },
       ],
       empty: "No keys.",
@@ -125,9 +126,15 @@ function limitOf(key: Key): string | null {
   return key.rateLimit === null ? null : `${key.rateLimit.limit}/${key.rateLimit.windowSeconds}s`;
 }
 
+/** Permissions of a customer's key; null for an admin key, which has none. */
+function permissionsOf({ permissions }: Key): string | null {
+  return permissions.length === 0 ? null : permissions.join(" ");
+}
+
 function detail(found: Key, paint: Paint): string {
   const { id, name, scope, customerId, expiresAt, key } = found;
-  const facts = listing({ id, name, scope, customerId, rateLimit: limitOf(found), expiresAt, key }, paint);
+  const permissions = permissionsOf(found);
+  const facts = listing({ id, name, scope, permissions, customerId, rateLimit: limitOf(found), expiresAt, key }, paint);
   const warning =
     key === undefined
       ? "It was created before, and is not shown a second time."

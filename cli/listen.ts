@@ -1,8 +1,9 @@
 /** `tightbeam listen`: prints events as they happen and forwards them, signed, to your own receiver. No tunnel, no endpoint. */
 
 import { TightbeamError } from "../sdk/errors.ts";
-import { BEFORE_ALL_EVENTS } from "../sdk/events.ts";
+import { BEFORE_ALL_EVENTS } from "../sdk/stream.ts";
 import { type AnyEvent, EVENT_TYPES, type EventType } from "../sdk/wire.ts";
+import { pageAddress } from "./addresses.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import { listenSecret, ownDirectory } from "./directory.ts";
@@ -82,7 +83,8 @@ async function printEvents(cli: Cli, options: ListenOptions): Promise<void> {
     stop.abort();
   });
   try {
-    output.note(`Listening to ${cli.connection("messages").baseUrl}. Ctrl-C ends it.`);
+    const { baseUrl } = cli.connection("messages");
+    output.note(`Listening to ${baseUrl}. Ctrl-C ends it. An event's page: ${pageAddress(baseUrl, "evt_")}…`);
     const count = await follow(cli, options, { from: newest, signal: stop.signal }, async (event) => {
       print(event, (paint, width) => eventLine(event, paint, width));
       await forwarder?.take(event);

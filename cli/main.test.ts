@@ -13,7 +13,14 @@ function commandsUnder(command: Command, path: readonly string[] = []): { path: 
   return [{ path: [...path], command }, ...under];
 }
 
-const NO_TERMINAL = { env: {}, stdout: process.stdout, stderr: process.stderr, onInterrupt: () => () => {}, ask: null };
+const NO_TERMINAL = {
+  root: "/",
+  env: {},
+  stdout: process.stdout,
+  stderr: process.stderr,
+  onInterrupt: () => () => {},
+  ask: null,
+};
 
 async function allCommands() {
   return commandsUnder(await buildProgram([], "0.0.0", { ...NO_TERMINAL, sleep: async () => {} }));
@@ -74,6 +81,8 @@ test("a command called wrongly ends with 2, says why on stderr and prints nothin
     ["messages list --status lost", /scheduled, queued/],
     ["messages list --limit 0", /whole number from 1/],
     ["webhooks set https://example.com --events message.sung", /Did you mean message\.sent\?/],
+    ["webhooks set https://example.com --events message.recieved", /Did you mean message\.inbound\?/],
+    ["backup", /--to \.\/backup-\d{4}-\d\d-\d\d/],
     ["webhooks replay wh_1 --since x --types nothing.alike.at.all", /It must be of: message\.queued, /],
     ["trigger delivered", /Did you mean message\.delivered\?/],
     ["listen --events messages.failed", /Did you mean message\.failed\?/],
@@ -130,7 +139,7 @@ test("without a server a command says so at once, with how to start it, whether 
   }
 });
 
-test("a refusal of one field is printed once, even if its message quotes the value", async (t) => {
+test("a refusal of one field is printed once, even if its message quotes the value, and on a terminal with the request's page", async (t) => {
   const wrong = "must be a phone number in E.164 form";
   const error = {
     code: "INVALID_PHONE_NUMBER",
@@ -139,7 +148,12 @@ test("a refusal of one field is printed once, even if its message quotes the val
   };
   const { env } = await serverWith(t, { "POST /v1/messages": { status: 400, error } });
   const { stderr } = await runOnTerminal(["send", "x", "Hello"], env);
-  assert.deepEqual(stderr.split("\n"), [`error: INVALID_PHONE_NUMBER to: "x" ${wrong}.`, "  requestId: req_1", ""]);
+  assert.deepEqual(stderr.split("\n"), [
+    `error: INVALID_PHONE_NUMBER to: "x" ${wrong}.`,
+    "  requestId: req_1",
+    `  ${env.TIGHTBEAM_URL}/r/req_1`,
+    "",
+  ]);
 });
 
 test("a command waits for a busy server, visibly, and never longer than a minute", async (t) => {

@@ -2,14 +2,16 @@
 
 import { styleText } from "node:util";
 import { Command } from "commander";
+import { TightbeamError } from "../sdk/errors.ts";
 import { capabilities, numbers, usage } from "./account.ts";
+import { pageAddress } from "./addresses.ts";
 import { api } from "./api.ts";
 import { backup } from "./backup.ts";
 import { chats } from "./chats.ts";
 import { createCli } from "./cli.ts";
 import { addCommand, type CommandRow } from "./command.ts";
 import { completion } from "./completion.ts";
-import { absenceOf } from "./connection.ts";
+import { absenceOf, findServer } from "./connection.ts";
 import { contacts, optOuts } from "./contacts.ts";
 import { customers, quietHours, routes } from "./customers.ts";
 import { doctor } from "./doctor.ts";
@@ -22,20 +24,26 @@ import { instances } from "./instances.ts";
 import { keys } from "./keys.ts";
 import { listen } from "./listen.ts";
 import { messages } from "./messages.ts";
+import { migrate } from "./migrate.ts";
+import { open } from "./open.ts";
 import { columnsOf, type Stream, type Terminal } from "./output.ts";
 import { calls, payments } from "./payments.ts";
 import { quarantine } from "./quarantine.ts";
+import { requests } from "./requests.ts";
 import { restore } from "./restore.ts";
 import { sandbox } from "./sandbox.ts";
 import { changeSecretKey } from "./secret-key.ts";
 import { send } from "./send.ts";
 import { serve, serveWithSettings } from "./serve.ts";
+import { sessions } from "./sessions.ts";
 import { trigger } from "./trigger.ts";
 import { webhooks } from "./webhooks.ts";
+import { wire } from "./wire.ts";
 
 /** Every command, in the order of the help page. */
 const COMMANDS: readonly CommandRow[] = [
   serve,
+  open,
   send,
   messages,
   chats,
@@ -48,6 +56,8 @@ const COMMANDS: readonly CommandRow[] = [
   webhooks,
   events,
   listen,
+  wire,
+  requests,
   trigger,
   inbox,
   sandbox,
@@ -55,12 +65,14 @@ const COMMANDS: readonly CommandRow[] = [
   api,
   usage,
   keys,
+  sessions,
   customers,
   routes,
   quietHours,
   instances,
   backup,
   restore,
+  migrate,
   held,
   changeSecretKey,
   quarantine,
@@ -69,18 +81,26 @@ const COMMANDS: readonly CommandRow[] = [
 
 /** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
 export async function run(args: readonly string[], version: string, terminal: Terminal): Promise<ExitCode> {
+  let program: Command | null = null;
   try {
-    const program = await buildProgram(args, version, terminal);
+    program = await buildProgram(args, version, terminal);
     await program.parseAsync(args, { from: "user" });
     return EXIT.done;
   } catch (error) {
     const thrown = await underlying(error);
-    const [first, ...more] = explain(thrown);
+    const [first, ...more] = explain(thrown, (id) => pageOfRequest(id, thrown, program, terminal));
     if (first !== undefined) {
       terminal.stderr.write(`${[styleText("red", first, { stream: terminal.stderr }), ...more].join("\n")}\n`);
     }
     return exitCodeOf(thrown);
   }
+}
+
+/** The page of a refused request, for a person at the terminal: a program needs the id only. A request without a key is on no page. */
+function pageOfRequest(id: string, thrown: unknown, program: Command | null, terminal: Terminal): string | null {
+  if (program === null || terminal.stderr.isTTY !== true) return null;
+  if (thrown instanceof TightbeamError && thrown.code === "UNAUTHORIZED") return null;
+  return pageAddress(findServer(program.opts(), terminal.env).baseUrl, id);
 }
 
 /** Replaces a missing key by the server's absence, if no server runs at the address. */
@@ -134,8 +154,10 @@ export async function buildProgram(args: readonly string[], version: string, ter
 const GUIDE = `
 Begin:
   tightbeam serve                          run the service on this machine
+  tightbeam open                           open the console in a browser
   tightbeam send +15005550100 "Hello"      in another terminal: send a message and follow it
   tightbeam inbox                          see the signed webhooks of the sandbox
+  tightbeam wire                           see requests, hops, events and deliveries as they happen
   tightbeam listen --forward-to <url>      forward events to a receiver on your machine
   tightbeam webhooks set <url>             send webhooks to your server
   tightbeam doctor                         find out what does not work
@@ -144,4 +166,4 @@ Server and key come from --url and --key, else from TIGHTBEAM_URL, TIGHTBEAM_API
 from the credentials.json that a server's first start leaves in TB_DATA_DIR or ./data.
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage. Without a terminal, stdout is one JSON document (one a line
-from \`listen\`), and no command asks a question.`;
+from \`listen\`, \`wire\` and \`--follow\`), and no command asks a question.`;

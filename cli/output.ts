@@ -4,6 +4,8 @@ import { styleText } from "node:util";
 
 /** The surroundings of a command, so that a test can replace the terminal. */
 export interface Terminal {
+  /** Directory of the package that runs: the sources, or the files that npm installed. */
+  root: string;
   env: Record<string, string | undefined>;
   stdout: Stream;
   stderr: Stream;

@@ -200,6 +200,7 @@ export const REQUEST_FIELDS = {
     gracePeriodSeconds: "how long the old key keeps working (default: one day)",
     idempotencyKey: "a repeat of the request with the same key does nothing twice",
   },
+  SignIn: { key: "an API key; or give link", link: "the token behind #link= of a one-time link" },
   CreateInstance: {
     name: "display name",
     provider: "provider of the instance",
@@ -231,6 +232,7 @@ export const REQUEST_FIELDS = {
     attachments: "files of the message",
     replyTo: "id of the message that this one replies to",
     to: "one of your numbers (default: your default number)",
+    chatId: "id of a group that the contact is in, to write there",
     channel: "channel of the message (default: iMessage if the phone has it)",
     idempotencyKey: "a repeat of the request with the same key does nothing twice",
   },

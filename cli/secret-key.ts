@@ -5,6 +5,7 @@ import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import { onDataDirectory } from "./data-directory.ts";
 import { Failure } from "./failure.ts";
+import { Progress } from "./progress.ts";
 
 interface SecretKeyOptions {
   tbDataDir?: string;
@@ -28,9 +29,12 @@ export const changeSecretKey: CommandRow = {
 };
 
 async function change(cli: Cli, { tbDataDir, newKeyFile }: SecretKeyOptions): Promise<void> {
+  const progress = new Progress(cli.terminal, { interrupted: "Interrupted: nothing was changed." });
   await onDataDirectory(cli, tbDataDir, async (config) => {
     const { changeSecretKey: reseal } = await import("../server/app/reseal.ts");
-    const { secrets, keptInFile } = await reseal(config, newKeyFile === undefined ? null : read(newKeyFile));
+    const newKey = newKeyFile === undefined ? null : read(newKeyFile);
+    const showSecrets = (done: number, total: number) => progress.show("sealing", done, total, "secrets");
+    const { secrets, keptInFile } = await progress.during(() => reseal(config, newKey, showSecrets));
     const where = keptInFile
       ? `The new key is in ${config.dataDir}/secret.key; if TB_SECRET_KEY was set, leave it out from now on.`
       : "Start with TB_SECRET_KEY set to the new key from now on.";

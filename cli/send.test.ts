@@ -4,7 +4,7 @@ import { AT, entry, KEY, message, runCli, runOnTerminal, serverWith } from "../t
 
 const accepted = { status: 202, data: message("queued") };
 
-test("send follows the message to its delivery, and on a terminal shows each step once", async (t) => {
+test("send follows the message to its delivery, and on a terminal shows its page and each step once", async (t) => {
   const { env, requests } = await serverWith(t, {
     "POST /v1/messages": accepted,
     "GET /v1/messages/msg_1": [
@@ -17,6 +17,7 @@ test("send follows the message to its delivery, and on a terminal shows each ste
   assert.deepEqual([code, stderr], [0, ""]);
   assert.deepEqual(stdout.split("\n"), [
     "msg_1  to +15005550100  from +15005550000  by imessage",
+    `${env.TIGHTBEAM_URL}/m/msg_1`,
     `09:00:00.000  queued     imessage`,
     `09:00:00.000  sent       imessage`,
     `09:00:00.000  delivered  imessage`,

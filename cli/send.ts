@@ -13,6 +13,7 @@ import type {
   TimelineEntry,
 } from "../sdk/wire.ts";
 import { CHANNELS } from "../sdk/wire.ts";
+import { pageAddress } from "./addresses.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, present } from "./command.ts";
 import { Failure, wasNeverReached } from "./failure.ts";
@@ -93,15 +94,17 @@ async function sendAndFollow(cli: Cli, to: string, text: string, options: SendOp
   if (options.dryRun === true)
     return output.show(await client.messages.dryRun(messageOf(to, text, options)), dryRunDetail);
   const accepted = await accept(client, messageOf(to, text, options), options.idempotencyKey ?? crypto.randomUUID());
+  const page = ({ id }: AcceptedMessage, paint: Paint) => paint("dim", pageAddress(cli.server().baseUrl, id));
   const isFollowed = options.follow && accepted.status !== "scheduled";
   if (!isFollowed) {
     output.show(
       accepted,
-      (message, paint, width) => `${summary(message, width)}\n${paint(statusStyle(message.status), endOf(message))}`,
+      (message, paint, width) =>
+        `${summary(message, width)}\n${page(message, paint)}\n${paint(statusStyle(message.status), endOf(message))}`,
     );
     return;
   }
-  output.progress((_, width) => summary(accepted, width));
+  output.progress((paint, width) => `${summary(accepted, width)}\n${page(accepted, paint)}`);
   const message = await follow(client, cli.terminal, accepted.id, options, (entry) =>
     output.progress((paint, width) => {
       const [time, status, channel] = [entry.at.slice(11, 23), entry.status.padEnd(9), entry.channel.padEnd(8)];

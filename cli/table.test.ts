@@ -31,6 +31,12 @@ test("ids and times are whole if there is room, and else shortened, times first"
   assert.equal(lines([row()], Number.POSITIVE_INFINITY)[1], `${ID}  ${AT}  Ada   Hello`);
 });
 
+test("an id in the last column keeps its end: times and ids are shortened first", () => {
+  const columns = COLUMNS.slice(1, 3).concat({ title: "ABOUT", value: (shown) => shown.id });
+  const [, line] = table([row()], columns, plain, 60, "Nothing.").split("\n");
+  assert.equal(line, "05-01 09:00:00  Ada   msg_…456789ab");
+});
+
 test("a table is never wider than a terminal of 60 or more columns", () => {
   const rows = [
     row({ name: "A name that is longer than anybody's".repeat(3), text: "x".repeat(300) }),

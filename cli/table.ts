@@ -62,10 +62,14 @@ function fitting<Row>(rows: readonly Row[], columns: readonly Column<Row>[], wid
   return at === -1 ? columns : fitting(rows, columns.toSpliced(at, 1), width);
 }
 
-/** Width of a table whose last column has the width that it needs, at most `lastMax`. */
+/** Width of a table whose last column has the width that it needs, at most `lastMax` unless it has whole ids. */
 function leadAndLast(titles: readonly string[], cells: Cells, lastMax: number): number {
   const widths = natural(titles, cells);
-  return sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1) + Math.min(widths.at(-1) ?? 0, lastMax);
+  const lastCells = cells.map((row) => row.at(-1) ?? "");
+  // A cut id says nothing: its end is what people compare.
+  const idWidth = Math.max(0, ...lastCells.filter((text) => shortId(text) !== text).map(widthOf));
+  const last = Math.max(idWidth, Math.min(widths.at(-1) ?? 0, lastMax));
+  return sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1) + last;
 }
 
 function styled<Row>(row: Row | undefined, column: Column<Row> | undefined, text: string, paint: Paint): string {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { TRIGGERS } from "../sdk/triggers.ts";
 import { EVENT_TYPES } from "../sdk/wire.ts";
 import { envFor, runOnTerminal, serverWith } from "../test/support/cli.ts";
 import { startReceiver } from "../test/support/receiver.ts";
 import { startTestService } from "../test/support/service.ts";
-import { TRIGGERS } from "./triggers.ts";
 
 test("trigger makes each of the 27 events really happen", async (t) => {
   const api = await startTestService();

@@ -37,7 +37,7 @@ export const trigger: CommandRow = {
 };
 
 async function showAll(cli: Cli): Promise<void> {
-  const { TRIGGERS } = await import("./triggers.ts");
+  const { TRIGGERS } = await import("../sdk/triggers.ts");
   const rows = EVENT_TYPES.map((type) => ({ type, steps: TRIGGERS[type].steps }));
   cli.output().show(rows, (all, paint, width) =>
     table(
@@ -54,10 +54,11 @@ async function showAll(cli: Cli): Promise<void> {
 }
 
 async function triggerEvent(cli: Cli, type: EventType): Promise<void> {
-  const { TRIGGERS } = await import("./triggers.ts");
+  const { TRIGGERS } = await import("../sdk/triggers.ts");
   const { steps, run } = TRIGGERS[type];
   const client = cli.client();
   await requireSandbox(client);
+  if (type === "webhook.test") await requireWebhook(client);
   const output = cli.output();
   output.progress((paint) => paint("dim", steps));
   const after = (await client.events.list({ limit: 1 })).events[0]?.id;
@@ -69,7 +70,7 @@ async function triggerEvent(cli: Cli, type: EventType): Promise<void> {
     timeoutSeconds: EVENT_SECONDS_MAX,
   });
   if (event === null) throw new Failure("NOT_YET", `No ${type} came within ${EVENT_SECONDS_MAX} s.`);
-  output.show(event, (found, paint) => eventLine(found, paint));
+  output.show(event, eventLine);
 }
 
 /** The steps send to fictional numbers. Through a real instance that would cost money, or reach people. */
@@ -82,4 +83,9 @@ async function requireSandbox(client: Tightbeam): Promise<void> {
       "Make a customer with a number of the sandbox, and use a key of it.",
     ]);
   }
+}
+
+async function requireWebhook(client: Tightbeam): Promise<void> {
+  if ((await client.webhooks.get()) !== null) return;
+  throw new Failure("WEBHOOK_NOT_CONFIGURED", "There is no webhook to test.", ["tightbeam webhooks set <url>"]);
 }

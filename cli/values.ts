@@ -41,13 +41,17 @@ function refusal(word: string, choices: readonly string[]): string {
   return choices.length > LISTED_MAX ? `Did you mean ${near}?` : `Did you mean ${near}? ${list}`;
 }
 
+/** Names that other services have for a choice. */
+const NAMED_ELSEWHERE: Readonly<Record<string, string>> = { "message.received": "message.inbound" };
+
 /** The choice that was probably meant: it ends in the word (`delivered`) or differs by a few letters; null for none. */
 function nearest(word: string, choices: readonly string[]): string | null {
   const asked = word.trim().toLowerCase();
   const ending = choices.find((choice) => choice === asked || choice.endsWith(`.${asked}`));
   if (ending !== undefined) return ending;
-  const [best] = choices
-    .map((choice) => ({ choice, distance: leven(asked, choice.toLowerCase()) }))
+  const elsewhere = Object.entries(NAMED_ELSEWHERE).filter(([, choice]) => choices.includes(choice));
+  const [best] = [...choices.map((choice) => [choice, choice] as const), ...elsewhere]
+    .map(([name, choice]) => ({ choice, distance: leven(asked, name.toLowerCase()) }))
     .sort((one, other) => one.distance - other.distance);
   return best !== undefined && best.distance <= Math.max(1, asked.length / 3) ? best.choice : null;
 }

@@ -3,15 +3,16 @@
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Delivery, Webhook } from "../sdk/wire.ts";
+import { pageAddress } from "./addresses.ts";
 import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 import { isAccepted, resultOf } from "./deliveries.ts";
 
 /** Results for endpoints, their last deliveries, and the server's public address. Rejects as the client does. */
-export async function webhookResults(client: Tightbeam): Promise<CheckResult[]> {
+export async function webhookResults(client: Tightbeam, baseUrl: string): Promise<CheckResult[]> {
   const endpoints = await client.webhooks.endpoints.list();
   return [
     ...endpointResults(endpoints),
-    ...(await deliveryResults(client, endpoints)),
+    ...(await deliveryResults(client, endpoints, baseUrl)),
     ...(await publicAddressFindings(client, endpoints)),
   ];
 }
@@ -27,7 +28,8 @@ function endpointResults(endpoints: Webhook[]): CheckResult[] {
     ];
   }
   return endpoints.map(({ id, url, active, events }) => {
-    const what = events.includes("*") ? "every event" : `${events.length} types of events`;
+    const types = events.length === 1 ? "1 type of events" : `${events.length} types of events`;
+    const what = events.includes("*") ? "every event" : types;
     if (active) return ok("webhooks", `${url} gets ${what}`);
     return warning(
       "webhooks",
@@ -40,7 +42,7 @@ function endpointResults(endpoints: Webhook[]): CheckResult[] {
 /** Number of the last deliveries that are checked. */
 const LAST = 100;
 
-async function deliveryResults({ webhooks }: Tightbeam, endpoints: Webhook[]): Promise<CheckResult[]> {
+async function deliveryResults({ webhooks }: Tightbeam, endpoints: Webhook[], baseUrl: string): Promise<CheckResult[]> {
   const { deliveries } = await webhooks.deliveries.list({ limit: LAST });
   const kept = new Set(endpoints.filter(({ active }) => active).map(({ id }) => id));
   const tried = deliveries.filter(
@@ -48,10 +50,10 @@ async function deliveryResults({ webhooks }: Tightbeam, endpoints: Webhook[]): P
       attempts.length > 0 && status !== "cancelled" && (webhookId === null || kept.has(webhookId)),
   );
   const byUrl = Map.groupBy(tried, ({ url }) => url);
-  return [...byUrl].map(([url, ofUrl]) => deliveryResult(url, ofUrl));
+  return [...byUrl].map(([url, ofUrl]) => deliveryResult(url, ofUrl, baseUrl));
 }
 
-function deliveryResult(url: string, deliveries: Delivery[]): CheckResult {
+function deliveryResult(url: string, deliveries: Delivery[], baseUrl: string): CheckResult {
   const attempts = deliveries
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })))
     .sort((one, other) => other.attempt.at.localeCompare(one.attempt.at));
@@ -64,7 +66,7 @@ function deliveryResult(url: string, deliveries: Delivery[]): CheckResult {
   if (!isAccepted(last.attempt)) {
     const result = resultOf(last.attempt);
     const next = last.delivery.nextAttemptAt === null ? "" : `, next try at ${last.delivery.nextAttemptAt}`;
-    const look = `See tightbeam webhooks deliveries ${last.delivery.id}`;
+    const look = `See ${pageAddress(baseUrl, last.delivery.id)}`;
     return broken("deliveries", `${count}; the last answer was ${result}${next}`, `${remedyFor(last.attempt)} ${look}`);
   }
   const advice =

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AT, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
 
-const webhook = { id: "wh_1", name: null, url: "https://example.com/hook", events: ["*"], active: true, primary: true };
+const webhook = {
+  id: "wh_1",
+  name: null,
+  url: "https://example.com/hook",
+  events: ["*"],
+  active: true,
+  primary: true,
+  previousSecretExpiresAt: null,
+};
 
 const delivery = (attempts: object[], status = "pending") => ({
   id: "dlv_1",
@@ -31,7 +39,7 @@ test("webhooks get, set, list, delete and rotate-secret; a new secret is shown o
     "PUT /v1/webhooks": { data: { ...webhook, secret: "whsec_new" } },
     "GET /v1/webhooks/list": { data: [webhook, { ...webhook, id: "wh_2", active: false, events: ["message.read"] }] },
     "DELETE /v1/webhooks/wh_2": { data: { id: "wh_2", deleted: true } },
-    "POST /v1/webhooks/rotate-secret": { data: { ...webhook, secret: "whsec_next" } },
+    "POST /v1/webhooks/rotate-secret": { data: { ...webhook, secret: "whsec_next", previousSecretExpiresAt: AT } },
   });
   const shown = async (line: string) => (await runOnTerminal(line.split(" "), env)).stdout;
   assert.match(await shown("webhooks get"), /No webhook is configured: tightbeam webhooks set <url>/);
@@ -50,8 +58,10 @@ test("webhooks get, set, list, delete and rotate-secret; a new secret is shown o
   assert.deepEqual(requests.at(-1)?.body, { url: webhook.url, events: ["*"], maxInFlight: 8 });
   assert.match(await shown("webhooks list"), /wh_1 +active +all[\s\S]+wh_2 +paused +1/);
   assert.equal(await shown("webhooks delete wh_2"), "wh_2 deleted\n");
-  assert.match(await shown("webhooks rotate-secret --grace 1d"), /whsec_next/);
+  assert.match(await shown("webhooks rotate-secret"), /whsec_next\nold secret +signs until 2031-05-01T09:00:00\.000Z/);
   assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 86_400 });
+  await shown("webhooks rotate-secret --grace 0");
+  assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 0 });
 });
 
 test("webhooks test waits for the attempt, and ends with 1 if the receiver did not accept it", async (t) => {
@@ -86,15 +96,30 @@ test("webhooks retry waits for its own attempt, not for an earlier one", async (
   assert.match(stdout, /500[\s\S]+200/);
 });
 
-test("webhooks replay uses the primary endpoint if none is named", async (t) => {
+test("webhooks replay uses the primary endpoint if none is named, and waits on a terminal until each delivery was tried", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/webhooks": [{ data: webhook }, { data: null }],
     "POST /v1/webhooks/wh_1/replay": { status: 202, data: { deliveries: 3 } },
+    "GET /v1/webhooks/deliveries": [
+      { data: { deliveries: [delivery([]), delivery([attempt(500)])], pagination } },
+      { data: { deliveries: [delivery([attempt(500)])], pagination } },
+    ],
   });
-  const { stdout } = await runOnTerminal(["webhooks", "replay", "--since", AT, "--types", "message.read"], env);
-  assert.equal(stdout, "3 deliveries under way to wh_1\n");
-  assert.deepEqual(requests.at(-1)?.body, { since: AT, types: ["message.read"] });
+  const { stdout, stderr } = await runOnTerminal(["webhooks", "replay", "--since", AT, "--types", "message.read"], env);
+  assert.match(stdout, /^3 deliveries under way to wh_1\nEach was tried: .*\n$/);
+  assert.match(stderr, /trying .* 0 % {2}0 of 3 deliveries/);
+  const [posted, ...counted] = requests.slice(1);
+  assert.deepEqual(posted?.body, { since: AT, types: ["message.read"] });
+  assert.deepEqual(
+    counted.map(({ query }) => query.status),
+    ["pending", "pending"],
+  );
   assert.equal((await runOnTerminal(["webhooks", "replay", "--since", AT], env)).code, 2);
+  const begun = Date.now();
+  await runOnTerminal(["webhooks", "replay", "wh_1", "--since", "10m"], env);
+  const asked = requests.findLast(({ method }) => method === "POST");
+  const since = Date.parse(String(Reflect.get(Object(asked?.body), "since")));
+  assert.ok(since >= begun - 600_000 && since <= Date.now() - 600_000, "ten minutes ago");
 });
 
 test("webhooks deliveries lists by its filters, and shows one with its attempts", async (t) => {

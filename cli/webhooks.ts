@@ -3,26 +3,22 @@
 import { EVENT_TYPES, type EventType, type Webhook } from "../sdk/wire.ts";
 import { type CommandRow, present, request } from "./command.ts";
 import { deliveryCommands, showAttempt, untilAttempted } from "./deliveries.ts";
-import { UsageError } from "./failure.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
+import { replay } from "./replay.ts";
 import { REQUEST_FIELDS } from "./request-fields.ts";
 import { table } from "./table.ts";
 import { oneOrMore, seconds, wholeNumber } from "./values.ts";
 
 const ENDPOINT = { "[id]": "endpoint id (wh_…); default: the primary endpoint" };
 const EVENT_CHOICES = ["*", ...EVENT_TYPES] as const;
+/** How long the old secret keeps signing, unless the command says otherwise: the receiver is changed meanwhile. */
+const GRACE_SECONDS = 86_400;
 const NOT_CONFIGURED = "No webhook is configured: tightbeam webhooks set <url>";
 
 interface SetOptions {
   events?: (EventType | "*")[];
   secret?: string;
   maxInFlight?: number;
-}
-
-interface ReplayOptions {
-  since: string;
-  until?: string;
-  types?: EventType[];
 }
 
 const FIELDS = REQUEST_FIELDS.SetWebhook;
@@ -113,40 +109,23 @@ export const webhooks: CommandRow = {
       },
     },
     ...deliveryCommands,
-    {
-      name: "replay",
-      help: "Send the events of a period again, including those missed while the endpoint was away.",
-      arguments: ENDPOINT,
-      options: {
-        "--since <time>": { help: `${REQUEST_FIELDS.Replay.since}; ISO 8601`, required: true },
-        "--until <time>": `${REQUEST_FIELDS.Replay.until}; ISO 8601`,
-        "--types <list>": {
-          help: `${REQUEST_FIELDS.Replay.types}, with commas between`,
-          parse: oneOrMore(EVENT_TYPES),
-        },
-      },
-      examples: {
-        "tightbeam webhooks replay --since 2031-05-01T09:00:00Z": "to the primary endpoint",
-        "tightbeam webhooks replay <id> --since 2031-05-01T09:00:00Z --types message.inbound": "one type",
-      },
-      run: async (cli, id: string | undefined, options: ReplayOptions) => {
-        const { webhooks: api } = cli.client();
-        const target = id ?? (await api.get())?.id;
-        if (target === undefined) throw new UsageError("no webhook is configured, and no endpoint was named.");
-        const replayed = await api.replay(target, options);
-        cli.output().show(replayed, ({ deliveries }) => `${deliveries} deliveries under way to ${target}`);
-      },
-    },
+    replay,
     request({
       name: "rotate-secret",
       help: "Create a new signing secret and show it once.",
       arguments: ENDPOINT,
       options: {
-        "--grace <time>": { help: REQUEST_FIELDS.RotateSecret.gracePeriodSeconds, parse: seconds },
+        "--grace <time>": {
+          help: "how long the old secret keeps signing, such as 0, 15m or 7d (default: 24h)",
+          parse: seconds,
+        },
       },
-      examples: { "tightbeam webhooks rotate-secret --grace 1d": "time to change the receiver" },
-      call: (client, id: string | undefined, { grace }: { grace?: number }) =>
-        client.webhooks.rotateSecret(id, grace === undefined ? undefined : { gracePeriodSeconds: grace }),
+      examples: {
+        "tightbeam webhooks rotate-secret": "a day to change the receiver",
+        "tightbeam webhooks rotate-secret --grace 0": "the old secret is known to others: it signs no more",
+      },
+      call: (client, id: string | undefined, { grace = GRACE_SECONDS }: { grace?: number }) =>
+        client.webhooks.rotateSecret(id, { gracePeriodSeconds: grace }),
       show: detail,
     }),
   ],
@@ -157,9 +136,11 @@ function stateOf({ active }: Webhook): string {
 }
 
 function detail(webhook: Webhook, paint: Paint): string {
-  const { id, name, url, events, maxInFlight, secret } = webhook;
+  const { id, name, url, events, maxInFlight, secret, previousSecretExpiresAt: until } = webhook;
   const state = stateOf(webhook);
-  const facts = listing({ id, name, url, events: events.join(", "), state, "at once": maxInFlight, secret }, paint);
+  const old = until === null ? null : `signs until ${until}`;
+  const shown = { id, name, url, events: events.join(", "), state, "at once": maxInFlight, secret, "old secret": old };
+  const facts = listing(shown, paint);
   if (secret === undefined) return facts;
   return `${facts}\n\n${paint("yellow", "This is the only time that the secret is shown.")}`;
 }

@@ -15,12 +15,15 @@ import * as messageEvents from "./message-events.ts";
 import * as messages from "./messages.ts";
 import * as optOuts from "./opt-outs.ts";
 import * as payments from "./payments.ts";
+import * as requests from "./requests.ts";
 import * as sandbox from "./sandbox.ts";
 import * as sending from "./sending.ts";
 import * as service from "./service.ts";
+import * as sessions from "./sessions.ts";
 import * as usage from "./usage.ts";
 import * as values from "./values.ts";
 import * as webhooks from "./webhooks.ts";
+import * as wire from "./wire.ts";
 
 /**
  * Exports of each file, by its name. By their names: `PascalCase` is a schema, `UPPER_CASE` a constant, and `camelCase` an
@@ -42,10 +45,13 @@ export const NOUNS: readonly (readonly [file: string, exports: Readonly<Record<s
   ["webhooks", webhooks],
   ["customers", customers],
   ["keys", keys],
+  ["sessions", sessions],
   ["instances", instances],
   ["held", held],
   ["usage", usage],
   ["sandbox", sandbox],
   ["service", service],
   ["events", events],
+  ["requests", requests],
+  ["wire", wire],
 ];

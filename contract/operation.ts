@@ -30,6 +30,8 @@ export interface Operation {
   headers?: Readonly<Record<string, ParameterText>>;
   /** Responses outside the envelope, by content type. */
   contents?: Readonly<Record<string, Content>>;
+  /** Whether only the session of a browser may call it; a request with a key is a 401. */
+  session?: boolean;
   /** Whether there is no envelope: `contents` is all. */
   bare?: boolean;
   /** Operations that take a value of the response: the `id` of `data` becomes their path parameter. */

@@ -13,8 +13,10 @@ import { keys } from "./operations/keys.ts";
 import { messages } from "./operations/messages.ts";
 import { payments } from "./operations/payments.ts";
 import { reach } from "./operations/reach.ts";
+import { requests } from "./operations/requests.ts";
 import { sandbox } from "./operations/sandbox.ts";
-import { service } from "./operations/service.ts";
+import { service, settings } from "./operations/service.ts";
+import { sessions, signIn } from "./operations/sessions.ts";
 import { deliveries, webhooks } from "./operations/webhooks.ts";
 
 export const SECTIONS: readonly Section[] = [
@@ -28,11 +30,15 @@ export const SECTIONS: readonly Section[] = [
   webhooks,
   deliveries,
   events,
+  requests,
   sandbox,
   usage,
   customers,
   keys,
+  sessions,
   instances,
   held,
+  settings,
+  signIn,
   service,
 ];

@@ -19,6 +19,7 @@ export const IDS = {
   call: `call_${uuid(14)}`,
   instance: `inst_${uuid(15)}`,
   attachment: `att_${uuid(16)}`,
+  session: `ses_${uuid(17)}`,
 } as const;
 
 /** The customer's own number. */

@@ -71,6 +71,7 @@ export const PhoneMessage = request(
     attachments: optional(list(AttachmentInput, "Files of the message.", { maxItems: ATTACHMENTS_MAX })),
     replyTo: optional(messageId("Id of the message that this one replies to.")),
     to,
+    chatId: optional(text(1, 512, "Id of a group that the contact is in, to write there.")),
     channel: optional(says(Channel, "Channel of the message. Default: iMessage if the phone has it.")),
     idempotencyKey,
   },

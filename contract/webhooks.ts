@@ -113,6 +113,9 @@ export const Webhook = record("Webhook", "An endpoint that receives events.", {
     IN_FLIGHT,
   ),
   ...changed,
+  previousSecretExpiresAt: atOrNull(
+    "Until when the secret before the last rotation signs too, in real time; null without a grace period.",
+  ),
   secret: optional(string("Signing secret; only in the response that generated it.")),
 });
 
@@ -182,6 +185,7 @@ const webhook: Static<typeof Webhook> = {
   maxInFlight: 64,
   createdAt: at(0),
   updatedAt: at(0),
+  previousSecretExpiresAt: null,
 };
 
 const delivery: Static<typeof Delivery> = {

@@ -22,6 +22,8 @@ import type {
   QuietHours,
   RotateKey,
   Route,
+  ServiceDetails,
+  SessionList,
   SetQuietHours,
   UpdateInstance,
 } from "./wire.ts";
@@ -34,6 +36,12 @@ export function adminRoutes(request: Request) {
     keys: keyRoutes(request),
     instances: instanceRoutes(request),
     held: heldRoutes(request),
+    sessions: sessionRoutes(request),
+    /**
+     * Get the service's settings, health and size. Tells each setting with its source, and of secrets only whether they
+     * are given.
+     */
+    service: (options?: CallOptions) => request<ServiceDetails>("GET", "/v1/admin/service", options),
   };
 }
 
@@ -155,5 +163,19 @@ function heldRoutes(request: Request) {
     /** End held messages. Ends held messages as `failed` with `OUTCOME_UNKNOWN` and `mayHaveBeenSent: true`. */
     discard: (decision: DecideHeld, options?: CallOptions) =>
       request<HeldDecision>("POST", "/v1/admin/held/discard", { ...options, body: decision }),
+  };
+}
+
+function sessionRoutes(request: Request) {
+  const list = (query?: Page, options?: CallOptions) =>
+    request<SessionList>("GET", "/v1/admin/sessions", { ...options, query });
+  return {
+    /** List sessions. Lists the sessions that have not ended, newest first. */
+    list,
+    /** Iterates over all of them, newest first, and requests page after page. */
+    listAll: (query: Page = {}, options?: CallOptions) => pages(list, query, options, (page) => page.sessions),
+    /** End a session. The browser is signed out with its next request, and its streams close. */
+    end: (id: string, options?: CallOptions) =>
+      request<Deleted>("DELETE", `/v1/admin/sessions/${segment(id)}`, options),
   };
 }

@@ -8,6 +8,7 @@ import { messageRoutes } from "./messages.ts";
 import { type CallOptions, segment } from "./paging.ts";
 import { callRoutes, paymentRoutes } from "./payments.ts";
 import { type ClientOptions, type Connection, connect, type RequestOptions } from "./request.ts";
+import { requestRoutes, wireRoutes } from "./requests.ts";
 import type { ApiPromise } from "./response.ts";
 import { sandboxRoutes } from "./sandbox.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -46,6 +47,10 @@ export class Tightbeam {
   readonly webhooks: ReturnType<typeof webhookRoutes>;
   /** Events: the list, and the live stream. */
   readonly events: ReturnType<typeof eventRoutes>;
+  /** The log of requests. */
+  readonly requests: ReturnType<typeof requestRoutes>;
+  /** Requests, events and deliveries in one live stream. */
+  readonly wire: ReturnType<typeof wireRoutes>;
   /** Customers, numbers, keys and instances; needs an admin key. */
   readonly admin: ReturnType<typeof adminRoutes>;
   /** The sandbox's inbox, phones and clock. */
@@ -63,6 +68,8 @@ export class Tightbeam {
     this.calls = callRoutes(request);
     this.webhooks = webhookRoutes(request);
     this.events = eventRoutes(this.#connection);
+    this.requests = requestRoutes(this.#connection);
+    this.wire = wireRoutes(this.#connection);
     this.admin = adminRoutes(request);
     this.sandbox = sandboxRoutes(request);
   }

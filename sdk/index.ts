@@ -7,24 +7,10 @@ export type { EventPage, EventQuery, StreamQuery } from "./events.ts";
 export type { MessageQuery } from "./messages.ts";
 export type { CallOptions, Page } from "./paging.ts";
 export type { CallQuery, PaymentQuery } from "./payments.ts";
-export {
-  expressWebhookHandler,
-  fastifyWebhookPlugin,
-  type WebhookHandlerOptions,
-  type WebhookHandlers,
-  webhookHandler,
-} from "./receiver.ts";
 export type { ClientOptions, Logger, RequestOptions } from "./request.ts";
+export type { RequestQuery, WireItem, WireStreamQuery } from "./requests.ts";
 export type { ApiPromise, RateLimitStatus, WithResponse } from "./response.ts";
 export type { WaitQuery } from "./sandbox.ts";
-export {
-  constructSignature,
-  type ReceivedWebhook,
-  type SignatureParts,
-  verifyWebhook,
-  type WebhookHeaders,
-  type WebhookRefusal,
-  WebhookVerificationError,
-} from "./signature.ts";
+export * from "./webhook.ts";
 export type { DeliveryQuery } from "./webhooks.ts";
 export * from "./wire.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { expressWebhookHandler, type WebhookHandlers, webhookHandler } from "./receiver.ts";
-import { constructSignature } from "./signature.ts";
+import { constructSignature, type WebhookVerificationError } from "./signature.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const URL_OF_RECEIVER = "http://receiver.example/hook";
@@ -104,5 +104,27 @@ test("expressWebhookHandler takes what express.raw() read, and names a body that
   const response = { statusCode: 0, setHeader: () => {}, end: () => {} };
   await handle(request(Buffer.from(body)), response);
   assert.deepEqual([response.statusCode, calls.length], [200, 1]);
-  await assert.rejects(handle(request(JSON.parse(body)), response), { reason: "BODY_NOT_RAW" });
+  let fault: unknown = null;
+  await handle(request(JSON.parse(body)), response, (error) => {
+    fault = error;
+  });
+  assert.equal((fault as WebhookVerificationError).reason, "BODY_NOT_RAW");
+});
+
+test("expressWebhookHandler on Node's own server responds 500 if a handler throws, reports the error, and goes on", async (t) => {
+  const { calls, handlers } = recording();
+  const reported = t.mock.method(console, "error", () => {});
+  const url = await serve(t, expressWebhookHandler(handlers, { secret }));
+  const failed = await fetch(await webhook(bodyOf("message.failed"), url));
+  assert.deepEqual([failed.status, await failed.text()], [500, "The receiver could not handle the webhook."]);
+  assert.deepEqual(
+    reported.mock.calls.map(({ arguments: [error] }) => (error as unknown as Error).message),
+    ["the database is down"],
+  );
+  const unset = await serve(t, expressWebhookHandler(handlers, { secret: "" }));
+  assert.equal((await fetch(await webhook(bodyOf("message.read"), unset))).status, 500);
+  assert.equal(reported.mock.callCount(), 2);
+  assert.equal((await fetch(await webhook(bodyOf("message.inbound"), url))).status, 200);
+  assert.equal((await fetch(await webhook(bodyOf("message.inbound"), url, "{}"))).status, 400);
+  assert.deepEqual(calls, ["inbound Grüße 👋"]);
 });

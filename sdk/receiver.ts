@@ -15,7 +15,7 @@ export type WebhookHandlerOptions = Pick<ReceivedWebhook, "secret" | "toleranceS
 
 /** The response to a webhook: the body says why it was refused, and is empty if it was not. */
 interface Verdict {
-  status: 200 | 400 | 405 | 413;
+  status: 200 | 400 | 405 | 413 | 500;
   body: string;
 }
 
@@ -42,6 +42,7 @@ async function dispatch<Type extends EventType>(event: Event<Type>, handlers: We
 }
 
 const METHOD_REFUSED: Verdict = { status: 405, body: "A webhook is a POST." };
+const FAILED: Verdict = { status: 500, body: "The receiver could not handle the webhook." };
 
 /**
  * A handler of webhooks for servers that speak `fetch`: Hono, Next.js, Bun, Deno, workers. Responds 200 once the
@@ -86,7 +87,9 @@ const BODY_BYTES_MAX = 1_048_576;
 
 /**
  * `webhookHandler` as a handler of Express, or of Node's own server: `app.post(path, expressWebhookHandler(…))`. It reads
- * the body itself, so that no parser is needed; `express.raw()` may stand before it, and `express.json()` must not.
+ * the body itself, so that no parser is needed; `express.raw()` may stand before it, and `express.json()` must not. If the
+ * event's handler throws, Express gets the error by `next`. Node's own server has no `next`: the response is then 500, so
+ * that the service sends the event again, and the error goes to `console.error`.
  */
 export function expressWebhookHandler(
   handlers: WebhookHandlers,
@@ -94,15 +97,21 @@ export function expressWebhookHandler(
 ): (request: NodeRequest, response: NodeResponse, next?: (error: unknown) => void) => Promise<void> {
   return async (request, response, next) => {
     try {
-      const { status, body } = await receiveFromNode(request, options, handlers);
-      response.statusCode = status;
-      for (const [name, value] of Object.entries(headersOf(status))) response.setHeader(name, value);
-      response.end(body);
+      respond(response, await receiveFromNode(request, options, handlers));
     } catch (error) {
-      if (next === undefined) throw error;
-      next(error);
+      if (next !== undefined) return next(error);
+      // A rejection that nobody handles would end the process.
+      // biome-ignore lint/suspicious/noConsole: a server without `next` has no other place for the error.
+      console.error(error);
+      respond(response, FAILED);
     }
   };
+}
+
+function respond(response: NodeResponse, { status, body }: Verdict): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headersOf(status))) response.setHeader(name, value);
+  response.end(body);
 }
 
 async function receiveFromNode(

@@ -1526,6 +1526,8 @@ export interface Webhook {
   createdAt: string;
   /** When the record was last changed. */
   updatedAt: string;
+  /** Until when the secret before the last rotation signs too, in real time; null without a grace period. */
+  previousSecretExpiresAt: string | null;
   /** Signing secret; only in the response that generated it. */
   secret?: string;
 }
@@ -1755,6 +1757,68 @@ export interface RotateKey {
   gracePeriodSeconds?: number;
   /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
+}
+
+/** A session, as the browser that has it sees it. */
+export interface Session {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The key that signed in. */
+  keyId: string;
+  /** Display name of the key. */
+  keyName: string;
+  /** Scope of the key: one customer's records, or all. */
+  scope: "customer" | "admin";
+  /** The customer; null for the session of an admin key. */
+  customerId: string | null;
+  /** Value of `X-CSRF-Token` of each request that changes something. */
+  csrfToken: string;
+  /** Whether all numbers are on the sandbox. */
+  isSandbox: boolean;
+  /** Whether the sandbox's clock is ahead of the time. */
+  isClockMoved: boolean;
+  /** When the session ends unless it is used. */
+  expiresAt: string;
+  /** Version of the service. */
+  version: string;
+}
+
+/** A link that opens the console, once. */
+export interface SessionLink {
+  /** The address. Its token is behind the #, so that no server and no log sees it. */
+  url: string;
+  /** When the link can no longer be used: five minutes after its creation. */
+  expiresAt: string;
+}
+
+/** A page of sessions. */
+export interface SessionList {
+  /** The sessions of this page. */
+  sessions: SessionSummary[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** A session, as operators see it. */
+export interface SessionSummary {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The key that signed in. */
+  keyId: string;
+  /** When the record was created. */
+  createdAt: string;
+  /** When the session was last used, to ten minutes. */
+  lastUsedAt: string;
+  /** When the session ends unless it is used. */
+  expiresAt: string;
+}
+
+/** Body of `POST /session`: an API key, or the token of a one-time link. */
+export interface SignIn {
+  /** An API key; or give `link`. */
+  key?: string;
+  /** The token behind `#link=` of a one-time link. */
+  link?: string;
 }
 
 /** Body of `POST /v1/admin/instances`. */
@@ -2013,6 +2077,8 @@ export interface PhoneMessage {
   replyTo?: string;
   /** One of your numbers. Default: your default number. */
   to?: string;
+  /** Id of a group that the contact is in, to write there. */
+  chatId?: string;
   /** Channel of the message. Default: iMessage if the phone has it. */
   channel?: Channel;
   /** A repeat of the request with the same key does nothing twice. */
@@ -2117,6 +2183,19 @@ export interface SetPhoneSettings {
   lossPercent?: number;
 }
 
+/** Kind of a database: the embedded one, or PostgreSQL. */
+export type DatabaseEngine = "sqlite" | "postgres";
+
+/** The database and its size on disk. */
+export interface DatabaseSize {
+  /** The embedded database, or PostgreSQL. */
+  engine: DatabaseEngine;
+  /** Bytes of the database. */
+  bytes: number;
+  /** Bytes of the write-ahead log beside the embedded database; null for PostgreSQL. */
+  walBytes: number | null;
+}
+
 /** Response of `GET /health`. */
 export interface Health {
   /** Health of the service. */
@@ -2135,8 +2214,37 @@ export interface Health {
   >;
 }
 
+/** Response of `GET /v1/admin/service`. */
+export interface ServiceDetails {
+  /** Version of the service. */
+  version: string;
+  /** Health of the service, with each instance by its id. */
+  health: Health;
+  /** The database. */
+  database: DatabaseSize;
+  /** The clock. */
+  clock: SandboxClock;
+  /** Every setting of the process that responds. */
+  settings: ServiceSetting[];
+}
+
+/** A setting of a process of the service. */
+export interface ServiceSetting {
+  /** Name of its environment variable. */
+  name: string;
+  /** The value as it was given, or the default; null if there is none, and for every secret. */
+  value: string | null;
+  /** Where the value comes from; `default` if the setting was not given. */
+  source: SettingSource;
+  /** Whether the value is never told. */
+  isSecret: boolean;
+}
+
 /** Health of the service or of a part. */
 export type ServiceStatus = "ok" | "degraded";
+
+/** Where the value of a setting comes from. */
+export type SettingSource = "flag" | "environment" | "default";
 
 /** A page of events. */
 export interface EventList {
@@ -2144,6 +2252,120 @@ export interface EventList {
   events: Event[];
   /** Where the list continues. */
   pagination: Pagination;
+}
+
+/** A body in the log. */
+export interface LoggedBody {
+  /** The JSON text, secrets masked and files shortened: at most 4 KiB. */
+  text: string;
+  /** Whether the text ends before the body did. */
+  truncated: boolean;
+}
+
+/** A request in the log, with its bodies. */
+export interface LoggedExchange {
+  /** Id of the request: the `requestId` and `X-Request-Id` of its response. */
+  id: string;
+  /** Method, in capitals. */
+  method: string;
+  /** Path and query as they came, secrets masked. */
+  path: string;
+  /** Pattern of the path, such as `/v1/messages/:id`; null if no route matched. */
+  route: string | null;
+  /** Status of the response; 499 if the client had gone before. */
+  status: number;
+  /** Time from the request's headers to its response, in milliseconds. */
+  durationMs: number;
+  /** Id of the key. */
+  keyId: string;
+  /** Id of the customer; null for an admin key. */
+  customerId: string | null;
+  /** Correlation id of everything that the request led to. */
+  correlationId: string;
+  /** Code of the error; null for a success. */
+  errorCode: ErrorCode | null;
+  /** When the request came. */
+  createdAt: string;
+  /** The request's body; null if there was none, or bodies are not logged. */
+  request: LoggedBody | null;
+  /** The response's body; null for a stream, or if bodies are not logged. */
+  response: LoggedBody | null;
+}
+
+/** A request in the log, without bodies. */
+export interface LoggedRequest {
+  /** Id of the request: the `requestId` and `X-Request-Id` of its response. */
+  id: string;
+  /** Method, in capitals. */
+  method: string;
+  /** Path and query as they came, secrets masked. */
+  path: string;
+  /** Pattern of the path, such as `/v1/messages/:id`; null if no route matched. */
+  route: string | null;
+  /** Status of the response; 499 if the client had gone before. */
+  status: number;
+  /** Time from the request's headers to its response, in milliseconds. */
+  durationMs: number;
+  /** Id of the key. */
+  keyId: string;
+  /** Id of the customer; null for an admin key. */
+  customerId: string | null;
+  /** Correlation id of everything that the request led to. */
+  correlationId: string;
+  /** Code of the error; null for a success. */
+  errorCode: ErrorCode | null;
+  /** When the request came. */
+  createdAt: string;
+}
+
+/** A page of the request log. */
+export interface LoggedRequestList {
+  /** The requests of this page. */
+  requests: LoggedRequest[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** Methods that a request in the log may have. */
+export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+
+/** Refused requests with one code on one route. */
+export interface RequestErrorGroup {
+  /** Decide by this code: its meaning never changes. */
+  code: ErrorCode;
+  /** Method, in capitals. */
+  method: string;
+  /** Pattern of the path; null if no route matched. */
+  route: string | null;
+  /** Status of the responses. */
+  status: number;
+  /** How many there are. */
+  count: number;
+  /** When the newest one came. */
+  lastAt: string;
+  /** Id of the newest one. */
+  lastId: string;
+}
+
+/** The errors of the request log, in groups. */
+export interface RequestErrors {
+  /** The groups, the largest first: at most 100. */
+  errors: RequestErrorGroup[];
+}
+
+/** A method of HTTP. */
+export type RequestMethod = (typeof REQUEST_METHODS)[number];
+
+/** A message whose timeline has grown. */
+export interface WireMessage {
+  /** Id of the message. */
+  id: string;
+  /** Its status now. */
+  status: MessageStatus;
+  /** Correlation id of the request that created it. */
+  correlationId: string;
+  /** Its whole timeline. */
+  timeline: TimelineEntry[];
 }
 
 /** The data of each event, by its type. */

@@ -18,11 +18,11 @@ export interface ClockShift {
   ms: number;
 }
 
-/** The machine's clock, ahead by `shift`. */
-export function systemClock(shift: ClockShift = { ms: 0 }): Clock {
+/** The machine's clock, ahead by `shift`. `skew`: how far the machine's time is behind the real one. */
+export function systemClock(shift: ClockShift = { ms: 0 }, skew: Readonly<ClockShift> = { ms: 0 }): Clock {
   return {
-    now: () => Date.now() + shift.ms,
-    real: () => Date.now(),
+    now: () => Date.now() + skew.ms + shift.ms,
+    real: () => Date.now() + skew.ms,
     monotonic: () => performance.now(),
     turnMs: turnMeter(),
     after(ms, action) {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { baseUrl, ConfigError, isLoopback, readConfig, SETTINGS } from "./config.ts";
-import { allows } from "./core/address.ts";
+import { baseUrl, ConfigError, readConfig, SETTINGS } from "./config.ts";
+import { allows, isLoopback } from "./core/address.ts";
 
 const KEY = `tb_${"a".repeat(32)}`;
 const LOOPBACK_TARGET = { host: "127.0.0.1", ip: "127.0.0.1" };
@@ -18,12 +18,16 @@ function refusedWith(pattern: RegExp): (error: unknown) => boolean {
 }
 
 test("without any setting, the service is a sandbox on 127.0.0.1:8080 with its data in ./data", () => {
-  const { webhookAllow, webhookAllowReal, fetchAllow, ...config } = readConfig({});
+  const { webhookAllow, webhookAllowReal, fetchAllow, settings: _, ...config } = readConfig({});
   assert.deepEqual(config, {
     port: 8080,
     host: "127.0.0.1",
     dataDir: "./data",
+    databaseUrl: null,
+    role: "all",
+    memberUrl: null,
     publicUrl: null,
+    isLocalOnly: true,
     apiKey: null,
     adminKey: null,
     rateLimit: { limit: 100, windowSeconds: 60 },
@@ -36,6 +40,7 @@ test("without any setting, the service is a sandbox on 127.0.0.1:8080 with its d
     paymentText: false,
     smartEncoding: false,
     sandboxInbox: true,
+    requestLog: null,
     logLevel: "info",
     warnings: [],
   });
@@ -46,15 +51,17 @@ test("without any setting, the service is a sandbox on 127.0.0.1:8080 with its d
 
 test("these settings exist, each with a flag of its name and one sentence", () => {
   const names =
-    "PORT HOST TB_DATA_DIR TB_PUBLIC_URL DATABASE_URL TB_ROLE TB_API_KEY TB_ADMIN_KEY TB_RATE_LIMIT TB_WEBHOOK_ALLOW " +
+    "PORT HOST TB_DATA_DIR TB_PUBLIC_URL DATABASE_URL TB_ROLE TB_MEMBER_URL TB_API_KEY TB_ADMIN_KEY TB_RATE_LIMIT TB_WEBHOOK_ALLOW " +
     "TB_FETCH_ALLOW TB_WEBHOOK_RETRY_SCHEDULE TB_WEBHOOK_CONCURRENCY TB_FALLBACK_AFTER TB_MESSAGE_TTL TB_RETENTION TB_SECRET_KEY " +
-    "TB_PAYMENT_TEXT TB_SMART_ENCODING TB_SANDBOX_INBOX LOG_LEVEL";
+    "TB_PAYMENT_TEXT TB_SMART_ENCODING TB_SANDBOX_INBOX TB_REQUEST_LOG LOG_LEVEL";
   assert.equal(SETTINGS.map((row) => row.name).join(" "), names);
   for (const row of SETTINGS) {
     assert.equal(row.flag, `--${row.name.toLowerCase().replaceAll("_", "-")}`);
     assert.match(row.description, /^[A-Z][^.\n]*(\.[^ \n][^.\n]*)*\.$/, row.name);
   }
 });
+
+const DATABASE = "postgres://user:p%40ss@db.example.com:6432/tightbeam?sslmode=verify-full";
 
 const TAKEN: [string, string, keyof ReturnType<typeof readConfig>, unknown][] = [
   ["PORT", "0", "port", 0],
@@ -65,6 +72,8 @@ const TAKEN: [string, string, keyof ReturnType<typeof readConfig>, unknown][] = 
   ["TB_DATA_DIR", "/var/lib/tight beam", "dataDir", "/var/lib/tight beam"],
   ["TB_PUBLIC_URL", "https://sms.example.com/", "publicUrl", "https://sms.example.com"],
   ["TB_PUBLIC_URL", "http://10.0.0.1:8080/base/", "publicUrl", "http://10.0.0.1:8080/base"],
+  ["DATABASE_URL", DATABASE, "databaseUrl", DATABASE],
+  ["DATABASE_URL", "postgresql:///tb?host=/run/postgresql", "databaseUrl", "postgresql:///tb?host=/run/postgresql"],
   ["TB_API_KEY", KEY, "apiKey", KEY],
   ["TB_ADMIN_KEY", `${KEY}Z9`, "adminKey", `${KEY}Z9`],
   ["TB_RATE_LIMIT", "off", "rateLimit", null],
@@ -85,6 +94,7 @@ const TAKEN: [string, string, keyof ReturnType<typeof readConfig>, unknown][] = 
   ["TB_PAYMENT_TEXT", "on", "paymentText", true],
   ["TB_SMART_ENCODING", "on", "smartEncoding", true],
   ["TB_SANDBOX_INBOX", "off", "sandboxInbox", false],
+  ["TB_REQUEST_LOG", "bodies", "requestLog", "bodies"],
   ["LOG_LEVEL", "silent", "logLevel", "silent"],
 ];
 
@@ -115,10 +125,18 @@ const REFUSED: [string, string[], RegExp][] = [
   ],
   [
     "DATABASE_URL",
-    ["postgres://localhost/tightbeam", "x"],
-    /must be unset: this version keeps its data in TB_DATA_DIR/,
+    [
+      "x",
+      "mysql://localhost/tightbeam",
+      "postgres://localhost",
+      "postgres://localhost/",
+      "postgres://localhost/a/b",
+      "postgres:///tightbeam",
+      "postgres://user:pass#word@localhost/tightbeam",
+    ],
+    /a URL such as postgres:\/\/user:password@host:5432\/database/,
   ],
-  ["TB_ROLE", ["api", "all"], /must be unset: this version does everything in one process/],
+  ["TB_ROLE", ["both", "ALL"], /must be all, api or worker/],
   ["TB_API_KEY", ["secret", `tb_${"a".repeat(31)}`, `tb_${"a".repeat(31)}-`, `${KEY} `], /tb_ followed by 32 or more/],
   ["TB_ADMIN_KEY", ["secret", "tb_"], /tb_ followed by 32 or more/],
   [
@@ -139,6 +157,7 @@ const REFUSED: [string, string[], RegExp][] = [
   ["TB_SECRET_KEY", ["secret", "ab".repeat(31), "ab".repeat(33), `${"a".repeat(42)}=`], /32 bytes, as 64 hexadecimal/],
   ["TB_PAYMENT_TEXT", ["true", "ON", "1"], /on or off/],
   ["TB_SANDBOX_INBOX", ["no", "0"], /on or off/],
+  ["TB_REQUEST_LOG", ["yes", "body"], /one of off, on, bodies/],
   ["LOG_LEVEL", ["verbose", "INFO"], /one of fatal, error, warn, info, debug, trace, silent/],
 ];
 
@@ -160,9 +179,34 @@ test("a bad value stops the start with one line that names the setting, the valu
 
 test("an empty value counts as unset", () => {
   const empty = Object.fromEntries(SETTINGS.map((row) => [row.name, ""]));
-  const { webhookAllow: _, webhookAllowReal: _real, ...config } = readConfig({ ...empty });
-  const { webhookAllow: __, webhookAllowReal: __real, ...defaults } = readConfig({});
+  const { webhookAllow: _, webhookAllowReal: _real, settings, ...config } = readConfig({ ...empty });
+  const { webhookAllow: __, webhookAllowReal: __real, settings: ___, ...defaults } = readConfig({});
   assert.deepEqual(config, defaults);
+  const given = settings.filter(({ source }) => source !== "default").map(({ name }) => name);
+  assert.deepEqual(given, ["TB_WEBHOOK_ALLOW", "TB_FETCH_ALLOW"], "except that it empties the two allow lists");
+});
+
+test("each setting tells its value and where it comes from, a secret only whether it is given", () => {
+  const secrets = { TB_ADMIN_KEY: `tb_${"a".repeat(32)}`, DATABASE_URL: "postgres://me:hush@db/tightbeam" };
+  const env = { ...secrets, HOST: "::1", PORT: "nonsense", TB_SECRET_KEY: "" };
+  const { settings } = readConfig(env, { "--port": "9000", "--tb-secret-key": "ab".repeat(32) });
+  assert.deepEqual(
+    settings.map(({ name }) => name),
+    SETTINGS.map(({ name }) => name),
+  );
+  const found = (wanted: string) => settings.find(({ name }) => name === wanted);
+  assert.deepEqual(found("PORT"), { name: "PORT", value: "9000", source: "flag", isSecret: false });
+  assert.deepEqual(found("HOST"), { name: "HOST", value: "::1", source: "environment", isSecret: false });
+  assert.deepEqual(found("LOG_LEVEL"), { name: "LOG_LEVEL", value: "info", source: "default", isSecret: false });
+  assert.equal(found("TB_PUBLIC_URL")?.value, null);
+  const told = settings.filter(({ isSecret }) => isSecret).map(({ name, value, source }) => [name, value, source]);
+  assert.deepEqual(told, [
+    ["DATABASE_URL", null, "environment"],
+    ["TB_API_KEY", null, "default"],
+    ["TB_ADMIN_KEY", null, "environment"],
+    ["TB_SECRET_KEY", null, "flag"],
+  ]);
+  assert.doesNotMatch(JSON.stringify(settings), /hush|aaaa|abab/);
 });
 
 test("webhooks may go to loopback addresses by default while HOST and TB_PUBLIC_URL are loopback, and otherwise to no private address", () => {

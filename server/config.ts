@@ -2,9 +2,23 @@
 
 import { isIP } from "node:net";
 import leven from "leven";
-import type { RateLimit } from "../sdk/wire.ts";
-import { type AllowList, canonicalHost, isLocalhost, parseAllowList } from "./core/address.ts";
-import { parseDuration } from "./core/duration.ts";
+import type { RateLimit, ServiceSetting } from "../sdk/wire.ts";
+import { type AllowList, isLocalOnly, parseAllowList } from "./core/address.ts";
+import {
+  DAY_MS,
+  databaseUrl,
+  duration,
+  key,
+  onOrOff,
+  publicUrl as parsePublicUrl,
+  parseSecretKey,
+  REQUESTS_MAX,
+  RETRIES_MAX,
+  rateLimit,
+  SECOND_MS,
+  schedule,
+  wholeNumber,
+} from "./setting-values.ts";
 
 /** The service cannot start. The message is one line: the problem, the value, and the allowed values. */
 export class ConfigError extends Error {
@@ -15,14 +29,24 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 /** Log levels, most severe first; `silent` logs nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+const REQUEST_LOGS = ["off", "on", "bodies"] as const;
+const ROLES = ["all", "api", "worker"] as const;
+
 /** The parsed settings. Times are milliseconds. */
 export interface Config {
   /** 0 selects any free port. */
   port: number;
   host: string;
   dataDir: string;
+  /** The URL of the PostgreSQL database, with its password. Null: the embedded database in the data directory. */
+  databaseUrl: string | null;
+  role: (typeof ROLES)[number];
+  /** Without a trailing slash. Null: made of host and port. */
+  memberUrl: string | null;
   /** Without a trailing slash. Null: `baseUrl` derives it from host and port. */
   publicUrl: string | null;
+  /** Whether only this machine reaches the service: host and public URL are loopback addresses, so no proxy is in front. */
+  isLocalOnly: boolean;
   apiKey: string | null;
   adminKey: string | null;
   /** The limit of keys without their own limit. Null: no limit. */
@@ -46,7 +70,11 @@ export interface Config {
   paymentText: boolean;
   smartEncoding: boolean;
   sandboxInbox: boolean;
+  /** Null: `bodies` while every instance is a sandbox, else `off`. */
+  requestLog: (typeof REQUEST_LOGS)[number] | null;
   logLevel: LogLevel;
+  /** Each setting as it was given, without the values of secrets. */
+  settings: readonly ServiceSetting[];
   /** One line for each unknown `TB_` variable. The service starts anyway; the command prints them. */
   warnings: readonly string[];
 }
@@ -81,11 +109,7 @@ function setting<Value, Default extends string | null>(
   return { secret: false, ...row, name, flag, default: fallback };
 }
 
-const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-const REQUESTS_MAX = 1_000_000;
-const RETRIES_MAX = 20;
 const WEBHOOK_CONCURRENCY_MAX = 256;
 
 const KEY_RULE = "tb_ followed by 32 or more letters and digits";
@@ -104,27 +128,34 @@ const TABLE = {
   }),
   dataDir: setting("TB_DATA_DIR", "./data", {
     description:
-      "The directory of the database, the secret key and the credentials of the first start; one process at a time may use it.",
+      "The directory of the embedded database, the secret key and the credentials of the first start; one process at a time may use it.",
     allowed: "a path",
     parse: (text) => (text.includes("\0") ? undefined : text),
   }),
   publicUrl: setting("TB_PUBLIC_URL", null, {
     description: "The URL at which others reach this service; the default is made of host and port.",
     allowed: "an http or https URL without credentials, query and fragment",
-    parse: publicUrl,
+    parse: parsePublicUrl,
   }),
   databaseUrl: setting("DATABASE_URL", null, {
     description:
-      "Reserved for PostgreSQL: this version has only its embedded database, and refuses to start with any value.",
-    allowed: "unset: this version keeps its data in TB_DATA_DIR and connects to no database server",
+      "The PostgreSQL database (15 or newer) that holds everything, instead of the embedded database in TB_DATA_DIR.",
+    allowed:
+      "a URL such as postgres://user:password@host:5432/database, with special characters of the password percent-encoded",
     secret: true,
-    parse: () => undefined,
+    parse: databaseUrl,
   }),
-  role: setting("TB_ROLE", null, {
+  role: setting("TB_ROLE", "all", {
     description:
-      "Reserved for processes with different roles: this version is one process, and refuses to start with any value.",
-    allowed: "unset: this version does everything in one process",
-    parse: () => undefined,
+      "The role of this process: `api` answers requests, `worker` sends messages and webhooks, `all` does both.",
+    allowed: "all, api or worker",
+    parse: (text) => ROLES.find((role) => role === text),
+  }),
+  memberUrl: setting("TB_MEMBER_URL", null, {
+    description:
+      "The URL at which other processes on the same PostgreSQL database reach this one; the default is made of host and port.",
+    allowed: "an http or https URL without credentials, query and fragment",
+    parse: parsePublicUrl,
   }),
   apiKey: setting("TB_API_KEY", null, {
     description: "The API key of the first customer, instead of a generated one; a new value revokes the old key.",
@@ -175,12 +206,14 @@ const TABLE = {
     parse: (text) => duration(text, SECOND_MS, 365 * DAY_MS),
   }),
   retentionMs: setting("TB_RETENTION", "30d", {
-    description: "How long events, deliveries, attempts and idempotency keys are kept; `0` keeps them forever.",
+    description:
+      "How long events, deliveries, attempts and idempotency keys are kept; `0` keeps them forever, and PostgreSQL deletes a day of events as a whole, so up to a day later.",
     allowed: "0, or a duration from 1m to 3650d",
     parse: (text) => (text === "0" ? null : duration(text, MINUTE_MS, 3_650 * DAY_MS)),
   }),
   secretKey: setting("TB_SECRET_KEY", null, {
-    description: "The key that encrypts stored secrets; by default the first start creates one in the data directory.",
+    description:
+      "The key that encrypts stored secrets, the same for all processes on one database; by default the first start creates one in the data directory.",
     allowed: "32 bytes, as 64 hexadecimal digits or as base64",
     secret: true,
     parse: parseSecretKey,
@@ -201,6 +234,12 @@ const TABLE = {
     description: "Whether the sandbox's built-in webhook inbox receives every event.",
     allowed: "on or off",
     parse: onOrOff,
+  }),
+  requestLog: setting("TB_REQUEST_LOG", null, {
+    description:
+      "The log of requests under `/v1`: `on` keeps no bodies, `bodies` keeps up to 4 KiB of each with secrets masked; by default `bodies` while every instance is a sandbox, otherwise `off`.",
+    allowed: `one of ${REQUEST_LOGS.join(", ")}`,
+    parse: (text) => REQUEST_LOGS.find((mode) => mode === text),
   }),
   logLevel: setting("LOG_LEVEL", "info", {
     description: "The lowest level that is logged; `silent` logs nothing.",
@@ -232,14 +271,17 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   const readAllowed = (row: SettingRow<AllowList, null>, fallback: string): AllowList =>
     parse(row, given(row) ?? fallback);
 
-  for (const row of [TABLE.databaseUrl, TABLE.role]) readOptional(row);
   const host = read(TABLE.host);
   const publicUrl = readOptional(TABLE.publicUrl);
   const config: Config = {
     port: read(TABLE.port),
     host,
     dataDir: read(TABLE.dataDir),
+    databaseUrl: readOptional(TABLE.databaseUrl),
+    role: read(TABLE.role),
+    memberUrl: readOptional(TABLE.memberUrl),
     publicUrl,
+    isLocalOnly: isLocalOnly(host, publicUrl),
     apiKey: readOptional(TABLE.apiKey),
     adminKey: readOptional(TABLE.adminKey),
     rateLimit: read(TABLE.rateLimit),
@@ -255,13 +297,31 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     paymentText: read(TABLE.paymentText),
     smartEncoding: read(TABLE.smartEncoding),
     sandboxInbox: read(TABLE.sandboxInbox),
+    requestLog: readOptional(TABLE.requestLog),
     logLevel: read(TABLE.logLevel),
+    settings: SETTINGS.map((row) => describeSetting(row, flags[row.flag], env[row.name])),
     warnings: unknownVariables(env),
   };
+  if (config.role !== "all" && config.databaseUrl === null)
+    throw new ConfigError(
+      `TB_ROLE is ${config.role}: set DATABASE_URL, since only PostgreSQL can have several processes.`,
+    );
   if (config.apiKey !== null && config.apiKey === config.adminKey) {
     throw new ConfigError("TB_API_KEY and TB_ADMIN_KEY are the same key: they must differ.");
   }
   return config;
+}
+
+/** Settings whose empty value is a value: no address is allowed. */
+const EMPTIED: ReadonlySet<string> = new Set([TABLE.webhookAllow.name, TABLE.fetchAllow.name]);
+
+/** A setting as it was given by its flag or its variable. */
+function describeSetting(row: ConfigSetting, flag: string | undefined, variable: string | undefined): ServiceSetting {
+  const { name, secret: isSecret } = row;
+  const text = flag ?? variable;
+  if (text === undefined || (text === "" && !EMPTIED.has(name)))
+    return { name, value: isSecret ? null : row.default, source: "default", isSecret };
+  return { name, value: isSecret ? null : text, source: flag === undefined ? "environment" : "flag", isSecret };
 }
 
 /** The URL at which others reach the service, without a trailing slash. `port` is the port it listens on. */
@@ -271,23 +331,6 @@ export function baseUrl(config: Pick<Config, "publicUrl" | "host">, port: number
   if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
   if (host === "::") return `http://[::1]:${port}`;
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-}
-
-/** Whether both the listening address and the public URL are loopback addresses, so that no proxy is in front. */
-function isLocalOnly(host: string, publicUrl: string | null): boolean {
-  return isLoopback(host) && (publicUrl === null || isLoopback(hostOf(publicUrl)));
-}
-
-/** The host of a URL, an IPv6 address without its brackets. */
-export function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, "");
-}
-
-/** Whether only this machine can reach `host`: `localhost`, a name under it, 127.0.0.0/8 or ::1. */
-export function isLoopback(host: string): boolean {
-  if (isIP(host) === 4) return host.startsWith("127.");
-  if (isIP(host) === 6) return new URL(`http://[${host}]`).hostname === "[::1]";
-  return isLocalhost(canonicalHost(host));
 }
 
 /** Parses a text. `source` is its variable or flag, for the error. */
@@ -332,50 +375,4 @@ function nearest(text: string, candidates: readonly string[]): string | null {
     if (edits < bestEdits) [best, bestEdits] = [candidate, edits];
   }
   return best;
-}
-
-function wholeNumber(text: string, min: number, max: number): number | undefined {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= min && value <= max ? value : undefined;
-}
-
-function duration(text: string, minMs: number, maxMs: number): number | undefined {
-  const ms = parseDuration(text);
-  return ms !== null && ms >= minMs && ms <= maxMs ? ms : undefined;
-}
-
-function schedule(text: string): number[] | undefined {
-  const delays = text.split(",").flatMap((part) => duration(part.trim(), 1, 30 * DAY_MS) ?? []);
-  return delays.length === text.split(",").length && delays.length <= RETRIES_MAX ? delays : undefined;
-}
-
-function rateLimit(text: string): RateLimit | null | undefined {
-  if (text === "off") return null;
-  const [requests = "", window = "", ...rest] = text.split("/");
-  const limit = wholeNumber(requests, 1, REQUESTS_MAX);
-  const windowMs = duration(window, SECOND_MS, DAY_MS);
-  if (limit === undefined || windowMs === undefined || windowMs % SECOND_MS !== 0 || rest.length > 0) return undefined;
-  return { limit, windowSeconds: windowMs / SECOND_MS };
-}
-
-function publicUrl(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !["http:", "https:"].includes(url.protocol)) return undefined;
-  if (`${url.username}${url.password}${url.search}${url.hash}` !== "" || /[?#]/.test(text)) return undefined;
-  return url.href.replace(/\/+$/, "");
-}
-
-function key(text: string): string | undefined {
-  return /^tb_[A-Za-z0-9]{32,}$/.test(text) ? text : undefined;
-}
-
-/** A key of 32 bytes, written as 64 hexadecimal digits or as base64; undefined for anything else. */
-export function parseSecretKey(text: string): Buffer | undefined {
-  if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, "hex");
-  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
-  return Buffer.from(text, "base64");
-}
-
-function onOrOff(text: string): boolean | undefined {
-  return text === "on" ? true : text === "off" ? false : undefined;
 }

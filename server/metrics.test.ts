@@ -22,6 +22,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
     "tightbeam_delivery_attempts_total",
     "tightbeam_due_lag_seconds",
     "tightbeam_event_loop_delay_seconds",
+    "tightbeam_held_messages",
     "tightbeam_http_request_duration_seconds",
     "tightbeam_http_requests_total",
     "tightbeam_in_flight_rows",
@@ -30,6 +31,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
     "tightbeam_oldest_due_seconds",
     "tightbeam_outcomes_unknown_total",
     "tightbeam_quarantined_rows",
+    "tightbeam_requests_unlogged_total",
     "tightbeam_units_committed_total",
   ]);
   for (const name of names) assert.match(text, new RegExp(`^# HELP ${name} .{10,}\\.$`, "m"));

@@ -40,6 +40,10 @@ export interface Metrics {
   acceptsWaiting: Gauge;
   /** Rows in quarantine. */
   quarantinedRows: Gauge<"table">;
+  /** Requests that are missing in the request log. */
+  requestsUnlogged: Counter;
+  /** Messages held after a restore. */
+  heldMessages: Gauge;
   /** Send attempts whose outcome is unknown. */
   outcomesUnknown: Counter;
   countRequest(request: RequestSample): void;
@@ -74,6 +78,11 @@ export function createMetrics(): Metrics {
       help: "Messages accepted, repeats of an idempotent request not counted.",
       registers,
     }),
+    requestsUnlogged: new Counter({
+      name: "tightbeam_requests_unlogged_total",
+      help: "Requests that are missing in the request log, because too many came at once or the database took no writes.",
+      registers,
+    }),
     countRequest: requestMetrics(registers),
     contentType: registry.contentType,
     render: () => registry.metrics(),
@@ -106,6 +115,11 @@ function storeMetrics(registers: Registers) {
       name: "tightbeam_quarantined_rows",
       help: "Rows in quarantine because they cannot be decoded, by table; a table without any has no sample.",
       labelNames: ["table"],
+      registers,
+    }),
+    heldMessages: new Gauge({
+      name: "tightbeam_held_messages",
+      help: "Messages held after a restore, until a receipt, a lookup or a person ends the hold; counted up to 1,000.",
       registers,
     }),
     commitSeconds: new Histogram({

@@ -97,6 +97,15 @@ test("a key from the setting counts, and no file is made for it", (t) => {
   assert.throws(() => statSync(join(dir, "secret.key")), /ENOENT/);
 });
 
+test("a lost key is not replaced by a new one", (t) => {
+  const dir = directory(t);
+  assert.throws(
+    () => loadSecretKey(dir, null, randomBytes, fingerprint(KEY)),
+    oneLine(/set TB_SECRET_KEY to it, or put it into .*secret\.key/),
+  );
+  assert.throws(() => statSync(join(dir, "secret.key")), /ENOENT/);
+});
+
 test("a key file that is damaged or out of reach stops the start with one line, and is not overwritten", (t) => {
   const path = join(directory(t), "secret.key");
   for (const text of ["", "short", KEY.toString("hex"), `${KEY.toString("base64")}AAAA`]) {

@@ -82,8 +82,8 @@ export function fingerprint(key: Buffer): string {
 
 /**
  * The secret key: `fromConfig` if given, else the content of `secret.key` in the data directory, which is created (mode
- * 0600, on disk, never overwritten) if it is missing. `sealedWith`, the fingerprint in the database, decides whether a
- * change of the key was completed. Throws `ConfigError` if the file is invalid or unreadable.
+ * 0600, on disk, never overwritten) if it is missing and nothing is sealed yet. `sealedWith`, the fingerprint in the database,
+ * decides whether a change of the key was completed. Throws `ConfigError` if the file is lost, invalid or unreadable.
  */
 export function loadSecretKey(
   dataDir: string,
@@ -96,6 +96,10 @@ export function loadSecretKey(
   try {
     const next = readNextKey(dataDir);
     if (next !== null && fingerprint(next) === sealedWith) activateNextKey(dataDir);
+    if (!existsSync(path) && sealedWith !== null)
+      throw new ConfigError(
+        `The secret key that the database was made with is missing: set TB_SECRET_KEY to it, or put it into ${path}.`,
+      );
     if (!existsSync(path)) createPrivateFile(path, `${Buffer.from(random(KEY_BYTES)).toString("base64")}\n`);
     return parseKeyFile(path, readFileSync(path, "utf8"));
   } catch (error) {

@@ -13,7 +13,8 @@ import { KEEP_ALIVE_MS } from "../server/api/pipeline/connection.ts";
 import { connectionsMaxOf } from "../server/api/pipeline/connection-limit.ts";
 import { ATTACHMENT_BODY_BYTES_MAX } from "../server/api/route.ts";
 import { STOP_MS_MAX } from "../server/app/serve.ts";
-import { baseUrl, hostOf, isLoopback, readConfig, SETTINGS } from "../server/config.ts";
+import { baseUrl, readConfig, SETTINGS } from "../server/config.ts";
+import { hostOf, isLoopback } from "../server/core/address.ts";
 import { parseDuration } from "../server/core/duration.ts";
 import { spawnCommand } from "./support/process.ts";
 import { startTestService } from "./support/service.ts";
@@ -48,6 +49,11 @@ const IMAGE_SETTINGS = assignmentsIn(imageSays("ENV").split(" "));
 const HEALTH_COMMAND = JSON.parse(/CMD (\[.*\])$/.exec(imageSays("HEALTHCHECK"))?.[1] ?? "[]") as string[];
 
 const COMPOSE: Loose = parse(read("deploy/compose.yaml"), { merge: true });
+const CLUSTER: Loose = parse(read("deploy/compose.postgres.yaml"), { merge: true });
+/** The processes of the service in `compose.postgres.yaml`. */
+const MEMBERS: [name: string, service: Loose][] = Object.entries<Loose>(CLUSTER.services).filter(
+  ([, { image }]) => image === "tightbeam",
+);
 const OBJECTS: Loose[] = parseAllDocuments(read("deploy/kubernetes.yaml")).map((document) => document.toJS());
 
 function objectOf(kind: string): Loose {
@@ -70,15 +76,29 @@ function assignmentsIn(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(found.map(([name = "", ...value]) => [name, value.join("=")]));
 }
 
+/** The `.env` beside the compose files, as docs/operating.md writes it. */
+const IN_ENV_FILE: Readonly<Record<string, string>> = {
+  DOMAIN: "messages.example.com",
+  POSTGRES_PASSWORD: "0123456789abcdef",
+  TB_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+  TB_API_KEY: `tb_${"a".repeat(40)}`,
+  TB_ADMIN_KEY: `tb_${"b".repeat(40)}`,
+};
+
 /** The value of `${NAME:-default}` and `${NAME:?error}` in a compose file. */
 function substituted(value: string): string {
-  return value.replace(/\$\{\w+:-([^}]*)\}/g, "$1").replace(/\$\{DOMAIN[^}]*\}/g, "messages.example.com");
+  return value
+    .replace(/\$\{\w+:-([^}]*)\}/g, "$1")
+    .replace(/\$\{(\w+)[^}]*\}/g, (_, name: string) => IN_ENV_FILE[name] ?? assert.fail(`${name} is in no .env`));
 }
 
 /** The variables that each arrangement gives to the service. */
 const ENVIRONMENTS: Record<string, Record<string, string>> = {
   image: IMAGE_SETTINGS,
   compose: { ...IMAGE_SETTINGS, ...mapped(COMPOSE.services.tightbeam.environment) },
+  ...Object.fromEntries(
+    MEMBERS.map(([name, { environment }]) => [name, { ...IMAGE_SETTINGS, ...mapped(environment) }]),
+  ),
   kubernetes: {
     ...IMAGE_SETTINGS,
     ...Object.fromEntries(CONTAINER.env.map((one: Loose) => [one.name, one.value])),
@@ -97,7 +117,8 @@ for (const [name, environment] of Object.entries(ENVIRONMENTS)) {
   test(`${name}: every variable is a setting with an allowed value, and none is a secret`, () => {
     const rows = new Map(SETTINGS.map((row) => [row.name, row]));
     for (const variable of Object.keys(environment).filter((one) => one !== "NODE_COMPILE_CACHE")) {
-      assert.equal(rows.get(variable)?.secret, false, `${variable} is no setting, or a secret`);
+      const isFromEnvFile = name in CLUSTER.services && CLUSTER.services[name].environment[variable]?.includes("${");
+      assert.equal(rows.get(variable)?.secret && !isFromEnvFile, false, `${variable} is no setting, or a secret`);
     }
     const config = readConfig(environment);
     assert.deepEqual(config.warnings, []);
@@ -111,6 +132,7 @@ for (const [name, environment] of Object.entries(ENVIRONMENTS)) {
 test("every stop is longer than the service needs", () => {
   const stops = {
     compose: parseDuration(COMPOSE.services.tightbeam.stop_grace_period) ?? 0,
+    ...Object.fromEntries(MEMBERS.map(([name, service]) => [name, parseDuration(service.stop_grace_period) ?? 0])),
     kubernetes: POD.terminationGracePeriodSeconds * 1_000,
     systemd: Number(unitSays("TimeoutStopSec")) * 1_000,
   };
@@ -168,14 +190,20 @@ test("the data is in one directory, which is mounted and belongs to the service'
 });
 
 test("nothing has more rights than it needs", () => {
-  for (const service of Object.values<Loose>(COMPOSE.services)) {
+  for (const service of [COMPOSE, CLUSTER].flatMap(({ services }) => Object.values<Loose>(services))) {
     assert.equal(service.read_only, true);
     assert.deepEqual(service.cap_drop, ["ALL"]);
     assert.deepEqual(service.security_opt, ["no-new-privileges:true"]);
     assert.equal(service.restart, "unless-stopped");
     assert.ok(service.logging.options["max-size"]);
   }
-  assert.deepEqual(COMPOSE.services.tightbeam.ports, undefined, "only the proxy is published");
+  for (const { services } of [COMPOSE, CLUSTER]) {
+    const published = Object.entries<Loose>(services).filter(([, { ports }]) => ports !== undefined);
+    assert.deepEqual(
+      published.map(([name]) => name),
+      ["caddy"],
+    );
+  }
   assert.deepEqual(CONTAINER.securityContext, {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
@@ -187,6 +215,45 @@ test("nothing has more rights than it needs", () => {
   assert.equal(unitSays("ProtectSystem"), "strict");
 });
 
+test("compose.postgres.yaml has two processes of each role on one database, and the proxy in front of those that accept requests", () => {
+  const byRole = (role: string) => MEMBERS.filter(([, { environment }]) => environment.TB_ROLE === role);
+  assert.deepEqual([byRole("api").length, byRole("worker").length, MEMBERS.length], [2, 2, 4]);
+  const { port } = readConfig(IMAGE_SETTINGS);
+  const upstreams = byRole("api").map(([name]) => `${name}:${port}`);
+  assert.equal(CLUSTER.services.caddy.environment.UPSTREAM, upstreams.join(" "));
+  assert.deepEqual(
+    CLUSTER.services.caddy.depends_on,
+    byRole("api").map(([name]) => name),
+  );
+  for (const [name, { environment, depends_on, tmpfs }] of MEMBERS) {
+    const { databaseUrl, dataDir, memberUrl } = readConfig(ENVIRONMENTS[name] ?? {});
+    assert.equal(memberUrl, `http://${name}:${port}`, "the others reach it by its name");
+    const { hostname, username, pathname } = new URL(databaseUrl ?? "");
+    const { environment: database } = CLUSTER.services[hostname];
+    assert.deepEqual([username, pathname], [database.POSTGRES_USER, `/${database.POSTGRES_DB}`]);
+    assert.ok(environment.DATABASE_URL.includes("${POSTGRES_PASSWORD"));
+    assert.deepEqual(Object.keys(depends_on), [hostname]);
+    assert.ok(tmpfs[0].startsWith(`${dataDir}:uid=${imageSays("USER").split(":")[0]},`));
+  }
+});
+
+test("the PostgreSQL of compose.postgres.yaml has connections for twice the processes", () => {
+  const { command, image } = CLUSTER.services.postgres;
+  const connections = Number(/max_connections=(\d+)/.exec(command.join(" "))?.[1]);
+  const each = Number(/A process uses at most (\d+) connections/.exec(read("docs/operating.md"))?.[1]);
+  assert.ok(connections >= 2 * MEMBERS.length * each, `${connections} for ${MEMBERS.length} processes of ${each}`);
+  assert.match(image, /^postgres:1[5-8]\b/);
+});
+
+test("docs/operating.md writes the .env that compose.postgres.yaml needs", () => {
+  const written = /cat > \.env <<END\n(.*?)END/s.exec(read("docs/operating.md"))?.[1] ?? "";
+  const names = [...written.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+  const needed = [...read("deploy/compose.postgres.yaml").matchAll(/\$\{(\w+)(?::\?[^}]*)?\}/g)].map(
+    ([, name]) => name,
+  );
+  assert.deepEqual(names.sort(), [...new Set(needed)].sort());
+});
+
 test("Kubernetes runs one pod, because the database belongs to one process", () => {
   assert.equal(objectOf("StatefulSet").spec.replicas, 1);
 });
@@ -194,7 +261,8 @@ test("Kubernetes runs one pod, because the database belongs to one process", () 
 test("the limit of open files leaves room for every connection", () => {
   const all = connectionsMaxOf(Number.POSITIVE_INFINITY);
   assert.equal(connectionsMaxOf(Number(unitSays("LimitNOFILE"))), all);
-  assert.equal(connectionsMaxOf(COMPOSE.services.tightbeam.ulimits.nofile), all);
+  for (const { ulimits } of [COMPOSE.services.tightbeam, ...MEMBERS.map(([, service]) => service)])
+    assert.equal(connectionsMaxOf(ulimits.nofile), all);
 });
 
 test("proxies close idle connections before the service does, and let its largest body through", () => {

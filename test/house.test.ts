@@ -20,7 +20,7 @@ interface Layer {
   imports: RegExp;
   /** Libraries and parts of Node that it may import. */
   libraries: RegExp;
-  /** An import that would break the law, by which the linter is tried. */
+  /** An import that would break the law, by which the linter is tried; empty for programs that build, which are not tried. */
   refused: string;
 }
 
@@ -30,6 +30,8 @@ const CORE = "server/core/[^/]+|sdk/wire";
 const NUMBERS_AND_ZONES = "libphonenumber-js(/.+)?|countries-and-timezones";
 /** Libraries that talk to a peer. */
 const PEERS = "undici|socket\\.io-client";
+/** Libraries that run in the console's page. */
+const PAGE_LIBRARIES = "(react|react-dom|@base-ui/react|@tanstack/react-(query|virtual)|minisearch|wouter)(/.+)?";
 /** The files of the provider interface. */
 const INTERFACE = "server/providers/(provider|phones)\\.ts";
 const BESIDE_APP = "server/(clock|log|metrics)";
@@ -38,7 +40,7 @@ const LAYERS: readonly Layer[] = [
   layer("sdk", "sdk/", "sdk/", "", "node:fs"),
   layer("contract", "contract/", "contract/", "typebox", "node:fs"),
   layer("core", "server/core/", CORE, `node:(crypto|net|zlib)|${NUMBERS_AND_ZONES}`, "../clock.ts"),
-  layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?`, "../engine/commit.ts"),
+  layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?|pg`, "../engine/commit.ts"),
   layer("registry", "server/providers/registry.ts", `server/providers/|server/clock|${CORE}`, "", "../store/store.ts"),
   layer("provider.ts", "server/providers/[^/]+$", `${INTERFACE}|server/clock|${CORE}`, "", "./sandbox/sandbox.ts"),
   layer(
@@ -71,7 +73,7 @@ const LAYERS: readonly Layer[] = [
     "pages",
     "server/pages/",
     `server/(pages|api)/|contract/|server/(clock|log)|${CORE}`,
-    `${NODE}|fastify(/.+)?`,
+    `${NODE}|fastify(/.+)?|marked`,
     "../engine/engine.ts",
   ),
   layer("app", "server/app/", "server/|sdk/wire", `${NODE}|fastify`, "../../sdk/client.ts"),
@@ -85,10 +87,18 @@ const LAYERS: readonly Layer[] = [
   layer(
     "cli",
     "cli/",
-    "cli/|sdk/|server/(app/(serve|backup|reseal|restore|repair-rows)|config|core/duration)\\.ts",
+    "cli/|sdk/|server/(app/(serve|backup|reseal|restore|mark-restored|repair-rows|compare-queues|migrate-to-postgres)|config|core/duration|pages/docs/contents)\\.ts",
     `${NODE}|commander|leven|rolldown|string-width`,
     "../server/store/store.ts",
   ),
+  layer(
+    "console build",
+    "console/(build|sources|vite\\.config)\\.ts$",
+    "console/sources\\.ts",
+    `${NODE}|vite|@vitejs/.+|@tailwindcss/vite`,
+    "",
+  ),
+  layer("console", "console/", "console/|sdk/", PAGE_LIBRARIES, "../server/core/id.ts"),
 ];
 
 function layer(name: string, files: string, imports: string, libraries: string, refused: string): Layer {
@@ -100,7 +110,7 @@ function ownProvider(name: string): string {
   return `server/providers/(${name}|kit)/|${INTERFACE}|server/clock|${CORE}`;
 }
 
-const SOURCES = globSync("{contract,sdk,server,cli,bench,test}/**/*.{ts,js}", { cwd: ROOT }).filter(
+const SOURCES = globSync("{contract,sdk,server,cli,console,bench,test}/**/*.{ts,tsx,js}", { cwd: ROOT }).filter(
   (path) => !/(^|\/)(node_modules|dist)\//.test(path),
 );
 const PRODUCT = SOURCES.filter((path) => !/\.test\.ts$|^(bench|test)\//.test(path));
@@ -181,7 +191,11 @@ function fileOf({ files }: Layer): string {
 const LINES_61 = "  void 0;\n".repeat(61);
 
 const EXAMPLES: readonly Example[] = [
-  ...LAYERS.map((own) => ({ path: fileOf(own), source: `import "${own.refused}";\n`, rule: "noRestrictedImports" })),
+  ...LAYERS.filter(({ refused }) => refused !== "").map((own) => ({
+    path: fileOf(own),
+    source: `import "${own.refused}";\n`,
+    rule: "noRestrictedImports",
+  })),
   { path: "contract/sibling.ts", source: 'import "./schema.ts";\nimport "typebox";\n', rule: null },
   { path: "sdk/sibling.ts", source: 'import "./wire.ts";\n', rule: null },
   { path: "server/core/down.ts", source: 'import "../../sdk/wire.ts";\nimport "node:crypto";\n', rule: null },
@@ -201,6 +215,16 @@ const EXAMPLES: readonly Example[] = [
   { path: "server/api/pipeline/down.ts", source: 'import "../route.ts";\nimport "../../core/id.ts";\n', rule: null },
   { path: "server/api/pipeline/noun.ts", source: 'import "../messages.ts";\n', rule: "noRestrictedImports" },
   { path: "server/pages/down.ts", source: 'import "../api/pipeline/errors.ts";\nimport "fastify";\n', rule: null },
+  { path: "server/pages/docs/down.ts", source: 'import "../../api/route.ts";\nimport "marked";\n', rule: null },
+  { path: "server/pages/docs/up.ts", source: 'import "../../engine/engine.ts";\n', rule: "noRestrictedImports" },
+  { path: "console/pages/up.tsx", source: 'import "../../server/core/id.ts";\n', rule: "noRestrictedImports" },
+  { path: "console/pages/phone/up.tsx", source: 'import "../../../server/core/id.ts";\n', rule: "noRestrictedImports" },
+  {
+    path: "console/pages/phone/down.tsx",
+    source: 'import "../../parts/x.tsx";\nimport "../../../sdk/client.ts";\n',
+    rule: null,
+  },
+  { path: "console/pages/down.tsx", source: 'import "../parts/x.tsx";\nimport "react";\n', rule: null },
   { path: "cli/down.ts", source: 'import "../sdk/client.ts";\nimport "../server/app/serve.ts";\n', rule: null },
   { path: "server/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },
   { path: "sdk/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },
@@ -227,7 +251,8 @@ const EXAMPLES: readonly Example[] = [
 
 test("the linter refuses what the house forbids, an import that points up from each layer included", async (t) => {
   const directory = scratch(t);
-  for (const name of ["biome.jsonc", "package.json"]) cpSync(join(ROOT, name), join(directory, name));
+  for (const name of ["biome.jsonc", "package.json", "console/package.json"])
+    cpSync(join(ROOT, name), join(directory, name));
   const found = new Map<string, Set<string>>();
   for (const { path, source } of EXAMPLES) {
     assert.ok(!found.has(path), `${path} is the path of two examples`);
@@ -278,7 +303,7 @@ test("every file of the product says in its first line what may happen in it", (
 });
 
 test("a file is named after its noun or verb, never after a pattern", () => {
-  const patterns = /(-(service|manager)|(^|[/-])(utils?|helpers?|types|constants|impl|base|index))\.(test\.)?ts$/;
+  const patterns = /(-(service|manager)|(^|[/-])(utils?|helpers?|types|constants|impl|base|index))\.(test\.)?tsx?$/;
   assert.deepEqual(
     SOURCES.filter((path) => patterns.test(path) && path !== "sdk/index.ts"),
     [],
@@ -310,18 +335,29 @@ const PACKAGE = JSON.parse(read("package.json")) as {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   engines: { node: string };
+  workspaces: string[];
 };
+const CONSOLE = JSON.parse(read("console/package.json")) as { devDependencies: Record<string, string> };
 
 test("every dependency is pinned to one version, in package.json and in the lock", () => {
   const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, { version?: string }> };
-  for (const [name, version] of Object.entries({ ...PACKAGE.dependencies, ...PACKAGE.devDependencies })) {
-    assert.match(version, /^\d+\.\d+\.\d+$/, name);
+  for (const [name, version] of Object.entries({
+    ...CONSOLE.devDependencies,
+    ...PACKAGE.dependencies,
+    ...PACKAGE.devDependencies,
+  })) {
+    assert.match(version, /^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$/, name);
     assert.equal(packages[`node_modules/${name}`]?.version, version, name);
   }
 });
 
-test("the lock names no registry, so that an install uses the configured one", () => {
-  assert.doesNotMatch(read("package-lock.json"), /"resolved"|https?:\/\/[^"]*registry/);
+test("the lock names no registry, so that an install uses the configured one; only workspaces have a place", () => {
+  const lock = read("package-lock.json");
+  assert.doesNotMatch(lock, /"resolved": "[^"]*:|https?:\/\/[^"]*registry/);
+  assert.deepEqual(
+    [...lock.matchAll(/"resolved": "([^"]*)"/g)].map(([, path]) => path),
+    PACKAGE.workspaces,
+  );
 });
 
 test("an install on an older Node shows no warnings about it", () => {
@@ -333,7 +369,10 @@ test("npm start hands its process over, so that SIGTERM reaches the service and 
 });
 
 test("npm run check is lint, types and dead code; npm test and npm run test:long together run every test", () => {
-  assert.equal(PACKAGE.scripts.check, "biome check . && tsc && knip && node test/support/check-package.ts");
+  assert.equal(
+    PACKAGE.scripts.check,
+    "biome check . && tsc && tsc -p console && knip && node test/support/check-package.ts",
+  );
   assert.equal(PACKAGE.scripts.test, "node test/support/run.ts");
   assert.equal(PACKAGE.scripts["test:long"], "node test/support/run.ts --long");
 });

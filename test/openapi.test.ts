@@ -18,9 +18,9 @@ import type { PublishedSchema } from "../server/api/openapi/schema.ts";
 import { FORMATS } from "../server/api/pipeline/formats.ts";
 import { compileCheck } from "../server/api/pipeline/validate.ts";
 import { assertAnswered, createValidator, readDocument } from "./support/contract.ts";
-import { listRoutes } from "./support/routes.ts";
+import { listDescribedRoutes } from "./support/routes.ts";
 
-const routes = await listRoutes();
+const routes = await listDescribedRoutes();
 const document = await readDocument();
 const validator = createValidator(document);
 

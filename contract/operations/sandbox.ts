@@ -76,7 +76,7 @@ const phoneOperations: Section["operations"] = {
     description: "Sends a message to one of your numbers and returns it as you receive it.",
     response: Message,
     example: inboundExample,
-    errors: [...acting, "REPLY_NOT_FOUND"],
+    errors: [...acting, "REPLY_NOT_FOUND", "CONVERSATION_NOT_FOUND", "INVALID_STATUS"],
     body: { text: "On my way" },
     links: linksTo("getMessage", "reactToMessage"),
   }),

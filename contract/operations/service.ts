@@ -1,9 +1,9 @@
-/** Operations beside `/v1`: health, metrics, and the reference itself. */
+/** Operations on the service itself; beside `/v1` health, metrics, and the reference. */
 
 import { Type } from "typebox";
-import type { Operation, Section } from "../operation.ts";
+import { type Operation, operation, type Section } from "../operation.ts";
 import { record } from "../schema.ts";
-import { Health, healthExample } from "../service.ts";
+import { Health, healthExample, ServiceDetails, serviceDetailsExample } from "../service.ts";
 
 const Alive = record("Alive", "Response of `GET /healthz` and `GET /readyz`.", {
   status: Type.Literal("ok", { description: "Always `ok`." }),
@@ -18,6 +18,21 @@ function text(example: string) {
 }
 
 const alive = { "application/json": { schema: Alive, example: { status: "ok" } } };
+
+export const settings: Section = {
+  tag: "Settings",
+  description: "The service as its operator sees it. Takes an admin key.",
+  operations: {
+    "GET /v1/admin/service": operation({
+      id: "getService",
+      summary: "Get the service's settings, health and size",
+      description:
+        "Tells each setting with its source, and of secrets only whether they are given. If several processes share the database, the settings are those of the process that responds.",
+      response: ServiceDetails,
+      example: serviceDetailsExample,
+    }),
+  },
+};
 
 export const service: Section = {
   tag: "Service",
@@ -65,10 +80,24 @@ export const service: Section = {
         },
       },
     }),
+    "GET /sdk.tgz": bare({
+      id: "getClient",
+      summary: "Install the client of this version",
+      description:
+        "The npm package `@tightbeam/sdk` that belongs to this service: `npm install <address>/sdk.tgz` installs it in a project.",
+      contents: {
+        "application/gzip": {
+          schema: Type.String({ format: "binary", description: "A tarball of npm." }),
+          example: "",
+        },
+      },
+      errors: ["SERVICE_UNAVAILABLE"],
+    }),
     "GET /docs": bare({
       id: "getDocs",
-      summary: "Read this reference as a page",
-      description: "The page loads nothing from other hosts.",
+      summary: "Read the documentation",
+      description:
+        "The first page of the guides, the documents and this reference. With `.md` at its end, the address of each page responds with Markdown. The pages load nothing from other hosts.",
       contents: { "text/html": text("<!doctype html>") },
     }),
     "GET /llms.txt": bare({
@@ -76,6 +105,12 @@ export const service: Section = {
       summary: "Get a short guide for language models",
       description: "Explains keys, the most important requests, and how to verify webhooks.",
       contents: { "text/plain": text("# Tightbeam\n") },
+    }),
+    "GET /llms-full.txt": bare({
+      id: "getLlmsFullTxt",
+      summary: "Get the documentation in one text",
+      description: "Every guide, every document and this reference, with the addresses of this service.",
+      contents: { "text/plain": text("# Tightbeam: all documentation\n") },
     }),
   },
 };

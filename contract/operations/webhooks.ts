@@ -67,7 +67,7 @@ const primaryOperations: Section["operations"] = {
     description:
       "Returns the new secret, once. Until the grace period ends, `X-Signature` is made with the old secret and `webhook-signature` holds a signature of each.",
     response: Webhook,
-    example: { ...primary, secret },
+    example: { ...primary, previousSecretExpiresAt: at(3_600), secret },
     errors: missing,
     body: { gracePeriodSeconds: 3_600 },
   }),
@@ -132,7 +132,7 @@ const endpoints: Section["operations"] = {
     summary: "Rotate the secret of a webhook endpoint",
     description: "Works like the rotation of the customer's signing secret, for this endpoint.",
     response: Webhook,
-    example: { ...further, secret },
+    example: { ...further, previousSecretExpiresAt: at(3_600), secret },
     errors: unknown,
     body: { gracePeriodSeconds: 3_600 },
   }),

@@ -11,7 +11,16 @@ import { requireSandbox, resetSandbox } from "../engine/sandbox/sandbox.ts";
 import { type Route, route } from "./route.ts";
 
 export function clockRoutes(
-  deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "shift" | "threadCache" | "typingContacts">,
+  deps: With<
+    | "configCache"
+    | "membership"
+    | "messageCache"
+    | "optOutCache"
+    | "providers"
+    | "shift"
+    | "threadCache"
+    | "typingContacts"
+  >,
 ): Route[] {
   return [
     route({

@@ -6,6 +6,7 @@ import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
 import { type Delivery, deliveryRecord } from "../core/delivery.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { requireDelivery, retryDelivery } from "../engine/webhooks/redeliver.ts";
 import { listCustomers } from "../store/customers.ts";
 import { listDeliveries } from "../store/deliveries.ts";
@@ -13,7 +14,7 @@ import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
-export function deliveryRoutes(deps: Deps): Route[] {
+export function deliveryRoutes(deps: With<"attempted">): Route[] {
   return [
     route({
       method: "GET",

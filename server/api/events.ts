@@ -6,16 +6,13 @@ import { EVENT_TYPES, type EventType } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
-import type { With } from "../engine/engine-deps.ts";
 import { type EventPage, findEvent, pageOfEvents } from "../store/events.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { listReader } from "./list-reader.ts";
-import type { OpenResponses } from "./open-responses.ts";
 import { type Caller, type Route, route } from "./route.ts";
-import { Streams, type Subscription } from "./stream.ts";
+import type { Streams, Subscription } from "./stream.ts";
 
-export function eventRoutes(deps: With<"configCache" | "eventNotifier">, openResponses: OpenResponses): Route[] {
-  const streams = new Streams(deps, openResponses);
+export function eventRoutes(deps: Deps, streams: Streams): Route[] {
   return [
     route({
       method: "GET",
@@ -56,7 +53,7 @@ const STREAM_TYPE = /(^|[,\s])text\/event-stream\b/i;
 
 /** The subscription of a stream. Throws 400 for a parameter of the list. */
 function subscriptionOf(
-  { key, customerId }: Caller<CustomerId>,
+  { key, customerId, session }: Caller<CustomerId>,
   query: Static<typeof EventsQuery>,
   lastEventId: string,
 ): Subscription {
@@ -70,7 +67,15 @@ function subscriptionOf(
   }
   if (type !== undefined && events !== undefined) throw invalidField("type", "cannot be used together with events");
   const types = events === undefined ? (type === undefined ? null : new Set([type])) : typesOf(events);
-  return { key, customerId, types, messageId, lastEventId: lastEventId === "" ? null : lastEventId };
+  return {
+    key,
+    sessionId: session?.session.id ?? null,
+    customerId,
+    types,
+    messageId,
+    lastEventId: lastEventId === "" ? null : lastEventId,
+    wire: null,
+  };
 }
 
 /** The types of `events=a,b`; null for `*`, which selects all. */

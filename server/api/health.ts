@@ -3,7 +3,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Health } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
-import { isForwarded } from "./forwarded.ts";
+import { StoreUnavailable } from "../store/store.ts";
+import { isForwarded } from "./pipeline/forwarded.ts";
 import { type KeySource, keyOf } from "./pipeline/key.ts";
 import { type ApiResponse, type PublicRequest, publicRoute, type Route } from "./route.ts";
 
@@ -21,16 +22,15 @@ export interface HealthOptions extends KeySource {
 
 /** The routes of health and metrics. They are served while the service starts and stops, too. */
 export function healthRoutes(options: HealthOptions): Route[] {
-  const checkAll = shared(async () => options.checks());
+  const readAll = shared(() => readHealth(options));
   return [
     publicRoute({
       method: "GET",
       path: "/health",
       async handle({ headers }) {
-        const checks = await checkAll();
-        const timestamp = new Date(options.clock.real()).toISOString();
-        const shown = (await isAdmin(headers, options)) ? checks : publicChecks(checks);
-        return json({ status: statusOf(Object.values(checks)), timestamp, checks: shown } satisfies Health);
+        const health = await readAll();
+        if (await isAdmin(headers, options)) return json(health);
+        return json({ ...health, checks: publicChecks(health.checks) } satisfies Health);
       },
     }),
     publicRoute({ method: "GET", path: "/healthz", handle: () => json({ status: "ok" }) }),
@@ -52,6 +52,13 @@ export function healthRoutes(options: HealthOptions): Route[] {
       },
     }),
   ];
+}
+
+/** The health with every check, as an administrator sees it. */
+export async function readHealth({ checks, clock }: Pick<HealthOptions, "checks" | "clock">): Promise<Health> {
+  const found = await checks();
+  const timestamp = new Date(clock.real()).toISOString();
+  return { status: statusOf(Object.values(found)), timestamp, checks: found };
 }
 
 function json(record: object): ApiResponse {
@@ -92,13 +99,13 @@ function publicChecks({ database, ...checks }: Health["checks"]): Health["checks
   };
 }
 
-/** Whether the request has an admin key. A request with another or an invalid key is served like one without a key. */
+/** Whether the request has an admin key. Without one that is valid, or that can be looked up now, it is served like one without a key. */
 async function isAdmin({ authorization }: IncomingHttpHeaders, source: KeySource): Promise<boolean> {
   if (authorization === undefined) return false;
   try {
     return (await keyOf(authorization, source)).scope === "admin";
   } catch (error) {
-    if (error instanceof ApiError) return false;
+    if (error instanceof ApiError || error instanceof StoreUnavailable) return false;
     throw error;
   }
 }

@@ -16,6 +16,7 @@ import {
   receiveInInbox,
   setInboxBehaviour,
 } from "../core/inbox.ts";
+import { NotRunningHere } from "../core/not-running-here.ts";
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import { INBOX_PATH } from "../engine/customers/create-customer.ts";
@@ -45,7 +46,7 @@ interface KeptInbox {
 
 /** The requests that all inboxes have received, in memory: a restart empties them. `url` makes a full address of a path. */
 export class Inboxes {
-  readonly #deps: With<"configCache" | "sealer">;
+  readonly #deps: With<"configCache" | "membership" | "sealer">;
   readonly #url: (path: string) => string;
   /** By address, the most recently used last. */
   readonly #kept = new Map<string, KeptInbox>();
@@ -55,7 +56,7 @@ export class Inboxes {
   readonly #delays = new Set<() => void>();
   #stopped = false;
 
-  constructor(deps: With<"configCache" | "sealer">, url: (path: string) => string) {
+  constructor(deps: With<"configCache" | "membership" | "sealer">, url: (path: string) => string) {
     this.#deps = deps;
     this.#url = url;
   }
@@ -63,12 +64,25 @@ export class Inboxes {
   /** The inbox of a customer, after `change`. Throws 404 `NOT_FOUND` if inboxes are off. */
   async ofCustomer(customerId: CustomerId, change: (inbox: InboxState) => void = () => {}): Promise<Inbox> {
     await requireSandbox(this.#deps, customerId);
+    await this.requireHere(customerId);
     const endpoint = await findInbox(this.#deps.store.db, customerId);
     if (endpoint === null || !endpoint.active) throw new ApiError("NOT_FOUND", "This customer has no inbox.");
     const { inbox } = this.#keep(endpoint);
     change(inbox);
     const { behaviour } = inbox;
     return { url: this.#url(endpoint.url), secret: this.#secret(endpoint), behaviour, requests: inboxRequests(inbox) };
+  }
+
+  /**
+   * Throws `NotRunningHere` if another process keeps the customer's inbox: the owner of the instance of the customer's first number.
+   */
+  async requireHere(customerId: CustomerId): Promise<void> {
+    const { configCache, membership } = this.#deps;
+    if (membership.isAlone) return;
+    const [first] = await configCache.numbers(customerId);
+    if (first === undefined || membership.owns(first.instanceId)) return;
+    if (membership.ownerOf(first.instanceId) !== null)
+      throw new NotRunningHere(first.instanceId, "The inbox of this customer");
   }
 
   /** The inbox with this token; null if there is none. */
@@ -197,6 +211,7 @@ export function inboxReceiver(inboxes: Inboxes): Route {
       const endpoint = await inboxes.find(params.token);
       // The body of a request to an unknown address is not read.
       if (endpoint === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
+      await inboxes.requireHere(endpoint.customerId);
       const { status, delayMs } = await withBody(endpoint.customerId, BODY_BYTES_MAX, (body) =>
         inboxes.receive(endpoint, headers, body),
       );

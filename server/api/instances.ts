@@ -17,7 +17,7 @@ import { compileCheck, type FieldCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
 
 export function instanceRoutes(
-  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "membership" | "publicUrl" | "sealer">,
 ): Route[] {
   const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", providerConfigs[name])]));
   return [listRoute(deps), createRoute(deps, checks), ...oneInstanceRoutes(deps, checks)];
@@ -43,7 +43,7 @@ function listRoute(deps: With<"configCache" | "connections" | "links" | "publicU
 }
 
 function createRoute(
-  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "membership" | "publicUrl" | "sealer">,
   checks: Checks,
 ): Route {
   return route({
@@ -60,7 +60,7 @@ function createRoute(
 }
 
 function oneInstanceRoutes(
-  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "links" | "membership" | "publicUrl" | "sealer">,
   checks: Checks,
 ): Route[] {
   return [

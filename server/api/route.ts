@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Static, TSchema } from "typebox";
 import type { CustomerId } from "../core/id.ts";
 import type { ApiKey } from "../core/key.ts";
+import type { RequestSession } from "../core/session.ts";
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** Methods of routes. Every route with `GET` also serves `HEAD`. */
@@ -18,10 +19,15 @@ const BODY_BYTES_MAX = 262_144;
 /** Largest body of a route that takes attachments, in bytes: 10 MiB. */
 export const ATTACHMENT_BODY_BYTES_MAX = 10_485_760;
 
-/** The key of a request and its customer. `customerId` is null exactly for an admin key. */
+/**
+ * The key of a request and its customer. `customerId` is null exactly for an admin key. If `session` is an admin's that acts for a
+ * customer, `key` is a view of the admin key.
+ */
 export interface Caller<Customer extends CustomerId | null = CustomerId | null> {
   readonly key: ApiKey;
   readonly customerId: Customer;
+  /** The session that the key comes from; null if the key is in the request. */
+  readonly session: RequestSession | null;
 }
 
 type CallerOf<S extends KeyScope> = Caller<
@@ -58,6 +64,7 @@ export interface ApiRequest<Body = unknown, Query = unknown, Params = unknown, W
   readonly correlationId: string;
   /** From the header `Idempotency-Key` or the body of a POST; else null. */
   readonly idempotencyKey: string | null;
+  readonly headers: IncomingHttpHeaders;
   /** Value of a request header, by its lower-case name. */
   header(name: string): string | undefined;
 }
@@ -81,7 +88,7 @@ export interface PublicRequest<Params = unknown> extends AnyRequest<Params> {
  * head is written; it is not called for a `HEAD`.
  */
 export type ApiResponse =
-  | { status?: number; data: unknown }
+  | { status?: number; data: unknown; headers?: Record<string, string> }
   | { status?: number; rawData: string }
   | { status?: number; contentType: string | null; body: string }
   | { status?: number; headers: Record<string, string>; stream(response: ServerResponse): void };
@@ -104,7 +111,8 @@ export interface KeyedRoute extends AnyRoute {
 /** A route without a key. */
 export interface PublicRoute extends AnyRoute {
   readonly scope: "public";
-  readonly body: null;
+  /** For the reference: the handler reads and checks the body itself. */
+  readonly body: TSchema | null;
   readonly query: null;
   handle(request: PublicRequest): ApiResponse | Promise<ApiResponse>;
 }
@@ -151,6 +159,7 @@ export function route<
 interface PublicRouteDeclaration<Path extends string> {
   method: Method;
   path: Path;
+  body?: TSchema;
   handle(request: PublicRequest<PathParams<Path>>): ApiResponse | Promise<ApiResponse>;
 }
 
@@ -159,7 +168,7 @@ interface PublicRouteDeclaration<Path extends string> {
  * is closed while the service starts and stops. Elsewhere the handler decides both.
  */
 export function publicRoute<const Path extends string>(declaration: PublicRouteDeclaration<Path>): PublicRoute {
-  const { method, path } = declaration;
+  const { method, path, body = null } = declaration;
   const handle = declaration.handle.bind(declaration) as PublicRoute["handle"];
-  return { method, path, scope: "public", body: null, query: null, handle };
+  return { method, path, scope: "public", body, query: null, handle };
 }

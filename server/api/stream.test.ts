@@ -34,7 +34,15 @@ async function stage(t: Test): Promise<Stage> {
   const responses: ServerResponse[] = [];
   const server = createServer(async (_, response) => {
     responses.push(response);
-    const plain = { key: apiKey, customerId: customer.id, types: null, messageId: null, lastEventId: null };
+    const plain = {
+      key: apiKey,
+      sessionId: null,
+      customerId: customer.id,
+      types: null,
+      messageId: null,
+      lastEventId: null,
+      wire: null,
+    };
     const reply = await streams.open({ ...plain, ...wanted.shift() }, false);
     assert.ok("stream" in reply);
     response.writeHead(200, reply.headers);
@@ -106,6 +114,29 @@ test("many streams of a customer share one read for an event, and idle ones read
   assert.ok(reads <= 2, `${reads} reads`);
 });
 
+test("the keys of streams are checked once at a time, however long the database takes", async (t) => {
+  const { open, deps, clock } = await stage(t);
+  const stream = await open();
+  const { findKey } = deps.configCache;
+  let checks = 0;
+  let answer = () => {};
+  const answered = new Promise<null>((resolve) => {
+    answer = () => resolve(null);
+  });
+  Object.assign(deps.configCache, {
+    key: () => null,
+    findKey() {
+      checks += 1;
+      return answered;
+    },
+  });
+  t.after(() => Object.assign(deps.configCache, { findKey }));
+  await clock.advance(10_000);
+  assert.equal(checks, 1);
+  answer();
+  await until(() => stream.isOver, { what: "the end of the stream" });
+});
+
 test("the end of the last stream leaves no timer and no listener", async (t) => {
   const { open, happen, clock, deps, customer } = await stage(t);
   let listening = 0;
@@ -170,6 +201,14 @@ test("a stop ends streams in good order, and none begins after it", async (t) =>
   await until(() => stream.frames.length === 1, { what: "the event" });
   openResponses.stop();
   await until(() => stream.isOver, { what: "the end" });
-  const wanted = { key: apiKey, customerId: customer.id, types: null, messageId: null, lastEventId: null };
+  const wanted = {
+    key: apiKey,
+    sessionId: null,
+    customerId: customer.id,
+    types: null,
+    messageId: null,
+    lastEventId: null,
+    wire: null,
+  };
   await assert.rejects(streams.open(wanted, false), { code: "SERVICE_UNAVAILABLE" });
 });

@@ -4,9 +4,10 @@ import type { ServerResponse } from "node:http";
 import type { EventType } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
-import type { CustomerId } from "../core/id.ts";
+import type { CustomerId, SessionId } from "../core/id.ts";
 import { type ApiKey, isUsable } from "../core/key.ts";
 import type { With } from "../engine/engine-deps.ts";
+import { isStillOpen } from "../engine/sessions/open-session.ts";
 import { findEvent, listEvents, newestPosition, type PositionedEvent } from "../store/events.ts";
 import { closeAfter, type OpenResponses } from "./open-responses.ts";
 import type { ApiResponse } from "./route.ts";
@@ -36,12 +37,16 @@ const START = -1;
 /** The events that a client wants from a stream. */
 export interface Subscription {
   key: ApiKey;
+  /** The session that the key comes from; null if the key was in the request. */
+  sessionId: SessionId | null;
   customerId: CustomerId;
   /** Null: all types. */
   types: ReadonlySet<EventType> | null;
   messageId: string | null;
   /** Id of the last event that the client has; null: the client wants later events only. */
   lastEventId: string | null;
+  /** The feed of the Wire, if the stream is one of the Wire's: it follows the messages and deliveries of the events. */
+  wire: { noteEvent(customerId: CustomerId, messageId: string | null): void } | null;
 }
 
 /** One open stream. `position` is that of the last event that was written to it or left out by its filter. */
@@ -83,6 +88,8 @@ export class Streams {
   /** Permits of streams, from the request until the connection is closed. */
   readonly #permits = new FairSemaphore({ permitsMax: STREAMS_MAX, shareOfFree: SHARE_OF_FREE });
   #stopTimers: (() => void)[] = [];
+  /** Whether keys and sessions are being checked: a slow database gets no second check meanwhile. */
+  #isChecking = false;
 
   constructor(deps: With<"configCache" | "eventNotifier">, openResponses: OpenResponses) {
     this.#deps = deps;
@@ -277,19 +284,35 @@ export class Streams {
     for (const hub of this.#hubs.values()) void this.#read(hub);
   }
 
-  /** Closes the streams of keys that are revoked or expired. */
+  /** Closes the streams of keys that are revoked or expired, and of sessions that have ended. */
   async #closeUnusable(): Promise<void> {
-    const { configCache, clock, observer } = this.#deps;
-    const streams = Map.groupBy(this.#open, ({ subscription }) => subscription.key.hash);
-    for (const [hash, ofKey] of streams) {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      await this.#checkCallers();
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  async #checkCallers(): Promise<void> {
+    const streams = Map.groupBy(this.#open, ({ subscription }) => subscription.sessionId ?? subscription.key.hash);
+    for (const ofCaller of streams.values()) {
+      const [first] = ofCaller;
       try {
-        const key = configCache.key(hash) ?? (await configCache.findKey(hash));
-        if (key !== null && isUsable(key, clock.real())) continue;
-        for (const stream of ofKey) this.#end(stream);
+        if (first === undefined || (await this.#isUsable(first.subscription))) continue;
+        for (const stream of ofCaller) this.#end(stream);
       } catch (error) {
-        observer.fault("stream", error);
+        this.#deps.observer.fault("stream", error);
       }
     }
+  }
+
+  async #isUsable({ key: { hash }, sessionId }: Subscription): Promise<boolean> {
+    if (sessionId !== null) return isStillOpen(this.#deps, sessionId);
+    const { configCache, clock } = this.#deps;
+    const key = configCache.key(hash) ?? (await configCache.findKey(hash));
+    return key !== null && isUsable(key, clock.real());
   }
 }
 
@@ -314,11 +337,13 @@ async function spread(hub: Hub, events: readonly PositionedEvent[]): Promise<voi
 
 /** Writes the event in one piece if the stream subscribes to it. Returns whether the client keeps up. */
 function give(stream: Stream, event: PositionedEvent): boolean {
-  const { types, messageId } = stream.subscription;
+  const { types, messageId, wire, customerId } = stream.subscription;
   if (types !== null && !types.has(event.type)) return true;
   if (messageId !== null && event.messageId !== messageId) return true;
   if (!isOpen(stream)) return true;
-  return stream.response.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${event.bytes}\n\n`);
+  wire?.noteEvent(customerId, event.messageId);
+  const name = wire === null ? event.type : "event";
+  return stream.response.write(`id: ${event.id}\nevent: ${name}\ndata: ${event.bytes}\n\n`);
 }
 
 function isOpen({ response }: Stream): boolean {

@@ -21,6 +21,7 @@ import {
 import { type EndpointRef, requireEndpoint } from "../engine/webhooks/endpoints.ts";
 import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
 import { type ReplayRequest, replay } from "../engine/webhooks/replay.ts";
+import { findSigners } from "../store/customers.ts";
 import { findPrimaryEndpoint, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
 import { listReader } from "./list-reader.ts";
@@ -31,7 +32,10 @@ import { type ApiResponse, type Route, route } from "./route.ts";
 /** How long a test waits for its first attempt, in real milliseconds. */
 const TEST_MS_MAX = 5_000;
 
-export function webhookRoutes(deps: With<"attempted" | "sealer">, openResponses: OpenResponses): Route[] {
+export function webhookRoutes(
+  deps: With<"attempted" | "membership" | "sealer">,
+  openResponses: OpenResponses,
+): Route[] {
   return [
     ...primaryEndpointRoutes(deps),
     ...endpointsRoutes(deps),
@@ -42,7 +46,7 @@ export function webhookRoutes(deps: With<"attempted" | "sealer">, openResponses:
   ];
 }
 
-function primaryEndpointRoutes(deps: With<"sealer">): Route[] {
+function primaryEndpointRoutes(deps: With<"membership" | "sealer">): Route[] {
   return [
     route({
       method: "PUT",
@@ -51,7 +55,7 @@ function primaryEndpointRoutes(deps: With<"sealer">): Route[] {
       body: SetWebhook,
       async handle({ caller, body }) {
         const { endpoint, secret } = await setWebhook(deps, caller.customerId, body);
-        return { data: recordOf(deps, endpoint, secret) };
+        return { data: await recordOf(deps, endpoint, secret) };
       },
     }),
     route({
@@ -60,7 +64,7 @@ function primaryEndpointRoutes(deps: With<"sealer">): Route[] {
       scope: "messages",
       async handle({ caller }) {
         const endpoint = await findPrimaryEndpoint(deps.store.db, caller.customerId);
-        return { data: endpoint === null ? null : recordOf(deps, endpoint) };
+        return { data: endpoint === null ? null : await recordOf(deps, endpoint) };
       },
     }),
     route({
@@ -74,7 +78,7 @@ function primaryEndpointRoutes(deps: With<"sealer">): Route[] {
   ];
 }
 
-function endpointsRoutes(deps: With<"sealer">): Route[] {
+function endpointsRoutes(deps: With<"membership" | "sealer">): Route[] {
   return [
     route({
       method: "POST",
@@ -93,20 +97,20 @@ function endpointsRoutes(deps: With<"sealer">): Route[] {
       scope: "messages",
       async handle(request) {
         const endpoints = await listWebhooks(listReader(deps, request), request.caller.customerId);
-        return { data: endpoints.map((endpoint) => recordOf(deps, endpoint)) };
+        return { data: await Promise.all(endpoints.map((endpoint) => recordOf(deps, endpoint))) };
       },
     }),
   ];
 }
 
-function oneEndpointRoutes(deps: With<"sealer">): Route[] {
+function oneEndpointRoutes(deps: With<"membership" | "sealer">): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/webhooks/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: recordOf(deps, await requireEndpoint(deps, caller.customerId, params.id)) };
+        return { data: await recordOf(deps, await requireEndpoint(deps, caller.customerId, params.id)) };
       },
     }),
     route({
@@ -115,7 +119,7 @@ function oneEndpointRoutes(deps: With<"sealer">): Route[] {
       scope: "messages",
       body: UpdateWebhook,
       async handle({ caller, params, body }) {
-        return { data: recordOf(deps, await updateWebhook(deps, caller.customerId, params.id, body)) };
+        return { data: await recordOf(deps, await updateWebhook(deps, caller.customerId, params.id, body)) };
       },
     }),
     route({
@@ -137,7 +141,7 @@ function targetOf(params: { id?: string }): { target: EndpointRef; path: string 
   return id === undefined ? { target: null, path: "/v1/webhooks" } : { target: id, path: `/v1/webhooks/${id}` };
 }
 
-function secretRoutes(deps: With<"sealer">): Route[] {
+function secretRoutes(deps: With<"membership" | "sealer">): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
@@ -225,8 +229,12 @@ function wishOf(endpointId: string, body: WireReplay): ReplayRequest {
   return { endpointId, since, until, types: body.types ?? null };
 }
 
-function recordOf({ settings }: Deps, endpoint: Endpoint, secret: string | null = null) {
-  return webhookRecord(endpoint, settings.webhookConcurrency, secret ?? undefined);
+async function recordOf(deps: Deps, endpoint: Endpoint, secret: string | null = null) {
+  const { settings, store, clock } = deps;
+  const [signer] = endpoint.secret === null ? await findSigners(store.db, [endpoint.customerId]) : [endpoint];
+  const until = signer?.previousSecretUntil ?? null;
+  const graceUntil = until !== null && until > clock.real() ? until : null;
+  return webhookRecord(endpoint, { maxInFlight: settings.webhookConcurrency, graceUntil, secret });
 }
 
 /**
@@ -239,6 +247,6 @@ async function configuredReply(
   result: IdempotentResult<Configured> | { repeated: true; firstResult: EndpointRef },
   status: number,
 ): Promise<ApiResponse> {
-  if (!result.repeated) return { status, data: recordOf(deps, result.value.endpoint, result.value.secret) };
-  return { data: recordOf(deps, await requireEndpoint(deps, customerId, result.firstResult)) };
+  if (!result.repeated) return { status, data: await recordOf(deps, result.value.endpoint, result.value.secret) };
+  return { data: await recordOf(deps, await requireEndpoint(deps, customerId, result.firstResult)) };
 }

@@ -87,6 +87,21 @@ function fileOf(value: unknown): BackupFile | null {
   return { name, bytes, sha256 };
 }
 
+/** Does something with one file after the other, and reports how many bytes are done of all of them, from 0 on. */
+export async function forEachFile<File extends Pick<BackupFile, "bytes">>(
+  files: readonly File[],
+  progress: ByteProgress,
+  act: (file: File, progress: ByteProgress) => Promise<void>,
+): Promise<void> {
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  let before = 0;
+  progress(0, total);
+  for (const file of files) {
+    await act(file, (done) => progress(before + done, total));
+    before += file.bytes;
+  }
+}
+
 /** Size and digest of a file. */
 export async function describeFile(directory: string, name: string, progress: ByteProgress): Promise<BackupFile> {
   const path = join(directory, name);

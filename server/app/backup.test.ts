@@ -27,6 +27,7 @@ import { startTestService, type TestService } from "../../test/support/service.t
 import { until } from "../../test/support/wait.ts";
 import { ConfigError, readConfig } from "../config.ts";
 import { takeBackup, verifyBackup } from "./backup.ts";
+import { restoreBackup } from "./restore.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00.000Z");
 const quiet = () => {};
@@ -142,6 +143,32 @@ test("a bad target is refused with one line, and nothing is left of the backup",
   });
   await assert.rejects(interrupted, oneLine("Interrupted"));
   assert.deepEqual(readdirSync(place), ["taken"]);
+});
+
+test("the progress of a backup and of its restore goes from nothing to all for each piece of work, over all files", async (t) => {
+  const service = await startService(t);
+  const place = emptyDirectory(t);
+  const shown = new Map<string, { done: number; total: number }[]>();
+  const progress = (doing: string, done: number, total: number) => {
+    shown.set(doing, [...(shown.get(doing) ?? []), { done, total }]);
+  };
+  const assertWhole = (...works: string[]) => {
+    assert.deepEqual([...shown.keys()], works);
+    for (const steps of shown.values()) {
+      assert.equal(steps[0]?.done, 0);
+      assert.equal(steps.at(-1)?.done, steps.at(-1)?.total);
+      assert.equal(new Set(steps.map(({ total }) => total)).size, 1);
+    }
+    shown.clear();
+  };
+  const path = join(place, "backup");
+  await take(service.dataDir, path, { progress });
+  assertWhole("copying", "checking");
+  await verifyBackup(path, progress);
+  assertWhole("verifying");
+  const config = readConfig({ TB_DATA_DIR: join(place, "restored") });
+  await restoreBackup(config, path, { now: NOW, moveAside: false, progress });
+  assertWhole("copying", "checking");
 });
 
 test("a backup that was killed leaves nothing that looks complete", async (t) => {

@@ -1,12 +1,10 @@
-/** Takes a backup of a data directory, also while the service runs on it, and verifies backups. Changes nothing in the data directory. */
+/** Takes a backup of the service's database, also while the service runs, and verifies backups. Changes nothing in the data directory. */
 
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Config, ConfigError } from "../config.ts";
 import { fingerprint, secretKeysIn } from "../secrets.ts";
-import { StoreUnusable } from "../store/sqlite/connection.ts";
 import {
-  type ByteProgress,
   copyDatabase,
   DatabaseDamaged,
   inspectCopy,
@@ -14,23 +12,26 @@ import {
   settingOfCopy,
   syncFile,
 } from "../store/sqlite/snapshot.ts";
+import { StoreUnusable } from "../store/store.ts";
 import {
   type BackupFile,
   type BackupManifest,
   checkFile,
   describeFile,
+  forEachFile,
   formatManifest,
   MANIFEST,
   readManifest,
 } from "./backup-manifest.ts";
+import { copyFromPostgres } from "./copy-from-postgres.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
 
 export const DATABASE_FILE = "tightbeam.db";
 export const KEY_FILE = "secret.key";
 const CREDENTIALS_FILE = "credentials.json";
 
-/** Gets the work in progress, in words for people, and how far it is. */
-export type BackupProgress = (doing: string, ...done: Parameters<ByteProgress>) => void;
+/** Gets the work in progress, in words for people, and how far it is: in bytes, unless `unit` says otherwise. */
+export type BackupProgress = (doing: string, done: number, total: number, unit?: "rows") => void;
 
 export interface BackupOptions {
   version: string;
@@ -50,23 +51,22 @@ export interface TakenBackup {
 }
 
 /**
- * Takes a backup of the data directory into the new directory `to`. `to` exists only once the backup is complete and on disk.
+ * Takes a backup of the database, and of the key in the data directory, into the new directory `to`. A copy of PostgreSQL is a file of
+ * the embedded database too. `to` exists only once the backup is complete and on disk.
  * Throws `ConfigError` with one line if it cannot.
  */
-export async function takeBackup(
-  { dataDir, secretKey }: Config,
-  to: string,
-  options: BackupOptions,
-): Promise<TakenBackup> {
+export async function takeBackup(config: Config, to: string, options: BackupOptions): Promise<TakenBackup> {
+  const { dataDir, secretKey, databaseUrl } = config;
   const path = resolve(to);
   const database = join(dataDir, DATABASE_FILE);
-  if (!existsSync(database))
+  if (databaseUrl === null && !existsSync(database))
     throw new ConfigError(`There is no database in ${dataDir}: name the data directory of the service.`);
   if (existsSync(path)) throw new ConfigError(`${path} exists: a backup replaces nothing, so name a new directory.`);
   const partial = makePartial(path);
   try {
     const copy = join(partial, DATABASE_FILE);
-    await copyDatabase(database, copy, (...done) => options.progress("copying", ...done));
+    if (databaseUrl === null) await copyDatabase(database, copy, (...done) => options.progress("copying", ...done));
+    else await copyFromPostgres(databaseUrl, copy, (...done) => options.progress(...done, "rows"));
     const content = inspectCopy(copy, false);
     const sealedWith = settingOfCopy(copy, SECRET_KEY);
     const key = keepKey(dataDir, partial, { sealedWith, given: secretKey, isWanted: options.withKey });
@@ -82,7 +82,7 @@ export async function takeBackup(
     return { path, manifest, warnings: warningsOf(manifest) };
   } catch (error) {
     rmSync(partial, { recursive: true, force: true });
-    throw explain(error, database, path);
+    throw explain(error, databaseUrl === null ? database : path, path);
   }
 }
 
@@ -90,7 +90,11 @@ export async function takeBackup(
 export async function verifyBackup(from: string, progress: BackupProgress): Promise<TakenBackup> {
   const path = resolve(from);
   const manifest = readManifest(path);
-  for (const file of manifest.files) await checkFile(path, file, (...done) => progress("verifying", ...done));
+  await forEachFile(
+    manifest.files,
+    (...done) => progress("verifying", ...done),
+    (file, report) => checkFile(path, file, report),
+  );
   try {
     inspectCopy(join(path, DATABASE_FILE), true);
   } catch (error) {
@@ -144,10 +148,16 @@ function keepCredentials(dataDir: string, to: string): void {
 
 async function describeFiles(directory: string, progress: BackupProgress): Promise<BackupFile[]> {
   const files: BackupFile[] = [];
-  for (const name of [DATABASE_FILE, KEY_FILE, CREDENTIALS_FILE]) {
-    if (!existsSync(join(directory, name))) continue;
-    files.push(await describeFile(directory, name, (...done) => progress("checking", ...done)));
-  }
+  const present = [DATABASE_FILE, KEY_FILE, CREDENTIALS_FILE]
+    .filter((name) => existsSync(join(directory, name)))
+    .map((name) => ({ name, bytes: statSync(join(directory, name)).size }));
+  await forEachFile(
+    present,
+    (...done) => progress("checking", ...done),
+    async ({ name }, report) => {
+      files.push(await describeFile(directory, name, report));
+    },
+  );
   return files;
 }
 

@@ -8,11 +8,11 @@ import { newCustomer } from "../engine/customers/create-customer.ts";
 import { keyFor, permissionsOf } from "../engine/customers/keys.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
-import { nullIfUnreadable } from "../engine/quarantine.ts";
+import { nullIfUnreadable } from "../engine/unreadable.ts";
 import { listInboxes } from "../store/inboxes.ts";
 import { findKey, findKeyByHash } from "../store/keys.ts";
 import { findSetting } from "../store/settings.ts";
-import type { Operation } from "../store/store.ts";
+import type { Operation, Store } from "../store/store.ts";
 import { checkSettings, FIRST_CUSTOMER, READY_ADMIN_KEY, READY_KEY, SECRET_KEY } from "./stored-settings.ts";
 
 /** The first customer's number: in the block reserved for fiction, and no recipient of the sandbox's table. */
@@ -44,16 +44,14 @@ export async function bootstrap(
   generate: (name: keyof GeneratedKeys) => string = () => newKey(deps.random),
 ): Promise<StartReport> {
   const { store } = deps;
-  const sealedWith = await findSetting(store.db, SECRET_KEY);
-  if (sealedWith !== null && sealedWith !== keyFingerprint) {
-    throw new ConfigError(
-      "the secret key does not fit the database: set TB_SECRET_KEY, or restore secret.key, to the one it was made with",
-    );
-  }
+  await requireFittingKey(store, keyFingerprint);
   await checkSettings(deps);
-  const customerId = await findSetting(store.db, FIRST_CUSTOMER);
-  const isFirst = customerId === null;
-  const first = isFirst ? await makeFirst(deps, keyFingerprint) : (customerId as CustomerId);
+  const known = await findSetting(store.db, FIRST_CUSTOMER);
+  const made = known === null ? await makeFirst(deps, keyFingerprint) : null;
+  const isFirst = made !== null;
+  // Another process may have made the first customer meanwhile, with its own secret key.
+  if (known === null && !isFirst) await requireFittingKey(store, keyFingerprint);
+  const first = made ?? ((known ?? (await findSetting(store.db, FIRST_CUSTOMER))) as CustomerId);
   const ensure: typeof ensureKey = (...given) => nullIfUnreadable(deps, "bootstrap", () => ensureKey(...given));
   const apiKey = await ensure(deps, READY_KEY, config.apiKey, {
     name: "First key",
@@ -74,7 +72,16 @@ export async function bootstrap(
   };
 }
 
-async function makeFirst(deps: With<"sealer">, keyFingerprint: string): Promise<CustomerId> {
+async function requireFittingKey({ db }: Pick<Store, "db">, keyFingerprint: string): Promise<void> {
+  const sealedWith = await findSetting(db, SECRET_KEY);
+  if (sealedWith === null || sealedWith === keyFingerprint) return;
+  throw new ConfigError(
+    "The secret key does not fit the database: set TB_SECRET_KEY to the key that the database was made with, or restore that secret.key.",
+  );
+}
+
+/** Makes the first customer. Returns null if another process has made it meanwhile. */
+async function makeFirst(deps: With<"sealer">, keyFingerprint: string): Promise<CustomerId | null> {
   const { newId, clock, store } = deps;
   const { customer, transaction } = newCustomer(deps, { name: "First customer" });
   const createdAt = clock.now();
@@ -96,14 +103,14 @@ async function makeFirst(deps: With<"sealer">, keyFingerprint: string): Promise<
     isDefault: true,
     createdAt,
   } as const;
-  await store.commit([
+  const { result } = await store.commit([
+    { op: "insertUnique", table: "settings", record: { name: FIRST_CUSTOMER, value: customer.id } },
     ...transaction,
     { op: "insert", table: "instances", record: instance },
     { op: "insert", table: "numbers", record: number },
     { op: "insert", table: "settings", record: { name: SECRET_KEY, value: keyFingerprint } },
-    { op: "insert", table: "settings", record: { name: FIRST_CUSTOMER, value: customer.id } },
   ]);
-  return customer.id;
+  return result === "duplicate" ? null : customer.id;
 }
 
 /**
@@ -132,12 +139,14 @@ async function ensureKey(
   const record =
     known ??
     keyFor(deps, { ...owner, scope, permissions: permissionsOf(scope), rateLimit: null, expiresAt: null }, key);
-  if (known === null) transaction.push({ op: "insert", table: "keys", record });
+  if (known === null) transaction.push({ op: "insertUnique", table: "keys", record });
   else transaction.push(updateKey(known, { revokedAt: null, expiresAt: null, replacedBy: null }));
   if (present !== null && present.id !== record.id)
     transaction.push(updateKey(present, { revokedAt: deps.clock.now(), replacedBy: record.id }));
   transaction.push({ op: "put", table: "settings", record: { name: setting, value: record.id } });
-  await deps.store.commit(transaction);
+  const { result } = await deps.store.commit(transaction);
+  // Another process that starts with the same settings has made or replaced the key meanwhile.
+  if (result !== "ok") return ensureKey(deps, setting, wanted, { generate, ...owner });
   return wanted === null ? key : null;
 }
 

@@ -53,7 +53,7 @@ export interface DeliverRequest {
 /** Observations of the thread since its last report. */
 export interface DeliverReport {
   /** Deliveries of which an attempt was recorded. */
-  attempted: DeliveryId[];
+  attempted: [DeliveryId, CustomerId][];
   /** Attempts that ended. */
   ended: [CustomerId, AttemptOutcome][];
   dueLagsMs: number[];

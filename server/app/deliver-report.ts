@@ -1,6 +1,6 @@
 /** Collects the observations of the deliver thread, so that the service gets a few messages instead of one for each attempt. */
 
-import type { CustomerId, DeliveryId } from "../core/id.ts";
+import type { CustomerId } from "../core/id.ts";
 import type { AttemptOutcome } from "../engine/observer.ts";
 import type { DeliverDeps } from "../engine/webhooks/deliver.ts";
 import type { CommitObserver } from "../store/store.ts";
@@ -38,7 +38,7 @@ export class DeliverReporter {
   };
 
   readonly attempted: DeliverDeps["attempted"] = {
-    notify: (id: DeliveryId) => void this.#add().attempted.push(id),
+    notify: (id, customerId) => void this.#add().attempted.push([id, customerId]),
   };
 
   readonly committed: CommitObserver = (group) => void this.#add().commits.push(group);

@@ -159,7 +159,7 @@ test("the observations of one time are reported together", async () => {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     observer.inFlight("deliver", attempt);
     observer.dueLag(attempt);
-    attempted.notify(`dlv_${attempt}` as DeliveryId);
+    attempted.notify(`dlv_${attempt}` as DeliveryId, "cust_1");
     committed({ transactions: attempt, durationMs: 1 });
   }
   const cause = new TypeError("the cause");
@@ -170,7 +170,7 @@ test("the observations of one time are reported together", async () => {
   assert.ok(report !== undefined);
   assert.deepEqual(
     [report.attempted, report.dueLagsMs, report.inFlight, report.commits.length],
-    [["dlv_1", "dlv_2", "dlv_3"], [1, 2, 3], 3, 3],
+    [["dlv_1", "dlv_2", "dlv_3"].map((id) => [id, "cust_1"]), [1, 2, 3], 3, 3],
   );
   const { error } = report.faults[0] as { error: Error };
   assert.deepEqual([error.message, (error.cause as Error).message], ["a fault", "the cause"]);

@@ -144,7 +144,7 @@ export class DeliverThread implements HostedLoop {
 
   #report({ attempted, ended, dueLagsMs, inFlight, outOf, commits, faults }: DeliverReport): void {
     const { observer, attempted: feed, committed } = this.#parts;
-    for (const id of attempted) feed.notify(id);
+    for (const [id, customerId] of attempted) feed.notify(id, customerId);
     for (const [customerId, outcome] of ended) observer.attempted(customerId, outcome);
     for (const lagMs of dueLagsMs) observer.dueLag(lagMs);
     for (const limit of outOf) observer.outOf(limit);

@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { createSealer } from "../secrets.ts";
 import { RowUnreadable } from "../store/rows.ts";
-import { connectStore } from "../store/sqlite/store-port.ts";
+import { connectStore } from "../store/sqlite/connect-store.ts";
 import type { Store } from "../store/store.ts";
 import {
   type DeliverCall,

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Health } from "../../sdk/wire.ts";
-import { startEdge } from "../../test/support/edge.ts";
+import { AttemptsKept, attemptsIn } from "../../test/support/attempts.ts";
+import { failureOf, startEdge } from "../../test/support/edge.ts";
+import { ScriptedProvider } from "../../test/support/provider.ts";
 import { openContext } from "../../test/support/sending.ts";
 import { healthRoutes } from "../api/health.ts";
+import { Connections } from "../engine/instances/connections.ts";
+import { type Membership, soleMember } from "../engine/members/membership.ts";
 import { createMetrics } from "../metrics.ts";
+import { StoreUnavailable } from "../store/store.ts";
 import { createHealth, type ServiceState } from "./health.ts";
 
 test("/health counts rows in quarantine up to a limit", async (t) => {
@@ -20,6 +25,38 @@ test("/health counts rows in quarantine up to a limit", async (t) => {
   add("chats", 2);
   await deps.store.probe();
   assert.match(String((await health.checks()).rows?.message), /\(2 in chats, 1000 or more in messages\)/);
+});
+
+test("/health of a process that runs no instance reports how its owner finds it, and whether any process sends", async (t) => {
+  const { deps, instance } = await openContext(t);
+  const metrics = createMetrics();
+  t.after(() => metrics.stop());
+  const worker = { id: "member_2", role: "worker", url: "http://worker:8080", lagMs: 0 } as const;
+  const checksWith = async (workers: readonly (typeof worker)[], isUp: boolean | null) => {
+    const membership: Membership = {
+      ...soleMember(),
+      isAlone: false,
+      member: { id: "member_1", role: "api" },
+      ownerOf: () => workers[0] ?? null,
+      reportOf: () => (isUp === null ? null : { isUp }),
+      others: () => workers,
+    };
+    const ports = { apply: async () => "applied" as const, attempts: () => attemptsIn(new AttemptsKept()), membership };
+    const connections = new Connections(() => new ScriptedProvider(), ports);
+    const own = { ...deps, membership, connections };
+    const { checks } = createHealth({ deps: own, metrics, authenticate: () => null, state: () => "ready" });
+    return await checks();
+  };
+  const served = await checksWith([worker], true);
+  assert.deepEqual([served[instance.id]?.status, served.workers], ["ok", undefined]);
+  const down = await checksWith([worker], false);
+  assert.equal(down[instance.id]?.status, "degraded");
+  assert.match(String(down[instance.id]?.message), /http:\/\/worker:8080/);
+  const unserved = await checksWith([], null);
+  for (const check of [unserved.workers, unserved[instance.id]]) {
+    assert.equal(check?.status, "degraded");
+    assert.match(String(check?.message), /start one with TB_ROLE worker or all/);
+  }
 });
 
 test("/health is degraded as long as /readyz is 503: while the service starts, and while it stops", async (t) => {
@@ -43,4 +80,29 @@ test("/health is degraded as long as /readyz is 503: while the service starts, a
     ["ready", 200, "ok"],
     ["closing", 503, "degraded"],
   ]);
+});
+
+test("while the database cannot be reached, /readyz and /v1 are 503, and /health names it", async (t) => {
+  const { deps } = await openContext(t);
+  const metrics = createMetrics();
+  t.after(() => metrics.stop());
+  Object.defineProperty(deps.store, "isAvailable", { get: () => false });
+  const health = createHealth({
+    deps,
+    metrics,
+    authenticate: () => Promise.reject(new StoreUnavailable("gone")),
+    state: () => "ready",
+  });
+  const { port } = await startEdge(t, { routes: healthRoutes(health), hasDatabase: () => deps.store.isAvailable });
+  const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  assert.equal((await ask("/readyz")).status, 503);
+  assert.equal((await ask("/healthz")).status, 200);
+  const authorization = `Bearer ${"tb_".padEnd(40, "a")}`;
+  const { checks } = (await (
+    await fetch(`http://127.0.0.1:${port}/health`, { headers: { authorization } })
+  ).json()) as Health;
+  assert.match(String(checks.database?.message), /cannot be reached/);
+  const refused = await ask("/v1/messages");
+  assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"]);
+  assert.match(failureOf(refused.status, await refused.text()).error.message, /nothing was done/);
 });

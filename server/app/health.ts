@@ -4,6 +4,8 @@ import type { Health } from "../../sdk/wire.ts";
 import type { HealthOptions } from "../api/health.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
+import { hasWorker } from "../engine/members/membership.ts";
+import { countHeld, HELD_COUNTED_MAX } from "../engine/messages/held.ts";
 import type { Metrics } from "../metrics.ts";
 import { countQuarantined, QUARANTINED_COUNTED_MAX } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";
@@ -14,7 +16,7 @@ export type ServiceState = "starting" | "ready" | "closing";
 
 /** Sources of the health report. */
 interface HealthParts extends Pick<HealthOptions, "authenticate"> {
-  deps: With<"backPressure" | "configCache" | "providers" | "publicUrl">;
+  deps: With<"backPressure" | "configCache" | "connections" | "membership" | "publicUrl">;
   metrics: Metrics;
   state: () => ServiceState;
 }
@@ -25,6 +27,8 @@ interface HealthParts extends Pick<HealthOptions, "authenticate"> {
  */
 const NOT_READY = { status: "degraded", message: "The service is starting or shutting down." } as const;
 
+const UNREACHABLE = { status: "degraded", message: "the database cannot be reached: nothing is accepted" } as const;
+
 /** Functions that the health routes call. */
 export function createHealth({ deps, metrics, authenticate, state }: HealthParts): HealthOptions {
   return {
@@ -34,6 +38,7 @@ export function createHealth({ deps, metrics, authenticate, state }: HealthParts
     publicUrl: () => deps.publicUrl(),
     notReady() {
       if (state() !== "ready") return NOT_READY.message;
+      if (!deps.store.isAvailable) return "The database cannot be reached: nothing is accepted.";
       return deps.store.isFull ? "The disk is full: nothing new is accepted." : null;
     },
     metrics: {
@@ -41,6 +46,7 @@ export function createHealth({ deps, metrics, authenticate, state }: HealthParts
       async render() {
         await readOldestDue(deps, metrics);
         await readQuarantined(deps, metrics);
+        metrics.heldMessages.set(await countHeld(deps.store.db));
         readBackPressure(deps, metrics);
         return metrics.render();
       },
@@ -48,18 +54,32 @@ export function createHealth({ deps, metrics, authenticate, state }: HealthParts
   };
 }
 
-async function check(deps: With<"configCache" | "providers">): Promise<Health["checks"]> {
+const HELD = "held after a restore, since they may have been sent: see tightbeam held";
+
+const NO_WORKER = {
+  status: "degraded",
+  message: "no process sends, so messages and webhooks wait: start one with TB_ROLE worker or all",
+} as const;
+
+async function check(deps: With<"configCache" | "connections" | "membership">): Promise<Health["checks"]> {
   const checks: Health["checks"] = { database: await checkDatabase(deps), rows: await checkRows(deps) };
-  for (const instance of await deps.configCache.instances()) {
-    const health = await deps.providers.get(instance.id)?.health();
-    const isWell = health?.status === "healthy";
-    const message = health?.message ?? (isWell ? undefined : "not running");
+  const held = await countHeld(deps.store.db).catch(() => 0);
+  if (held > 0) checks.held = { status: "degraded", message: `${many(held, HELD_COUNTED_MAX)} messages are ${HELD}` };
+  if (!hasWorker(deps.membership)) checks.workers = NO_WORKER;
+  const instances = await deps.configCache.instances().catch((error: unknown) => {
+    if (deps.store.isAvailable) throw error;
+    return [];
+  });
+  for (const instance of instances) {
+    const { status, message } = await deps.connections.health(deps, instance.id);
+    const isWell = status === "healthy";
     checks[instance.id] = { status: isWell ? "ok" : "degraded", ...(message === undefined ? {} : { message }) };
   }
   return checks;
 }
 
 async function checkDatabase(deps: Deps): Promise<Health["checks"][string]> {
+  if (!deps.store.isAvailable) return UNREACHABLE;
   if (deps.store.isFull) return { status: "degraded", message: "the disk is full: nothing new is accepted" };
   try {
     await findSetting(deps.store.db, "first-customer");
@@ -73,12 +93,18 @@ async function checkDatabase(deps: Deps): Promise<Health["checks"][string]> {
 async function checkRows({ store }: Deps): Promise<Health["checks"][string]> {
   const quarantined = await countQuarantined(store.db).catch(() => []);
   if (quarantined.length === 0) return { status: "ok" };
-  const many = (count: number) => (count < QUARANTINED_COUNTED_MAX ? String(count) : `${count} or more`);
-  const counts = quarantined.map(({ table, count }) => `${many(count)} in ${table}`).join(", ");
+  const counts = quarantined
+    .map(({ table, count }) => `${many(count, QUARANTINED_COUNTED_MAX)} in ${table}`)
+    .join(", ");
   return {
     status: "degraded",
     message: `rows that cannot be read are in quarantine (${counts}): see tightbeam quarantine`,
   };
+}
+
+/** A count that stops at `max`, in words. */
+function many(count: number, max: number): string {
+  return count < max ? String(count) : `${count} or more`;
 }
 
 function readBackPressure({ backPressure }: With<"backPressure">, metrics: Metrics): void {

@@ -11,10 +11,12 @@ import type { TableName } from "../store/records.ts";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "../store/rows.ts";
 import { isNearCustomer } from "../store/rows-of-customer.ts";
 import { TABLES } from "../store/schema.ts";
-import { lockDirectory, openReader, openWriter, StoreUnusable } from "../store/sqlite/connection.ts";
+import { lockDirectory, openReader, openWriter } from "../store/sqlite/connection.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
 import { finishRestore } from "../store/sqlite/restored-files.ts";
 import { allRows } from "../store/sqlite/wide-rows.ts";
+import { StoreUnusable } from "../store/store.ts";
+import { requireEmbedded } from "./embedded-only.ts";
 
 /** A row in quarantine. */
 export interface ListedRow {
@@ -38,8 +40,14 @@ export interface RowName {
   id: string;
 }
 
+/** The repair of a row in PostgreSQL. The service rechecks rows in quarantine by itself. */
+const IN_POSTGRES =
+  "with psql, SELECT * FROM quarantined lists the rows, and the service uses a row again within seconds of its repair.";
+
 /** Lists the rows in quarantine. The service may run. */
-export function listRows({ dataDir }: Config): ListedRow[] {
+export function listRows(config: Config): ListedRow[] {
+  requireEmbedded(config, IN_POSTGRES);
+  const { dataDir } = config;
   return withDatabase(openExisting(dataDir, openReader), (database) => {
     const known = database.prepare("select 1 from sqlite_schema where name = 'quarantined'").get();
     if (known === undefined) return [];
@@ -55,7 +63,9 @@ export function listRows({ dataDir }: Config): ListedRow[] {
 }
 
 /** Returns a stored row. The service may run. Throws `ConfigError` if the row does not exist. */
-export function showRow({ dataDir }: Config, name: RowName): StoredRow {
+export function showRow(config: Config, name: RowName): StoredRow {
+  requireEmbedded(config, IN_POSTGRES);
+  const { dataDir } = config;
   return withDatabase(openExisting(dataDir, openReader), (database) => readRow(database, name));
 }
 
@@ -91,7 +101,9 @@ export async function deleteRow(config: Config, name: RowName): Promise<StoredRo
   });
 }
 
-async function change<Result>({ dataDir }: Config, work: (database: DatabaseSync) => Result): Promise<Result> {
+async function change<Result>(config: Config, work: (database: DatabaseSync) => Result): Promise<Result> {
+  requireEmbedded(config, IN_POSTGRES);
+  const { dataDir } = config;
   const lock = openExisting(dataDir, () => lockDirectory(join(dataDir, "lock.db")));
   try {
     finishRestore(dataDir);

@@ -10,57 +10,14 @@ import { type TestContext, test } from "node:test";
 import { COMMAND, emptyDirectory } from "../../test/support/cli.ts";
 import { oneLine } from "../../test/support/one-line.ts";
 import { startTestService, type TestService } from "../../test/support/service.ts";
-import { FakeTwilio } from "../../test/support/twilio/fake-twilio.ts";
+import { contact, startTwilioService } from "../../test/support/twilio/texting.ts";
 import { until } from "../../test/support/wait.ts";
 import { readConfig } from "../config.ts";
 import { commitStaging, finishRestore, listOwnFiles, makeStaging } from "../store/sqlite/restored-files.ts";
 import { takeBackup } from "./backup.ts";
 import { type RestoreOptions, restoreBackup } from "./restore.ts";
 
-const OWN = "+15550000001";
 const quiet = () => {};
-
-const contact = (index: number) => `+1555010${String(index).padStart(4, "0")}`;
-
-interface Stage {
-  fake: FakeTwilio;
-  service: TestService;
-  instanceId: string;
-  /** Sends a text to a contact and returns the message's id. */
-  send(to: string, text: string, more?: object): Promise<string>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read records field by field.
-  get(id: string): Promise<any>;
-}
-
-/** A service whose first customer sends through a Twilio that records every message it gets. */
-async function stageOf(t: TestContext): Promise<Stage> {
-  const fake = await new FakeTwilio().start();
-  t.after(() => fake.stop());
-  const service = await startTestService({}, { inThreads: true });
-  t.after(() => service.stop());
-  const admin = async (method: string, path: string, body?: unknown) => {
-    const { status, data, error } = await service.ask(method, `/v1/admin${path}`, { key: service.adminKey, body });
-    assert.ok(status < 300, JSON.stringify(error));
-    return data;
-  };
-  const { customers } = await admin("GET", "/customers");
-  const { id } = await admin("POST", "/instances", { name: "Twilio", provider: "twilio", config: fake.config });
-  const number = { phoneNumber: OWN, provider: "twilio", instanceId: id };
-  await admin("POST", `/customers/${customers[0].id}/numbers`, number);
-  return {
-    fake,
-    service,
-    instanceId: id,
-    async send(to, text, more = {}) {
-      const { status, data, error } = await service.ask("POST", "/v1/messages", {
-        body: { from: OWN, to, content: { text }, ...more },
-      });
-      assert.equal(status, 202, JSON.stringify(error));
-      return data.id;
-    },
-    get: async (id) => (await service.ask("GET", `/v1/messages/${id}`)).data,
-  };
-}
 
 function take(dataDir: string, to: string) {
   const options = { version: "test", now: Date.now(), withKey: true, progress: quiet };
@@ -88,7 +45,7 @@ const isHeld = (message: { timeline: { reason?: string }[]; status: string }) =>
 test("backed up while sending, a thousand sent since, restored: the provider gets none twice, and none of the backup is lost", {
   timeout: 400_000,
 }, async (t) => {
-  const { fake, service, send, get } = await stageOf(t);
+  const { fake, service, send, get } = await startTwilioService(t);
   for (let index = 0; index < 20; index += 1) fake.behaviours.set(contact(index), { slowMs: 30, callbacks: false });
   const first = Array.from({ length: 150 }, (_, index) => send(contact(index % 20), `before ${index}`));
   await until(() => fake.messages.length > 20, { limitMs: 30_000 });
@@ -122,7 +79,7 @@ test("backed up while sending, a thousand sent since, restored: the provider get
 test("a message that its provider does not know stays held, and is neither sent nor failed by itself", {
   timeout: 120_000,
 }, async (t) => {
-  const { fake, service, send, get } = await stageOf(t);
+  const { fake, service, send, get } = await startTwilioService(t);
   fake.behaviours.set(contact(1), { refuse: { status: 503, body: { code: 20503, message: "busy" } } });
   const id = await send(contact(1), "Hello");
   const backup = join(emptyDirectory(t), "backup");
@@ -147,7 +104,7 @@ test("a message that its provider does not know stays held, and is neither sent 
 test("scheduled for later goes as planned; scheduled and due by the restart is held", {
   timeout: 120_000,
 }, async (t) => {
-  const { fake, service, send, get } = await stageOf(t);
+  const { fake, service, send, get } = await startTwilioService(t);
   fake.behaviours.set(contact(1), { callbacks: false });
   const soon = await send(contact(1), "soon", { scheduledAt: new Date(Date.now() + 4_000).toISOString() });
   const later = await send(contact(1), "later", { scheduledAt: new Date(Date.now() + 3_600_000).toISOString() });

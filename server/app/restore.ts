@@ -1,4 +1,7 @@
-/** Puts a backup in the place of a data directory, while no service runs on it, and marks it so that the next start holds what may have been sent since. */
+/**
+ * Puts a backup in the place of a data directory, or into an empty PostgreSQL database, while no service runs on it, and marks it so
+ * that the next start holds what may have been sent since.
+ */
 
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,7 +11,7 @@ import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { createPrivateFile } from "../private-file.ts";
 import { fingerprint, secretKeysIn } from "../secrets.ts";
-import { lockDirectory, openWriter, StoreUnusable } from "../store/sqlite/connection.ts";
+import { lockDirectory, openWriter } from "../store/sqlite/connection.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
 import {
   commitStaging,
@@ -18,8 +21,11 @@ import {
   makeStaging,
 } from "../store/sqlite/restored-files.ts";
 import { inspectCopy, isKnownSchema, NoSpace, requireSpace } from "../store/sqlite/snapshot.ts";
+import { StoreUnusable } from "../store/store.ts";
 import { type BackupProgress, DATABASE_FILE, KEY_FILE } from "./backup.ts";
-import { type BackupManifest, checkFile, readManifest } from "./backup-manifest.ts";
+import { type BackupManifest, checkFile, forEachFile, readManifest } from "./backup-manifest.ts";
+import { restoreIntoPostgres } from "./restore-into-postgres.ts";
+import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
 
 /**
  * How far positions of events go on after a restore: further than they can have gone since the backup, so that the cursor of a
@@ -36,20 +42,9 @@ export interface RestoreOptions {
   progress: BackupProgress;
 }
 
-/** Numbers of messages and deliveries, by what the next start does with them. */
-export interface RestoredWork {
-  /** May have been sent since the backup. */
-  held: number;
-  /** Go as planned. */
-  scheduled: number;
-  /** `sent`, and fall back no more. */
-  withoutFallback: number;
-  /** Webhooks that are sent again. */
-  deliveries: number;
-}
-
 export interface RestoreResult {
-  dataDir: string;
+  /** The data directory; null if the backup is in PostgreSQL now. */
+  dataDir: string | null;
   takenAt: string;
   /** The directory with the previous files; null if there were none. */
   movedTo: string | null;
@@ -62,7 +57,7 @@ export interface RestoreResult {
  * data once it is locked again; never a mixture. It deletes nothing. Throws `ConfigError` with one line if it cannot.
  */
 export async function restoreBackup(config: Config, from: string, options: RestoreOptions): Promise<RestoreResult> {
-  const { dataDir } = config;
+  const { dataDir, databaseUrl } = config;
   const backup = resolve(from);
   const manifest = readManifest(backup);
   if (!isKnownSchema(manifest.schema)) {
@@ -73,13 +68,20 @@ export async function restoreBackup(config: Config, from: string, options: Resto
   const lock = lockData(dataDir);
   try {
     finishRestore(dataDir);
+    if (databaseUrl !== null) {
+      const copy = await stage(config, backup, manifest, options);
+      const work = await restoreIntoPostgres(databaseUrl, copy, manifest, options);
+      dropStaging(dataDir);
+      return { dataDir: null, takenAt: manifest.takenAt, movedTo: null, work, warnings: warningsOf(config, manifest) };
+    }
     const before = listOwnFiles(dataDir);
     if (before.length > 0 && !options.moveAside) {
       throw new ConfigError(
         `There is data in ${dataDir} (${before.join(", ")}): name an empty directory with --tb-data-dir, or have it moved aside with --move-aside.`,
       );
     }
-    const work = await stage(config, backup, manifest, options);
+    const copy = await stage(config, backup, manifest, options);
+    const work = await mark(copy, manifest, options);
     const time = new Date(options.now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
     const aside = newNameIn(dataDir, `before-restore-${time}`);
     commitStaging(dataDir, aside);
@@ -111,25 +113,40 @@ function lockData(dataDir: string): DatabaseSync {
   }
 }
 
-/** Copies the backup beside the data, checks the copies, brings the database up to date and marks it. */
-async function stage(config: Config, backup: string, manifest: BackupManifest, options: RestoreOptions) {
+/** Copies the backup beside the data, checks the copies, and brings the database up to date. Returns the path of the database. */
+async function stage(
+  config: Config,
+  backup: string,
+  manifest: BackupManifest,
+  options: RestoreOptions,
+): Promise<string> {
   const { dataDir } = config;
   requireSpace(
     dataDir,
     manifest.files.reduce((sum, { bytes }) => sum + bytes, 0),
   );
   const staging = makeStaging(dataDir);
-  for (const file of manifest.files) {
-    await copyFile(join(backup, file.name), join(staging, file.name), (done) =>
-      options.progress("copying", done, file.bytes),
-    );
-    await checkFile(staging, file, (...done) => options.progress("checking", ...done), backup);
-  }
+  await forEachFile(
+    manifest.files,
+    (...done) => options.progress("copying", ...done),
+    ({ name, bytes }, report) => copyFile(join(backup, name), join(staging, name), (done) => report(done, bytes)),
+  );
+  await forEachFile(
+    manifest.files,
+    (...done) => options.progress("checking", ...done),
+    (file, report) => checkFile(staging, file, report, backup),
+  );
   const copy = join(staging, DATABASE_FILE);
   if (!existsSync(copy)) throw new ConfigError(`The backup ${backup} has no ${DATABASE_FILE}.`);
   requireSound(copy, backup);
   takeKey(config, manifest, staging);
-  return await mark(copy, manifest, options);
+  const database = openWriter(copy);
+  try {
+    await migrate(database);
+  } finally {
+    database.close();
+  }
+  return copy;
 }
 
 async function copyFile(from: string, to: string, progress: (doneBytes: number) => void): Promise<void> {
@@ -172,36 +189,32 @@ function takeKey({ dataDir, secretKey }: Config, manifest: BackupManifest, stagi
   if (here !== undefined) createPrivateFile(join(staging, KEY_FILE), `${here.toString("base64")}\n`);
 }
 
-/** Brings the copy up to date, and notes in it that it was restored. Returns what the next start will do. */
+/** Notes in the copy that it was restored. Returns what the next start will do. */
 async function mark(copy: string, { takenAt }: BackupManifest, { now }: RestoreOptions): Promise<RestoredWork> {
   const database = openWriter(copy);
   try {
-    await migrate(database);
     database
       .prepare("update deleted_position set last = ? + max(last, coalesce((select max(position) from events), 0))")
       .run(POSITIONS_SKIPPED);
     const value = JSON.stringify({ takenAt: Date.parse(takenAt), restoredAt: now, heldAt: null });
     database.prepare("insert or replace into settings (name, value) values (?, ?)").run(RESTORED_BACKUP, value);
-    const count = (sql: string, ...values: number[]) => Number(database.prepare(sql).get(...values)?.count);
     const shift = database.prepare("select value from settings where name = ?").get(CLOCK_SHIFT)?.value;
-    const until = now + (Number(shift ?? 0) || 0);
-    const outbound = "select count(*) as count from messages where direction = 'outbound'";
-    return {
-      held: count(`${outbound} and (status in ('queued', 'pending') or status = 'scheduled' and due_at <= ?)`, until),
-      scheduled: count(`${outbound} and status = 'scheduled' and due_at > ?`, until),
-      withoutFallback: count(
-        `${outbound} and status = 'sent' and (due_at is not null or "fallback" = 1 and channels_left <> '[]')`,
-      ),
-      deliveries: count("select count(*) as count from deliveries where due_at is not null"),
-    };
+    return await countRestoredWork(now + (Number(shift ?? 0) || 0), (sql) =>
+      Number(database.prepare(sql).get()?.count),
+    );
   } finally {
     database.close();
   }
 }
 
-function warningsOf({ dataDir, secretKey }: Config, { secretKeyFingerprint }: BackupManifest): string[] {
+function warningsOf({ dataDir, secretKey, databaseUrl }: Config, manifest: BackupManifest): string[] {
+  const { secretKeyFingerprint } = manifest;
   const isThere = secretKeyFingerprint === null || secretKey !== null;
   if (isThere || secretKeysIn(dataDir).some((key) => fingerprint(key) === secretKeyFingerprint)) return [];
+  if (databaseUrl !== null && manifest.secretKey === "included")
+    return [
+      "Set TB_SECRET_KEY of each process to the content of secret.key in the backup, without which stored secrets cannot be decrypted.",
+    ];
   return [
     `The backup has no secret key: put its secret.key into ${dataDir}, or set TB_SECRET_KEY, before you start (fingerprint ${secretKeyFingerprint}).`,
   ];

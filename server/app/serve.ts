@@ -1,6 +1,8 @@
 /** Runs the service as a process: starts it, prints its address, and stops it on a signal. */
 
 import { type Config, ConfigError } from "../config.ts";
+import { createLog } from "../log.ts";
+import { buildConsole } from "./build-console.ts";
 import { type Service, startService } from "./service.ts";
 
 /** A longer stop is cut off, in milliseconds. */
@@ -12,14 +14,28 @@ const SANDBOX_RECIPIENT = "+15005550100";
 /** Log levels at which the log itself says where the service listens. */
 const LEVELS_WITH_START: readonly Config["logLevel"][] = ["info", "debug", "trace"];
 
+/** The package that runs. */
+interface OwnPackage {
+  version: string;
+  /** Its directory. */
+  root: string;
+  /** Gives the tarball of the client of this version. */
+  readClient: () => Promise<Buffer>;
+  /** Offers the console to the person at the terminal, with links that are made when they are needed. Returns the line that says how. */
+  offerConsole: (newLink: () => Promise<string | null>) => string | null;
+}
+
 /** Starts the service and keeps it until SIGTERM or SIGINT. Throws `ConfigError` when it cannot start. */
-export async function serve(config: Config, version: string): Promise<void> {
+export async function serve(config: Config, own: OwnPackage): Promise<void> {
+  const { version, root, readClient } = own;
   // Only this user may read the database, keys and credentials.
   process.umask(0o077);
-  const starting = startService(config, { version, lost: die });
+  const log = createLog(config.logLevel);
+  const starting = startService(config, { version, lost: die, log, root, readClient });
   stopOnSignal(starting);
   const service = await starting;
-  greet(service, config);
+  const built = config.role === "worker" ? Promise.resolve() : buildConsole(root, log);
+  await greet(service, config, own, built);
 }
 
 /** Ends the process in good order on SIGTERM or SIGINT, even during the start. */
@@ -43,10 +59,21 @@ function stopOnSignal(starting: Promise<Service>): void {
 }
 
 /** Prints a greeting to a terminal; otherwise the address, unless the log contains it. */
-function greet(service: Service, config: Config): void {
+async function greet(
+  service: Service,
+  config: Config,
+  { offerConsole }: OwnPackage,
+  built: Promise<void>,
+): Promise<void> {
   const terminal = [process.stdout, process.stderr].find(({ isTTY }) => isTTY);
-  if (terminal !== undefined) terminal.write(welcome(service, config));
-  else if (!LEVELS_WITH_START.includes(config.logLevel)) process.stderr.write(`listening on ${service.url}\n`);
+  if (terminal !== undefined) {
+    // The console is there when somebody opens the link: a page that says otherwise stays, since an address with a # is not loaded anew.
+    await built;
+    // Only a terminal: whoever reads a log could use the link.
+    const link = await service.link();
+    const console = link === null ? [] : describeLink(link, offerConsole(service.link));
+    terminal.write(welcome(service, config, console));
+  } else if (!LEVELS_WITH_START.includes(config.logLevel)) process.stderr.write(`listening on ${service.url}\n`);
 }
 
 /** Ends the process: acknowledged requests are on disk, and others were not acknowledged. */
@@ -56,9 +83,9 @@ function die(reason: string): never {
 }
 
 /** The greeting at a terminal. Only the start that generated the keys shows them. */
-function welcome({ url, started }: Service, { dataDir }: Config): string {
+function welcome({ url, started }: Service, { dataDir }: Config, console: string[]): string {
   const { apiKey, adminKey } = started.generated;
-  const lines = ["", `  Tightbeam is ready on ${url}`, ""];
+  const lines = ["", `  Tightbeam is ready on ${url}`, "", ...console];
   if (apiKey !== undefined) lines.push(`  API key    ${apiKey}`);
   if (adminKey !== undefined) lines.push(`  Admin key  ${adminKey}`);
   if (apiKey === undefined)
@@ -77,6 +104,15 @@ function welcome({ url, started }: Service, { dataDir }: Config): string {
     lines.push(`  curl -s ${url}/v1/sandbox/inbox \\`, `    -H 'Authorization: Bearer ${apiKey}'`, "");
   }
   return `${lines.join("\n")}\n`;
+}
+
+/** The link on a line of its own, which fits a terminal of 80 columns, and how to open it. */
+function describeLink(link: string, offer: string | null): string[] {
+  const terms = [
+    "  The link works once, within five minutes. Another one, from a second terminal:",
+    "  tightbeam open (in the repository: npx tightbeam open)",
+  ];
+  return ["  The console:", `  ${link}`, ...(offer === null ? [] : [`  ${offer}`]), ...terms, ""];
 }
 
 function curl(url: string, apiKey: string): string {

@@ -1,48 +1,60 @@
 /** The whole service, composed by hand: settings, store, engine, HTTP; started in order, stopped in reverse. */
 
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { allRoutes } from "../api/all-routes.ts";
-import { isForwarded } from "../api/forwarded.ts";
 import { healthRoutes } from "../api/health.ts";
 import { hookRoutes } from "../api/hooks.ts";
 import { Inboxes, inboxReceiver } from "../api/inbox.ts";
 import { OpenResponses } from "../api/open-responses.ts";
 import { connectionsMaxOf, readOpenFilesMax } from "../api/pipeline/connection-limit.ts";
 import { buildServer, type ServerOptions } from "../api/server.ts";
+import { browserRoutes } from "../api/sessions.ts";
 import { type Clock, type ClockShift, systemClock } from "../clock.ts";
-import { baseUrl, type Config, ConfigError, hostOf, isLoopback } from "../config.ts";
-import type { AllowList } from "../core/address.ts";
-import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
-import { readCredentials, removeKeys, writeCredentials } from "../credentials.ts";
+import { baseUrl, type Config, ConfigError } from "../config.ts";
+import { type AllowList, hostOf, isLoopback } from "../core/address.ts";
+import { hashKey } from "../core/key.ts";
+import { removeKeys } from "../credentials.ts";
+import { countShared } from "../engine/customers/rate-slices.ts";
 import { UsageCounters } from "../engine/customers/usage.ts";
 import type { EngineSettings } from "../engine/deps.ts";
 import { Engine } from "../engine/engine.ts";
 import { linkUnder } from "../engine/links.ts";
+import type { SharedMembership } from "../engine/members/shared-membership.ts";
+import { RequestLog } from "../engine/requests/request-log.ts";
 import { resetClock, restoreClock } from "../engine/sandbox/clock.ts";
+import { hasLeftSandbox } from "../engine/sandbox/leave-sandbox.ts";
 import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
+import type { HopClient } from "../outgoing/hop.ts";
+import { addConsole } from "../pages/console.ts";
 import { addPages } from "../pages/pages.ts";
 import { addReference } from "../pages/reference.ts";
 import { PeerFault } from "../providers/provider.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
 import { hasRealInstance } from "../store/instances.ts";
-import { RowUnreadable } from "../store/rows.ts";
 import { findSetting } from "../store/settings.ts";
-import { StoreUnusable } from "../store/sqlite/connection.ts";
-import { openSqlite } from "../store/sqlite/store.ts";
-import { type CommitObserver, type Store, StoreFull } from "../store/store.ts";
+import { type CommitObserver, type Store, StoreFull, StoreUnavailable } from "../store/store.ts";
 import { bootstrap, type GeneratedKeys, type StartReport } from "./bootstrap.ts";
+import { consoleLink } from "./console-link.ts";
+import { makeDataDir } from "./data-directory.ts";
 import { DeliverState } from "./deliver-messages.ts";
 import { DeliverThread } from "./deliver-thread.ts";
 import { findExposures } from "./exposures.ts";
+import { generateKey, keepCredentials } from "./generated-keys.ts";
 import { createHealth } from "./health.ts";
+import { listen, ownUrl } from "./listen.ts";
+import { type MemberPlace, openMemberPlace } from "./member-place.ts";
+import { createHop, findGaps, joinMembers, newMemberId } from "./members.ts";
 import { createObserver } from "./observe.ts";
+import { openStore } from "./open-store.ts";
 import { pooledRandom } from "./pooled-random.ts";
+import { describeService } from "./service-details.ts";
+import { sessionSource } from "./session-source.ts";
+import { settingAside } from "./setting-aside.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
+import { warnOfProxy } from "./warn-of-proxy.ts";
 import { type HostedLoop, type LoopSettings, runLoopHere } from "./webhook-loop.ts";
 
 /** How long deliveries and send attempts in flight may take to end at a stop, in milliseconds. */
@@ -54,6 +66,8 @@ export interface Service {
   url: string;
   port: number;
   started: StartReport;
+  /** Makes a one-time link to the console; null unless the service is a sandbox that only this machine reaches. */
+  link(): Promise<string | null>;
   /** Stops accepting requests, finishes work in flight, and releases the data directory. Takes at most 30 s. */
   stop(): Promise<void>;
 }
@@ -61,20 +75,25 @@ export interface Service {
 /** Options of a start besides its settings. */
 export interface StartOptions {
   version: string;
+  /** Directory of the package, with the console in `dist/console`; left out: pages say that there is none. */
+  root?: string;
+  /** The tarball of the client of this version, for `/sdk.tgz`. */
+  readClient(): Promise<Buffer>;
   /** Called when the database or a thread is lost: the process must end. `reason` is a sentence without a point. */
   lost: (reason: string) => void;
   log?: Log;
   /** Default: the machine's clock. */
-  clock?: (shift: ClockShift) => Clock;
-  /** Opens the store; by default the embedded store in threads. */
-  openStore?: typeof openSqlite;
+  clock?: (shift: ClockShift, skew: ClockShift) => Clock;
+  /** Opens the store; by default that of the settings. */
+  openStore?: typeof openStore;
 }
 
 /** Starts the service. Throws `ConfigError` with one clear line if it cannot start. */
 export async function startService(config: Config, options: StartOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel);
   const state = new DeliverState();
-  const clock = (options.clock ?? systemClock)(state.shift);
+  const skew: ClockShift = { ms: 0 };
+  const clock = (options.clock ?? systemClock)(state.shift, skew);
   const metrics = createMetrics();
   const committed: CommitObserver = ({ transactions, durationMs }) => {
     metrics.transactionsCommitted.inc(transactions);
@@ -82,48 +101,54 @@ export async function startService(config: Config, options: StartOptions): Promi
     metrics.commitSeconds.observe(durationMs / 1_000);
   };
   makeDataDir(config);
-  const store = await openStore(config, options, log, committed);
+  const memberId = newMemberId();
+  const events = {
+    lost: (reason: string) => options.lost(`the database is lost (${reason}); start again when the disk is well`),
+    committed,
+    upgrading: (progress: string) => log.info("upgrade", { reason: progress }),
+    warn: (reason: string) => log.warn("database", { reason }),
+    reachable: (trouble: string | null) => logReachable(log, trouble),
+  };
+  const place = openMemberPlace(config, memberId);
+  let store: Store | null = null;
   try {
+    store = await (options.openStore ?? openStore)(config, events, memberId);
     const secretKey = loadSecretKey(
       config.dataDir,
       config.secretKey,
       randomBytes,
       await findSetting(store.db, SECRET_KEY),
     );
-    return await new Composition(config, options, { log, clock, state, metrics, store, secretKey, committed }).start();
+    const parts = { memberId, place, log, clock, skew, state, metrics, store, committed };
+    return await new Composition(config, options, { ...parts, secretKey }).start();
   } catch (error) {
-    await store.close();
+    await store?.close();
+    place?.close();
     metrics.stop();
-    if (error instanceof StoreFull) throw new ConfigError(`The data directory ${config.dataDir} has no room left.`);
+    if (error instanceof StoreUnavailable)
+      throw new ConfigError(`PostgreSQL went away during the start (${error.message}): start again.`);
+    if (error instanceof StoreFull)
+      throw new ConfigError(
+        config.databaseUrl === null
+          ? `The data directory ${config.dataDir} has no room left.`
+          : "The disk of PostgreSQL has no room left.",
+      );
     throw error;
   }
 }
 
-function makeDataDir(config: Config): void {
-  try {
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new ConfigError(`The data directory ${config.dataDir} cannot be made: ${(error as Error).message}.`);
-  }
-}
-
-async function openStore(config: Config, options: StartOptions, log: Log, committed: CommitObserver): Promise<Store> {
-  const { openStore: open = openSqlite, lost } = options;
-  try {
-    return await open(
-      config.dataDir,
-      (reason) => lost(`the database is lost (${reason}); start again when the disk is well`),
-      committed,
-      (progress) => log.info("upgrade", { reason: progress }),
-    );
-  } catch (error) {
-    throw error instanceof StoreUnusable ? new ConfigError(error.message) : error;
-  }
+function logReachable(log: Log, trouble: string | null): void {
+  if (trouble === null) log.info("database", { reason: "PostgreSQL can be reached again" });
+  else log.error("database", { reason: `PostgreSQL cannot be reached: ${trouble}` });
 }
 
 interface Parts {
+  memberId: string;
+  place: MemberPlace | null;
   log: Log;
   clock: Clock;
+  /** How far the machine's clock is behind that of the database. */
+  skew: ClockShift;
   state: DeliverState;
   metrics: Metrics;
   store: Store;
@@ -137,6 +162,7 @@ class Composition {
   readonly #parts: Parts;
   readonly #engine: Engine;
   readonly #usage: UsageCounters;
+  readonly #requestLog: RequestLog;
   readonly #inboxes: Inboxes;
   /** Whether every instance is a sandbox. Only then the service allows loopback webhooks and keys in a file. */
   #isSandbox = true;
@@ -144,26 +170,38 @@ class Composition {
   #guarded: Promise<void> | undefined;
   readonly #fetcher: Fetcher;
   readonly #lasting = new OpenResponses();
+  readonly #shared: SharedMembership | null;
+  readonly #hop: HopClient | null;
   #loop: HostedLoop | null = null;
+  /** The address that this process listens on. */
+  #ownUrl = "";
   #url = "";
   #state: "starting" | "ready" | "closing" = "starting";
 
   constructor(config: Config, options: StartOptions, parts: Parts) {
-    const { clock, state, metrics, store, secretKey } = parts;
+    const { clock, memberId, state, metrics, store, secretKey } = parts;
     const log = settingAside(parts.log, store);
     this.#config = config;
     this.#options = options;
     this.#parts = { ...parts, log };
-    const fault = (where: string, error: unknown) =>
-      log[error instanceof PeerFault ? "warn" : "error"]("fault", { where, error });
+    const fault = (where: string, error: unknown) => {
+      // The log says once that the database is out of reach, and once that it is back.
+      if (error instanceof StoreUnavailable && !store.isAvailable) return;
+      const isOurs = !(error instanceof PeerFault || error instanceof StoreUnavailable);
+      log[isOurs ? "error" : "warn"]("fault", { where, error });
+    };
     const clockStepped = (ms: number) =>
       log.warn("the clock was set", {
         reason: `the machine's time went ${ms < 0 ? "back" : "forward"} by ${Math.abs(ms)} ms`,
       });
-    this.#usage = new UsageCounters({ store, clock, fault });
+    this.#shared = joinMembers({ ...parts, config, fault, ownUrl: () => this.#ownUrl });
+    this.#usage = new UsageCounters({ store, clock, fault, owner: memberId });
+    this.#requestLog = new RequestLog({ store, clock, fault, dropped: (count) => metrics.requestsUnlogged.inc(count) });
+    this.#requestLog.mode = config.requestLog ?? "bodies";
     this.#fetcher = new Fetcher({ allow: config.fetchAllow, userAgent: `Tightbeam/${options.version}` });
     this.#engine = new Engine({
       store,
+      ...(this.#shared === null ? {} : { shared: this.#shared }),
       clock,
       shift: state.shift,
       random: pooledRandom(),
@@ -176,6 +214,7 @@ class Composition {
       link: linkUnder(() => this.#url, { clock }),
       fetcher: this.#fetcher,
     });
+    this.#hop = createHop(secretKey, clock, this.#engine.deps.membership, this.#shared);
     this.#inboxes = new Inboxes(this.#engine.deps, (path) => `${this.#url}${path}`);
   }
 
@@ -200,7 +239,11 @@ class Composition {
     const userAgent = `Tightbeam/${this.#options.version}`;
     const loop: LoopSettings = { allow: this.#webhookAllow(), userAgent, ownUrl };
     const ports = store.openPorts();
-    if (ports === null) return runLoopHere({ ...deps, store: store.fork() }, loop);
+    if (ports === null) {
+      const isCurrent = () => this.#engine.isConfigCurrent;
+      const isHome = (lane: string) => deps.membership.isHome(lane);
+      return runLoopHere({ ...deps, isHome, isCurrent, store: store.fork() }, loop, this.#config.webhookAllowReal);
+    }
     const { lost } = this.#options;
     return new DeliverThread({
       ...deps,
@@ -220,6 +263,7 @@ class Composition {
       const hadKeys = removeKeys(this.#config.dataDir, this.#url);
       if (hadKeys) this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
       this.#isSandbox = false;
+      this.#requestLog.mode = this.#config.requestLog ?? "off";
       this.#guarded = this.#loop?.allow(this.#webhookAllow());
     }
     // Another request may have begun it.
@@ -241,24 +285,30 @@ class Composition {
   }
 
   async #begin(app: FastifyInstance, port: number): Promise<Service> {
-    const { log, secretKey } = this.#parts;
+    const { clock, log, place, secretKey, store } = this.#parts;
     const url = baseUrl(this.#config, port);
     this.#url = url;
     // The thread loads its code meanwhile.
-    const loop = this.#createLoop(ownUrl(app));
+    this.#ownUrl = ownUrl(app);
+    const loop = this.#createLoop(this.#ownUrl);
     this.#loop = loop;
+    await this.#shared?.join();
     await restoreClock(this.#engine.deps);
+    await place?.endFormer(store, clock.now());
     const generate = (name: keyof GeneratedKeys) => generateKey(this.#config.dataDir, url, name);
     const started = await bootstrap(this.#engine.deps, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
-    if (await hasRealInstance(this.#parts.store.db)) await this.#leaveSandbox();
+    if ((await hasRealInstance(store.db)) || (await hasLeftSandbox({ store }))) await this.#leaveSandbox();
     this.#usage.start();
     await this.#engine.start(loop);
     this.#state = "ready";
     log.info("listening", { port, version: this.#options.version });
     for (const reason of findExposures(this.#config.dataDir, process.getuid?.())) log.warn("exposed", { reason });
+    const { membership } = this.#engine.deps;
+    for (const reason of findGaps(this.#config, membership, this.#ownUrl)) log.warn("several processes", { reason });
     if (isLoopback(hostOf(url))) warnOfProxy(app, log);
-    return { url, port, started, stop: () => this.#stop(app) };
+    const link = async () => (this.#isSandbox ? await consoleLink(this.#engine.deps) : null);
+    return { url, port, started, link, stop: () => this.#stop(app) };
   }
 
   #buildServer(): FastifyInstance {
@@ -269,36 +319,52 @@ class Composition {
       const hash = hashKey(key);
       return deps.configCache.key(hash) ?? deps.configCache.findKey(hash);
     };
-    const api = allRoutes(deps, this.#usage, inboxes, this.#lasting);
+    const { version, root = null, readClient } = this.#options;
     const health = createHealth({ deps, metrics, authenticate, state: () => this.#state });
+    const describe = () => describeService({ version, config: this.#config, deps, health });
+    const parts = { usage: this.#usage, requestLog: this.#requestLog, inboxes, describeService: describe };
+    const api = allRoutes(deps, parts, this.#lasting);
+    const names = () => ({ publicUrl: this.#url, bindHost: this.#config.host });
+    const state = () => ({ isSandbox: this.#isSandbox, isClockMoved: deps.shift.ms !== 0, version });
+    const sessions = browserRoutes(deps, { names, state });
     const options: ServerOptions = {
-      routes: [...api, ...healthRoutes(health), ...hookRoutes(deps), inboxReceiver(inboxes)],
+      routes: [...api, ...sessions, ...healthRoutes(health), ...hookRoutes(deps), inboxReceiver(inboxes)],
       authenticate,
+      sessions: sessionSource(deps, names),
       keyUsed: (key) => this.#usage.used(key.id),
       rateLimit: this.#config.rateLimit,
+      countShared: countShared(deps),
+      hop: this.#hop,
+      isWorker: this.#config.role === "worker",
       connectionsMax: connectionsMaxOf(readOpenFilesMax()),
       overloadSeconds: () => deps.backPressure.overloadSeconds,
       isClosing: () => this.#state !== "ready",
+      hasDatabase: () => this.#parts.store.isAvailable,
       completed: (request) => {
         metrics.countRequest(request);
         if (request.keyId === null) return;
         this.#usage.count([request.keyId], request.limited ? "rateLimited" : "requests");
       },
+      requestLog: this.#requestLog,
       log,
       clock,
       newId: deps.newId,
       random: deps.random,
     };
     const app = buildServer(options);
-    const { version } = this.#options;
-    addPages(app, options, (pages) => addReference(pages, { routes: api, version, baseUrl: () => this.#url }));
+    const reference = { routes: [...api, ...sessions], version, readClient, log, root, baseUrl: () => this.#url };
+    if (options.isWorker !== true)
+      addPages(app, options, (pages) => {
+        addReference(pages, reference);
+        addConsole(pages, root);
+      });
     return app;
   }
 
   async #stop(app: FastifyInstance): Promise<void> {
     if (this.#state === "closing") return;
     this.#state = "closing";
-    const { clock, log, metrics, store } = this.#parts;
+    const { clock, log, metrics, place, store } = this.#parts;
     log.info("stopping");
     this.#inboxes.stop();
     this.#lasting.stop();
@@ -308,92 +374,20 @@ class Composition {
       // A phone of the sandbox may wait for files from many addresses in sequence.
       void this.#fetcher.close();
     });
+    const cutClients = clock.after(DRAIN_MS, () => app.server.closeAllConnections());
     await this.#engine.stop();
     giveBack();
+    // A client that does not read its response would hold up the stop, and with it what is still to be written.
     await app.close();
+    cutClients();
     await this.#loop?.close();
     await this.#fetcher.close();
+    await this.#hop?.close();
     await this.#usage.stop();
+    await this.#requestLog.stop();
     await store.close();
+    place?.close();
     metrics.stop();
     log.info("stopped");
   }
-}
-
-/** Logs the first request through a proxy to a service that is configured for its own machine only. */
-function warnOfProxy({ server }: FastifyInstance, log: Log): void {
-  const look = (request: IncomingMessage) => {
-    if (!isForwarded(request)) return;
-    server.off("request", look);
-    log.warn("forwarded request", {
-      reason:
-        "a proxy passes requests on, and TB_PUBLIC_URL does not say where others reach this service: links lead to this machine alone, and on a loopback HOST webhooks may reach whatever listens here; set TB_PUBLIC_URL",
-    });
-  };
-  server.on("request", look);
-}
-
-/** A log that also puts the row of each logged `RowUnreadable` into quarantine, whether a request or a loop read it. */
-function settingAside(log: Log, store: Pick<Store, "quarantine">): Log {
-  return {
-    ...log,
-    error(event, fields) {
-      if (fields?.error instanceof RowUnreadable) store.quarantine(fields.error.row);
-      log.error(event, fields);
-    },
-  };
-}
-
-async function listen(app: FastifyInstance, { host, port }: Config): Promise<number> {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    await app.close();
-    throw new ConfigError(listenProblem(error, host, port));
-  }
-  return portOf(app);
-}
-
-function listenProblem(error: unknown, host: string, port: number): string {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === "EADDRINUSE")
-    return `Port ${port} on ${host} is in use: stop what listens there, or set PORT (0 picks a free one).`;
-  if (code === "EACCES") return `Port ${port} needs more rights: set PORT to one above 1023.`;
-  return `Cannot listen on ${host}:${port}: ${(error as Error).message}.`;
-}
-
-function portOf(app: FastifyInstance): number {
-  const address = app.server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
-/** The address at which this process reaches itself: the one it listens on, or loopback for all addresses. */
-function ownUrl(app: FastifyInstance): string {
-  const address = app.server.address();
-  if (typeof address !== "object" || address === null) return "";
-  const host = address.address === "0.0.0.0" ? "127.0.0.1" : address.address === "::" ? "::1" : address.address;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
-}
-
-/**
- * Generates a key and writes it to the credentials file before it is stored, so that a crash in between loses no key.
- */
-function generateKey(dataDir: string, url: string, name: keyof GeneratedKeys): string {
-  const kept = readCredentials(dataDir);
-  const left = kept?.[name];
-  const key = left !== undefined && isWellFormedKey(left) ? left : newKey(randomBytes);
-  writeCredentials(dataDir, { ...kept, baseUrl: url, [name]: key });
-  return key;
-}
-
-/** Writes the generated keys, and only those, to the file that the command line reads. */
-function keepCredentials(config: Config, url: string, { generated, fromSettings }: StartReport): void {
-  const kept = readCredentials(config.dataDir);
-  const apiKey = fromSettings.apiKey ? undefined : (generated.apiKey ?? kept?.apiKey);
-  const adminKey = fromSettings.adminKey ? undefined : (generated.adminKey ?? kept?.adminKey);
-  writeCredentials(config.dataDir, {
-    baseUrl: url,
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(adminKey === undefined ? {} : { adminKey }),
-  });
 }

@@ -24,14 +24,20 @@ export interface LoopSettings {
   ownUrl: string;
 }
 
-/** The loop in this thread, over a store of its own. */
+/**
+ * The loop in this thread, over a store of its own. `allowReal`: the addresses that webhooks may reach while this process is not current,
+ * since another one may have left the sandbox.
+ */
 export function runLoopHere(
   deps: Omit<DeliverDeps, "store"> & { store: Store },
   { allow, userAgent, ownUrl }: LoopSettings,
+  allowReal: AllowList | null = null,
 ): HostedLoop {
   let poster = new Poster({ allow, userAgent });
+  const strict = allowReal === null ? null : new Poster({ allow: allowReal, userAgent });
+  const posterNow = () => (strict === null || deps.isCurrent?.() !== false ? poster : strict);
   const loop = new Deliver(deps, {
-    poster: { post: (request) => poster.post(request) },
+    poster: { post: (request) => posterNow().post(request) },
     inboxUrl: (path) => `${ownUrl}${path}`,
   });
   return {
@@ -49,10 +55,10 @@ export function runLoopHere(
       poster = new Poster({ allow: list, userAgent });
       await former.close();
     },
-    cutOff: () => void poster.close(),
+    cutOff: () => void Promise.all([poster.close(), strict?.close()]),
     stop: () => loop.stop(),
     async close() {
-      await poster.close();
+      await Promise.all([poster.close(), strict?.close()]);
       await deps.store.close();
     },
   };

@@ -191,3 +191,20 @@ function inRanges(ranges: BlockList, ip: string): boolean {
   if (family === 0 || ip.includes("%")) return false;
   return ranges.check(ip, family === 4 ? "ipv4" : "ipv6");
 }
+
+/** The host of a URL, an IPv6 address without its brackets. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, "");
+}
+
+/** Whether only this machine can reach `host`: `localhost`, a name under it, 127.0.0.0/8 or ::1. */
+export function isLoopback(host: string): boolean {
+  if (isIP(host) === 4) return host.startsWith("127.");
+  if (isIP(host) === 6) return new URL(`http://[${host}]`).hostname === "[::1]";
+  return isLocalhost(canonicalHost(host));
+}
+
+/** Whether both the listening address and the public URL are loopback addresses, so that no proxy is in front. */
+export function isLocalOnly(host: string, publicUrl: string | null): boolean {
+  return isLoopback(host) && (publicUrl === null || isLoopback(hostOf(publicUrl)));
+}

@@ -23,6 +23,7 @@ export class ApiError extends Error {
 }
 
 const CLOSING_RETRY_AFTER_SECONDS = 5;
+const DATABASE_RETRY_AFTER_SECONDS = 1;
 
 /** The 503 while the service starts or stops. */
 export function closing(): ApiError {
@@ -35,6 +36,20 @@ export function closing(): ApiError {
 export function overloaded(retryAfterSeconds: number): ApiError {
   const message = `The service is overloaded: too many requests wait already. Try again in ${retryAfterSeconds} s.`;
   return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds });
+}
+
+/** The 503 while the database cannot be reached, before anything is done. */
+export function withoutDatabase(): ApiError {
+  const retryAfterSeconds = DATABASE_RETRY_AFTER_SECONDS;
+  const message = `The database cannot be reached; nothing was done. Try again in ${retryAfterSeconds} s.`;
+  return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds });
+}
+
+/** The 503 when the database went away during a request. */
+export function lostDatabase(): ApiError {
+  const message =
+    "The database went away during this request, which may have been done. Try again with the same Idempotency-Key.";
+  return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: DATABASE_RETRY_AFTER_SECONDS });
 }
 
 /** A 400 `VALIDATION_ERROR` about one field. */

@@ -1,10 +1,16 @@
-/** Rate limits: a fixed window per key that opens with its first request. Knows no clock. */
+/** Rate limits: a fixed window per bucket that opens with its first request. Knows no clock. */
 
 import type { RateLimit } from "../../sdk/wire.ts";
 import type { KeyId } from "./id.ts";
 
 /** The default limit of a key: 100 requests in 60 s. */
 export const DEFAULT_RATE_LIMIT: Readonly<RateLimit> = { limit: 100, windowSeconds: 60 };
+
+/** The limit of all sessions of a key together, beside the limit of the key: 1,200 requests in 60 s. */
+export const SESSIONS_RATE_LIMIT: Readonly<RateLimit> = { limit: 1_200, windowSeconds: 60 };
+
+/** The requests that one limit counts: those with a key, or those of the sessions of a key. */
+export type RateBucket = KeyId | `sessions of ${KeyId}`;
 
 /** Most windows kept. Beyond this closed windows are dropped first, then the oldest window. */
 export const WINDOWS_MAX = 100_000;
@@ -16,9 +22,9 @@ interface RateWindow {
 }
 
 /** The open windows of this process, oldest first. */
-export type RateLimitState = Map<KeyId, RateWindow>;
+export type RateLimitState = Map<RateBucket, RateWindow>;
 
-/** The limit of a key after a request. `resetAt` is the end of its window, epoch milliseconds. */
+/** The limit of a bucket after a request. `resetAt` is the end of its window, epoch milliseconds. */
 export interface RateLimitResult {
   allowed: boolean;
   limit: number;
@@ -26,14 +32,14 @@ export interface RateLimitResult {
   resetAt: number;
 }
 
-/** Counts one request of `keyId` at the real time `now`, and returns whether it is within `limit`. */
-export function take(state: RateLimitState, keyId: KeyId, limit: RateLimit, now: number): RateLimitResult {
-  let window = state.get(keyId);
+/** Counts one request of `bucket` at the real time `now`, and returns whether it is within `limit`. */
+export function take(state: RateLimitState, bucket: RateBucket, limit: RateLimit, now: number): RateLimitResult {
+  let window = state.get(bucket);
   if (window === undefined || now >= window.resetAt || now < window.openedAt) {
     // A window that opens anew goes to the end, so that the map stays ordered by age.
-    if (!state.delete(keyId)) makeRoom(state, now);
+    if (!state.delete(bucket)) makeRoom(state, now);
     window = { openedAt: now, resetAt: now + limit.windowSeconds * 1000, used: 0 };
-    state.set(keyId, window);
+    state.set(bucket, window);
   }
   const allowed = window.used < limit.limit;
   if (allowed) window.used += 1;
@@ -42,12 +48,12 @@ export function take(state: RateLimitState, keyId: KeyId, limit: RateLimit, now:
 
 function makeRoom(state: RateLimitState, now: number): void {
   if (state.size < WINDOWS_MAX) return;
-  for (const [keyId, window] of state) {
-    if (now >= window.resetAt) state.delete(keyId);
+  for (const [bucket, window] of state) {
+    if (now >= window.resetAt) state.delete(bucket);
   }
-  for (const keyId of state.keys()) {
+  for (const bucket of state.keys()) {
     if (state.size < WINDOWS_MAX) return;
-    state.delete(keyId);
+    state.delete(bucket);
   }
 }
 

@@ -9,6 +9,17 @@ export interface UsageHour extends UsageCounts {
   at: number;
 }
 
+/**
+ * Counters that are added to the store together. It counts a batch once, however often it is given: a write whose reply was lost is
+ * repeated. `number` tells a batch of an owner from the one before.
+ */
+export interface UsageBatch {
+  /** Names the start of a process that counts. */
+  owner: string;
+  number: number;
+  hours: readonly UsageHour[];
+}
+
 export const USAGE_FIELDS = [
   "requests",
   "rateLimited",

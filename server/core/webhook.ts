@@ -36,8 +36,18 @@ export function subscribes(endpoint: Pick<Endpoint, "active" | "events">, type: 
   return endpoint.events.includes("*") || endpoint.events.includes(type);
 }
 
-/** The record as the API answers it; `maxInFlight` is the default, `secret` is given only if this request generated it. */
-export function webhookRecord(endpoint: Endpoint, maxInFlight: number, secret?: string): Webhook {
+/** The fields of an endpoint's record that its row does not have. */
+interface ShownWebhook {
+  /** The default. */
+  maxInFlight: number;
+  /** The end of the grace period of the secret that the endpoint signs with; null without one. */
+  graceUntil: number | null;
+  /** Only if this request generated it. */
+  secret: string | null;
+}
+
+/** The record as the API answers it. */
+export function webhookRecord(endpoint: Endpoint, { maxInFlight, graceUntil, secret }: ShownWebhook): Webhook {
   return {
     id: endpoint.id,
     name: endpoint.name,
@@ -48,6 +58,7 @@ export function webhookRecord(endpoint: Endpoint, maxInFlight: number, secret?: 
     maxInFlight: endpoint.maxInFlight ?? maxInFlight,
     createdAt: iso(endpoint.createdAt),
     updatedAt: iso(endpoint.updatedAt),
-    ...(secret === undefined ? {} : { secret }),
+    previousSecretExpiresAt: graceUntil === null ? null : iso(graceUntil),
+    ...(secret === null ? {} : { secret }),
   };
 }

@@ -5,6 +5,7 @@
 
 import { ApiError } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
+import { NotRunningHere } from "../core/not-running-here.ts";
 import type { Actions } from "../providers/provider.ts";
 import { commitInTime } from "./commit.ts";
 import type { Deps } from "./deps.ts";
@@ -31,11 +32,7 @@ export async function runAction<Name extends keyof Actions, Answer>(
   ask: ActionCall<Name, Answer>,
 ): Promise<Answer> {
   const provider = deps.providers.get(instanceId);
-  if (provider === undefined) {
-    throw new ApiError("SERVICE_UNAVAILABLE", "The instance of this number is not running; try again later.", {
-      retryAfterSeconds: 10,
-    });
-  }
+  if (provider === undefined) throw new NotRunningHere(instanceId, "The instance of this number");
   const { actions } = provider;
   const found = actions?.[name];
   if (actions === undefined || found === undefined) {

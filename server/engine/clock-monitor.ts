@@ -7,22 +7,23 @@ import { listDeliveriesAhead } from "../store/deliveries.ts";
 import { listMessagesAhead, type MessageAhead, type QueuePosition, type QueueWindow } from "../store/messages.ts";
 import type { Queue } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
+import type { With } from "./engine-deps.ts";
 import { NEXT_LOOKUP_MS_MAX } from "./messages/reconcile.ts";
 
 /** A smaller difference between two checks is a gradual adjustment of the clock, not a step. */
 const STEP_MS_MIN = 5_000;
 /** Compares the machine's time with a clock that never steps. */
 export class ClockMonitor {
-  readonly #deps: Deps;
+  readonly #deps: With<"membership">;
   /** Real minus monotonic time at the last check; null before the first check. */
   #offsetMs: number | null = null;
 
-  constructor(deps: Deps) {
+  constructor(deps: With<"membership">) {
     this.#deps = deps;
   }
 
   /**
-   * Reports a step of the clock. After a step back, and at the first check (the step may have come while no process
+   * Reports a step of the clock. At the leader, after a step back, and at the first check (the step may have come while no process
    * ran), every `queued` message and pending delivery becomes due now if it was never tried and was last written in the
    * future: its time was taken from a clock that was ahead. A message whose outcome is unknown is looked up 15 s later, so
    * that its provider gets its time. A time that a customer chose, and a planned retry, stay.
@@ -39,7 +40,8 @@ export class ClockMonitor {
   }
 
   async #correct(): Promise<void> {
-    const { store, wake } = this.#deps;
+    const { membership, store, wake } = this.#deps;
+    if (!membership.isLeader) return;
     for (const queue of ["messages", "deliveries"] as const) {
       for (const { lane } of await store.dueLanes(queue, Number.MAX_SAFE_INTEGER)) {
         if (await correctLane(this.#deps, queue, lane)) wake[queue]([lane]);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SimulatedClock } from "../../test/support/clock.ts";
-import { StoreFull } from "../store/store.ts";
+import { StoreFull, StoreUnavailable } from "../store/store.ts";
 import { commitInTime } from "./commit.ts";
 
 test("an outcome waits for space on the disk until its lease ends, also if the machine's time is set meanwhile", async () => {
@@ -20,4 +20,16 @@ test("an outcome waits for space on the disk until its lease ends, also if the m
     await ended;
     assert.equal(tries, 10, `the clock was set by ${stepMs} ms`);
   }
+});
+
+test("an outcome waits for a database that is out of reach", async () => {
+  const clock = new SimulatedClock();
+  let tries = 0;
+  const write = () => {
+    tries += 1;
+    return tries < 4 ? Promise.reject(new StoreUnavailable("the connection was lost")) : Promise.resolve("recorded");
+  };
+  const recorded = commitInTime({ clock }, clock.monotonic() + 10_000, write);
+  await clock.advance(5_000);
+  assert.equal(await recorded, "recorded");
 });

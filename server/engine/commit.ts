@@ -1,7 +1,7 @@
 /** Commits decisions: decides from fresh records, commits, and decides again if a record changed in between. */
 
 import { ApiError } from "../core/error.ts";
-import { type Store, StoreFull, type Transaction } from "../store/store.ts";
+import { type Store, StoreFull, StoreUnavailable, type Transaction } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
 
 /** Attempts at a decision on records that keep changing; then 503. */
@@ -13,7 +13,7 @@ const FULL_RETRY_AFTER_SECONDS = 10;
 export class RequirementUnmet extends Error {}
 
 /** The dependencies of a commit. */
-type Committing = Pick<Deps, "store" | "wake" | "generation">;
+type Committing = Pick<Deps, "store" | "wake" | "generation" | "refused">;
 
 /** A transaction to commit and the value to return; null if nothing changes. */
 export interface Decision<Value> {
@@ -44,7 +44,10 @@ export async function decide<Value>(
     if (generation !== deps.generation()) continue;
     const answer = await commitTransaction(deps.store, transaction, gathered);
     if (answer.result === "duplicate") return { taken: true };
-    if (answer.result === "conflict") continue;
+    if (answer.result === "conflict") {
+      deps.refused(transaction);
+      continue;
+    }
     if (answer.result === "unmet") throw new RequirementUnmet("a requirement of the transaction does not hold");
     deps.wake.deliveries(answer.lanes);
     deps.wake.events(transaction);
@@ -65,12 +68,18 @@ export async function change<Value>(
   return decided.value;
 }
 
+/** Whether the store cannot do something now: the disk is full, the database is out of reach, or records keep changing. */
+export function isRefusedForNow(error: unknown): boolean {
+  const isBusy = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
+  return isBusy || error instanceof StoreFull || error instanceof StoreUnavailable;
+}
+
 /** Interval between retries of a write that the store refused, in real milliseconds. */
 const TRY_AGAIN_MS = 1_000;
 
 /**
  * Commits something that already happened outside and cannot be requested again. While the store refuses it (a full
- * disk, records that keep changing), `write` is retried each second until the lease ends (`leasedUntil`, monotonic time).
+ * disk, a database out of reach, records that keep changing), `write` is retried each second until the lease ends (`leasedUntil`, monotonic time).
  * Throws the last error of `write`, and any other error at once.
  */
 export async function commitInTime<Value>(
@@ -78,13 +87,23 @@ export async function commitInTime<Value>(
   leasedUntil: number,
   write: () => Promise<Value>,
 ): Promise<Value> {
+  return repeatWhileRefused({ clock }, () => clock.monotonic() + TRY_AGAIN_MS < leasedUntil, write);
+}
+
+/**
+ * Does something that the store may refuse for now. If it did, `work` is repeated after a second as long as it `mayBeRepeated`.
+ * Throws the last error, and any other error at once.
+ */
+export async function repeatWhileRefused<Value>(
+  { clock }: Pick<Deps, "clock">,
+  mayBeRepeated: () => boolean,
+  work: () => Promise<Value>,
+): Promise<Value> {
   for (;;) {
     try {
-      return await write();
+      return await work();
     } catch (error) {
-      const isBusy = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
-      const mayWork = isBusy || error instanceof StoreFull;
-      if (!mayWork || clock.monotonic() + TRY_AGAIN_MS >= leasedUntil) throw error;
+      if (!isRefusedForNow(error) || !mayBeRepeated()) throw error;
       await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MS, resolve));
     }
   }

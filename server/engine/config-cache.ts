@@ -7,6 +7,7 @@ import type { Instance } from "../core/instance.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
+import { SharedRuns } from "../core/shared-runs.ts";
 import { findCustomer, findRoutedNumbers, hasSeveralCustomers } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findKeyByHash } from "../store/keys.ts";
@@ -18,7 +19,10 @@ const KEPT_MAX = 10_000;
 
 export class ConfigCache {
   readonly #db: Store["db"];
+  readonly #isCurrent: () => boolean;
   readonly #keys = new Map<string, ApiKey>();
+  /** Otherwise each request of a process that is not current would read its key, and the comparison would wait behind them all. */
+  readonly #keyReads = new SharedRuns<ApiKey | null>();
   readonly #customers = new Map<CustomerId, Pick<Customer, "routes" | "quietHours">>();
   readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
   readonly #addresses = new Map<string, CustomerNumber>();
@@ -29,21 +33,23 @@ export class ConfigCache {
   /** Incremented by `clear`. A record read before it must not be cached afterwards. */
   #age = 0;
 
-  constructor(db: Store["db"]) {
+  /** `isCurrent`: whether what other processes changed has been dropped. If not, every key is read from the database. */
+  constructor(db: Store["db"], isCurrent: () => boolean = () => true) {
     this.#db = db;
+    this.#isCurrent = isCurrent;
   }
 
   /** The cached key with this hash. Undefined if it is not cached; call `findKey` then. */
   key(hash: string): ApiKey | undefined {
-    return this.#keys.get(hash);
+    return this.#isCurrent() ? this.#keys.get(hash) : undefined;
   }
 
   /** The key with this hash, or null. An unknown hash is not cached, because anybody could fill the memory. */
   async findKey(hash: string): Promise<ApiKey | null> {
-    const known = this.#keys.get(hash);
+    const known = this.key(hash);
     if (known !== undefined) return known;
     const age = this.#age;
-    const key = await findKeyByHash(this.#db, hash);
+    const key = await this.#keyReads.run(hash, () => findKeyByHash(this.#db, hash));
     if (key !== null && age === this.#age) setBounded(this.#keys, hash, key, KEPT_MAX);
     return key;
   }

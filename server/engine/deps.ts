@@ -14,6 +14,8 @@ import type { Observer } from "./observer.ts";
 
 /** Settings of the engine; times in milliseconds. */
 export interface EngineSettings {
+  /** Whether only this machine reaches the service. */
+  isLocalOnly: boolean;
   webhookAllow: AllowList;
   /** Private addresses from which files may be fetched. */
   fetchAllow: AllowList;
@@ -61,6 +63,8 @@ export interface Deps {
   readonly serial: SerialQueue;
   /** Incremented by a reset of a sandbox: a decision on earlier reads is made again, and not committed. */
   readonly generation: () => number;
+  /** Drops what is cached of the records that a refused transaction required: the next decision reads them again. */
+  readonly refused: (transaction: Transaction) => void;
 }
 
 /** The same dependencies for one request: events that it causes carry its correlation id. */

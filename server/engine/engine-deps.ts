@@ -16,6 +16,7 @@ import type { Deps } from "./deps.ts";
 import type { EventNotifier } from "./event-notifier.ts";
 import type { Connections } from "./instances/connections.ts";
 import type { Links } from "./links.ts";
+import type { Membership } from "./members/membership.ts";
 import type { BackPressure } from "./messages/back-pressure.ts";
 import type { MessageCache } from "./messages/message-cache.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
@@ -42,6 +43,8 @@ export interface EngineDeps extends Deps {
   /** Notifies requests that wait for an attempt of a delivery. */
   readonly attempted: AttemptFeed;
   readonly connections: Connections;
+  /** The place of this process among those on the database. */
+  readonly membership: Membership;
   /** The providers of `connections`. */
   readonly providers: ReadonlyMap<InstanceId, Provider>;
   /** Base URL of the service as others reach it, without a slash at the end. */

@@ -7,18 +7,23 @@ import { SerialQueue } from "../core/serial-queue.ts";
 import type { FileFetcher } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
-import type { Store } from "../store/store.ts";
+import type { ReceiverChange, Store } from "../store/store.ts";
 import { apply } from "./apply.ts";
 import { ThreadCache } from "./chats/thread-cache.ts";
 import { TypingContacts } from "./chats/typing-contacts.ts";
 import { TypingIndicators } from "./chats/typing-indicators.ts";
 import { ConfigCache } from "./config-cache.ts";
+import { type ConfigListeners, ConfigSnapshot } from "./config-snapshot.ts";
 import { OptOutCache } from "./contacts/opt-out-cache.ts";
 import type { EngineSettings } from "./deps.ts";
 import type { EngineDeps } from "./engine-deps.ts";
 import { EventNotifier } from "./event-notifier.ts";
+import { EventWatch } from "./event-watch.ts";
 import { Connections } from "./instances/connections.ts";
+import { InstanceLeases } from "./instances/lease-use.ts";
 import { Links } from "./links.ts";
+import { type Membership, soleMember } from "./members/membership.ts";
+import type { SharedMembership } from "./members/shared-membership.ts";
 import { attemptsOf } from "./messages/attempt-notes.ts";
 import { BackPressure, type Pipeline } from "./messages/back-pressure.ts";
 import { Dispatch } from "./messages/dispatch.ts";
@@ -26,6 +31,8 @@ import { holdRestored } from "./messages/held.ts";
 import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
+import { rereadClock } from "./sandbox/clock.ts";
+import { hasLeftSandbox } from "./sandbox/leave-sandbox.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { DeliverLoop } from "./webhooks/deliver-loop.ts";
@@ -44,36 +51,54 @@ export interface EngineParts {
   link: LinkBuilder;
   fetcher: FileFetcher;
   leaveSandbox: EngineDeps["leaveSandbox"];
+  /** Absent: this process is the only one on its database. */
+  shared?: SharedMembership;
   /** Creates the providers of instances; the registry by default. */
   createProvider?: typeof createProvider;
 }
+
+const ALL_RECEIVERS: readonly ReceiverChange[] = [
+  { table: "endpoints", id: null },
+  { table: "customers", id: null },
+];
 
 /** The engine of one process. `deps` are the dependencies of its verbs, before `start` as well. */
 export class Engine {
   readonly deps: EngineDeps;
   readonly #sweep: Sweep;
+  readonly #snapshot: ConfigSnapshot;
+  readonly #eventWatch: EventWatch;
+  readonly #shared: SharedMembership | null;
   #dispatch: Dispatch | null = null;
   #deliver: DeliverLoop | null = null;
+  /** The loops that this process runs; null before they start, and in a process without any. */
+  #loops: { dispatch: Dispatch; deliver: DeliverLoop } | null = null;
 
   constructor(parts: EngineParts) {
+    this.#shared = parts.shared ?? null;
+    const membership: Membership = parts.shared ?? soleMember();
     const connections = new Connections(parts.createProvider ?? createProvider, {
       apply: (instanceId, signal) => apply(this.deps, instanceId, signal),
-      attempts: (instanceId) => attemptsOf(() => this.deps, instanceId),
+      attempts: (instanceId, required) => attemptsOf(() => this.deps, instanceId, required),
+      membership,
     });
     const threadCache = new ThreadCache();
+    const isConfigCurrent = () => this.#snapshot.isCurrent;
     const eventNotifier = new EventNotifier();
     const newId: NewId = createIdSource(() => parts.clock.real(), parts.random);
     this.deps = {
       ...parts,
       newId,
-      configCache: new ConfigCache(parts.store.db),
+      membership,
+      configCache: new ConfigCache(parts.store.db, isConfigCurrent),
       backPressure: new BackPressure(parts, this.#pipeline()),
       messageCache: new MessageCache(),
       threadCache,
       generation: () => threadCache.generation,
+      refused: (transaction) => threadCache.dropRequired(transaction),
       typingContacts: new TypingContacts(),
       typingIndicators: new TypingIndicators(),
-      optOutCache: new OptOutCache(parts.store.db),
+      optOutCache: new OptOutCache(parts.store.db, { isCurrent: isConfigCurrent }),
       eventNotifier,
       attempted: new AttemptFeed(),
       links: new Links(),
@@ -81,51 +106,119 @@ export class Engine {
       connections,
       providers: connections.providers,
       wake: {
-        messages: (lanes, pair) => this.#dispatch?.wake(lanes, pair),
-        deliveries: (lanes) => this.#deliver?.wake(lanes),
+        messages: (lanes, pair) => this.#loops?.dispatch.wake(lanes, pair),
+        deliveries: (lanes) => this.#loops?.deliver.wake(lanes),
         resetDeliveries: async (customerId) => await this.#deliver?.drop(customerId),
         repaired: () => this.#deliver?.repaired(),
         events: (transaction) => eventNotifier.notify(transaction),
-        pausedLanes: () => this.#dispatch?.pausedLanes.wake(),
+        pausedLanes: () => this.#loops?.dispatch.pausedLanes.wake(),
         chores: () => {
           this.#sweep.wake();
-          this.#dispatch?.pausedLanes.wake();
+          this.#loops?.dispatch.pausedLanes.wake();
         },
       },
     };
     this.#sweep = new Sweep(this.deps);
+    this.#snapshot = new ConfigSnapshot(parts, this.#configListeners());
+    this.#eventWatch = new EventWatch(parts, { events: eventNotifier, attempts: this.deps.attempted });
   }
 
-  #pipeline(): Pipeline {
+  /** Whether what other processes changed has been dropped here. */
+  get isConfigCurrent(): boolean {
+    return this.#snapshot.isCurrent;
+  }
+
+  /** Drops what another process may have changed, part by part. */
+  #configListeners(): ConfigListeners {
+    const { deps } = this;
+    const clear = () => deps.configCache.clear();
     return {
-      lagMs: () => ({ dispatch: this.#dispatch?.lanes.lagMs() ?? 0, deliver: this.#deliver?.lagMs() ?? 0 }),
-      ended: () => (this.#dispatch?.lanes.ended ?? 0) + (this.#deliver?.ended ?? 0),
+      keys: clear,
+      async routing() {
+        clear();
+        deps.wake.pausedLanes();
+        void deps.membership.refresh();
+      },
+      receivers: async () => await this.#deliver?.changed(ALL_RECEIVERS),
+      optOuts: () => deps.optOutCache.clear(),
+      threads: () => deps.threadCache.clear(),
+      quarantine() {
+        deps.store.rechecked();
+        deps.wake.repaired();
+      },
+      async settings() {
+        if (await hasLeftSandbox(deps)) await deps.leaveSandbox();
+        await rereadClock(deps);
+        deps.wake.chores();
+      },
     };
   }
 
-  /** Continues the work of the last process, starts the providers, then the loops. */
+  /** The loops of this process. What they cannot take on, other processes may: accepts wait for the slowest. */
+  #pipeline(): Pipeline {
+    return {
+      lagMs: () => {
+        const elsewhere = Math.max(0, ...this.deps.membership.others().map(({ lagMs }) => lagMs));
+        const { dispatch = 0, deliver = 0 } = this.#ownLagMs();
+        return { dispatch: Math.max(dispatch, elsewhere), deliver: Math.max(deliver, elsewhere) };
+      },
+      ended: () => (this.#loops?.dispatch.lanes.ended ?? 0) + (this.#loops?.deliver.ended ?? 0),
+    };
+  }
+
+  #ownLagMs(): { dispatch?: number; deliver?: number } {
+    if (this.#loops === null) return {};
+    return { dispatch: this.#loops.dispatch.lanes.lagMs(), deliver: this.#loops.deliver.lagMs() };
+  }
+
+  /** Continues the work of the last process, starts the providers, then the loops. A process that is no worker runs none. */
   async start(deliver: DeliverLoop): Promise<void> {
     const { deps } = this;
+    const { membership, store } = deps;
     await deps.links.load(deps);
-    await deps.store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
+    // While others live, a lease may be one of theirs.
+    if (membership.isAlone) await store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
     await new QuarantineMonitor(deps).check();
     await holdRestored(deps);
-    this.#dispatch = new Dispatch(deps);
+    const dispatch = new Dispatch(deps);
+    this.#dispatch = dispatch;
     this.#deliver = deliver;
-    deps.store.watchReceivers((changes) => deliver.changed(changes));
+    store.watchReceivers((changes) => deliver.changed(changes));
+    store.watchUncertain(() => {
+      deps.configCache.clear();
+      deps.optOutCache.clear();
+      void deliver.changed(ALL_RECEIVERS);
+    });
+    await this.#snapshot.start();
+    this.#eventWatch.start();
+    if (this.#shared === null) await this.#connectAll();
+    else
+      await this.#shared.start(
+        new InstanceLeases(deps, { dispatch, lagMs: () => Math.max(0, ...Object.values(this.#ownLagMs())) }),
+      );
+    if (membership.member.role !== "api") {
+      this.#loops = { dispatch, deliver };
+      deliver.start();
+      dispatch.start();
+    }
+    this.#sweep.start();
+  }
+
+  async #connectAll(): Promise<void> {
+    const { deps } = this;
     const instances = await deps.configCache.instances();
     deps.connections.noteAccounts(deps, instances);
     for (const instance of instances) await deps.connections.connect(deps, instance);
-    this.#deliver.start();
-    this.#dispatch.start();
-    this.#sweep.start();
   }
 
   /** Starts no more work, and resolves when work in flight has ended. */
   async stop(): Promise<void> {
     this.deps.backPressure.stop();
+    await Promise.all([this.#snapshot.stop(), this.#eventWatch.stop()]);
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     await this.deps.connections.stop(this.deps);
+    // Everything of the instances has ended: others may own them at once.
+    await this.#shared?.stop();
     this.deps.typingIndicators.stop();
     await this.deps.typingContacts.stop(this.deps);
     await this.#deliver?.stop();

@@ -22,8 +22,16 @@ export class EventNotifier {
   notify(transaction: Transaction): void {
     if (this.#listeners.size === 0) return;
     const customers = new Set(transaction.flatMap((one) => (one.op === "event" ? [one.event.customerId] : [])));
-    for (const customerId of customers) {
-      for (const listener of [...(this.#listeners.get(customerId) ?? [])]) listener();
-    }
+    for (const customerId of customers) this.notifyCustomer(customerId);
+  }
+
+  /** Notifies the listeners of a customer: another process may have committed events. */
+  notifyCustomer(customerId: CustomerId): void {
+    for (const listener of [...(this.#listeners.get(customerId) ?? [])]) listener();
+  }
+
+  /** The customers with a listener. */
+  customers(): CustomerId[] {
+    return [...this.#listeners.keys()];
   }
 }

@@ -5,7 +5,7 @@ import { RoundRobin } from "../core/round-robin.ts";
 import type { Drain } from "./drain.ts";
 import { createLane, type Lane } from "./lane-state.ts";
 import { LoopLag } from "./loop-lag.ts";
-import { isUntried, PERMITS_AT_START, permitsAfter, type RunResult } from "./run-result.ts";
+import { isUntried, PERMITS_AT_START, pausesLane, permitsAfter, type RunResult } from "./run-result.ts";
 
 /** Lanes named in one claim. */
 const LANES_PER_CLAIM_MAX = 64;
@@ -13,7 +13,7 @@ const LANES_PER_CLAIM_MAX = 64;
 const POLL_MS = 200;
 /** The pause after a failed claim or poll, such as on a full disk, in real milliseconds. */
 const PAUSE_AFTER_FAULT_MS = 500;
-/** The pause of a lane whose item could not be tried, for want of a free port or since the poster closed, in real milliseconds. */
+/** The pause of a lane whose item could not be tried, such as for want of a free port, in real milliseconds. */
 const UNTRIED_PAUSE_MS = 1_000;
 /** Lanes whose earned permits are kept; beyond it idle lanes are dropped. */
 const LANES_KEPT_MAX = 10_000;
@@ -365,7 +365,7 @@ export class Lanes<Item> {
     lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(lane.name));
     if (isUntried(result)) lane.prefetched.putBack(item);
     else lane.prefetched.ended(item);
-    if (result === "noPort" || result === "stopped") this.#pauseLane(lane);
+    if (pausesLane(result)) this.#pauseLane(lane);
     if (result === "local") this.#pause(new Error("this machine is out of files or memory: deliveries wait"));
     if (this.#isStopped) this.#release(lane);
     this.#mark(lane.name, false);

@@ -42,8 +42,11 @@ export class Links {
     }
     const key = Buffer.from(random(LINK_KEY_BYTES));
     const value = sealer.seal(key.toString("base64"), place);
-    await store.commit([{ op: "put", table: "settings", record: { name: LINK_KEY, value } }]);
-    this.#key = key;
+    const record = { name: LINK_KEY, value };
+    const { result } = await store.commit([{ op: "insertUnique", table: "settings", record }]);
+    // Another process that starts may have been first.
+    if (result === "ok") this.#key = key;
+    else await this.load({ store, sealer, random });
   }
 
   /** A token that opens the file for `retentionMs` from the real time `now`; for ever if `retentionMs` is null. */

@@ -1,38 +1,23 @@
-/** Rows that cannot be decoded: reported once, rechecked, and skipped by loops. */
+/** Watches the quarantine: rechecks its rows, and reports the new ones. */
 
 import { listQuarantined } from "../store/quarantine.ts";
-import { type QuarantinedRow, RowUnreadable } from "../store/rows.ts";
+import type { QuarantinedRow } from "../store/rows.ts";
 import type { RowKey } from "../store/store.ts";
-import type { Deps } from "./deps.ts";
 import type { With } from "./engine-deps.ts";
+import { holdMended } from "./messages/held.ts";
 
 /** Rows rechecked in one commit. */
 const RECHECKED_AT_ONCE = 200;
 /** Limit of rows reported by one check. */
 const REPORTED_MAX = 1_000;
 
-/** The result of `read`; null if a row cannot be decoded, which is reported as a fault. */
-export async function nullIfUnreadable<Value>(
-  { observer }: Pick<Deps, "observer">,
-  where: string,
-  read: () => Promise<Value>,
-): Promise<Value | null> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof RowUnreadable)) throw error;
-    observer.fault(where, error);
-    return null;
-  }
-}
-
 /** Watches the quarantine: the log names each new row once, and repaired rows leave the quarantine. */
 export class QuarantineMonitor {
-  readonly #deps: With<"configCache">;
+  readonly #deps: With<"configCache" | "link" | "messageCache">;
   /** Rows already reported, by table and id. */
   #reported = new Set<string>();
 
-  constructor(deps: With<"configCache">) {
+  constructor(deps: With<"configCache" | "link" | "messageCache">) {
     this.#deps = deps;
   }
 
@@ -43,6 +28,7 @@ export class QuarantineMonitor {
       this.#reported.clear();
       return;
     }
+    await holdMended(this.#deps);
     await this.#recheck();
     this.#report(await listQuarantined(store.db, REPORTED_MAX));
   }

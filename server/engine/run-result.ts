@@ -12,15 +12,21 @@
  * | `local`   | this machine lacked files or memory                    | unchanged; all lanes pause          | is run again first  |
  * | `noPort`  | this machine had no free port: nothing was tried       | one; the lane pauses                | is run again first  |
  * | `stopped` | the poster closed: nothing was tried                   | unchanged; the lane pauses          | is run again first  |
+ * | `unread`  | what the run needs could not be read: nothing was tried | unchanged; the lane pauses         | is run again first  |
  */
-export type RunResult = "good" | "late" | "bad" | "slow" | "local" | "noPort" | "stopped";
+export type RunResult = "good" | "late" | "bad" | "slow" | "local" | "noPort" | "stopped" | "unread";
 
 /** A lane starts with this many permits and earns one more with each good run. */
 export const PERMITS_AT_START = 4;
 
 /** Whether nothing was tried, so that the item has to be run again. */
 export function isUntried(result: RunResult): boolean {
-  return result === "local" || result === "noPort" || result === "stopped";
+  return result === "local" || pausesLane(result);
+}
+
+/** Whether the lane waits for a moment before its next run. */
+export function pausesLane(result: RunResult): boolean {
+  return result === "noPort" || result === "stopped" || result === "unread";
 }
 
 /** The permits of a lane after a run. `permitsMax` is the lane's own limit. */
@@ -36,6 +42,7 @@ export function permitsAfter(permits: number, result: RunResult, permitsMax: num
     case "bad":
     case "local":
     case "stopped":
+    case "unread":
       return permits;
   }
 }

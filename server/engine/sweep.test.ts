@@ -281,6 +281,38 @@ test("a failed chore is reported and retried, and the others continue", async (t
   assert.deepEqual(await eventsLeft(stage), []);
 });
 
+test("the leader vacuums the queues every 15 s, one vacuum at a time, and again after one that failed; others do not", async (t) => {
+  const stage = await stageOf(t);
+  const { deps, clock } = stage;
+  let isLeader = false;
+  Object.defineProperty(deps.membership, "isLeader", { get: () => isLeader });
+  const vacuums: PromiseWithResolvers<void>[] = [];
+  const vacuumQueues = () => {
+    const vacuum = Promise.withResolvers<void>();
+    vacuums.push(vacuum);
+    return vacuum.promise;
+  };
+  Object.defineProperty(deps.store, "shared", { value: { vacuumQueues } });
+  stage.sweep();
+  await clock.advance(30_000);
+  assert.equal(vacuums.length, 0);
+  isLeader = true;
+  await clock.advance(15_000);
+  assert.equal(vacuums.length, 1);
+  await clock.advance(60_000);
+  assert.equal(vacuums.length, 1);
+  const error = new Error("it was interrupted");
+  vacuums[0]?.reject(error);
+  await clock.advance(14_999);
+  assert.deepEqual([vacuums.length, stage.observed.faults], [1, [{ where: "sweep", error }]]);
+  await clock.advance(1);
+  assert.equal(vacuums.length, 2);
+  vacuums[1]?.resolve();
+  await clock.advance(15_000);
+  assert.equal(vacuums.length, 3);
+  vacuums[2]?.resolve();
+});
+
 test("a stopped sweep does nothing more", async (t) => {
   const stage = await stageOf(t);
   const id = await emitEvent(stage);

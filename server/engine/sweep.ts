@@ -1,4 +1,4 @@
-/** Chores by the clock: notices when the clock is set, frees expired leases, prunes old records, erases texts, expires payment requests. */
+/** Chores by the clock: notices when the clock is set, frees expired leases, prunes old records and sessions, vacuums the queues, erases texts, expires payment requests. */
 
 import { isErased, type StoredEvent, withoutPerson, withoutText } from "../core/erasure.ts";
 import type { Message } from "../core/message.ts";
@@ -11,11 +11,15 @@ import type { Deps } from "./deps.ts";
 import type { With } from "./engine-deps.ts";
 import { expirePayments } from "./payments/end-payments.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
+import { pruneRequests } from "./requests/prune-requests.ts";
+import { removeEndedSessions } from "./sessions/end-sessions.ts";
 
 /** How often leases are looked at, in real milliseconds. */
 const RELEASE_EVERY_MS = 5_000;
 /** How often old records are looked for, in real milliseconds; as long as some are found it goes on at once. */
 const PRUNE_EVERY_MS = 60_000;
+/** How often the request log is brought back within its bounds, in real milliseconds: refused requests fill it fast. */
+const PRUNE_REQUESTS_EVERY_MS = 10_000;
 /** How often deleted messages are looked for whose events can be erased, in real milliseconds. */
 const ERASE_EVERY_MS = 2_000;
 /** How often rows in quarantine are looked at again, in real milliseconds. */
@@ -26,27 +30,34 @@ const CLOCK_EVERY_MS = 1_000;
 const PROBE_EVERY_MS = 1_000;
 /** How often payment requests are looked for whose time is up, in real milliseconds. */
 const EXPIRE_EVERY_MS = 500;
+/** How often dead rows are removed from the queues, in real milliseconds. */
+const VACUUM_EVERY_MS = 15_000;
 const PRUNED_AT_ONCE = 200;
 const ERASED_AT_ONCE = 50;
 
 interface Chore {
   everyMs: number;
+  /** Whether each process runs it; else the leader does. */
+  isLocal?: boolean;
   /** Returns whether there is more to do at once. */
   run(deps: Deps): Promise<boolean>;
 }
 
 const CHORES: readonly Chore[] = [
-  { everyMs: RELEASE_EVERY_MS, run: release },
+  { everyMs: RELEASE_EVERY_MS, isLocal: true, run: release },
   { everyMs: PRUNE_EVERY_MS, run: prune },
+  { everyMs: PRUNE_EVERY_MS, run: removeEndedSessions },
+  { everyMs: PRUNE_REQUESTS_EVERY_MS, run: pruneRequests },
+  { everyMs: VACUUM_EVERY_MS, run: vacuum },
   { everyMs: ERASE_EVERY_MS, run: eraseDeleted },
   { everyMs: ERASE_EVERY_MS, run: eraseContacts },
   { everyMs: EXPIRE_EVERY_MS, run: expirePayments },
-  { everyMs: PROBE_EVERY_MS, run: probe },
+  { everyMs: PROBE_EVERY_MS, isLocal: true, run: probe },
 ];
 
 /** Runs the chores, each by itself, until it is stopped. */
 export class Sweep {
-  readonly #deps: Deps;
+  readonly #deps: With<"membership">;
   readonly #cancels = new Map<Chore, () => void>();
   readonly #running = new Set<Promise<void>>();
   /** Chores that are to be run once more at once. */
@@ -54,7 +65,7 @@ export class Sweep {
   readonly #chores: readonly Chore[];
   #stopped = false;
 
-  constructor(deps: With<"configCache">) {
+  constructor(deps: With<"configCache" | "link" | "membership" | "messageCache">) {
     this.#deps = deps;
     const quarantine = new QuarantineMonitor(deps);
     const recheck = async () => {
@@ -66,7 +77,11 @@ export class Sweep {
       await clock.check();
       return false;
     };
-    this.#chores = [...CHORES, { everyMs: CLOCK_EVERY_MS, run: compare }, { everyMs: RECHECK_EVERY_MS, run: recheck }];
+    this.#chores = [
+      ...CHORES,
+      { everyMs: CLOCK_EVERY_MS, isLocal: true, run: compare },
+      { everyMs: RECHECK_EVERY_MS, run: recheck },
+    ];
   }
 
   start(): void {
@@ -104,7 +119,7 @@ export class Sweep {
   async #run(chore: Chore): Promise<void> {
     let more = false;
     try {
-      more = await chore.run(this.#deps);
+      if (chore.isLocal === true || this.#deps.membership.isLeader) more = await chore.run(this.#deps);
     } catch (error) {
       this.#deps.observer.fault("sweep", error);
     }
@@ -112,7 +127,7 @@ export class Sweep {
   }
 }
 
-/** Leases that ran out: their holder threw, or could not write. */
+/** Leases that ran out: their holder threw, could not write, or is dead. Each process ends its own, by its own clock. */
 async function release(deps: Deps): Promise<boolean> {
   await deps.store.releaseLeases(deps.clock.real(), deps.clock.now());
   return false;
@@ -134,6 +149,12 @@ async function prune(deps: Deps): Promise<boolean> {
   const { retentionMs } = deps.settings;
   if (retentionMs === null) return false;
   return (await deps.store.prune(deps.clock.real() - retentionMs, PRUNED_AT_ONCE)) >= PRUNED_AT_ONCE;
+}
+
+/** The queues' dead rows, which each claim would read past. */
+async function vacuum({ store }: Deps): Promise<boolean> {
+  await store.shared?.vacuumQueues();
+  return false;
 }
 
 /** Erases the text of deleted messages from events that no delivery waits for any more. */

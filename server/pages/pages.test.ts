@@ -14,10 +14,15 @@ test("an error of a page has the envelope of the API, and reveals nothing of the
   const line = (event: string) => void seen.push(event);
   const edge = {
     authenticate: () => null,
+    sessions: null,
     keyUsed: () => {},
     rateLimit: null,
+    countShared: null,
+    hop: null,
     overloadSeconds: () => null,
     isClosing: () => false,
+    hasDatabase: () => true,
+    requestLog: null,
     completed: ({ route, status }: { route: string | null; status: number }) => line(`${route} ${status}`),
     log: { debug: line, info: line, warn: line, error: line },
     clock,

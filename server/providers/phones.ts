@@ -21,6 +21,8 @@ export interface Phones {
       attachments: readonly InboundAttachment[];
       replyTo: string | null;
       channel: Channel;
+      /** The group that the message is written to; null for a one-to-one thread. */
+      group: GroupSnapshot | null;
     },
   ): Promise<{ reference: string }>;
   type(phone: Phone, typing: boolean): Promise<void>;

@@ -355,6 +355,8 @@ export interface ProviderContext {
   numbers: () => Promise<readonly OwnAddress[]>;
   /** Numbers that the instance sends for: its own, and those of customers that route SMS to it. */
   senders: () => Promise<readonly OwnAddress[]>;
+  /** Whether this process still owns the instance: to be asked at once before bytes that send something go to the peer. */
+  mayWrite: () => boolean;
   /** The provider calls this when `isUp` has changed. */
   changed: () => void;
   /** Logs a fault for the operator. Must contain no text, no full number and no secret. */

@@ -6,6 +6,7 @@ import { type Chat, type LastMessage, threadKey, threadKeysBetween } from "../co
 import type { ChatId, CustomerId } from "../core/id.ts";
 import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { hasItem, narrowedId } from "./spelling.ts";
 import { amongNewest } from "./windows.ts";
 
 /** The chat with this key, of any customer; null if there is none. */
@@ -47,16 +48,16 @@ export async function findGroupOfPeople(
   { customerId, from, instanceId }: Pick<Chat, "customerId" | "from" | "instanceId">,
   participants: readonly string[],
 ): Promise<Chat | null> {
-  const people = JSON.stringify(participants);
+  // Lists without repeated items have the same items if they have the same length as JSON, and the one has each item of the other.
+  const isSame = participants.map((one) => sql` and ${hasItem("found.participants", one)}`);
   const { rows } = await sql<Database["chats"]>`
     select * from (
       select * from chats
       where customer_id = ${customerId} and "from" = ${from} and is_group = 1 and left_at is null
-      order by id desc limit ${COMPARED_GROUPS_MAX})
-    where instance_id = ${instanceId} and channel = 'imessage' and json_array_length(participants) = ${participants.length}
-      and not exists (
-        select 1 from json_each(iif(json_valid(participants), participants, '[]')) one where one.value not in (select value from json_each(${people})))
-    limit 1`.execute(db);
+      order by ${narrowedId("chats")} desc limit ${COMPARED_GROUPS_MAX} + 0) found
+    where instance_id = ${instanceId} and channel = 'imessage'
+      and length(participants) = ${JSON.stringify(participants).length}${sql.join(isSame, sql``)}
+    order by id desc limit 1`.execute(db);
   const [row] = rows;
   return row === undefined ? null : decode("chats", row);
 }
@@ -79,7 +80,7 @@ export async function findThreadByContact(
 ): Promise<Chat | null> {
   if (from !== null) return findChatByKey(db, threadKey(customerId, from, contact));
   const threads = db.selectFrom("chats").selectAll().where(isThreadWith(customerId, contact));
-  const row = await threads.orderBy("id", "desc").limit(1).executeTakeFirst();
+  const row = await threads.orderBy(narrowedId("chats"), "desc").limit(1).executeTakeFirst();
   return row === undefined ? null : decode("chats", row);
 }
 
@@ -102,9 +103,9 @@ export async function listSendersTo(
     select "from" from (
       select chats."from", (
         select m.number from (
-          select rowid as number, status from messages where chat_id = chats.id order by rowid desc limit ${LOOKED_AT}) m
+          select rowid as number, status from messages where chat_id = chats.id order by rowid desc limit ${LOOKED_AT} + 0) m
         where m.status not in ('scheduled', 'cancelled') order by m.number desc limit 1) as newest
-      from chats where ${isThreadWith(customerId, contact)} order by chats.id desc limit ${SENDERS_MAX})
+      from chats where ${isThreadWith(customerId, contact)} order by ${narrowedId("chats")} desc limit ${SENDERS_MAX} + 0) found
     where newest is not null order by newest desc`.execute(db);
   return rows.map(({ from }) => from);
 }
@@ -117,9 +118,9 @@ export interface ListedChat {
 
 const theirs = sql`m.chat_id = chats.id`;
 
-/** The newest message of each chat of a query, `[created_at, channel]` as JSON, among its 200 newest, so that the read is bounded. */
+/** The newest message of each chat of a query, its time and its channel with a space between them, among its 200 newest, so that the read is bounded. */
 const LAST_MESSAGE = sql<string | null>`(
-  select json_array(m.created_at, m.channel) from messages m
+  select m.created_at || ' ' || m.channel from messages m
   where ${theirs} and ${amongNewest(200, theirs)} and m.deleted_at is null and m.status not in ('scheduled', 'cancelled')
   order by m.rowid desc limit 1)`;
 
@@ -130,8 +131,8 @@ function selectListed(db: Kysely<Database>) {
 function listed(row: object & { last_message: string | null }): ListedChat {
   const chat = decode("chats", row);
   if (row.last_message === null) return { chat, last: null };
-  const [at, channel] = JSON.parse(row.last_message) as [number, Channel];
-  return { chat, last: { at, channel } };
+  const [at, channel] = row.last_message.split(" ");
+  return { chat, last: { at: Number(at), channel: channel as Channel } };
 }
 
 /** A customer's chats, newest first, older than `before` (an id) if given. */
@@ -144,10 +145,10 @@ export async function listChats(
   const read = (skip: number, count: number) => {
     const query = selectListed(db)
       .where("customer_id", "=", customerId)
-      .orderBy("id", "desc")
+      .orderBy(narrowedId("chats"), "desc")
       .limit(count)
       .offset(skip);
-    return (before === null ? query : query.where("id", "<", before as ChatId)).execute();
+    return (before === null ? query : query.where(narrowedId("chats"), "<", before)).execute();
   };
   return fillPage(db, limit, read, listed);
 }

@@ -7,7 +7,8 @@ import { searchForm } from "../core/search.ts";
 import { isThreadWith } from "./chats.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
-import { isOfCustomer, ofCustomer } from "./rows-of-customer.ts";
+import { ofCustomer, ofSameCustomer } from "./rows-of-customer.ts";
+import { hasItem, unindexed } from "./spelling.ts";
 import { amongNewest, type IndexedList, indexed } from "./windows.ts";
 
 /** A customer's contact; null for another customer's. */
@@ -71,11 +72,7 @@ export function contactList(
     windowsMax: Number.POSITIVE_INFINITY,
     filter: [
       ...(search === "" ? [] : [sql<SqlBool>`search_text like ${pattern} escape '!'`]),
-      ...(tag === undefined
-        ? []
-        : [
-            sql<SqlBool>`exists (select 1 from json_each(iif(json_valid(contacts.tags), contacts.tags, '[]')) where value = ${tag})`,
-          ]),
+      ...(tag === undefined ? [] : [hasItem("tags", tag)]),
     ],
     decode: (row) => decode("contacts", row),
     placeOf: ({ id }) => id,
@@ -110,7 +107,7 @@ export async function findLastContacts(
  * scheduled message counts when it was sent.
  */
 function newestTo(address: "phone_number" | "email") {
-  const theirs = sql`${sql.raw(isOfCustomer("m", "contacts.customer_id"))} and m."to" = contacts.${sql.ref(address)}`;
+  const theirs = sql`${ofSameCustomer("m", "contacts.customer_id")} and m."to" = contacts.${sql.ref(address)}`;
   return sql<number | null>`(
     select coalesce(m.sent_at, m.scheduled_at, m.created_at) from messages m
     where ${theirs} and ${amongNewest(200, theirs)}
@@ -127,9 +124,9 @@ export async function findDialogueInstance(
   customerId: CustomerId,
   contact: string,
 ): Promise<InstanceId | null> {
-  const theirs = sql`${sql.raw(isOfCustomer("m", "chats.customer_id"))} and m."to" = chats.contact`;
+  const theirs = sql`${ofSameCustomer("m", "chats.customer_id")} and m."to" = chats.contact`;
   const hasSent = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
-    and +m."from" = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
+    and ${unindexed("m.from")} = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound'`);
   const thread = await db
     .selectFrom("chats")
@@ -146,7 +143,7 @@ export async function findDialogueInstance(
 export async function hasUsedImessage(db: Kysely<Database>, customerId: CustomerId, contact: string): Promise<boolean> {
   const theirs = sql`${ofCustomer(customerId)} and m."to" = ${contact}`;
   const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
-    and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);
+    and m.channel = 'imessage' and ${unindexed("m.status")} in ('delivered', 'read') limit 1`.execute(db);
   if (rows.length > 0) return true;
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
   const chats = db.selectFrom("chats").select("id").where(isThreadWith(customerId, contact));

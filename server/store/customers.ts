@@ -6,6 +6,7 @@ import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { narrowedId } from "./spelling.ts";
 
 /** Ids that one statement names. */
 const IDS_PER_READ = 500;
@@ -52,7 +53,9 @@ function customersRoutingTo(db: Kysely<Database>, instanceId: InstanceId) {
 /** Customers with this e-mail address, in any case, the oldest first: `limit` of them. */
 export async function findCustomersByEmail(db: Kysely<Database>, email: string, limit: number): Promise<Customer[]> {
   const { rows } = await sql<object>`select * from customers
-    where email is not null and lower(email) = ${email.toLowerCase()} order by id limit ${limit} + 0`.execute(db);
+    where email is not null and lower(email) = ${email.toLowerCase()} order by ${narrowedId("customers")} limit ${limit} + 0`.execute(
+    db,
+  );
   return decodeRows(db, "customers", rows);
 }
 

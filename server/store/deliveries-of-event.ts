@@ -1,13 +1,16 @@
 /**
- * SQL that finds deliveries by their ids and by their events with one index, of customer and id. The id of a delivery begins as the
- * id of its event, so either names the customer. That of a replay, or one of an older version, does not begin so: those are in
- * small indexes of their own.
+ * SQL that finds deliveries by their ids and by their events. The id of a delivery begins as the id of its event, so that PostgreSQL
+ * finds it by the index of ids. On SQLite the only index is of customer and id: either id names the customer. The id of a replay,
+ * or one of an older version, does not begin so: those are in small indexes of their own.
  */
 
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { isNearCustomer, isOfCustomer } from "./rows-of-customer.ts";
+import { spelled } from "./spelling.ts";
 
 const BEGINNING = (id: string) => `substr(${id}, 5, 18)`;
-const IS_APART = (d: string) => `${BEGINNING(`${d}.id`)} <> ${BEGINNING(`${d}.event_id`)}`;
+/** Whether the id of a delivery `d` does not begin as that of its event. */
+export const isApart = (d: string) => `${BEGINNING(`${d}.id`)} <> ${BEGINNING(`${d}.event_id`)}`;
 
 /** Rows whose id begins as `id` does, with the prefix of their kind. */
 function beginsAs(column: string, prefix: string, id: string): string {
@@ -16,29 +19,78 @@ function beginsAs(column: string, prefix: string, id: string): string {
 }
 
 /** Deliveries `d` whose id begins as that of their event. `event` and `customer` are SQL for the ids of the event and its customer. */
-export function besideEvent(d: string, event: string, customer: string): string {
+function besideEvent(d: string, event: string, customer: string): string {
   return `${isOfCustomer(d, customer)} and ${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
 }
 
-/** The other deliveries `d` of an event. */
-export function apartFromEvent(d: string, event: string): string {
-  return `${d}.event_id = ${event} and ${IS_APART(d)}`;
+/** The same on PostgreSQL. */
+function besideInPostgres(d: string, event: string): string {
+  return `${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
 }
 
-/** The row numbers of all deliveries of an event. */
+/** A query of the ids of the deliveries of events on PostgreSQL. `events`: rows `e` with an `id`, as an item of `from`. */
+export function idsInPostgres(events: string): string {
+  return [besideInPostgres("d", "e.id"), apartFromEvent("d", "e.id")]
+    .map((found) => `select d.id from ${events} cross join deliveries d where ${found}`)
+    .join(" union all ");
+}
+
+/** Between which ids the deliveries are whose id begins as one of the events between these two, exclusive. */
+export function boundsBeside(first: string, last: string): [from: string, to: string] {
+  const beginning = (id: string) => id.slice(4, 22);
+  return [`dlv_${beginning(first)}-`, `dlv_${beginning(last)}.`];
+}
+
+/** A query of the ids of the deliveries of one event on PostgreSQL, from `oldest` on: its texts name the partitions. */
+export function idsSince(eventId: string, oldest: string): RawBuilder<{ id: string }> {
+  const [from, to] = boundsBeside(eventId, eventId);
+  return sql`select d.id from deliveries d where d.id > ${from} and d.id < ${to} and d.event_id = ${eventId}
+    union all select d.id from deliveries d where d.event_id = ${eventId} and d.id >= ${oldest} and ${sql.raw(isApart("d"))}`;
+}
+
+/** The other deliveries `d` of an event. */
+function apartFromEvent(d: string, event: string): string {
+  return `${d}.event_id = ${event} and ${isApart(d)}`;
+}
+
+/** A query of the ids of the deliveries of the events `e` that match. */
+export function idsOfDeliveries(matching: RawBuilder<SqlBool>): RawBuilder<{ id: string }> {
+  // The join of SQLite keeps its order; PostgreSQL has no condition of a cross join.
+  const idsOf = (found: string, before: "on" | "where", behind: "where" | "and") =>
+    sql`select d.id from events e cross join deliveries d ${sql.raw(`${before} ${found} ${behind}`)} ${matching}`;
+  const apart = apartFromEvent("d", "e.id");
+  return spelled<{ id: string }>(
+    sql`${idsOf(besideEvent("d", "e.id", "e.customer_id"), "on", "where")} union all ${idsOf(apart, "on", "where")}`,
+    sql`${idsOf(besideInPostgres("d", "e.id"), "where", "and")} union all ${idsOf(apart, "where", "and")}`,
+  );
+}
+
+/** The row numbers of all deliveries of an event. SQLite. */
 export function deliveriesOf(event: string): string {
   return `select d.rowid from events e cross join deliveries d on ${besideEvent("d", "e.id", "e.customer_id")} where e.id = ${event}
     union all select d.rowid from deliveries d where ${apartFromEvent("d", event)}`;
 }
 
-/** The row number of the delivery with this id. */
+/** The row number of the delivery with this id. SQLite. */
 export function deliveryById(id: string): string {
   return `select d.rowid from events e cross join deliveries d on ${isNearCustomer("d", "e.customer_id")} and d.id = ${id}
       where ${beginsAs("e.id", "evt_", id)}
-    union all select d.rowid from deliveries d where d.id = ${id} and ${IS_APART("d")}`;
+    union all select d.rowid from deliveries d where d.id = ${id} and ${isApart("d")}`;
 }
 
 /** Whether the event `e` has an open delivery. */
+export function isAwaited(e: string): RawBuilder<SqlBool> {
+  return spelled(sql.raw<SqlBool>(hasOpenDelivery(e)), sql.raw<SqlBool>(hasOpenInPostgres(e)));
+}
+
+/** `isAwaited` of PostgreSQL in SQL by hand. Scalar subqueries: the planner could join `exists` with all deliveries. */
+export function hasOpenInPostgres(e: string): string {
+  const isAny = (found: string) =>
+    `(select 1 from deliveries d where ${found} and d.due_at is not null limit 1) is not null`;
+  return `(${isAny(besideInPostgres("d", `${e}.id`))} or ${isAny(apartFromEvent("d", `${e}.id`))})`;
+}
+
+/** `isAwaited` of SQLite in SQL by hand. */
 export function hasOpenDelivery(e: string): string {
   const isAny = (found: string) => `exists (select 1 from deliveries d where ${found} and d.due_at is not null)`;
   return `(${isAny(besideEvent("d", `${e}.id`, `${e}.customer_id`))} or ${isAny(apartFromEvent("d", `${e}.id`))})`;

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { commitAll, testContext } from "../../test/support/context.ts";
 import { addInbox, eventOf } from "../../test/support/webhooks.ts";
 import { findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
-import { findLastPosition, findPositionAt } from "./replays.ts";
+import { newestPosition } from "./events.ts";
+import { findPositionAt, findPositionBefore } from "./replays.ts";
 import { FIRST_PAGE } from "./windows.ts";
 
 test("a delivery to the built-in inbox is found only without a customer", async (t) => {
@@ -29,11 +30,11 @@ test("a delivery to the built-in inbox is found only without a customer", async 
   assert.deepEqual([...(await findExisting(db, made.customer.id, [toInbox.id, "dlv_none"]))], [toInbox.id]);
 });
 
-test("a replay begins at the first event since the given time, and ends at the customer's newest event", async (t) => {
+test("a replay begins behind the last event before the given time, and ends at the customer's newest event", async (t) => {
   const made = await testContext();
   t.after(() => made.close());
   const { db } = made.deps.store;
-  assert.deepEqual([await findPositionAt(db, 0), await findLastPosition(db, made.customer.id)], [null, 0]);
+  assert.deepEqual([await findPositionAt(db, 0), await newestPosition(db, made.customer.id)], [null, null]);
   const emit = () => commitAll(made.deps, [{ op: "event", event: eventOf(made), callbackUrl: null }]);
   await emit();
   await made.clock.advance(1_000);
@@ -44,7 +45,11 @@ test("a replay begins at the first event since the given time, and ends at the c
     [await findPositionAt(db, 0), await findPositionAt(db, at), await findPositionAt(db, at + 1)],
     [1, 2, null],
   );
-  assert.equal(await findLastPosition(db, made.customer.id), 3);
+  assert.deepEqual(
+    [await findPositionBefore(db, 0), await findPositionBefore(db, at), await findPositionBefore(db, at + 1)],
+    [0, 1, 3],
+  );
+  assert.equal(await newestPosition(db, made.customer.id), 3);
   const other = await made.addTenant("Other");
-  assert.equal(await findLastPosition(db, other.customer.id), 0);
+  assert.equal(await newestPosition(db, other.customer.id), null);
 });

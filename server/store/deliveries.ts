@@ -1,12 +1,16 @@
-/** Reads of deliveries with their attempts. The API does not list deliveries to the sandbox's inbox. */
+/** Reads of deliveries with their attempts. Of the API, the Wire alone shows deliveries to the sandbox's inbox. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
 import type { Delivery } from "../core/delivery.ts";
-import type { CustomerId, DeliveryId } from "../core/id.ts";
-import { apartFromEvent, besideEvent } from "./deliveries-of-event.ts";
+import { type CustomerId, type DeliveryId, firstIdAt, timeOfId } from "../core/id.ts";
+import { idsOfDeliveries, idsSince } from "./deliveries-of-event.ts";
+import { DAY_MS, dayOf, SLACK_MS } from "./positions.ts";
+import { DELIVERY_QUEUE } from "./queue-rows.ts";
+import { type DailyPositions, onPartitions } from "./recent-days.ts";
 import { type Database, decode } from "./rows.ts";
-import { nearCustomer, ofCustomer } from "./rows-of-customer.ts";
+import { hasWholeId, nearCustomer, ofCustomer } from "./rows-of-customer.ts";
+import { spelled, unindexed } from "./spelling.ts";
 import { type IndexedList, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
 export interface DeliveryFilter {
@@ -14,7 +18,14 @@ export interface DeliveryFilter {
   webhookId?: string | undefined;
   eventId?: string | undefined;
   messageId?: string | undefined;
+  /** Whether deliveries to the sandbox's inbox are listed too. */
+  withInbox?: boolean | undefined;
 }
+
+const DELIVERY_DAYS: DailyPositions<string> = {
+  dayOf: (id) => dayOf(timeOfId(id)),
+  beginningOf: (day) => firstIdAt("dlv", day * DAY_MS),
+};
 
 /** A customer's deliveries, newest first. */
 export function listDeliveries(
@@ -31,17 +42,23 @@ export function listDeliveries(
     order: "newest",
     narrow: [nearCustomer(customerId)],
     filter: [
-      ...is("customer_id", customerId),
+      hasWholeId(customerId),
       ...is("status", filter.status),
       ...is("endpoint_id", filter.webhookId),
-      sql<SqlBool>`(+endpoint_id is null or +endpoint_id not in (
-        select id from endpoints where customer_id = ${customerId} and kind = 'inbox'))`,
+      ...(filter.withInbox === true ? [] : [isToOthers(customerId)]),
     ],
     decode: (row) => decode("deliveries", row),
     placeOf: ({ id }) => id,
+    ...onPartitions(DELIVERY_DAYS, db),
   };
   const named = namedBy(filter);
   return named === null ? readPage(list, start, limit) : readNamed(list, named, start, limit);
+}
+
+/** Leaves out deliveries to the inbox. */
+function isToOthers(customerId: CustomerId): RawBuilder<SqlBool> {
+  return sql`(${unindexed("endpoint_id")} is null or ${unindexed("endpoint_id")} not in (
+    select id from endpoints where customer_id = ${customerId} and kind = 'inbox'))`;
 }
 
 /** The most deliveries of one event or message that are read: an event has one per endpoint, and more after replays. */
@@ -49,19 +66,20 @@ const NAMED_MAX = 5_000;
 
 /** Ids of the deliveries of an event or message; null if the filter names neither. */
 function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: string }> | null {
-  if (messageId !== undefined) {
-    const ofEvent = eventId === undefined ? sql`` : sql`and e.id = ${eventId}`;
-    const [beside, apart] = [besideEvent("d", "e.id", "e.customer_id"), apartFromEvent("d", "e.id")].map(
-      (found) => sql`select d.id from events e cross join deliveries d on ${sql.raw(found)}
-        where e.message_id = ${messageId} ${ofEvent}`,
-    );
-    return sql`${beside} union all ${apart} limit ${NAMED_MAX} + 0`;
-  }
-  if (eventId === undefined) return null;
-  const [beside, apart] = [besideEvent("d", "e.id", "e.customer_id"), apartFromEvent("d", "e.id")].map(
-    (found) => sql`select d.id from events e cross join deliveries d on ${sql.raw(found)} where e.id = ${eventId}`,
-  );
-  return sql`${beside} union all ${apart} limit ${NAMED_MAX} + 0`;
+  const ofMessage = messageId === undefined ? [] : [sql<SqlBool>`e.message_id = ${messageId}`];
+  const ofEvent = eventId === undefined ? [] : [sql<SqlBool>`e.id = ${eventId}`];
+  const conditions = [...ofMessage, ...ofEvent];
+  if (conditions.length === 0) return null;
+  const ids = idsOfDeliveries(sql<SqlBool>`${sql.join(conditions, sql` and `)}`);
+  const found = messageId === undefined && eventId !== undefined ? spelled(ids, sinceEvent(eventId)) : ids;
+  return sql`${found} limit ${NAMED_MAX} + 0`;
+}
+
+/** The deliveries of an event on PostgreSQL. They are not older than the event, which names the partitions to look in. */
+function sinceEvent(eventId: string): RawBuilder<{ id: string }> {
+  const madeAt = timeOfId(eventId);
+  const oldest = firstIdAt("dlv", Number.isNaN(madeAt) ? 0 : madeAt - SLACK_MS);
+  return idsSince(eventId, oldest);
 }
 
 /** A customer's delivery, those to the sandbox's inbox included. */
@@ -123,11 +141,13 @@ export async function listDeliveriesAhead(
   { now, from }: { now: number; from: number },
   limit: number,
 ): Promise<{ records: DeliveryAhead[]; until: number | null }> {
-  const { rows: ends } = await sql<{ until: number }>`select due_at as until from deliveries
-    where lane = ${lane} and due_at > ${from} order by due_at limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(db);
+  const { dueAt } = DELIVERY_QUEUE;
+  const isBehind = sql`${DELIVERY_QUEUE.lane} = ${lane} and ${dueAt} > ${from}`;
+  const { rows: ends } = await sql<{ until: number }>`select ${dueAt} as until from ${DELIVERY_QUEUE.rows}
+    where ${isBehind} order by ${dueAt} limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(db);
   const until = ends[0]?.until ?? null;
-  const { rows } = await sql<DeliveryAhead>`select id, version from deliveries
-    where lane = ${lane} and due_at > ${from} and due_at <= ${until ?? Number.MAX_SAFE_INTEGER}
-      and created_at > ${now} and status = 'pending' and attempt_count = 0 limit ${limit} + 0`.execute(db);
+  const { rows } = await sql<DeliveryAhead>`select deliveries.id, deliveries.version from ${DELIVERY_QUEUE.records}
+    where ${isBehind} and ${dueAt} <= ${until ?? Number.MAX_SAFE_INTEGER} and deliveries.created_at > ${now}
+      and deliveries.status = 'pending' and deliveries.attempt_count = 0 limit ${limit} + 0`.execute(db);
   return { records: rows, until };
 }

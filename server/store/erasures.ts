@@ -5,11 +5,12 @@ import type { Call } from "../core/call.ts";
 import { ERASED, type Erasure } from "../core/erasure.ts";
 import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
 import { isThreadWith } from "./chats.ts";
-import { hasOpenDelivery } from "./deliveries-of-event.ts";
+import { isAwaited } from "./deliveries-of-event.ts";
 import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { ofCustomer } from "./rows-of-customer.ts";
+import { spelled, unindexed } from "./spelling.ts";
 import { FIRST_PAGE, type IndexedList, indexed, readPage } from "./windows.ts";
 
 /** A customer's erasure of a contact; null if none was requested. */
@@ -42,27 +43,22 @@ export async function listErasable(
   const found = addresses.map(async (address) => {
     const { rows } = await sql<{ id: MessageId }>`
       select id from (select id from messages where ${ofCustomer(customerId)} and "to" = ${address}
-        and direction = 'outbound' and id < ${before} and status not in ('queued', 'pending') limit ${limit})
+        and direction = 'outbound' and id < ${before} and status not in ('queued', 'pending') limit ${limit} + 0) found
       union all
       select id from (select id from messages where ${ofCustomer(customerId)} and "from" = ${address}
-        and direction = 'inbound' and id < ${before} limit ${limit})`.execute(db);
+        and direction = 'inbound' and id < ${before} limit ${limit} + 0) found`.execute(db);
     return rows.map(({ id }) => id);
   });
   return (await Promise.all(found)).flat().slice(0, limit);
 }
 
-/** Whether a message with one of the person's addresses is left; `before` restricts it to older messages. */
-export async function hasMessages(
-  db: Kysely<Database>,
-  { customerId, addresses }: Erasure,
-  before: MessageId | null,
-): Promise<boolean> {
-  const bound = before === null ? sql`` : sql`and id < ${before}`;
+/** Whether a message with one of the person's addresses is left to be erased. */
+export async function hasMessages(db: Kysely<Database>, { customerId, addresses, before }: Erasure): Promise<boolean> {
   const found = addresses.map(async (address) => {
     const { rows } = await sql`
-      select 1 from messages where ${ofCustomer(customerId)} and "to" = ${address} and direction = 'outbound' ${bound}
+      select 1 from messages where ${ofCustomer(customerId)} and "to" = ${address} and direction = 'outbound' and id < ${before}
       union all
-      select 1 from messages where ${ofCustomer(customerId)} and "from" = ${address} and direction = 'inbound' ${bound}
+      select 1 from messages where ${ofCustomer(customerId)} and "from" = ${address} and direction = 'inbound' and id < ${before}
       limit 1`.execute(db);
     return rows.length > 0;
   });
@@ -71,8 +67,9 @@ export async function hasMessages(
 
 /** Whether events of erased messages of the customer are not rewritten yet, since a delivery is open. */
 export async function hasUnerasedEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
+  const messages = spelled(sql`messages indexed by messages_erase`, sql`messages`);
   const { rows } = await sql`
-    select 1 from messages indexed by messages_erase where deleted_at is not null and erased_at is null
+    select 1 from ${messages} where deleted_at is not null and erased_at is null
     and customer_id = ${customerId}
     and ("to" = ${ERASED} or "from" = ${ERASED}) limit 1`.execute(db);
   return rows.length > 0;
@@ -87,11 +84,10 @@ export async function listStandaloneEvents(
   { customerId, position, eventsUntil }: Erasure,
   limit: number,
 ): Promise<StandaloneEvent[]> {
-  const waits = sql<number>`${sql.raw(hasOpenDelivery("events"))}`;
   const rows = await db
     .selectFrom("events")
     .selectAll()
-    .select(waits.as("waits"))
+    .select(isAwaited("events").as("waits"))
     .where("customer_id", "=", customerId)
     .where("message_id", "is", null)
     .where("position", ">", position)
@@ -119,7 +115,9 @@ export async function listCallsWith(
     column: "id",
     order: "oldest",
     narrow: [indexed("customer_id", customerId)],
-    filter: [sql<SqlBool>`(+"from" in (${those}) or caller in (${those}) or +"to" in (${those}))`],
+    filter: [
+      sql<SqlBool>`(${unindexed("from")} in (${those}) or caller in (${those}) or ${unindexed("to")} in (${those}))`,
+    ],
     windowsMax: Number.POSITIVE_INFINITY,
     decode: (row) => decode("calls", row),
     placeOf: ({ id }) => id,

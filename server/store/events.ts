@@ -4,9 +4,13 @@ import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { EventType } from "../../sdk/wire.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, EventId, MessageId } from "../core/id.ts";
+import { unpackEnvelope } from "./packed-envelope.ts";
+import { dayOfPosition, firstPositionOf, isNear, positionsNear } from "./positions.ts";
 import { decodeAll } from "./quarantine.ts";
+import { type DailyPositions, daysToAsk, onPartitions } from "./recent-days.ts";
 import { type Database, decode } from "./rows.ts";
-import { nearCustomer, ofCustomer } from "./rows-of-customer.ts";
+import { nearCustomer, ofCustomer, ofSameCustomer } from "./rows-of-customer.ts";
+import { spelled } from "./spelling.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
 /** An event with its position among all events. */
@@ -30,17 +34,25 @@ export async function listEvents(
 ): Promise<PositionedEvent[]> {
   const isNewest = order === "newest";
   const narrow = messageId === undefined ? [ofCustomer(customerId)] : narrowToMessage(messageId, customerId);
+  const days =
+    messageId === undefined ? await daysToAsk({ db, order }, from === null ? null : dayOfPosition(from)) : [];
+  const ends = days.map(firstPositionOf);
   const events: PositionedEvent[] = [];
   for (let at = from; ; ) {
+    const [end] = ends;
     const behind = at === null ? [] : [sql<SqlBool>`position ${sql.raw(isNewest ? "<" : ">")} ${at}`];
+    const before = end === undefined ? [] : [sql<SqlBool>`position ${sql.raw(isNewest ? ">=" : "<")} ${end}`];
     const wanted = limit - events.length;
-    const { rows } = await sql<PositionedRow>`select * from events where ${sql.join([...narrow, ...behind], sql` and `)}
+    const conditions = [...narrow, ...behind, ...before];
+    const { rows } = await sql<PositionedRow>`select * from events where ${sql.join(conditions, sql` and `)}
       order by position ${sql.raw(isNewest ? "desc" : "asc")} limit ${wanted} + 0`.execute(db);
     events.push(...decodeAll(db, rows, decodePositioned));
     const last = rows.at(-1);
     // Further rows replace rows that cannot be decoded, so that a short page is the last one.
-    if (last === undefined || rows.length < wanted || events.length === limit) return events;
-    at = last.position;
+    if (events.length === limit) return events;
+    if (last !== undefined && rows.length === wanted) at = last.position;
+    else if (ends.shift() === undefined) return events;
+    else if (end !== undefined) at = isNewest ? end : end - 1;
   }
 }
 
@@ -49,6 +61,8 @@ export interface EventFilter {
   type?: EventType | undefined;
   messageId?: string | undefined;
 }
+
+const EVENT_DAYS: DailyPositions<number> = { dayOf: dayOfPosition, beginningOf: firstPositionOf };
 
 /** A page of a customer's events that match. */
 export function pageOfEvents(
@@ -64,6 +78,7 @@ export function pageOfEvents(
     order,
     narrow: messageId === undefined ? [nearCustomer(customerId)] : [indexed("message_id", messageId)],
     filter: [...is("customer_id", customerId), ...is("type", type)],
+    ...(messageId === undefined ? onPartitions(EVENT_DAYS, db) : {}),
     decode: (row) => decodePositioned(row as PositionedRow),
     placeOf: ({ position }) => position,
   };
@@ -103,13 +118,33 @@ export async function listEventSummaries(
 
 /** The position of a customer's newest event; null without events. */
 export async function newestPosition(db: Kysely<Database>, customerId: CustomerId): Promise<number | null> {
-  const query = db
-    .selectFrom("events")
-    .select("position")
-    .where(ofCustomer(customerId))
-    .orderBy("position", "desc")
-    .limit(1);
-  return (await query.executeTakeFirst())?.position ?? null;
+  const ends = (await daysToAsk({ db, order: "newest" }, null)).map(firstPositionOf);
+  for (const end of [...ends, 0]) {
+    const query = db.selectFrom("events").select("position").where(ofCustomer(customerId)).where("position", ">=", end);
+    const row = await query.orderBy("position", "desc").limit(1).executeTakeFirst();
+    if (row !== undefined) return row.position;
+  }
+  return null;
+}
+
+/** The newest positions of customers, each with the position that is known already; those without a newer event are left out. */
+export async function newestPositions(
+  db: Kysely<Database>,
+  known: ReadonlyMap<CustomerId, number>,
+): Promise<Map<CustomerId, number>> {
+  const list = JSON.stringify([...known]);
+  const given = spelled<unknown>(
+    sql`select value ->> 0 as id, value ->> 1 as known from json_each(${list})`,
+    sql`select value ->> 0 as id, (value ->> 1)::bigint as known from json_array_elements(${list}::json) as listed (value)`,
+  );
+  // A bound that is known beforehand lets PostgreSQL leave out partitions.
+  const least = Math.min(...known.values());
+  const { rows } = await sql<{ id: CustomerId; newest: number | null }>`
+    select given.id, (
+      select max(e.position) from events e
+      where ${ofSameCustomer("e", "given.id")} and e.position > given.known and e.position > ${least}) as newest
+    from (${given}) as given`.execute(db);
+  return new Map(rows.flatMap(({ id, newest }) => (newest === null ? [] : [[id, newest]])));
 }
 
 /** A customer's event; null for another customer's. */
@@ -118,13 +153,19 @@ export async function findEvent(
   customerId: CustomerId,
   id: string,
 ): Promise<PositionedEvent | null> {
-  const query = db
-    .selectFrom("events")
-    .selectAll()
-    .where("id", "=", id as EventId)
-    .where("customer_id", "=", customerId);
-  const row = await query.executeTakeFirst();
-  return row === undefined ? null : decodePositioned(row);
+  const { from, to } = positionsNear([id]);
+  const isNearBy = sql.raw<SqlBool>(isNear("position", String(from), String(to)));
+  // On PostgreSQL an event is asked for where its id says, and everywhere only if it is not there.
+  for (const where of [spelled<SqlBool>(sql`true`, isNearBy), spelled<SqlBool>(sql`false`, sql`true`)]) {
+    const query = db
+      .selectFrom("events")
+      .selectAll()
+      .where("id", "=", id as EventId)
+      .where("customer_id", "=", customerId);
+    const row = await query.where(where).executeTakeFirst();
+    if (row !== undefined) return decodePositioned(row);
+  }
+  return null;
 }
 
 /** The bytes of all events of a message, even if the rest of their rows cannot be decoded. */
@@ -132,8 +173,14 @@ export async function listEventBytes(
   db: Kysely<Database>,
   messageId: MessageId,
 ): Promise<Pick<Event, "id" | "type" | "bytes">[]> {
-  const query = db.selectFrom("events").select(["id", "type", "bytes"]).where("message_id", "=", messageId);
-  return (await query.execute()).map(({ id, type, bytes }) => ({ id, type, bytes: String(bytes) }));
+  const query = db
+    .selectFrom("events")
+    .select(["id", "type", "bytes", "correlation_id"])
+    .where("message_id", "=", messageId);
+  return (await query.execute()).map(({ id, type, bytes, correlation_id }) => {
+    const columns = { id, type, messageId, correlationId: String(correlation_id) };
+    return { id, type, bytes: unpackEnvelope(String(bytes), columns) };
+  });
 }
 
 /** All events of a message, in order. */

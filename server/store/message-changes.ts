@@ -1,6 +1,7 @@
 /**
- * The change feed of messages: what changed since an instant, oldest change first. It follows the positions of events, which
- * are assigned inside the commit: a late commit gets a later position, so the feed never skips a change.
+ * The change feed of messages: what changed since an instant, oldest change first. It follows the positions of a customer's events,
+ * which are drawn inside the commit, by one commit of the customer after the other: a late commit gets a later position, so the
+ * feed never skips a change.
  */
 
 import type { Kysely } from "kysely";
@@ -8,7 +9,7 @@ import { type CustomerId, firstIdAt, type MessageId, timeOfId } from "../core/id
 import type { Message } from "../core/message.ts";
 import { type EventSummary, listEventSummaries } from "./events.ts";
 import { findMatching, listOldest, type MessageFilter } from "./message-lists.ts";
-import { findLastPosition, findPositionAt } from "./replays.ts";
+import { findPositionBefore } from "./replays.ts";
 import type { Database } from "./rows.ts";
 
 /**
@@ -54,7 +55,7 @@ export async function beginChanges(db: Kysely<Database>, since: number, times: C
   if (keptAt !== null && sinceReal < keptAt) return { in: "messages", after: null, since, keptAt };
   return {
     in: "events",
-    position: await positionBefore(db, sinceReal),
+    position: await findPositionBefore(db, sinceReal),
     readAt: Math.min(sinceReal, times.real),
     since,
   };
@@ -92,12 +93,6 @@ function refreshed(place: ChangesCursor, times: ChangesTimes): ChangesCursor {
   return { in: "messages", after: null, since: readAt, keptAt: keptSince(times) ?? 0 };
 }
 
-/** The position before every event of `at` (real time) or later. */
-async function positionBefore(db: Kysely<Database>, at: number): Promise<number> {
-  const first = await findPositionAt(db, at);
-  return first === null ? findLastPosition(db, null) : first - 1;
-}
-
 type CursorIn<In extends ChangesCursor["in"]> = Extract<ChangesCursor, { in: In }>;
 
 async function changesInMessages(
@@ -114,7 +109,7 @@ async function changesInMessages(
   const found = ids.map((id) => matching.get(id)).filter((message) => message !== undefined);
   const going: ChangesCursor =
     next === null
-      ? { in: "events", position: await positionBefore(db, keptAt - SKEW_MS), readAt: keptAt, since: null }
+      ? { in: "events", position: await findPositionBefore(db, keptAt - SKEW_MS), readAt: keptAt, since: null }
       : { ...place, after: next.from };
   return { ...split(found), next: going, hasMore: true };
 }

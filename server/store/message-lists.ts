@@ -1,15 +1,22 @@
 /**
  * Lists of messages for the API: each uses the most selective index, and checks the rest of the filter row by row. They are in the
  * order in which messages were inserted, which is that of row numbers. Cursors name a message by its id.
+ *
+ * On PostgreSQL a row can be seen only after one with a later number, if two processes insert at once. A list from the newest on then
+ * misses that message on pages that were read before its commit, as it misses every message that is accepted meanwhile: the next read
+ * of the first page has it. `listOldest` goes forward, but only up to messages that are hours old. A reader that must miss nothing
+ * follows the positions of a customer's events (`message-changes.ts`).
  */
 
-import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
+import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Channel, Direction, MessageStatus } from "../../sdk/wire.ts";
 import { type ChatId, type CustomerId, firstIdAt, type MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import { hasWords } from "../core/search.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
-import { nearCustomer } from "./rows-of-customer.ts";
+import { hasWholeId, nearCustomer } from "./rows-of-customer.ts";
+import { spelled, unindexed } from "./spelling.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** A filter of messages. Times are epoch milliseconds. */
@@ -47,7 +54,7 @@ export function listMessages(
   const { createdBefore } = filter;
   // Ids contain real time; records contain shifted time, which is never earlier.
   const newest = createdBefore === undefined ? null : firstIdAt("msg", createdBefore + SKEW_MS);
-  const conditions = [...is("customer_id", customerId), ...conditionsOf(filter), NOT_DELETED];
+  const conditions = [...conditionsOf(filter), NOT_DELETED];
   return readMessages(messageList(db, customerId, conditions, filter), { ...start, from: start.from ?? newest }, limit);
 }
 
@@ -70,7 +77,7 @@ export async function listOldest(
   start: PageStart,
   limit: number,
 ): Promise<ListPage<Message>> {
-  const filter = [...is("customer_id", customerId), ...since("updated_at", changedSince)];
+  const filter = [hasWholeId(customerId), ...since("updated_at", changedSince)];
   const list = { ...messageRows(db), order: "oldest", narrow: [nearCustomer(customerId)], filter } as const;
   const stop = await findRow(db, beforeId, "newest");
   return readMessages(stop === null ? list : { ...list, stop }, start, limit);
@@ -85,11 +92,19 @@ export async function findMatching(
 ): Promise<Message[]> {
   if (ids.length === 0) return [];
   const { words, ...others } = filter;
-  const text = words === undefined ? [] : [sql<SqlBool>`(+deleted_at is not null or ${textHas(words)})`];
+  const text = words === undefined ? [] : [sql<SqlBool>`(${unindexed("deleted_at")} is not null or ${mayHave(words)})`];
   const conditions = [...is("customer_id", customerId), ...conditionsOf(others), ...text];
-  const { rows } = await sql<object>`select * from messages where id in (${sql.join(ids)})
+  const { rows } = await sql<SearchedRow>`select * from messages where id in (${sql.join(ids)})
     and ${sql.join(conditions, sql` and `)}`.execute(db);
-  return decodeRows(db, "messages", rows);
+  // The words decide before a row is decoded, so that both databases decode the same rows.
+  const matching = ({ deleted_at, text }: SearchedRow) =>
+    words === undefined || deleted_at !== null || (text !== null && hasWords(text, words));
+  return decodeRows(db, "messages", rows.filter(matching));
+}
+
+interface SearchedRow {
+  deleted_at: number | null;
+  text: string | null;
 }
 
 /** Where a page of scheduled messages begins: after this one. */
@@ -98,6 +113,11 @@ export interface ScheduledCursor {
   id: string;
 }
 
+const SCHEDULED = {
+  isScheduled: spelled(sql<SqlBool>`status = 'scheduled'`, sql<SqlBool>`waits_until is not null`),
+  at: spelled(sql<number>`scheduled_at`, sql<number>`waits_until`),
+};
+
 /** A customer's scheduled messages, soonest first. */
 export async function listScheduled(
   db: Kysely<Database>,
@@ -105,17 +125,18 @@ export async function listScheduled(
   after: ScheduledCursor | null,
   limit: number,
 ): Promise<Message[]> {
-  const behind = after === null ? sql`` : sql`and (scheduled_at, id) > (${after.scheduledAt}, ${after.id})`;
+  const { isScheduled, at } = SCHEDULED;
+  const behind = after === null ? sql`` : sql`and (${at}, id) > (${after.scheduledAt}, ${after.id})`;
   // A scheduled message is cancelled before it is deleted, so each row of this index is listed.
   return decodePage(db, "messages", limit, async (skip, count) => {
     const { rows } = await sql<object>`select * from messages
-      where customer_id = ${customerId} and status = 'scheduled' and deleted_at is null ${behind}
-      order by scheduled_at, id limit ${count} + 0 offset ${skip} + 0`.execute(db);
+      where customer_id = ${customerId} and ${isScheduled} and deleted_at is null ${behind}
+      order by ${at}, id limit ${count} + 0 offset ${skip} + 0`.execute(db);
     return rows;
   });
 }
 
-const NOT_DELETED = sql<SqlBool>`+deleted_at is null`;
+const NOT_DELETED = sql<SqlBool>`${unindexed("deleted_at")} is null`;
 
 interface NumberedMessage {
   message: Message;
@@ -139,7 +160,7 @@ function messageRows(db: Kysely<Database>) {
 async function readMessages(list: MessageRows, { from, skip }: PageStart, limit: number): Promise<ListPage<Message>> {
   const row = from === null ? null : await findRow(list.db, from, list.order);
   const { records, next } = await readPage(list, { from: row, skip }, limit);
-  const id = next === null || next.from === null ? null : await findIdOfRow(list.db, next.from);
+  const id = next === null || next.from === null ? null : await findIdOfRow(list, next.from);
   return {
     records: records.map(({ message }) => message),
     next: next === null || id === null ? null : { from: id, skip: next.skip },
@@ -156,10 +177,10 @@ async function findRow(db: Kysely<Database>, id: string, order: "newest" | "olde
   return rows[0]?.row ?? null;
 }
 
-/** The id of the message with this row number, or if it is gone, of the last one before it; null if there is none. */
-async function findIdOfRow(db: Kysely<Database>, row: number): Promise<string | null> {
-  const { rows } = await sql<{ id: string }>`
-    select id from messages where rowid <= ${row} order by rowid desc limit 1`.execute(db);
+/** The id of the list's message with this row number, or if it is gone, of the last one before it; null if there is none. */
+async function findIdOfRow({ db, narrow }: MessageRows, row: number): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`select id from messages
+    where ${sql.join(narrow, sql` and `)} and rowid <= ${row} order by rowid desc limit 1`.execute(db);
   return rows[0]?.id ?? null;
 }
 
@@ -170,9 +191,9 @@ function messageList(
   conditions: readonly Expression<SqlBool>[],
   { externalMessageId, chatId, to, from, direction, status, words }: MessageFilter,
 ): MessageRows {
-  const list = { ...messageRows(db), ...(words === undefined ? {} : { windowRows: SEARCHED_ROWS }) };
+  const list = { ...messageRows(db), ...(words === undefined ? {} : { windowRows: SEARCHED_ROWS, words }) };
   if (chatId !== undefined && externalMessageId === undefined) {
-    return { ...list, narrow: [indexed("chat_id", chatId)], filter: conditions };
+    return { ...list, narrow: [indexed("chat_id", chatId)], filter: [...is("customer_id", customerId), ...conditions] };
   }
   const narrowed = () => {
     if (externalMessageId !== undefined) return [indexed("external_message_id", externalMessageId)];
@@ -181,10 +202,16 @@ function messageList(
       return [indexed("from", from), sql<SqlBool>`direction = 'inbound'`];
     }
     if (status === undefined || !(RARE as readonly string[]).includes(status)) return [];
-    // Written like the condition of the partial index.
-    return [indexed("status", status), sql<SqlBool>`status in (${sql.join(RARE.map((one) => sql.lit(one)))})`];
+    return [hasRareStatus(status)];
   };
-  return { ...list, narrow: [nearCustomer(customerId), ...narrowed()], filter: conditions };
+  const filter = [hasWholeId(customerId), ...conditions];
+  return { ...list, narrow: [nearCustomer(customerId), ...narrowed()], filter };
+}
+
+/** Whether a message has this rare status, written like the condition of the partial index. */
+function hasRareStatus(status: MessageStatus): RawBuilder<SqlBool> {
+  const isRare = sql`status in (${sql.join(RARE.map((one) => sql.lit(one)))})`;
+  return spelled(sql<SqlBool>`status = ${status} and ${isRare}`, sql<SqlBool>`rare_status = ${status}`);
 }
 
 function conditionsOf(filter: MessageFilter): Expression<SqlBool>[] {
@@ -200,11 +227,19 @@ function conditionsOf(filter: MessageFilter): Expression<SqlBool>[] {
     ...since("created_at", filter.createdAfter),
     ...until("created_at", filter.createdBefore),
     // Last, since it costs the most.
-    ...(words === undefined ? [] : [textHas(words)]),
+    ...(words === undefined ? [] : [mayHave(words)]),
   ];
 }
 
-/** Calls the SQL function `has_words` (`sqlite/query.ts`). */
-function textHas(words: string): Expression<SqlBool> {
-  return sql<SqlBool>`has_words(+text, ${words})`;
+/**
+ * Whether a text may have the words. SQLite calls `hasWords` (`sqlite/query.ts`). PostgreSQL has no function whose rules are those of
+ * `core/search.ts` in every version and locale: it decides about texts of ASCII alone, and leaves the others to `hasWords` here.
+ */
+function mayHave(words: string): RawBuilder<SqlBool> {
+  const parts = words.split("\n").map((word) => sql`strpos(lower(text), ${word}) > 0`);
+  const hasAll = sql`${sql.join(parts, sql` and `)}`;
+  return spelled(
+    sql<SqlBool>`has_words(text, ${words})`,
+    sql<SqlBool>`text is not null and (octet_length(text) <> length(text) or ${hasAll})`,
+  );
 }

@@ -3,9 +3,11 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import { hasOpenDelivery } from "./deliveries-of-event.ts";
+import { isAwaited } from "./deliveries-of-event.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
+import { MESSAGE_QUEUE } from "./queue-rows.ts";
 import { type Database, decode } from "./rows.ts";
+import { valuesOf } from "./spelling.ts";
 
 /** A message of any customer, deleted or not. */
 export async function findMessage(db: Kysely<Database>, id: MessageId): Promise<Message | null> {
@@ -21,8 +23,9 @@ export async function findMessageOf(db: Kysely<Database>, customerId: CustomerId
 
 /** Deleted messages whose stored events still contain the text, and have no open delivery left. */
 export async function listAwaitingErasure(db: Kysely<Database>, limit: number): Promise<Message[]> {
-  const nobodyWaits = sql<boolean>`not exists (
-    select 1 from events e where e.message_id = messages.id and ${sql.raw(hasOpenDelivery("e"))})`;
+  // A scalar subquery, as in `isNotQuarantined`.
+  const nobodyWaits = sql<boolean>`(
+    select 1 from events e where e.message_id = messages.id and ${isAwaited("e")} limit 1) is null`;
   const rows = await db
     .selectFrom("messages")
     .selectAll()
@@ -42,11 +45,12 @@ export async function findLanesWithDueTimers(
   now: number,
 ): Promise<InstanceId[]> {
   if (lanes.length === 0) return [];
-  const named = sql.join(lanes.map((lane) => sql`(${lane})`));
+  const { rows: queue, dueAt } = MESSAGE_QUEUE;
   const { rows } = await sql<{ lane: InstanceId }>`
-    with lanes (lane) as (values ${named})
-    select lane from lanes where exists (select 1 from messages
-      where instance_id = lane and due_at is not null and due_at <= ${now} and status <> 'queued')`.execute(db);
+    select named.lane from (select value as lane from ${valuesOf(lanes)} given) named where exists (select 1 from ${queue}
+      where ${MESSAGE_QUEUE.lane} = named.lane and ${dueAt} is not null and ${dueAt} <= ${now} and ${MESSAGE_QUEUE.isTimer})`.execute(
+    db,
+  );
   return rows.map(({ lane }) => lane);
 }
 
@@ -63,10 +67,12 @@ export async function listInterrupted(
   { now, withinMs }: { now: number; withinMs: number },
 ): Promise<InterruptedMessage[]> {
   // `status <> 'queued'` is in the condition of the index.
+  const { records, dueAt, isTimer } = MESSAGE_QUEUE;
   const { rows } = await sql<{ id: MessageId; from: string; to: string; unknown_since: number | null }>`
-    select id, "from", "to", unknown_since from messages
-    where instance_id = ${lane} and due_at is not null and due_at <= ${now + withinMs} and status <> 'queued'
-      and status = 'pending' and (unknown_since is null or unknown_since > ${now - withinMs})`.execute(db);
+    select messages.id, messages."from", messages."to", messages.unknown_since from ${records}
+    where ${MESSAGE_QUEUE.lane} = ${lane} and ${dueAt} is not null and ${dueAt} <= ${now + withinMs} and ${isTimer}
+      and messages.status = 'pending'
+      and (messages.unknown_since is null or messages.unknown_since > ${now - withinMs})`.execute(db);
   return rows.map(({ unknown_since: unknownSince, ...row }) => ({ ...row, unknownSince }));
 }
 
@@ -90,19 +96,13 @@ export async function listWaiting(
   after: QueuePosition | null,
   limit: number,
 ): Promise<Message[]> {
-  let query = db
-    .selectFrom("messages")
-    .selectAll()
-    .where("instance_id", "=", lane)
-    .where("status", "=", "queued")
-    .where("due_at", "is not", null)
-    .where("due_at", "<=", now)
-    .where(isNotQuarantined("messages"))
-    .orderBy("due_at")
-    .orderBy("id")
-    .limit(limit);
-  if (after !== null) query = query.where(sql<boolean>`(due_at, id) > (${after.dueAt}, ${after.id})`);
-  return decodeRows(db, "messages", await query.execute());
+  const { records, dueAt, id } = MESSAGE_QUEUE;
+  const behind = after === null ? sql`` : sql`and (${dueAt}, ${id}) > (${after.dueAt}, ${after.id})`;
+  const { rows } = await sql<object>`select messages.* from ${records}
+    where ${MESSAGE_QUEUE.lane} = ${lane} and messages.status = 'queued' and ${dueAt} is not null and ${dueAt} <= ${now}
+      ${behind} and ${isNotQuarantined("messages")}
+    order by ${dueAt}, ${id} limit ${limit} + 0`.execute(db);
+  return decodeRows(db, "messages", rows);
 }
 
 /** Rows of a queue that one statement reads: it cannot be interrupted. */
@@ -127,9 +127,9 @@ export async function listDeferred(
   span: QueueSpan,
   after: QueuePosition | null,
 ): Promise<QueueWindow<Message>> {
-  const { rows, next } = await readWindow(db, { lane: instanceId, span, after }, sql`*`, [
-    sql<SqlBool>`status = 'queued'`,
-    sql<SqlBool>`customer_id = ${customerId}`,
+  const { rows, next } = await readWindow(db, { lane: instanceId, span, after }, sql`messages.*`, [
+    sql<SqlBool>`messages.status = 'queued'`,
+    sql<SqlBool>`messages.customer_id = ${customerId}`,
     isNotQuarantined("messages"),
   ]);
   return { records: decodeRows(db, "messages", rows), next };
@@ -150,9 +150,9 @@ export async function listMessagesAhead(
   after: QueuePosition | null,
 ): Promise<QueueWindow<MessageAhead>> {
   const window = { lane, span: { from: now, until: Number.MAX_SAFE_INTEGER }, after };
-  const { rows, next } = await readWindow(db, window, sql`id, version, status`, [
-    sql<SqlBool>`(status = 'queued' and send_attempts = 0 and updated_at > ${now}
-      or status = 'pending' and due_at > ${lookupsUntil})`,
+  const { rows, next } = await readWindow(db, window, sql`messages.id, messages.version, messages.status`, [
+    sql<SqlBool>`(messages.status = 'queued' and messages.send_attempts = 0 and messages.updated_at > ${now}
+      or messages.status = 'pending' and messages.due_at > ${lookupsUntil})`,
   ]);
   return { records: rows as MessageAhead[], next };
 }
@@ -164,14 +164,18 @@ async function readWindow(
   columns: RawBuilder<unknown>,
   filter: readonly RawBuilder<SqlBool>[],
 ): Promise<{ rows: object[]; next: QueuePosition | null }> {
+  const queue = MESSAGE_QUEUE;
   const { dueAt, id } = after ?? { dueAt: span.from + 1, id: "" };
-  const begin = sql`instance_id = ${lane} and due_at is not null and (due_at, id) > (${dueAt}, ${id})`;
-  const { rows: ends } = await sql<QueuePosition>`select due_at as "dueAt", id from messages
-    where ${begin} and due_at <= ${span.until} order by due_at, id limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(db);
+  const place = sql`${queue.dueAt}, ${queue.id}`;
+  const begin = sql`${queue.lane} = ${lane} and ${queue.dueAt} is not null and (${place}) > (${dueAt}, ${id})`;
+  const { rows: ends } = await sql<QueuePosition>`select ${queue.dueAt} as "dueAt", ${queue.id} as id from ${queue.rows}
+    where ${begin} and ${queue.dueAt} <= ${span.until} order by ${place} limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(
+    db,
+  );
   const [next = null] = ends;
   // One bound at the end: given two, SQLite would compare the other one row by row.
-  const end = next === null ? sql`due_at <= ${span.until}` : sql`(due_at, id) <= (${next.dueAt}, ${next.id})`;
-  const { rows } = await sql<object>`select ${columns} from messages
-    where ${begin} and ${end} and ${sql.join(filter, sql` and `)} order by due_at, id`.execute(db);
+  const end = next === null ? sql`${queue.dueAt} <= ${span.until}` : sql`(${place}) <= (${next.dueAt}, ${next.id})`;
+  const { rows } = await sql<object>`select ${columns} from ${queue.records}
+    where ${begin} and ${end} and ${sql.join(filter, sql` and `)} order by ${place}`.execute(db);
   return { rows, next };
 }

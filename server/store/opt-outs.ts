@@ -5,6 +5,7 @@ import type { CustomerId } from "../core/id.ts";
 import type { OptOut } from "../core/opt-out.ts";
 import { decodePage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { unindexed } from "./spelling.ts";
 
 /** The opt-out of a contact from a number, under any customer of the number; null if there is none. */
 export async function findOptOut(db: Kysely<Database>, number: string, contact: string): Promise<OptOut | null> {
@@ -46,5 +47,5 @@ export async function listOptOuts(
 }
 
 function isBehind({ createdAt, number, contact }: OptOutCursor): RawBuilder<SqlBool> {
-  return sql<SqlBool>`(created_at < ${createdAt} or (+number, +contact) > (${number}, ${contact}))`;
+  return sql<SqlBool>`(created_at < ${createdAt} or (${unindexed("number")}, ${unindexed("contact")}) > (${number}, ${contact}))`;
 }

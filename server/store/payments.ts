@@ -6,6 +6,7 @@ import type { CustomerId, PaymentId } from "../core/id.ts";
 import type { Payment } from "../core/payment.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
+import { narrowedId } from "./spelling.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** The request of any customer. */
@@ -73,7 +74,7 @@ export async function findOldestPending(db: Kysely<Database>, paid: Paid): Promi
     .where("to", "=", paid.to)
     .where("amount_cents", "=", paid.amountCents)
     .where("status", "=", "pending")
-    .orderBy("id")
+    .orderBy(narrowedId("payments"))
     .limit(1)
     .executeTakeFirst();
   return row === undefined ? null : decode("payments", row);

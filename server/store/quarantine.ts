@@ -1,6 +1,7 @@
 /** Rows that cannot be decoded: lists leave them out and report them for the quarantine, which can be listed. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { MessageId } from "../core/id.ts";
 import type { Records, TableName } from "./records.ts";
 import { type Database, decode, decodeEach, type QuarantinedRow, type UnreadableRow } from "./rows.ts";
 
@@ -64,15 +65,35 @@ export async function fillPage<Row, Record_>(
   }
 }
 
-/** Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. */
+/**
+ * Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. PostgreSQL evaluates a scalar
+ * subquery row by row; it could join `not exists` with a whole table.
+ */
 export function isNotQuarantined(table: "messages" | "payments"): RawBuilder<SqlBool> {
   const id = sql.ref(`${table}.id`);
-  return sql`not exists (select 1 from quarantined q where q."table" = ${table} and q.id = ${id})`;
+  return sql`(select 1 from quarantined q where q."table" = ${table} and q.id = ${id}) is null`;
 }
 
 /** Up to `limit` rows in quarantine, ordered by table. */
 export async function listQuarantined(db: Kysely<Database>, limit: number): Promise<QuarantinedRow[]> {
   return db.selectFrom("quarantined").selectAll().orderBy("table").orderBy("id").limit(limit).execute();
+}
+
+/** Ids of messages in quarantine after one, in order. */
+export async function listQuarantinedMessages(
+  db: Kysely<Database>,
+  after: MessageId | null,
+  limit: number,
+): Promise<MessageId[]> {
+  const rows = await db
+    .selectFrom("quarantined")
+    .select("id")
+    .where("table", "=", "messages")
+    .where("id", ">", after ?? "")
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id as MessageId);
 }
 
 /** Rows of a table that are counted: `/health` and `/metrics` count at each request. */
@@ -86,7 +107,7 @@ export async function countQuarantined(db: Kysely<Database>): Promise<{ table: T
       union all
       select (select min("table") from quarantined where "table" > name) from tables where name is not null)
     select name as "table", (
-      select count(*) from (select 1 from quarantined where "table" = name limit ${QUARANTINED_COUNTED_MAX} + 0)) as count
+      select count(*) from (select 1 from quarantined where "table" = name limit ${QUARANTINED_COUNTED_MAX} + 0) found) as count
     from tables where name is not null`.execute(db);
   return rows.map(({ table, count }) => ({ table, count: Number(count) }));
 }

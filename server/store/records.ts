@@ -10,11 +10,13 @@ import type { Erasure } from "../core/erasure.ts";
 import type { Event } from "../core/event.ts";
 import type { Instance } from "../core/instance.ts";
 import type { ApiKey } from "../core/key.ts";
+import type { LoggedRequest } from "../core/logged-request.ts";
 import type { Message } from "../core/message.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import type { OptOut } from "../core/opt-out.ts";
 import type { Payment } from "../core/payment.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
+import type { BrowserSession } from "../core/session.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
 
@@ -43,6 +45,8 @@ export interface Records {
   arrivals: Arrival;
   optOuts: OptOut;
   erasures: Erasure;
+  sessions: BrowserSession;
+  requests: LoggedRequest;
 }
 
 export type TableName = keyof Records;

@@ -5,6 +5,7 @@ import type { MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
+import { spelled } from "./spelling.ts";
 
 /** Rows in a page, and the last id of those that were read; null at the end. */
 export interface RestorablePage {
@@ -34,6 +35,9 @@ export async function listRestorable(
   return { messages: decodeRows(db, "messages", rows), last };
 }
 
+/** Written like the condition of the index `messages_unknown`, which a bound status would not use. */
+const IS_UNKNOWN = spelled(sql<boolean>`status = 'pending' and due_at is not null`, sql<boolean>`is_unknown = 1`);
+
 /** Messages whose send attempt has an unknown outcome, from the newest or the oldest on. */
 export async function listUnknown(
   db: Kysely<Database>,
@@ -44,9 +48,7 @@ export async function listUnknown(
   let query = db
     .selectFrom("messages")
     .selectAll()
-    // Written like the condition of the index `messages_unknown`, which a bound status would not use.
-    .where(sql<boolean>`status = 'pending'`)
-    .where("due_at", "is not", null)
+    .where(IS_UNKNOWN)
     .where(isNotQuarantined("messages"))
     .orderBy("id", order === "newest" ? "desc" : "asc")
     .limit(limit);

@@ -1,35 +1,47 @@
 /**
- * SQL that finds a customer's messages, events and deliveries. Their indexes begin with the end of the customer's id only, since a
- * customer's id in every entry was half of the indexes. Two customers hardly ever share it; if they do, the entries of both are
- * read, so every read checks the whole id too.
+ * SQL that finds a customer's messages, events and deliveries. On SQLite their indexes begin with the end of the customer's id only,
+ * since a customer's id in every entry was half of the indexes. Two customers hardly ever share it; if they do, the entries of both
+ * are read, so every read checks the whole id too. On PostgreSQL the indexes have the whole id.
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId } from "../core/id.ts";
+import { spelled } from "./spelling.ts";
 
 const END_LENGTH = 8;
 
-/** The end of the customer's id of a row, as the indexes have it. `row` is the alias of its table. */
+/** The end of the customer's id of a row, as the indexes of SQLite have it. `row` is the alias of its table. */
 function customerEnd(row: string): string {
   return `substr(${columnOf(row)}, -${END_LENGTH})`;
 }
 
-/** Whether the index has a row among those of the customer: for `narrow`, with `is("customer_id", …)` in `filter`. */
+/** Whether the index has a row among those of the customer: for `narrow`, with `hasWholeId` in `filter`. */
 export function nearCustomer(customerId: CustomerId): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${sql.raw(customerEnd(""))} = ${customerId.slice(-END_LENGTH)}`;
+  const end = customerId.slice(-END_LENGTH);
+  return spelled(sql<SqlBool>`${sql.raw(customerEnd(""))} = ${end}`, sql<SqlBool>`customer_id = ${customerId}`);
+}
+
+/** Whether a row of `nearCustomer` is the customer's. */
+export function hasWholeId(customerId: CustomerId): RawBuilder<SqlBool> {
+  return spelled(sql<SqlBool>`+customer_id = ${customerId}`, sql<SqlBool>`true`);
 }
 
 /** Whether a row is the customer's. */
 export function ofCustomer(customerId: CustomerId): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${nearCustomer(customerId)} and +customer_id = ${customerId}`;
+  return sql<SqlBool>`${nearCustomer(customerId)} and ${hasWholeId(customerId)}`;
 }
 
-/** `nearCustomer` in SQL by hand. `row` is the alias of the table, `customer` is SQL for the whole id. */
+/** Whether a row is that of the customer of another row. `row` is the alias of the table, `customer` is SQL for the whole id. */
+export function ofSameCustomer(row: string, customer: string): RawBuilder<SqlBool> {
+  return spelled(sql.raw<SqlBool>(isOfCustomer(row, customer)), sql.raw<SqlBool>(`${columnOf(row)} = ${customer}`));
+}
+
+/** `nearCustomer` of SQLite in SQL by hand. `row` is the alias of the table, `customer` is SQL for the whole id. */
 export function isNearCustomer(row: string, customer: string): string {
   return `${customerEnd(row)} = substr(${customer}, -${END_LENGTH})`;
 }
 
-/** `ofCustomer` in SQL by hand. */
+/** `ofCustomer` of SQLite in SQL by hand. */
 export function isOfCustomer(row: string, customer: string): string {
   return `${isNearCustomer(row, customer)} and +${columnOf(row)} = ${customer}`;
 }

@@ -1,8 +1,10 @@
 /** Encodes records as rows and decodes rows; the database as Kysely sees it. */
 
 import type { Column, Form } from "./column.ts";
+import { unpackEnvelope } from "./packed-envelope.ts";
 import type { Records, TableName } from "./records.ts";
 import { type SqlTableName, TABLES } from "./schema.ts";
+import { wholeTimeline } from "./split-timeline.ts";
 
 /** The SQL name of a property's column: `createdAt` → `created_at`. */
 export function columnOf(property: string): string {
@@ -120,13 +122,14 @@ export function decode<Name extends TableName>(name: Name, row: object): Records
   const values = row as Record<string, SqlValue | undefined>;
   try {
     for (const column of LAYOUT[name]) {
-      const value = values[column.column];
+      const value =
+        column.property === "timeline" ? wholeTimeline(values.timeline, values.timeline_start) : values[column.column];
       if (value !== undefined) record[column.property] = decodeValue(column, value);
     }
   } catch (error) {
     throw unreadable(name, (column) => values[column], error);
   }
-  return record as unknown as Records[Name];
+  return unpacked(name, record);
 }
 
 /** A record of nulls per table: a copy has every property, in the order of the columns. */
@@ -151,6 +154,13 @@ export function decodeRecord<Name extends TableName>(table: Name, values: readon
   } catch (error) {
     throw unreadable(table, (name) => values[columns.findIndex(({ column }) => column === name)], error);
   }
+  return unpacked(table, record);
+}
+
+/** The record of decoded columns. The bytes of an event may be packed by its other columns. */
+function unpacked<Name extends TableName>(table: Name, record: Record<string, unknown>): Records[Name] {
+  if (table === "events" && typeof record.bytes === "string")
+    record.bytes = unpackEnvelope(record.bytes, record as unknown as Records["events"]);
   return record as unknown as Records[Name];
 }
 
@@ -195,9 +205,10 @@ export type TableRow<Name extends TableName> = {
 
 type Rows = { [Name in TableName as SqlTableName<Name>]: TableRow<Name> };
 
-/** The database as reads see it. `events.position` is drawn inside the commit and orders a customer's events. */
+/** The database as reads see it. `position` is drawn inside the commit: it orders a customer's events, and the requests in the log. */
 export interface Database extends Rows {
   events: TableRow<"events"> & { position: number };
+  requests: TableRow<"requests"> & { position: number };
   quarantined: QuarantinedRow;
 }
 

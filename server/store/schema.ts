@@ -7,6 +7,7 @@ import {
   DIRECTIONS,
   EFFECTS,
   ENCODINGS,
+  ERROR_STATUS,
   EVENT_TYPES,
   KEY_SCOPES,
   MESSAGE_ERROR_CODES,
@@ -17,10 +18,10 @@ import {
   PROVIDERS,
 } from "../../sdk/wire.ts";
 import { ATTEMPT_STATES } from "../core/send-attempt.ts";
+import { SESSION_KINDS } from "../core/session.ts";
 import {
   ATTEMPTS,
   BYTES,
-  type ColumnsOf,
   FLAG,
   HISTORY,
   NUMBER,
@@ -37,15 +38,7 @@ import {
   TIMELINE,
 } from "./column.ts";
 import type { Records, TableName } from "./records.ts";
-
-/** A table: its name in SQL, the properties of its key, and its columns by property, in order. */
-export interface Table<Record_, Name extends string = string, Columns extends ColumnsOf<Record_> = ColumnsOf<Record_>> {
-  readonly name: Name;
-  readonly key: readonly (keyof Record_ & string)[];
-  /** The properties that `insertUnique` requires to be new. */
-  readonly unique: readonly (keyof Record_ & string)[];
-  readonly columns: Columns;
-}
+import { type Table, table } from "./table.ts";
 
 const PREVIOUS_SECRET = { previousSecret: orNull(TEXT), previousSecretUntil: orNull(NUMBER) } as const;
 
@@ -352,6 +345,35 @@ const DECLARED = {
     requestedAt: NUMBER,
     completedAt: orNull(NUMBER),
   }),
+  sessions: table("sessions", ["id"], ["hash"], {
+    id: TEXT,
+    version: NUMBER,
+    kind: oneOf(SESSION_KINDS),
+    hash: TEXT,
+    keyId: TEXT,
+    createdAt: NUMBER,
+    expiresAt: NUMBER,
+    lastUsedAt: NUMBER,
+  }),
+  // Its key is a position that the database draws, as for events: an id is the client's own choice.
+  requests: table("requests", ["id"], ["id"], {
+    id: TEXT,
+    customerId: orNull(TEXT),
+    keyId: TEXT,
+    method: TEXT,
+    path: TEXT,
+    route: orNull(TEXT),
+    status: NUMBER,
+    durationUs: NUMBER,
+    correlationId: TEXT,
+    errorCode: orNull(oneOf(Object.keys(ERROR_STATUS))),
+    createdAt: NUMBER,
+    loggedAt: NUMBER,
+    requestCut: FLAG,
+    responseCut: FLAG,
+    request: orNull(TEXT),
+    response: orNull(TEXT),
+  }),
 } satisfies { [Name in TableName]: Table<Records[Name]> };
 
 type Declared = typeof DECLARED;
@@ -360,13 +382,3 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = DE
 
 /** The name of a table in SQL. */
 export type SqlTableName<Name extends TableName> = Declared[Name]["name"];
-
-/** Declares a table. A column that its record does not have is an error. */
-function table<Record_, const Name extends string, Columns extends ColumnsOf<Record_>>(
-  name: Name,
-  key: readonly (keyof Record_ & string)[],
-  unique: readonly (keyof Record_ & string)[],
-  columns: Columns & { readonly [Property in Exclude<keyof Columns, keyof Record_>]: never },
-): Table<Record_, Name, Columns> {
-  return { name, key, unique, columns };
-}

@@ -5,6 +5,7 @@ import type { InstanceId } from "../core/id.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
 import { decodeRows } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
+import { valuesOf } from "./spelling.ts";
 
 /** The message that a provider's reference names. */
 export interface ReferencedMessage {
@@ -36,9 +37,9 @@ export async function listKnownReferences(
   references: readonly string[],
 ): Promise<Set<string>> {
   const { rows } = await sql<{ reference: string }>`
-    select value as reference from json_each(${JSON.stringify(references)}) where
-      exists (select 1 from send_attempts where instance_id = ${instanceId} and reference = value)
-      or exists (select 1 from provider_references where instance_id = ${instanceId} and reference = value)`.execute(
+    select reference from send_attempts where instance_id = ${instanceId} and reference in ${valuesOf(references)}
+    union
+    select reference from provider_references where instance_id = ${instanceId} and reference in ${valuesOf(references)}`.execute(
     db,
   );
   return new Set(rows.map(({ reference }) => reference));

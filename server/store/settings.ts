@@ -1,10 +1,22 @@
 /** Reads of facts about the database itself. */
 
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Database } from "./rows.ts";
+import { spelled } from "./spelling.ts";
 
 /** The value of a fact, or null when it was never set. */
 export async function findSetting(db: Kysely<Database>, name: string): Promise<string | null> {
   const row = await db.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();
   return row?.value ?? null;
+}
+
+const DATABASE_BYTES = spelled<number>(
+  sql`(select page_count * page_size from pragma_page_count, pragma_page_size)`,
+  sql`pg_database_size(current_database())`,
+);
+
+/** Bytes of the database on disk: of PostgreSQL all of it, of SQLite its file without the write-ahead log. */
+export async function readDatabaseBytes(db: Kysely<Database>): Promise<number> {
+  const { bytes } = await db.selectNoFrom(DATABASE_BYTES.as("bytes")).executeTakeFirstOrThrow();
+  return Number(bytes);
 }

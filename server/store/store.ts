@@ -5,11 +5,14 @@ import type { Kysely } from "kysely";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, DeliveryId, EndpointId, EventId, InstanceId, MessageId } from "../core/id.ts";
+import type { LoggedRequest } from "../core/logged-request.ts";
 import type { Message } from "../core/message.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
-import type { UsageHour } from "../core/usage.ts";
+import type { UsageBatch } from "../core/usage.ts";
+import type { LeaseEpoch, Member, MemberBeat, MembersAfterBeat } from "./members.ts";
 import type { Records, TableName } from "./records.ts";
 import type { Database, UnreadableRow } from "./rows.ts";
+import type { SharedDatabase } from "./shared-database.ts";
 
 /** Tables whose records carry a `version`: an update names the version that its decision was based on. */
 export type Versioned =
@@ -22,7 +25,8 @@ export type Versioned =
   | "chats"
   | "contacts"
   | "payments"
-  | "calls";
+  | "calls"
+  | "sessions";
 
 type InsertInto<Name extends TableName> = { op: "insert" | "insertUnique" | "put"; table: Name; record: Records[Name] };
 type UpdateOf<Name extends Versioned> = {
@@ -39,6 +43,8 @@ type SetAttempts = {
   set: Partial<SendAttempt>;
 };
 type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Partial<Records[Name]> };
+type Require = "require" | "requireNone";
+type RequireOf<Name extends TableName> = Omit<DeleteFrom<Name>, "op"> & { op: Require; scope: string };
 
 /**
  * One operation of a transaction. `insert` adds a record. `insertUnique` adds a record whose key must be new; otherwise the
@@ -46,18 +52,20 @@ type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Pa
  * has `version`, and increments the version; otherwise the transaction is a `conflict`. `set` changes a send
  * attempt, if it is there. `delete` removes every match. `event` adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
  * of its receivers. `retryDelivery` asks for an attempt of a delivery that still has `version`: at `now`, or after the attempt
- * in flight; otherwise the transaction is a `conflict`. `requireUnleased` requires that no message of the sender and recipient
- * is leased in the lane; otherwise the transaction is `unmet`.
+ * in flight; otherwise the transaction is a `conflict`, as it is unless each `require` matches a record, and each `requireNone` none:
+ * those of one `scope` commit one after the other, and a customer's id is that of its events and resets. `requireUnleased` requires that
+ * no message of the pair is leased in the lane, and `requireEpoch` that a lease of a member has this epoch; else the transaction is `unmet`.
  */
 export type Operation =
   | { [Name in TableName]: InsertInto<Name> }[TableName]
   | { [Name in Versioned]: UpdateOf<Name> }[Versioned]
   | SetAttempts
-  | { [Name in TableName]: DeleteFrom<Name> }[TableName]
+  | { [Name in TableName]: DeleteFrom<Name> | RequireOf<Name> }[TableName]
   | { op: "event"; event: Event; callbackUrl: string | null }
   | { op: "rewrite"; eventId: EventId; bytes: string }
   | { op: "retryDelivery"; id: DeliveryId; version: number; now: number }
-  | { op: "requireUnleased"; lane: InstanceId; from: string; to: string };
+  | { op: "requireUnleased"; lane: InstanceId; from: string; to: string }
+  | ({ op: "requireEpoch" } & LeaseEpoch);
 
 /** Operations that are committed together or not at all. As plain data they can be sent to a thread, repeated and compared. */
 export type Transaction = readonly Operation[];
@@ -76,12 +84,16 @@ export type CommitResult =
 /** The queues that the loops of the engine drain. */
 export type Queue = "messages" | "deliveries";
 
-/** A lane in a claim of messages. `runMax`: the most messages of one sender and recipient, 8 if absent. */
+/**
+ * A lane in a claim of messages. `runMax`: the most messages of one sender and recipient, 8 if absent. `required`: nothing is claimed
+ * unless the lease has the epoch.
+ */
 export interface MessageLane {
   lane: string;
   permits: number;
   paused?: boolean;
   runMax?: number;
+  required?: LeaseEpoch;
 }
 
 /**
@@ -141,6 +153,8 @@ export interface ClaimedDeliveries {
 export interface DeliveryHolder {
   /** How long new deliveries are leased, in real milliseconds. */
   leaseMs: number;
+  /** Whether new deliveries of a lane may be leased to it at once; absent: those of any lane. */
+  isHome?(lane: string): boolean;
   /** Takes over new deliveries, which are leased, in the order in which they were made. It must not throw. */
   push(claimed: ClaimedDelivery[]): void;
 }
@@ -189,8 +203,28 @@ export interface RecheckResult {
   next: RowKey | null;
 }
 
+/** The database cannot be used until the operator acts. The message says in one line what to do. */
+export class StoreUnusable extends Error {}
+
 /** The disk is full: the write failed and changed nothing. A later write may succeed. */
 export class StoreFull extends Error {}
+
+/**
+ * The database could not be reached, or went away before it answered: whether the write happened is not known. A later write may
+ * succeed. The caller of a request with an idempotency key repeats it.
+ */
+export class StoreUnavailable extends Error {}
+
+/**
+ * Requests of the log to remove, at most `limit` in all: those that were logged before `before` (real time), and the oldest ones
+ * of customers; null: of admin keys. `erases`: nothing of them stays in the database file of SQLite, which costs a write of each page.
+ */
+export interface RequestRemoval {
+  before: number;
+  oldest: readonly (readonly [customerId: CustomerId | null, count: number])[];
+  limit: number;
+  erases: boolean;
+}
 
 /** Called after each group commit. */
 export type CommitObserver = (group: { transactions: number; durationMs: number }) => void;
@@ -205,7 +239,7 @@ export interface StoreCounts {
   commits: number;
   /** Executions of statements, without `begin` and `commit`. */
   statements: number;
-  /** Pages written to the write-ahead log. */
+  /** Pages written to the write-ahead log; on PostgreSQL by all who write to the server, since the first call. */
   walFrames: number;
 }
 
@@ -229,7 +263,12 @@ export interface Store {
    * Leases due messages of the given lanes, in order of due time. Of one sender and recipient it leases a run of a few in
    * order of acceptance, and none while another message of the pair is leased. The caller sends a run in sequence.
    *
-   * A lease is in memory and changes nothing on disk: the message stays due. It ends after its time, by `release`, when a commit
+   * A claim reads a bounded number of due messages, at least 64 more than its permits. In a longer lane a run may be shorter than
+   * `runMax` although permits are left, and the claims after the run go on with it. But as long as permits are left, each pair
+   * that is free, does not wait and has a due `queued` message gets a message of its own, if the lane has fewer than 256 pairs; with
+   * more, the pairs get theirs in turn.
+   *
+   * A lease changes nothing of the message, which stays due. It ends after its time, by `release`, when a commit
    * sets the message's status, due time or instance, with the message, or with the process. A commit that sets `claimedUntil`
    * records a send attempt: then only such a commit, `release` or `releaseLeases` ends the lease.
    */
@@ -237,9 +276,9 @@ export interface Store {
   /** Senders and recipients of the leased messages of a lane. */
   leasedPairs(lane: InstanceId): Promise<Pick<Message, "from" | "to">[]>;
   /**
-   * Leases due deliveries of the given lanes, in order of due time and then of insertion. A lease is in memory and changes
-   * nothing on disk: the delivery stays due. It ends after its time, by `finishDeliveries` or `release`, with the delivery, or
-   * with the process.
+   * Leases due deliveries of the given lanes, in order of due time and then of insertion, and none of a lane in which another
+   * process holds leases. A lease changes nothing of the delivery, which stays due. It ends after its time, by `finishDeliveries`
+   * or `release`, with the delivery, or with the process.
    */
   claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries>;
   /**
@@ -264,9 +303,10 @@ export interface Store {
   /** Lanes of a queue with a record due at `now` (shifted time), and since when. */
   dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
   /**
-   * Ends leases on disk that expired before `until` (real time; Infinity at a start: all). Messages become due at `now`; a `queued`
-   * message becomes due at its creation, so that it keeps its place. A message with a recorded send attempt stays `pending`:
-   * its outcome is unknown. Returns the number of messages.
+   * Ends leases on disk that expired before `until` (real time of this host), except those of other members that live; with Infinity,
+   * for the start of the only process, all leases. Messages become due at `now`; a `queued` message becomes due at its
+   * creation, so that it keeps its place. A message with a recorded send attempt stays `pending`: its outcome is unknown. Returns the
+   * number of messages.
    */
   releaseLeases(until: number, now: number): Promise<number>;
   /**
@@ -286,8 +326,12 @@ export interface Store {
    * kept. Returns how many were removed; 0 when nothing is left.
    */
   reset(customerId: CustomerId, limit: number): Promise<number>;
-  /** Adds counters to the hours they name. */
-  addUsage(hours: readonly UsageHour[]): Promise<void>;
+  /** Adds counters to the hours they name, once a batch. An owner has one batch on its way. `now` is real time. */
+  addUsage(batch: UsageBatch, now: number): Promise<void>;
+  /** Adds requests to the log, in a group commit of their own. */
+  logRequests(requests: readonly LoggedRequest[]): Promise<void>;
+  /** Removes requests from the log, in a group commit of its own. Returns how many. */
+  removeRequests(removal: RequestRemoval): Promise<number>;
   /**
    * Puts a row that cannot be decoded into quarantine, in a later commit of its own. Claims and lists do so themselves; a
    * caller that catches the `RowUnreadable` of a single row calls this.
@@ -300,14 +344,29 @@ export interface Store {
   recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult>;
   /** Another store has rechecked rows: those that this one finds undecodable again go to quarantine again. */
   rechecked(): void;
+  /** A sign of life of this process. Returns the members and leases after it. */
+  beat(beat: MemberBeat): Promise<MembersAfterBeat>;
+  /** Removes a member: its leases are free at once. */
+  leave(member: Member["id"]): Promise<void>;
+  /**
+   * Ends what a dead process held: its leases as a member, and all its leases of messages and deliveries. Its messages become due as
+   * by `releaseLeases`. The caller knows that the process is dead.
+   */
+  endMember(member: Member["id"], now: number): Promise<void>;
   /** Writes a probe to find out whether the disk has room again. Throws `StoreFull` if not. */
   probe(): Promise<void>;
+  /** Null if no other process can use the database. */
+  readonly shared: SharedDatabase | null;
   /** Jobs waiting to be committed. */
   readonly backlog: number;
   /** The counters of the writer so far. */
   counts(): Promise<StoreCounts>;
   /** Whether the disk was full at the last write. */
   readonly isFull: boolean;
+  /** Whether the database can be reached and takes writes, as far as this process knows. */
+  readonly isAvailable: boolean;
+  /** Sets the one listener to commits that throw `StoreUnavailable`: they may have happened, so its caches may be out of date. */
+  watchUncertain(forget: () => void): void;
   /** A further store on the same database, with a port of its own to the writer: neither waits for the other. */
   fork(): Store;
   /** Opens the ports of a further store in another thread (`connectStore`); null if the database has no threads. */

@@ -5,6 +5,7 @@ import type { UsageCounts } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import { noUsage } from "../core/usage.ts";
 import { columnOf, type Database } from "./rows.ts";
+import { narrowedId } from "./spelling.ts";
 
 /** The subject of a usage report: a key, a customer with all its keys, or everyone. */
 export type UsageOf =
@@ -66,9 +67,10 @@ async function* idsOf(
   limit: number,
 ): AsyncGenerator<string[]> {
   const owned = customerId === null ? sql`` : sql`customer_id = ${customerId} and`;
+  const place = customerId === null ? sql.ref("id") : narrowedId(table);
   for (let last = ""; ; ) {
-    const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)} where ${owned} id > ${last}
-      order by id limit ${limit} + 0`.execute(db);
+    const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)} where ${owned} ${place} > ${last}
+      order by ${place} limit ${limit} + 0`.execute(db);
     const ids = rows.map(({ id }) => id);
     if (ids.length > 0) yield ids;
     if (ids.length < limit) return;

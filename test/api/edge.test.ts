@@ -106,6 +106,15 @@ test("checks run in their documented order, and each refusal is in the envelope"
   for (const scenario of ORDER) check(await ask(port, scenario.request), scenario);
 });
 
+test("a request with Basic authentication is told to send its key as a bearer", async (t) => {
+  const { port } = await startEdge(t);
+  const { body } = await ask(port, http(POST, ["Authorization: Basic dDp0"]));
+  assert.match(
+    String(body),
+    /Basic authentication is not accepted\. Send your key in the header Authorization: Bearer/,
+  );
+});
+
 const ANSWERS: Scenario[] = [
   { name: "raw data", request: http("GET /v1/raw", [AUTH]), status: 200, data: [{ id: "evt_1" }] },
   { name: "data is always there", request: http("GET /v1/nothing", [AUTH]), status: 200, data: null },

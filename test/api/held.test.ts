@@ -1,9 +1,8 @@
 /** Held messages over HTTP and on the command line: listed without content, released and discarded by an admin key only. */
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
+import type { Health } from "../../sdk/wire.ts";
 import { envFor, runCli, runOnTerminal } from "../support/cli.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
@@ -19,11 +18,9 @@ async function serviceWithHeld(t: TestContext, count: number): Promise<{ service
     ids.push((await service.ask("POST", "/v1/messages", { body })).data.id);
   }
   await service.restart(async () => {
-    const database = new DatabaseSync(join(service.dataDir, "tightbeam.db"));
-    database.exec("update messages set due_at = created_at");
+    await service.sql("update messages set due_at = created_at");
     const value = JSON.stringify({ takenAt: Date.now(), restoredAt: Date.now(), heldAt: null });
-    database.prepare("insert into settings (name, value) values ('restored-backup', ?)").run(value);
-    database.close();
+    await service.sql("insert into settings (name, value) values ('restored-backup', ?)", value);
     return {};
   });
   return { service, ids };
@@ -44,6 +41,21 @@ test("held messages are listed newest first, page by page, without their content
   const { timeline, status } = (await service.ask("GET", `/v1/messages/${ids[0]}`)).data;
   assert.equal(status, "pending");
   assert.ok(timeline.some(({ reason = "" }: { reason?: string }) => reason.startsWith("restored: ")));
+});
+
+test("health is degraded while messages are held, and a metric counts them", async (t) => {
+  const { service } = await serviceWithHeld(t, 2);
+  const key = service.adminKey;
+  const health = async () =>
+    (await (await fetch(`${service.url}/health`, { headers: { authorization: `Bearer ${key}` } })).json()) as Health;
+  const metrics = async () => await (await fetch(`${service.url}/metrics`)).text();
+  const { checks } = await health();
+  assert.equal(checks.held?.status, "degraded");
+  assert.match(checks.held?.message ?? "", /^2 messages are held after a restore.*tightbeam held$/);
+  assert.match(await metrics(), /^tightbeam_held_messages 2$/m);
+  await service.ask("POST", "/v1/admin/held/discard", { body: { all: true }, key });
+  assert.equal((await health()).checks.held, undefined);
+  assert.match(await metrics(), /^tightbeam_held_messages 0$/m);
 });
 
 test("only an admin key sees and decides about held messages, and it names some or all", async (t) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
 import { startTestService, type TestService } from "../support/service.ts";
+import { isOnPostgres } from "../support/service-database.ts";
 
 const SMPP = {
   name: "Carrier",
@@ -59,11 +59,9 @@ describe("instances", () => {
 
   test("secret settings are encrypted: no file of the data directory has their plain text", async () => {
     const { data } = await admin("POST", "/v1/admin/instances", SMPP);
-    const database = new DatabaseSync(join(service.dataDir, "tightbeam.db"), { readOnly: true });
-    const row = database.prepare("select config from instances where provider = 'smpp'").get();
-    database.close();
+    const [row] = await service.sql("select config from instances where provider = 'smpp'");
     assert.match(String(row?.config), /^v1\./);
-    for (const file of ["tightbeam.db", "tightbeam.db-wal"]) {
+    for (const file of isOnPostgres ? [] : ["tightbeam.db", "tightbeam.db-wal"]) {
       assert.ok(!readFileSync(join(service.dataDir, file)).includes("s3cret-of-the-bind"), file);
     }
     await admin("DELETE", `/v1/admin/instances/${data.id}`);

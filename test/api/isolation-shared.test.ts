@@ -91,6 +91,7 @@ describe("a shared phone gives no customer access to another customer's records"
     ["message, by a reaction", "reactions", { messageId: one.delivered, type: "love" }, 404, "NOT_FOUND"],
     ["inbound message, by a reaction", "reactions", { messageId: one.inbound, type: "-love" }, 404, "NOT_FOUND"],
     ["message, by keeping it", "audio-kept", { messageId: one.delivered }, 404, "NOT_FOUND"],
+    ["group, by a message", "messages", { text: "Hi", chatId: one.group }, 404, "CONVERSATION_NOT_FOUND"],
     ["group, by its photo", "group-photo", { chatId: one.group }, 404, "CONVERSATION_NOT_FOUND"],
     ["payment request", "payments", { requestId: one.pending }, 404, "NOT_FOUND"],
     ["number, by a payment", "payments", { amount: 25, to: FIRST_NUMBER }, 403, "ADDRESS_NOT_AUTHORIZED"],

@@ -6,15 +6,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { allRoutes } from "../../server/api/all-routes.ts";
-import { Inboxes } from "../../server/api/inbox.ts";
 import { hashKey } from "../../server/core/key.ts";
 import { prepareThread } from "../../server/engine/chats/threads.ts";
 import { openWriter } from "../../server/store/sqlite/connection.ts";
 import { migrate } from "../../server/store/sqlite/migrate.ts";
 import type { Ports } from "../../server/store/sqlite/store.ts";
 import { planOf } from "../support/query-plans.ts";
-import { listRoutes } from "../support/routes.ts";
+import { listRoutes, routesOf } from "../support/routes.ts";
 import { served } from "../support/served.ts";
 
 /** A list: its index, and for each filter a value and the index that serves it; `window` if rows are checked one by one. */
@@ -69,6 +67,21 @@ const LISTS: Record<string, ServedList> = {
     index: "payments_list",
     filters: { status: ["paid", WINDOW], from: ["2026-01-01", WINDOW], to: ["2026-01-01", WINDOW] },
   },
+  "GET /v1/requests": {
+    index: "requests_list",
+    filters: {
+      status: ["4xx", WINDOW],
+      method: ["GET", WINDOW],
+      path: ["/v1/messages", WINDOW],
+      code: ["NOT_FOUND", WINDOW],
+      correlationId: ["cor_1", WINDOW],
+      messageId: ["msg_1", WINDOW],
+      keyId: ["KEY", WINDOW],
+      customerId: ["CUSTOMER", "requests_list"],
+      since: ["2026-01-01", WINDOW],
+      until: ["2026-01-01", WINDOW],
+    },
+  },
   "GET /v1/facetime/calls": { index: "calls_list", filters: { status: ["missed", WINDOW] } },
   "GET /v1/webhooks/deliveries": {
     index: "deliveries_list",
@@ -83,6 +96,7 @@ const LISTS: Record<string, ServedList> = {
   "GET /v1/admin/customers": { index: PRIMARY("customers"), filters: {} },
   "GET /v1/admin/keys": { index: PRIMARY("keys"), filters: {} },
   "GET /v1/admin/instances": { index: PRIMARY("instances"), filters: {} },
+  "GET /v1/admin/sessions": { index: PRIMARY("sessions"), filters: {} },
   "GET /v1/admin/held": { index: "messages_unknown", filters: {} },
 };
 /** Parameters that say where a page begins, or that open a stream. */
@@ -113,7 +127,11 @@ test("every filter of a list is served by its index or by windows, and by a read
     const key = route.startsWith("/v1/admin") ? api.adminKey : api.key;
     for (const [filter, [value, by]] of [["", ["", index]] as const, ...Object.entries(filters)]) {
       const [parameter] = filter.split(/[=,]/);
-      const query = filter === "" ? "" : `?${parameter}=${value.replace("CHAT", api.chatId).replaceAll("+", "%2B")}`;
+      const given = value
+        .replace("CHAT", api.chatId)
+        .replace("KEY", api.apiKey.id)
+        .replace("CUSTOMER", api.customer.id);
+      const query = filter === "" ? "" : `?${parameter}=${given.replaceAll("+", "%2B")}`;
       asked.length = 0;
       await api.data(200, "GET", `${route}${query}`, { key });
       const plans = asked.map((statement) => planOf(database, statement));
@@ -157,9 +175,7 @@ async function servedLists(t: TestContext, asked: string[]) {
       return read(query);
     }),
   });
-  const api = await served(t, (deps) => allRoutes(deps, { flush: async () => {} }, new Inboxes(deps, (path) => path)), {
-    through,
-  });
+  const api = await served(t, routesOf, { through });
   const { deps, apiKey, customer, number, instance } = api;
   const adminKey = `tb_${"d".repeat(32)}`;
   const admin = {

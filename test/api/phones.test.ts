@@ -175,6 +175,22 @@ describe("the sandbox's phones", () => {
     await stage.refused("POST", `${phone("0173")}/group-photo`, { chatId: group.id }, 400, "INVALID_STATUS");
   });
 
+  test("a phone writes in its group; a phone outside of the group cannot", async () => {
+    const participants = [number("0176"), number("0177")];
+    const group = await stage.data("POST", "/v1/chats/groups", { participants });
+    const write = (last4: string) => `${phone(last4)}/messages`;
+    const [event] = await stage.emits(async () => {
+      const message = await stage.data("POST", write("0176"), { text: "Hi all", chatId: group.id });
+      assert.deepEqual([message.chatId, message.from, message.channel], [group.id, number("0176"), "imessage"]);
+    }, ["inbound"]);
+    assert.partialDeepStrictEqual(event?.data, { chatId: group.id, from: number("0176"), text: "Hi all" });
+    const say = { text: "Hi", chatId: group.id };
+    await stage.refused("POST", write("0178"), say, 404, "NOT_FOUND");
+    await stage.refused("POST", write("0176"), { ...say, chatId: "chat_0" }, 404, "CONVERSATION_NOT_FOUND");
+    await stage.data("POST", `/v1/chats/${group.id}/leave`);
+    await stage.refused("POST", write("0176"), say, 400, "INVALID_STATUS");
+  });
+
   test("a phone pays a given amount, or the amount of a request", async () => {
     const ask = (last4: string) => stage.data("POST", "/v1/payments/request", { to: number(last4), amount: "12.50" });
     const pay = `${phone("0128")}/payments`;

@@ -105,13 +105,23 @@ async function makeWorld(api: TestService, before?: World): Promise<World> {
     payment: (await own("POST", "/v1/payments/request", { to: PHONE, amount: 25 })).id,
     call: call.id,
     instance: (await admin("POST", "/v1/admin/instances", { name: "spare", provider: "sandbox", config: {} })).id,
+    session: await signIn(api),
     token: new URL(downloadUrl).pathname.split("/").at(-1) ?? "",
   };
   const ends = { [world.message]: "delivered", [world.failed]: "failed" };
   for (const [id, status] of Object.entries(ends)) {
     await until(async () => (await own("GET", `/v1/messages/${id}`)).status === status, { what: `${id} ${status}` });
   }
-  return world;
+  // The log is written after the responses, and not at all while an instance reaches people.
+  const [request] = (await own("GET", "/v1/requests?limit=1")).requests;
+  return { ...world, request: request?.id ?? STAND_INS.request };
+}
+
+/** Signs a browser in, and returns the id of its session. */
+async function signIn({ url, key }: TestService): Promise<string> {
+  const headers = { "Content-Type": "application/json", Origin: url };
+  const response = await fetch(`${url}/session`, { method: "POST", headers, body: JSON.stringify({ key }) });
+  return ((await response.json()) as { data: { id: string } }).data.id;
 }
 
 let numbers = 0;
@@ -145,11 +155,14 @@ function grounded(request: AnyRequest, world: World, imageUrl: string): AnyReque
   return { ...request, bytes };
 }
 
+/** An admin may know the database's engine and the data directory. */
+const TELLS_INSIDE = "GET /v1/admin/service";
 /** Signs of internals: a stack, a file, SQL, a driver. */
 const INSIDE = /\n\s*at |node:internal|node_modules|\.[jt]s:\d|SQLITE|sqlite_|\bselect .* from\b|\binsert into\b/i;
 
 /** Checks that a refusal names the invalid field, if there is one, and that no response reveals internals. */
 function checkNamed({ status, body }: RawAnswer, line: string, secrets: readonly string[]): void {
+  if (status === 200 && line.startsWith(TELLS_INSIDE)) return;
   assert.doesNotMatch(body, INSIDE, line);
   for (const secret of secrets) assert.ok(!body.includes(secret), `${line}: ${body}`);
   if (status !== 400 || body === "") return;

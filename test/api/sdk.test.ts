@@ -3,7 +3,9 @@ import { after, before, describe, test } from "node:test";
 import { Tightbeam } from "../../sdk/client.ts";
 import { TightbeamError } from "../../sdk/errors.ts";
 import type { AnyEvent } from "../../sdk/wire.ts";
+import { signIn } from "../support/browser-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
 
 /** One pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -202,6 +204,20 @@ describe("the client against a running service", () => {
     assert.ok(types.length > 2 && types.every((type) => type === "message.queued"));
   });
 
+  test("the request log: listed, read, counted, and followed on the Wire", async () => {
+    await assert.rejects(async () => await tb.messages.get("msg_none"), { code: "NOT_FOUND" });
+    const refused = await until(async () => (await tb.requests.list({ status: "404", limit: 1 })).requests[0]);
+    assert.equal(refused.errorCode, "NOT_FOUND");
+    assert.equal((await tb.requests.get(refused.id)).path, "/v1/messages/msg_none");
+    assert.ok((await all(tb.requests.listAll({ status: "404", limit: 1 }))).some(({ id }) => id === refused.id));
+    assert.ok((await tb.requests.errors()).errors.some(({ code }) => code === "NOT_FOUND"));
+    const [newest] = (await tb.events.list({ limit: 2 })).events.slice(1);
+    for await (const item of tb.wire.stream({ lastEventId: newest?.id })) {
+      assert.ok(["request", "event", "delivery", "message"].includes(item.kind));
+      break;
+    }
+  });
+
   test("webhooks: the primary endpoint, further endpoints, the delivery log", async () => {
     const url = `${service.url}/nowhere`;
     assert.equal(await tb.webhooks.get(), null);
@@ -249,6 +265,10 @@ describe("the client against a running service", () => {
     assert.ok((await admin.admin.keys.revoke(rotated.id)).revokedAt);
     assert.ok((await admin.admin.keys.list()).keys.length >= 4);
     assert.ok((await all(admin.admin.keys.listAll({ limit: 1 }))).length >= 4);
+    await signIn(service);
+    const [session] = (await admin.admin.sessions.list()).sessions;
+    assert.equal((await all(admin.admin.sessions.listAll({ limit: 1 }))).length, 1);
+    assert.equal((await admin.admin.sessions.end(session?.id ?? "")).deleted, true);
     const instance = await admin.admin.instances.create({ name: "More", provider: "sandbox", config: {} });
     assert.equal((await admin.admin.instances.update(instance.id, { name: "Most" })).name, "Most");
     assert.equal((await admin.admin.instances.get(instance.id)).health, "healthy");
@@ -263,6 +283,12 @@ describe("the client against a running service", () => {
       hasMore: false,
     });
     assert.equal((await admin.admin.held.discard({ all: true })).count, 0);
+    const { version, health, database, clock, settings } = await admin.admin.service();
+    assert.deepEqual([version, health.status, clock.offsetMs], ["test", "ok", 0]);
+    assert.equal(health.checks[sandbox?.id ?? ""]?.status, "ok");
+    assert.ok(database.bytes > 0 && (database.walBytes === null) === (database.engine === "postgres"));
+    assert.equal(settings.find(({ name }) => name === "PORT")?.source, "environment");
+    assert.ok(!JSON.stringify(settings).includes(service.adminKey));
   });
 
   test("a success has its request id and the key's rate limit", async () => {

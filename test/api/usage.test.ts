@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Usage } from "../../sdk/wire.ts";
 import { noUsage } from "../../server/core/usage.ts";
 import { type AdminApi, startAdminApi } from "../support/admin-api.ts";
+import { addUsage } from "../support/usage.ts";
 
 const USAGE = "GET /v1/admin/usage";
 const DAY_MS = 86_400_000;
@@ -15,7 +16,7 @@ const START_AT = Date.UTC(2026, 0, 1);
 /** Hours of usage of the context's key and customer, before the test's own requests. */
 async function seed({ deps, apiKey, customer }: AdminApi): Promise<void> {
   const hour = (daysAgo: number, hourOfDay: number) => START_AT - daysAgo * DAY_MS + hourOfDay * 3_600_000;
-  await deps.store.addUsage([
+  await addUsage(deps.store, [
     { ...noUsage(), subject: apiKey.id, at: hour(1, 5), requests: 10, rateLimited: 1, messagesSent: 3, segments: 4 },
     { ...noUsage(), subject: apiKey.id, at: hour(1, 6), requests: 1 },
     { ...noUsage(), subject: apiKey.id, at: hour(3, 0), requests: 100 },
@@ -132,7 +133,7 @@ test("an admin key can read the usage of one key, one customer or all customers"
   const other = await api.addTenant("other");
   const second = await api.makeKey();
   const at = START_AT - DAY_MS;
-  await api.deps.store.addUsage([
+  await addUsage(api.deps.store, [
     { ...noUsage(), subject: second.id as "key_", at, requests: 20 },
     { ...noUsage(), subject: other.apiKey.id, at, requests: 40, messagesSent: 5 },
     { ...noUsage(), subject: other.customer.id, at, webhooksDelivered: 50 },

@@ -57,6 +57,7 @@ test("PUT creates the primary endpoint, then changes it in place; GET returns it
     maxInFlight: 64,
     createdAt: made.createdAt,
     updatedAt: made.updatedAt,
+    previousSecretExpiresAt: null,
   });
   assert.deepEqual(await api.data(200, "GET", "/v1/webhooks"), made);
   await api.clock.advance(1_000);
@@ -161,7 +162,18 @@ test("a rotation shows the new secret and keeps the old one for the grace period
     until: real + 60_000,
   });
   assert.equal((await customerSecrets(api)).secret, rotated.secret);
+  const expiresAt = [new Date(until).toISOString(), new Date(real + 60_000).toISOString()];
+  assert.deepEqual([rotated, second].map(expiryOf), expiresAt);
+  const list = await api.data<Webhook[]>(200, "GET", "/v1/webhooks/list");
+  assert.deepEqual(list.map(expiryOf).toSorted(), expiresAt.toSorted());
+  assert.equal(expiryOf(await api.data<Webhook>(200, "GET", "/v1/webhooks")), expiresAt[0]);
+  await api.clock.advance(60_000);
+  assert.equal(expiryOf(await api.data<Webhook>(200, "GET", `/v1/webhooks/${extra.id}`)), null);
 });
+
+function expiryOf({ previousSecretExpiresAt }: Webhook): string | null {
+  return previousSecretExpiresAt;
+}
 
 test("a rotation without a grace period, or setting a secret, ends a running grace period", async (t) => {
   const api = await serveWebhooks(t);

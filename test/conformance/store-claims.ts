@@ -85,6 +85,19 @@ export function claimedDeliveries(promise: Promises): void {
     assert.deepEqual(await stage.claimDeliveries("a", 9, { now: NOW + 86_400_000 }), []);
   });
 
+  promise("after the clock was set back, a claim takes no delivery before its time", async (stage) => {
+    const customer = await stage.addCustomer();
+    const endpoint = await stage.addEndpoint(customer);
+    const { event } = await stage.addEvent(customer);
+    for (const dueAt of [NOW + 3_000, NOW + 3_000]) {
+      const record = stage.delivery(event, { endpointId: endpoint.id, lane: endpoint.id, dueAt });
+      await stage.ok([{ op: "insert", table: "deliveries", record }]);
+    }
+    assert.equal((await stage.claimDeliveries(endpoint.id, 2, { now: NOW + 3_000 })).length, 2);
+    assert.equal((await stage.claimDeliveries(endpoint.id, 5, { now: NOW + 1_000 })).length, 0);
+    assert.equal((await stage.claimDeliveries(endpoint.id, 5, { now: NOW + 3_000 })).length, 1);
+  });
+
   promise("racing claims get each delivery once", async (stage) => {
     const customer = await stage.addCustomer();
     const wanted = Array.from({ length: 60 }, (_, index) => ({ lane: index % 2 === 0 ? "a" : "b" }));
@@ -245,6 +258,29 @@ export function claimedMessages(promise: Promises): void {
     ];
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [next.id]);
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 9)), idsOf(others));
+  });
+
+  promise("a run that a long queue cuts short goes on with the claims after it, in order", async (stage) => {
+    const customer = await stage.addCustomer();
+    const add = async (count: number, changes: Partial<Message>) => {
+      const added = Array.from({ length: count }, () => stage.message(customer, { status: "queued", ...changes }));
+      await stage.ok(added.map((record) => ({ op: "insert", table: "messages", record })));
+      return idsOf(added);
+    };
+    // More messages of a busy recipient than a claim reads lie between those of the other recipient.
+    await add(200, { dueAt: NOW - 50, to: to(1) });
+    assert.equal((await stage.claimMessages(stage.instanceId, 1)).length, 1);
+    const wanted = [...(await add(4, { dueAt: NOW - 100, to: to(2) })), ...(await add(4, { dueAt: NOW, to: to(2) }))];
+    const claimed: string[] = [];
+    while (claimed.length < wanted.length) {
+      const run = await stage.claimMessages(stage.instanceId, 5);
+      assert.ok(run.length > 0, "no claim comes back empty while the recipient has a due message");
+      assert.deepEqual(await stage.claimMessages(stage.instanceId, 5), []);
+      claimed.push(...idsOf(run));
+      for (const message of run)
+        assert.equal(await stage.update("messages", message, { status: "sent", dueAt: null }), "ok");
+    }
+    assert.deepEqual(claimed, wanted);
   });
 
   promise("racing claims get each message once, and a recipient's messages only in one of them", async (stage) => {

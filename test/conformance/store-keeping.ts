@@ -3,31 +3,99 @@
 import assert from "node:assert/strict";
 import type { Content } from "../../server/core/attachment.ts";
 import type { Delivery } from "../../server/core/delivery.ts";
-import { hashedId } from "../../server/core/id.ts";
+import { type CustomerId, hashedId } from "../../server/core/id.ts";
+import type { LoggedRequest } from "../../server/core/logged-request.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { SendAttempt } from "../../server/core/send-attempt.ts";
-import type { UsageHour } from "../../server/core/usage.ts";
-import { attemptAt, idempotencyOf, NOW, type Promises, type Stage } from "./store-stage.ts";
+import { noUsage, type UsageHour } from "../../server/core/usage.ts";
+import { findRequest } from "../../server/store/requests.ts";
+import type { RequestRemoval } from "../../server/store/store.ts";
+import { addUsage } from "../support/usage.ts";
+import { attemptAt, idempotencyOf, NOW, type Promises, requestOf, type Stage } from "./store-stage.ts";
 
 /** Cancelling, pruning and counting do what they say and touch nothing else. */
 export function keeping(promise: Promises): void {
   cancelling(promise);
   pruning(promise);
 
+  promise("requests of the log go by age and by owner, oldest first, and no others", async (stage) => {
+    const request = (id: string, customerId: CustomerId | null, loggedAt = NOW): LoggedRequest => {
+      return { ...requestOf(stage, null, id), customerId, loggedAt, response: '{"a":"\\u0000\\ud800"}' };
+    };
+    const ids = async () => (await stage.all("requests")).map(({ id }) => id);
+    await stage.store.logRequests([
+      request("old", "cust_1", NOW - 10),
+      request("same", null),
+      request("same", "cust_1"),
+    ]);
+    await stage.store.logRequests([request("b", "cust_1"), request("c", "cust_2"), request("d", null)]);
+    await stage.store.logRequests([]);
+    assert.deepEqual(await ids(), ["old", "same", "same", "b", "c", "d"]);
+    const remove = (removal: Partial<RequestRemoval>) =>
+      stage.store.removeRequests({ before: 0, oldest: [], limit: 100, erases: false, ...removal });
+    assert.equal(await remove({ before: NOW }), 1);
+    assert.equal(await remove({ before: NOW }), 0);
+    assert.equal(
+      await remove({
+        oldest: [
+          ["cust_1", 1],
+          [null, 1],
+        ],
+      }),
+      2,
+    );
+    assert.deepEqual(await ids(), ["b", "c", "d"]);
+    assert.equal(
+      await remove({
+        oldest: [
+          ["cust_1", 9],
+          [null, 9],
+        ],
+        limit: 1,
+      }),
+      1,
+    );
+    assert.deepEqual(await ids(), ["c", "d"]);
+    const { position } = (await findRequest(stage.store.db, "d", {})) ?? assert.fail();
+    assert.equal(await remove({ before: NOW + 1, erases: true }), 2);
+    await stage.store.logRequests([request("e", null)]);
+    assert.ok(((await findRequest(stage.store.db, "e", {}))?.position ?? 0) > position, "no position is used twice");
+  });
+
   promise("usage adds up by subject and hour", async (stage) => {
     const hour = (subject: UsageHour["subject"], at: number, requests: number, segments: number): UsageHour => {
       const none = { rateLimited: 0, messagesSent: 0, messagesReceived: 0, webhooksDelivered: 0, webhooksFailed: 0 };
       return { ...none, subject, at, requests, segments };
     };
-    await stage.store.addUsage([hour("key_1", 0, 1, 2), hour("cust_1", 0, 3, 0), hour("key_1", 3_600_000, 5, 0)]);
-    await Promise.all(Array.from({ length: 50 }, () => stage.store.addUsage([hour("key_1", 0, 1, 2)])));
-    await stage.store.addUsage([]);
+    await addUsage(stage.store, [hour("key_1", 0, 1, 2), hour("cust_1", 0, 3, 0), hour("key_1", 3_600_000, 5, 0)]);
+    await Promise.all(Array.from({ length: 50 }, () => addUsage(stage.store, [hour("key_1", 0, 1, 2)])));
+    await addUsage(stage.store, []);
     assert.deepEqual(await stage.all("usage"), [
       hour("cust_1", 0, 3, 0),
       hour("key_1", 0, 51, 102),
       hour("key_1", 3_600_000, 5, 0),
     ]);
   });
+
+  promise(
+    "a batch of usage counts once, however often it is given, and the next one of its owner counts",
+    async (stage) => {
+      const subject: UsageHour["subject"] = "key_1";
+      const give = (owner: string, number: number) =>
+        stage.store.addUsage({ owner, number, hours: [{ ...noUsage(), subject, at: 0, requests: 1 }] }, NOW);
+      const requests = async () => (await stage.all("usage")).map((hour) => hour.requests);
+      await give("one", 1);
+      await give("one", 1);
+      await Promise.all([give("one", 1), give("other", 1), give("one", 1)]);
+      assert.deepEqual(await requests(), [2]);
+      await give("one", 2);
+      await give("one", 2);
+      assert.deepEqual(await requests(), [3]);
+      assert.equal((await stage.all("idempotency")).length, 2, "an owner has one row");
+      await stage.store.prune(NOW + 1, 100);
+      assert.deepEqual([await stage.all("idempotency"), await requests()], [[], [3]]);
+    },
+  );
 }
 
 function cancelling(promise: Promises): void {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Customer } from "../../server/core/customer.ts";
 import type { Message } from "../../server/core/message.ts";
+import { findLanesWithDueTimers, listInterrupted } from "../../server/store/messages.ts";
 import type { MessageClaim } from "../../server/store/store.ts";
 import { LEASE_END, LEASE_MS, NOW, type Promises, type Stage } from "./store-stage.ts";
 
@@ -187,6 +188,19 @@ export function leasesOfMessages(promise: Promises): void {
     assert.deepEqual(await claimed(scene), ["next"]);
     assert.deepEqual(await stage.store.leasedPairs(lane), [{ from, to }]);
     assert.deepEqual(await stage.store.commit([require]), { result: "unmet" });
+  });
+
+  promise("a message in a send attempt is in no list of interrupted or due messages", async (stage) => {
+    const { message } = await sceneOf(stage, "in a send attempt", "pending");
+    const { instanceId } = message;
+    const within = { now: NOW, withinMs: 1_000 };
+    assert.deepEqual(await listInterrupted(stage.store.db, instanceId, within), []);
+    assert.deepEqual(await findLanesWithDueTimers(stage.store.db, [instanceId], NOW), []);
+    await stage.store.releaseLeases(Number.POSITIVE_INFINITY, NOW);
+    assert.deepEqual(await findLanesWithDueTimers(stage.store.db, [instanceId], NOW), [instanceId]);
+    const { id, from, to } = message;
+    const interrupted = [{ id, from, to, unknownSince: null }];
+    assert.deepEqual(await listInterrupted(stage.store.db, instanceId, within), interrupted);
   });
 
   promise("a leased message of a paused lane stays leased, and a released one is not claimed", async (stage) => {

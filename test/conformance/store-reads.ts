@@ -6,7 +6,7 @@ import { findMessage } from "../../server/store/messages.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
 import type { Operation } from "../../server/store/store.ts";
 import { recordsBeside } from "./store-records.ts";
-import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
+import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, requestOf, type Stage } from "./store-stage.ts";
 
 /** Reads return records as they were committed. */
 export function reads(promise: Promises): void {
@@ -176,6 +176,23 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
       requestedAt: NOW,
       completedAt,
     })),
+    sessions: (["link", "session"] as const).map((kind) => ({
+      id: stage.newId("ses"),
+      version: 1,
+      kind,
+      hash: `hash of ${kind}`,
+      keyId: key.id,
+      createdAt: NOW,
+      expiresAt: NOW + 2,
+      lastUsedAt: NOW + 1,
+    })),
+    requests: [
+      requestOf(stage, null, "req_twice"),
+      {
+        ...requestOf(stage, customer, "req_twice"),
+        ...{ route: null, errorCode: "NOT_FOUND", requestCut: true, request: '{"to":"+1', response: null },
+      },
+    ],
     ...recordsBeside({
       newId: stage.newId,
       customerId: customer.id,

@@ -7,7 +7,7 @@ import { openReference } from "../../server/core/send-attempt.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
 import { TABLES } from "../../server/store/schema.ts";
 import { recordsBeside } from "./store-records.ts";
-import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
+import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, requestOf, type Stage } from "./store-stage.ts";
 
 /** A reset takes all of one customer and nothing of another. */
 export function resetting(promise: Promises): void {
@@ -110,6 +110,8 @@ async function fill(stage: Stage, customer: Customer, address: string): Promise<
       { op: "insert", table: "deliveries", record: delivery },
     ]);
     await stage.ok([attemptOf(stage, message.id, providerMessageId)]);
+    // Another customer's client may use the same id.
+    await stage.store.logRequests([requestOf(stage, customer, "req_1"), requestOf(stage, customer, address)]);
     if (providerMessageId === null) continue;
     const beside = recordsBeside({ newId, customerId: customer.id, messageId: message.id, instanceId, now: NOW });
     const at = (index: number) => `${address} ${index}`;

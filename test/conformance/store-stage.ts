@@ -10,6 +10,7 @@ import { type Attempt, type Delivery, deliveriesOf } from "../../server/core/del
 import { type Event, makeEvent } from "../../server/core/event.ts";
 import { createIdSource, type EventId, type InstanceId, type NewId, type Random } from "../../server/core/id.ts";
 import type { ApiKey } from "../../server/core/key.ts";
+import type { LoggedRequest } from "../../server/core/logged-request.ts";
 import { type Message, NEW_MESSAGE } from "../../server/core/message.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
@@ -214,9 +215,9 @@ export class Stage {
     return (await this.leaseDeliveries(lane, permits, changes)).map(({ delivery }) => delivery);
   }
 
-  /** All records of a table in the order of their keys, events by position. */
+  /** All records of a table in the order of their keys, events and requests by position. */
   async all<Name extends TableName>(table: Name): Promise<Records[Name][]> {
-    const columns = table === "events" ? ["position"] : TABLES[table].key.map(columnOf);
+    const columns = table === "events" || table === "requests" ? ["position"] : TABLES[table].key.map(columnOf);
     const order = sql.join(columns.map((column) => sql.ref(column)));
     const query = sql<object>`select * from ${sql.table(TABLES[table].name)} order by ${order}`;
     const { rows } = await query.execute(this.store.db);
@@ -276,6 +277,28 @@ export function numberOf(stage: Stage, customer: Customer, address = "+155500000
     instanceId,
     isDefault: true,
     createdAt: NOW,
+  };
+}
+
+/** A request of a customer's key in the log. */
+export function requestOf(stage: Stage, customer: Customer | null, id: string): LoggedRequest {
+  return {
+    id,
+    customerId: customer?.id ?? null,
+    keyId: stage.newId("key"),
+    method: "GET",
+    path: "/v1/messages?limit=1",
+    route: "/v1/messages",
+    status: 200,
+    durationUs: 1_234,
+    correlationId: `cor_${"0".repeat(32)}`,
+    errorCode: null,
+    createdAt: NOW,
+    loggedAt: NOW,
+    requestCut: false,
+    responseCut: false,
+    request: null,
+    response: "{}",
   };
 }
 

@@ -64,7 +64,7 @@ async function stageOf(t: TestContext) {
   return { stage, transactionsOf };
 }
 
-const ACCEPTED = "insert messages, event";
+const ACCEPTED = "require chats, insert messages, event";
 const BEGUN = "update messages";
 const NOTED = "update messages, put sendAttempts";
 const DELIVERED = "update messages, event, set sendAttempts";

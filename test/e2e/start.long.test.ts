@@ -110,8 +110,8 @@ describe("a failed start", { concurrency: 2 }, () => {
       ["TB_WEBHOOK_RETRY_SCHEDULE", "30s,soon", true],
       ["TB_API_KEY", "tb_short", false],
       ["TB_SECRET_KEY", "guess", false],
-      ["DATABASE_URL", "postgres://user:hidden@db/tightbeam", false],
-      ["TB_ROLE", "api", true],
+      ["DATABASE_URL", "mysql://user:hidden@db/tightbeam", false],
+      ["TB_ROLE", "both", true],
     ];
     for (const [name, value, shown] of bad) {
       const line = await refusal(t, { dataDir, env: { [name]: value } });

@@ -94,6 +94,7 @@ async function start(t: TestContext, { file, killedAt }: Dump) {
   });
   const service = await startService(config, {
     version: "test",
+    readClient: () => assert.fail("nobody asks for the client"),
     lost: (reason) => assert.fail(reason),
     log: createLog("silent"),
     clock: (shift) => clock.clock(shift),

@@ -5,7 +5,6 @@
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../server/clock.ts";
@@ -15,6 +14,7 @@ import { readAccountStatus, readMessage, readPage } from "../../server/providers
 import { classifyResponse } from "../../server/providers/twilio/send.ts";
 import { readSettings } from "../../server/providers/twilio/settings.ts";
 import { createTwilio } from "../../server/providers/twilio/twilio.ts";
+import { freePort } from "../support/free-port.ts";
 import { outboundMessage } from "../support/outbound.ts";
 import { providerContext } from "../support/provider.ts";
 import { FakeTwilio } from "../support/twilio/fake-twilio.ts";
@@ -31,14 +31,6 @@ const NEVER = new AbortController().signal;
 interface Prism {
   url: string;
   stop(): void;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Starts Prism: as the API itself (`mock`), or in front of another that it checks (`proxy`). */

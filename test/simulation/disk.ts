@@ -1,7 +1,7 @@
 /** The disk: a real database file that outlives the processes, with delays, moments without room, and sudden death. */
 
 import type { Clock } from "../../server/clock.ts";
-import { isLeaseJob, type Job, type WrittenGroup } from "../../server/store/sqlite/jobs.ts";
+import { isLeaseJob, type Job, type WrittenGroup } from "../../server/store/jobs/jobs.ts";
 import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { Chance } from "./chance.ts";

@@ -1,7 +1,7 @@
 /** Notes situations of the queue of deliveries in one life, from the jobs of the writer and their results. */
 
+import type { ClaimedRow, ClaimedRows, Job, WrittenGroup } from "../../server/store/jobs/jobs.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
-import type { ClaimedRow, ClaimedRows, Job, WrittenGroup } from "../../server/store/sqlite/jobs.ts";
 import type { CommitResult } from "../../server/store/store.ts";
 
 const indexOf = (property: string) => LAYOUT.deliveries.findIndex((column) => column.property === property);

@@ -1,10 +1,10 @@
 /** Sabotages of the service: each breaks one promise, and the oracle has to notice it. */
 
 import type { Applied, Signal } from "../../server/providers/provider.ts";
+import type { EncodedOperation, EncodedOutcome, Job } from "../../server/store/jobs/jobs.ts";
+import { FINISHED_COLUMNS } from "../../server/store/jobs/jobs.ts";
 import type { TableName } from "../../server/store/records.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
-import type { EncodedOperation, EncodedOutcome, Job } from "../../server/store/sqlite/jobs.ts";
-import { FINISHED_COLUMNS } from "../../server/store/sqlite/statements.ts";
 import type { Rule } from "./story.ts";
 import type { Sabotage } from "./world.ts";
 

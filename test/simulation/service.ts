@@ -72,7 +72,7 @@ export class Service {
     this.life = life;
     this.#parts = parts;
     this.#metrics = createMetrics();
-    this.#usage = new UsageCounters({ store, clock, fault });
+    this.#usage = new UsageCounters({ store, clock, fault, owner: `life ${life.number}` });
     this.#engine = new Engine({
       store,
       clock,
@@ -144,12 +144,25 @@ export class Service {
     const { deps } = this.#engine;
     const { random, config, fault } = this.#parts;
     return buildServer({
-      routes: [...allRoutes(deps, this.#usage, this.#inboxes), inboxReceiver(this.#inboxes)],
+      routes: [
+        ...allRoutes(deps, {
+          usage: this.#usage,
+          requestLog: this.#usage,
+          inboxes: this.#inboxes,
+          describeService: () => Promise.reject(new Error("the simulation has no settings to tell")),
+        }),
+        inboxReceiver(this.#inboxes),
+      ],
       authenticate: (key) => deps.configCache.key(hashKey(key)) ?? deps.configCache.findKey(hashKey(key)),
+      sessions: null,
       keyUsed: (key) => this.#usage.used(key.id),
       rateLimit: config.rateLimit,
+      countShared: null,
+      hop: null,
       overloadSeconds: () => null,
       isClosing: () => this.#closing,
+      hasDatabase: () => true,
+      requestLog: null,
       completed: ({ keyId, limited }) => {
         if (keyId !== null) this.#usage.count([keyId], limited ? "rateLimited" : "requests");
       },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { ProviderName } from "../../sdk/wire.ts";
 import { type Config, readConfig } from "../../server/config.ts";
 import { PeerFault, type Provider, type ProviderContext } from "../../server/providers/provider.ts";
-import type { Job } from "../../server/store/sqlite/jobs.ts";
+import type { Job } from "../../server/store/jobs/jobs.ts";
 import { SimulatedClock } from "../support/clock.ts";
 import { ScriptedCarrier } from "./carrier.ts";
 import { Chance } from "./chance.ts";

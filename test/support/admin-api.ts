@@ -43,7 +43,7 @@ export async function startAdminApi(t: Test, options: TestContextOptions = {}): 
   const { deps } = test;
   const { apiKey, key: admin } = testKey(deps, null);
   await commitAll(deps, [{ op: "insert", table: "keys", record: apiKey }]);
-  const usage = new UsageCounters({ ...deps, fault: deps.observer.fault });
+  const usage = new UsageCounters({ ...deps, fault: deps.observer.fault, owner: "test" });
   let url = "";
   const inboxes = new Inboxes(deps, (path) => url + path);
   const { port } = await startEdge(t, {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Message } from "../../sdk/wire.ts";
+import { type NextUrl, nextUrl } from "./load.ts";
 import { ADMIN_KEY, allPages, ask, type Running } from "./process.ts";
 import type { Behaviour } from "./twilio/fake-message.ts";
 import type { FakeTwilio } from "./twilio/fake-twilio.ts";
@@ -28,13 +29,16 @@ interface CarrierOrder {
 export class CarrierLoad {
   readonly #fake: FakeTwilio;
   readonly #pauseMs: () => number;
+  readonly #repeatUnavailable: boolean;
   readonly #orders: CarrierOrder[] = [];
   readonly #again: CarrierOrder[] = [];
   #key = "";
   #worker: Promise<void> = Promise.resolve();
   #stopped = true;
 
-  constructor(fake: FakeTwilio, pauseMs: () => number) {
+  /** With `repeatUnavailable` a 503 is no response: the request is repeated. */
+  constructor(fake: FakeTwilio, pauseMs: () => number, { repeatUnavailable = false } = {}) {
+    this.#repeatUnavailable = repeatUnavailable;
     this.#fake = fake;
     this.#pauseMs = pauseMs;
     for (const [to, behaviour] of Object.entries(RECIPIENTS)) fake.behaviours.set(to, behaviour);
@@ -55,7 +59,7 @@ export class CarrierLoad {
   }
 
   /** Starts sending to `url`, requests without a response first. */
-  start(url: string): void {
+  start(url: NextUrl): void {
     this.#stopped = false;
     this.#worker = this.#work(url);
   }
@@ -94,9 +98,9 @@ export class CarrierLoad {
     return (await allPages<Message>(own, "/v1/messages", "messages")).flatMap(({ items }) => items);
   }
 
-  async #work(url: string): Promise<void> {
+  async #work(url: NextUrl): Promise<void> {
     while (!this.#stopped) {
-      await this.#send(url, this.#again.shift() ?? this.#order());
+      await this.#send(nextUrl(url), this.#again.shift() ?? this.#order());
       // The load's own pace, not a wait for anything.
       await new Promise((resolve) => setTimeout(resolve, this.#pauseMs()));
     }
@@ -114,7 +118,7 @@ export class CarrierLoad {
     const { text, to } = order;
     const body = { to, content: { text }, idempotencyKey: text };
     const answer = await ask(url, this.#key, "POST", "/v1/messages", body).catch(() => null);
-    if (answer === null) {
+    if (answer === null || (this.#repeatUnavailable && answer.status === 503)) {
       this.#again.push(order);
       return;
     }

@@ -1,39 +1,21 @@
-/** `npm run check` of the client as it is published: packs `sdk/` in a scratch directory, and judges the tarball with publint and arethetypeswrong. Needs no network. */
+/** `npm run check` of the client as it is published: packs it in a scratch directory, and judges the tarball with publint and arethetypeswrong. Needs no network. */
 
-import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-
-/** Packs a copy of the client, and returns the tarball's path. */
-async function pack(directory: string): Promise<string> {
-  cpSync(join(ROOT, "sdk"), directory, { recursive: true, filter: (path) => !/\.test\.ts$|[/\\]dist$/.test(path) });
-  symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  const { stdout } = await promisify(execFile)("npm", ["pack", "--json", "--offline"], { cwd: directory });
-  const [packed] = JSON.parse(stdout) as { filename: string }[];
-  return join(directory, packed?.filename ?? "");
-}
-
-/** The package is ESM only, as its README says: CommonJS loads it with `import()`. */
-function isProblem({ kind }: { kind: string }): boolean {
-  return kind !== "CJSResolvesToESM";
-}
+import { packClient } from "../../cli/client-package.ts";
 
 /** The faults that the two tools find in the package. */
 async function findProblems(directory: string): Promise<string[]> {
-  const tarball = readFileSync(await pack(directory));
+  const tarball = readFileSync(await packClient(directory));
   const { buffer, byteOffset, byteLength } = tarball;
   const packed = buffer.slice(byteOffset, byteOffset + byteLength);
   const { messages, pkg } = await publint({ pack: { tarball: packed }, strict: true });
   const analysis = await checkPackage(createPackageFromTarballData(tarball));
-  const found = analysis.types === false ? ["it has no types"] : analysis.problems.filter(isProblem);
+  const found = analysis.types === false ? ["it has no types"] : analysis.problems;
   return [
     ...messages.map((message) => `publint: ${formatMessage(message, pkg, { color: false })}`),
     ...found.map((problem) => `arethetypeswrong: ${JSON.stringify(problem)}`),

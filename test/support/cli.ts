@@ -86,7 +86,7 @@ export async function runOnTerminal(
   });
   const sleep = () => new Promise<void>((resolve) => setImmediate(resolve));
   const onInterrupt = () => () => {};
-  result.code = await run(args, "0.0.0", { env, stdout, stderr, sleep, onInterrupt, ask });
+  result.code = await run(args, "0.0.0", { root: "/", env, stdout, stderr, sleep, onInterrupt, ask });
   await sleep();
   return result;
 }

@@ -73,7 +73,7 @@ function callSite(): [file: string, line: number] {
 }
 
 /** The operation of a request; among several, the one with the fewest parameters in its path. */
-function operationOf(document: OpenApiDocument, request: string): PublishedOperation | undefined {
+export function operationOf(document: OpenApiDocument, request: string): PublishedOperation | undefined {
   const [method = "", path = ""] = request.split(" ");
   const matching = Object.entries(document.paths)
     .filter(([template]) => new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(path))

@@ -22,6 +22,7 @@ import type { EngineDeps } from "../../server/engine/engine-deps.ts";
 import { EventNotifier } from "../../server/engine/event-notifier.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { Links } from "../../server/engine/links.ts";
+import { soleMember } from "../../server/engine/members/membership.ts";
 import { attemptsOf } from "../../server/engine/messages/attempt-notes.ts";
 import { BackPressure } from "../../server/engine/messages/back-pressure.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
@@ -95,6 +96,7 @@ export const NO_FETCHER: FileFetcher = {
 
 /** Ordinary settings: loopback receivers are allowed, the default retry schedule, no fallback time. */
 const TEST_SETTINGS: EngineSettings = {
+  isLocalOnly: true,
   webhookAllow: parseAllowList("loopback"),
   fetchAllow: parseAllowList("loopback"),
   webhookRetryScheduleMs: readConfig({}).webhookRetryScheduleMs,
@@ -157,6 +159,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     messageCache: new MessageCache(),
     threadCache,
     generation: () => threadCache.generation,
+    refused: (transaction) => threadCache.dropRequired(transaction),
     typingContacts: new TypingContacts(),
     typingIndicators: new TypingIndicators(),
     optOutCache: new OptOutCache(store.db),
@@ -173,6 +176,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
       providers,
     ),
     providers,
+    membership: soleMember(),
     leaveSandbox: async () => {},
     observer: observerOf(observed),
     wake: {

@@ -6,11 +6,11 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ErrorCode } from "../../sdk/wire.ts";
 import { buildDocument, type OpenApiDocument, type PublishedOperation } from "../../server/api/openapi/document.ts";
 import type { PublishedResponse } from "../../server/api/openapi/responses.ts";
-import { listRoutes } from "./routes.ts";
+import { listDescribedRoutes } from "./routes.ts";
 
 /** The document of the service's routes, made once per process. */
 export function readDocument(): Promise<OpenApiDocument> {
-  document ??= listRoutes().then((routes) => buildDocument(routes, "test"));
+  document ??= listDescribedRoutes().then((routes) => buildDocument(routes, "test"));
   return document;
 }
 

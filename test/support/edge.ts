@@ -146,10 +146,15 @@ export async function startEdge(t: TestContext, options: Partial<ServerOptions> 
   const clock = systemClock();
   const app = buildServer({
     authenticate: (secret) => BY_HASH.get(hashKey(secret)) ?? null,
+    sessions: null,
     keyUsed: () => {},
     rateLimit: null,
+    countShared: null,
+    hop: null,
     overloadSeconds: () => null,
     isClosing: () => false,
+    hasDatabase: () => true,
+    requestLog: null,
     completed: (answered) => void counted.push(answered),
     log: { debug: line, info: line, warn: line, error: line },
     clock,

@@ -22,6 +22,7 @@ import type { Signal } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import { listEventsOfMessage } from "../../server/store/events.ts";
 import { findMessage } from "../../server/store/messages.ts";
+import type { SharedDatabase } from "../../server/store/shared-database.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { SimulatedClock } from "./clock.ts";
 import { type TestContext, testContext } from "./context.ts";
@@ -61,13 +62,18 @@ export class Life {
   commits = 0;
   /** Looks at which lanes have something due. */
   reads = 0;
+  readonly #openAttempts: StageOptions["openAttempts"];
   #openWrites = 0;
   #dead = false;
   #diesAt: { write: number; side: "before" | "after" } | null = null;
   /** Turns of the event loop that each write waits, which decide the order of concurrent work. */
   delay: () => number = () => 0;
 
-  constructor(made: TestContext, create: typeof createProvider = createProvider) {
+  constructor(
+    made: TestContext,
+    { create = createProvider, openAttempts }: Pick<StageOptions, "create" | "openAttempts"> = {},
+  ) {
+    this.#openAttempts = openAttempts;
     this.deps = {
       ...made.deps,
       store: this.#store(made.deps.store),
@@ -163,6 +169,8 @@ export class Life {
         return store.dueLanes(queue, now);
       },
     };
+    const listOpenAttempts = this.#openAttempts;
+    if (listOpenAttempts !== undefined) Object.assign(own, { shared: { listOpenAttempts } });
     return new Proxy(store, {
       get(_, name) {
         const value: unknown = Reflect.get(Object.hasOwn(own, name) ? own : store, name);
@@ -199,19 +207,19 @@ export interface EngineStage extends TestContext {
   events(id: MessageId): Promise<EmittedEvent[]>;
   /** Types of the events so far without `message.`, after a check that their sequence has no gap. */
   eventTypes(id: MessageId): Promise<string[]>;
+  /** Kills the process, unless it is dead, and starts another one, which ends no lease of its own accord. */
+  takeOver(): Promise<void>;
   /** Kills the process, unless it is dead, and starts the next process like the engine. */
   restart(): Promise<void>;
 }
 
 /** Opens a stage until the test ends. At the end only faults named in `faults` may have occurred. */
-export async function engineStage(
-  t: NodeTest,
-  { settings = {}, deps: parts = {}, provider = new ScriptedProvider(), faults = [], create }: StageOptions = {},
-): Promise<EngineStage> {
+export async function engineStage(t: NodeTest, options: StageOptions = {}): Promise<EngineStage> {
+  const { settings = {}, deps: parts = {}, provider = new ScriptedProvider(), faults = [] } = options;
   const made = await testContext({ settings, deps: parts });
   made.providers.set(made.instance.id, provider);
   const { clock, instance, deps } = made;
-  let life = new Life(made, create);
+  let life = new Life(made, options);
   t.after(async () => {
     life.die();
     await checkReasons(made.deps.store);
@@ -234,6 +242,11 @@ export async function engineStage(
   };
   const events = async (id: MessageId) =>
     (await listEventsOfMessage(deps.store.db, id)).map(({ bytes }) => JSON.parse(bytes) as EmittedEvent);
+  const takeOver = async () => {
+    life.die();
+    life = new Life(made, options);
+    await run();
+  };
   return {
     ...made,
     provider,
@@ -262,11 +275,11 @@ export async function engineStage(
       assert.equal((await message(id)).sequence, reported.length);
       return reported.map(({ type }) => type.replace("message.", ""));
     },
+    takeOver,
     async restart() {
       life.die();
       await deps.store.releaseLeases(Number.POSITIVE_INFINITY, clock.now());
-      life = new Life(made, create);
-      await run();
+      await takeOver();
     },
   };
 }
@@ -288,6 +301,8 @@ export interface StageOptions {
   provider?: ScriptedProvider;
   /** Makes the providers of instances that a test connects. */
   create?: typeof createProvider;
+  /** The database has other processes, with these attempts. */
+  openAttempts?: SharedDatabase["listOpenAttempts"];
   /** Where faults are part of the test. */
   faults?: string[];
 }

@@ -1,7 +1,7 @@
 /** A load of messages with a log of its acknowledgements, which an oracle compares with the service. */
 
 import type { AcceptedMessage } from "../../sdk/wire.ts";
-import { ask, KEY } from "./process.ts";
+import { type Answered, ask, KEY } from "./process.ts";
 
 /** A request with one idempotency key, and the service's responses so far. */
 export interface Order {
@@ -23,6 +23,13 @@ export interface Order {
   cancelUnanswered: boolean;
 }
 
+/** The address of the process that gets the next request. */
+export type NextUrl = string | (() => string);
+
+export function nextUrl(url: NextUrl): string {
+  return typeof url === "string" ? url : url();
+}
+
 /** How a load is made. */
 export interface LoadPlan {
   chance: () => number;
@@ -32,6 +39,8 @@ export interface LoadPlan {
   workers: number;
   /** A worker waits up to this long after each request. */
   pauseMs: number;
+  /** A 503 is no response: the request is repeated, as clients of several processes do. */
+  repeatUnavailable?: boolean;
 }
 
 /** Sends messages until it is stopped, to one process after another. */
@@ -50,11 +59,11 @@ export class Load {
   }
 
   /** Starts sending to `url`: `burst` messages at once, and requests without a response first. */
-  start(url: string, burst = 0): void {
+  start(url: NextUrl, burst = 0): void {
     this.#stopped = false;
     this.#workers = [
       ...Array.from({ length: this.#plan.workers }, () => this.#work(url)),
-      ...Array.from({ length: burst }, () => this.#send(url, this.#order())),
+      ...Array.from({ length: burst }, () => this.#send(nextUrl(url), this.#order())),
     ];
   }
 
@@ -71,13 +80,13 @@ export class Load {
     for (const order of this.orders) if (order.cancelling === "asked") await this.#cancel(url, order);
   }
 
-  async #work(url: string): Promise<void> {
+  async #work(url: NextUrl): Promise<void> {
     const { chance, pauseMs } = this.#plan;
     while (!this.#stopped) {
       const repeat = chance() < 0.05 ? this.orders[Math.floor(chance() * this.orders.length)] : undefined;
       const order = this.#again.shift() ?? repeat ?? this.#order();
-      await this.#send(url, order);
-      if (order.cancelling === "asked" && order.id !== null) await this.#cancel(url, order);
+      await this.#send(nextUrl(url), order);
+      if (order.cancelling === "asked" && order.id !== null) await this.#cancel(nextUrl(url), order);
       // The load's own pace, not a wait for anything.
       await new Promise((resolve) => setTimeout(resolve, chance() * pauseMs));
     }
@@ -112,7 +121,7 @@ export class Load {
 
   async #send(url: string, order: Order): Promise<void> {
     const body = { ...order.body, externalMessageId: order.name, idempotencyKey: order.name };
-    const answer = await answered(() => ask(url, KEY, "POST", "/v1/messages", body));
+    const answer = await this.#answered(() => ask(url, KEY, "POST", "/v1/messages", body));
     if (answer === null) {
       this.unanswered.messages += 1;
       this.#again.push(order);
@@ -135,7 +144,7 @@ export class Load {
 
   async #cancel(url: string, order: Order): Promise<void> {
     if (order.id === null) return;
-    const answer = await answered(() => ask(url, KEY, "DELETE", `/v1/messages/${order.id}/schedule`));
+    const answer = await this.#answered(() => ask(url, KEY, "DELETE", `/v1/messages/${order.id}/schedule`));
     if (answer === null) {
       this.unanswered.cancels += 1;
       order.cancelUnanswered = true;
@@ -144,6 +153,11 @@ export class Load {
     else if (answer.error?.code === "NOT_SCHEDULED")
       order.cancelling = order.cancelling === "asked" ? "late" : order.cancelling;
     else order.wrong.push(`cancel: ${answer.status} ${answer.text}`);
+  }
+
+  async #answered(request: () => Promise<Answered>): Promise<Answered | null> {
+    const answer = await answered(request);
+    return this.#plan.repeatUnavailable === true && answer?.status === 503 ? null : answer;
   }
 }
 

@@ -199,7 +199,8 @@ export async function readRoutes(url: string): Promise<ListedRoute[]> {
 }
 
 function listed(method: string, path: string, operation: PublishedOperation): ListedRoute {
-  const scope = operation["x-scope"] ?? "public";
+  const { "x-scope": scope = "public" } = operation;
+  assert.ok(scope !== "session", "no route under /v1 takes sessions only");
   const query = operation.parameters.flatMap((one) => ("in" in one && one.in === "query" ? [String(one.name)] : []));
   const content = operation.requestBody?.content["application/json"];
   const body = content === undefined ? undefined : (content.example ?? {});

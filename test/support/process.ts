@@ -3,7 +3,6 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { TextDecoder } from "node:util";
 import type { ErrorCode, ErrorDetail } from "../../sdk/wire.ts";
@@ -17,6 +16,11 @@ const SERVE = [fileURLToPath(new URL("../../cli/bin.js", import.meta.url)), "ser
 export const KEY = "tb_e2e0123456789abcdef0123456789abcdef";
 export const ADMIN_KEY = "tb_e2eadmin0123456789abcdef0123456789";
 
+/** A test, or whatever else ends what it started. */
+export interface Scope {
+  after(end: () => unknown): void;
+}
+
 /** A start takes a fraction of this on an idle machine. */
 const START_LIMIT_MS = 30_000;
 
@@ -28,6 +32,8 @@ export interface ProcessOptions {
   behind?: readonly string[];
   /** The program and its arguments; default: `tightbeam serve` of the sources. */
   program?: readonly string[];
+  /** How long the start may take. */
+  startMsMax?: number;
 }
 
 /** How a process ended. */
@@ -79,7 +85,7 @@ export class StartFailed extends Error {
 }
 
 /** Spawns a command with exactly the given environment. The test ends it if it still runs. */
-export function spawnCommand(t: TestContext, command: readonly string[], env: Record<string, string> = {}): Spawned {
+export function spawnCommand(t: Scope, command: readonly string[], env: Record<string, string> = {}): Spawned {
   const [file = "", ...args] = command;
   const child = spawn(file, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
@@ -103,7 +109,7 @@ export function spawnCommand(t: TestContext, command: readonly string[], env: Re
 
 /** Spawns `tightbeam serve` on a free port, without rate limit and inbox unless `env` says otherwise. */
 export function spawnService(
-  t: TestContext,
+  t: Scope,
   { dataDir, env = {}, behind = [], program = [process.execPath, ...SERVE] }: ProcessOptions,
 ): Spawned {
   const settings: Record<string, string> = {
@@ -120,7 +126,8 @@ export function spawnService(
 }
 
 /** Starts `tightbeam serve`, and resolves when it is ready. Throws `StartFailed` when it ends before. */
-export async function startProcess(t: TestContext, options: ProcessOptions): Promise<Running> {
+export async function startProcess(t: Scope, options: ProcessOptions): Promise<Running> {
+  const limitMs = options.startMsMax ?? START_LIMIT_MS;
   const startedAt = performance.now();
   const spawned = spawnService(t, options);
   let exit: Exit | null = null;
@@ -132,19 +139,22 @@ export async function startProcess(t: TestContext, options: ProcessOptions): Pro
       if (exit !== null) throw new StartFailed(spawned, exit);
       return portIn(spawned.output.stdout) ?? 0;
     },
-    { limitMs: START_LIMIT_MS, what: "the start" },
+    { limitMs, what: "the start" },
   );
   const url = `http://127.0.0.1:${port}`;
   const isReady = async () => (await fetch(`${url}/readyz`)).status === 200;
-  await until(isReady, { limitMs: START_LIMIT_MS, what: "/readyz" });
+  await until(isReady, { limitMs, what: "/readyz" });
   const readyMs = Math.round(performance.now() - startedAt);
   const own = options.env?.TB_API_KEY || KEY;
   return { ...spawned, url, port, readyMs, ask: (method, path, body, key = own) => ask(url, key, method, path, body) };
 }
 
-/** Sends a request to the service at `url`. Rejects without a response. */
+/**
+ * Sends a request to the service at `url`. Rejects without a response. A read is sent once more: a kept connection may be one of a
+ * process that was killed.
+ */
 export async function ask(url: string, key: string, method: string, path: string, body?: unknown): Promise<Answered> {
-  const response = await fetch(url + path, {
+  const options: RequestInit = {
     method,
     redirect: "manual",
     headers: {
@@ -152,7 +162,9 @@ export async function ask(url: string, key: string, method: string, path: string
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  };
+  const send = () => fetch(url + path, options);
+  const response = await (method === "GET" ? send().catch(send) : send());
   const text = await response.text();
   const envelope = JSON.parse(text) as Pick<Answered, "data" | "error">;
   return { ...envelope, status: response.status, headers: response.headers, text };

@@ -188,6 +188,7 @@ export function providerContext(
     hookUrl: () => "http://127.0.0.1:9/hooks/inst_test/token",
     numbers: async () => [],
     senders: async () => [],
+    mayWrite: () => true,
     changed() {},
     fault() {},
     ...given,

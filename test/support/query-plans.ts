@@ -9,8 +9,8 @@ export function planOf(database: DatabaseSync, statement: string): string[] {
 }
 
 const SLOW = /^SCAN |^USE TEMP B-TREE/;
-/** Not rows of a table: constants, a list of values, the elements of one JSON text, the result of an inner query. */
-const HARMLESS = /^SCAN (\d+ )?(CONSTANT|.*VIRTUAL TABLE|lanes$|given$|\(subquery)/;
+/** Not rows of a table: constants, a list of values, the elements of one JSON text, the result of an inner query (`found`). */
+const HARMLESS = /^SCAN (\d+ )?(CONSTANT|.*VIRTUAL TABLE|lanes$|given$|found$|\(subquery)/;
 
 /** The steps of a statement that read through a whole table or sort its rows. */
 export function slowSteps(database: DatabaseSync, statement: string): string[] {

@@ -1,6 +1,7 @@
 /**
- * `npm test` runs every test file but those named `.long.test.ts`; `npm run test:long` runs those; with parts of paths as
- * arguments it runs the files whose paths contain one of them, long or not. Node's own runner runs the tests, and this
+ * `npm test` runs every test file but those named `.long.test.ts`; `npm run test:long` runs those, and `npm run
+ * test:browser` those of them that need a browser; with parts of paths as arguments it runs the files whose paths contain
+ * one of them, long or not. Node's own runner runs the tests, and this
  * file fails the run for what that runner lets pass.
  */
 

@@ -3,13 +3,19 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import type { ErrorCode, ErrorDetail } from "../../sdk/wire.ts";
+import { openStore } from "../../server/app/open-store.ts";
 import { type Service, type StartOptions, startService } from "../../server/app/service.ts";
 import { readConfig } from "../../server/config.ts";
 import { createLog } from "../../server/log.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
 import type { Store } from "../../server/store/store.ts";
 import { assertAnswered } from "./contract.ts";
+import { type PreparedPostgres, type ServiceDatabase, serviceDatabase } from "./service-database.ts";
+
+/** The tarball that test services hand out as their client: an empty one. */
+const CLIENT = gzipSync(Buffer.alloc(1_024));
 
 /** A response of the service: either `data` or `error`, from its envelope. */
 export interface Answered {
@@ -34,6 +40,8 @@ export interface TestService {
   url: string;
   key: string;
   adminKey: string;
+  /** Runs a statement on the database, with `?` for each of `values`. */
+  sql(text: string, ...values: (string | number | null)[]): Promise<Record<string, unknown>[]>;
   ask(method: string, path: string, asking?: Asking): Promise<Answered>;
   /** Ends the service as SIGTERM would, and starts another on the same data. `between` may work on it, and name settings. */
   restart(between?: () => Promise<Record<string, string>>): Promise<void>;
@@ -41,11 +49,15 @@ export interface TestService {
 }
 
 /** Options of a test's service besides its settings. */
-export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log"> {
+export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log" | "root"> {
   /** Whether the database has threads of its own, as in production; otherwise it is in this process, which starts sooner. */
   inThreads?: boolean;
   /** The data directory with its content; default: a new directory. */
   dataDir?: string;
+  /** The server for its database; default: the embedded database, or as `TB_TEST_ENGINE` says. */
+  postgres?: PreparedPostgres;
+  /** The database, which other services use too. The test drops it. */
+  shared?: Pick<ServiceDatabase, "url" | "sql">;
   /** Gets the store of each start, if it is in this process. */
   onStore?: (store: Store) => void;
 }
@@ -56,15 +68,36 @@ export interface TestServiceOptions extends Pick<StartOptions, "clock" | "log"> 
  */
 export async function startTestService(
   env: Record<string, string> = {},
-  { clock, inThreads = false, log, onStore = () => {}, dataDir = newDirectory() }: TestServiceOptions = {},
+  options: TestServiceOptions = {},
 ): Promise<TestService> {
-  const settings = { PORT: "0", TB_RATE_LIMIT: "off", TB_SANDBOX_INBOX: "off", ...env, TB_DATA_DIR: dataDir };
+  const {
+    clock,
+    inThreads = false,
+    log,
+    onStore = () => {},
+    dataDir = newDirectory(),
+    postgres,
+    root,
+    shared,
+  } = options;
+  const own = shared === undefined ? await serviceDatabase(dataDir, postgres ?? null) : null;
+  const database = own ?? { url: null, sql: async () => [], ...shared };
+  const settings = {
+    PORT: "0",
+    TB_RATE_LIMIT: "off",
+    TB_SANDBOX_INBOX: "off",
+    ...env,
+    TB_DATA_DIR: dataDir,
+    DATABASE_URL: database.url ?? "",
+  };
   const start = (more: Record<string, string> = {}) =>
     startService(readConfig({ ...settings, ...more }), {
       version: "test",
+      readClient: async () => CLIENT,
       lost: fail,
       log: log ?? createLog(env.LOG_LEVEL === undefined ? "silent" : "info"),
       ...(clock === undefined ? {} : { clock }),
+      ...(root === undefined ? {} : { root }),
       ...(inThreads ? {} : { openStore: openInProcess(onStore) }),
     });
   let service = await start();
@@ -79,22 +112,32 @@ export async function startTestService(
     dataDir,
     key,
     adminKey,
-    ask: (method, path, asking = {}) => ask(service.url, key, method, path, asking),
+    sql: (text, ...values) => database.sql(text, values),
+    ask: (method, path, asking = {}) => ask(addressOf(service, env), key, method, path, asking),
     async restart(between = async () => ({})) {
       await service.stop();
       service = await start(await between());
     },
     async stop() {
       await service.stop();
+      await own?.drop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-/** Opens the database without threads: the start of a service with them takes four times as long. */
+/** The address of the service itself: its URL may be that of several processes. */
+function addressOf({ url, port }: Service, env: Record<string, string>): string {
+  return env.TB_PUBLIC_URL === undefined ? url : `http://127.0.0.1:${port}`;
+}
+
+/** Opens the embedded database without threads: the start of a service with them takes four times as long. */
 function openInProcess(onStore: (store: Store) => void): NonNullable<StartOptions["openStore"]> {
-  return async (dataDir, _lost, observe) => {
-    const store = await openSqliteInProcess(join(dataDir, "tightbeam.db"), observe);
+  return async (config, events, memberId) => {
+    const store =
+      config.databaseUrl === null
+        ? await openSqliteInProcess(join(config.dataDir, "tightbeam.db"), events.committed)
+        : await openStore(config, events, memberId);
     onStore(store);
     return store;
   };

@@ -20,6 +20,7 @@ import * as events from "../../server/store/events.ts";
 import { findIdempotency } from "../../server/store/idempotency.ts";
 import { findInbox, findInboxByUrl, listInboxes } from "../../server/store/inboxes.ts";
 import * as instances from "../../server/store/instances.ts";
+import type { SqlQuery } from "../../server/store/jobs/queries.ts";
 import { findKey, findKeyByHash, listKeys } from "../../server/store/keys.ts";
 import { listMemory } from "../../server/store/memory.ts";
 import { beginChanges, listChanges } from "../../server/store/message-changes.ts";
@@ -50,17 +51,20 @@ import {
   listDuePayments,
   listPayments,
 } from "../../server/store/payments.ts";
-import { countQuarantined, listQuarantined } from "../../server/store/quarantine.ts";
-import { findLastPosition, findPositionAt } from "../../server/store/replays.ts";
+import { countQuarantined, listQuarantined, listQuarantinedMessages } from "../../server/store/quarantine.ts";
+import { findPositionAt, findPositionBefore } from "../../server/store/replays.ts";
+import { countRequests, findRequest, groupErrors, listRequests } from "../../server/store/requests.ts";
 import { listRestorable, listUnknown } from "../../server/store/restored.ts";
 import type { Database } from "../../server/store/rows.ts";
 import { findProviderReference, listKnownReferences, listNoted } from "../../server/store/send-attempts.ts";
-import { findSetting } from "../../server/store/settings.ts";
+import * as sessions from "../../server/store/sessions.ts";
+import { findSetting, readDatabaseBytes } from "../../server/store/settings.ts";
 import { queryDatabase } from "../../server/store/sqlite/driver.ts";
-import { createReader, type SqlQuery } from "../../server/store/sqlite/query.ts";
+import { createReader } from "../../server/store/sqlite/query.ts";
 import { sumUsage } from "../../server/store/usage.ts";
 import { findEndpoints, findPrimaryEndpoint, findWebhook, listWebhooks } from "../../server/store/webhooks.ts";
 import { countAll, readPage } from "../../server/store/windows.ts";
+import { findDeliveries, findPendingDeliveries, findVersions, findWireMessages } from "../../server/store/wire.ts";
 
 type Db = Kysely<Database>;
 const NOW = 1_767_000_000_000;
@@ -76,10 +80,38 @@ const ERASURE = {
   position: 1,
   eventsUntil: 9,
 } as never;
+const REQUESTS = {
+  statusMin: 400,
+  statusMax: 500,
+  method: "GET",
+  path: "/v1",
+  code: "NOT_FOUND",
+  sinceAt: 1,
+  untilAt: 2,
+};
 const CONTACT = { id: "con_1", customerId: "cust_1" } as never;
 
 /** Calls of each read, by its name: several if its filter makes other statements. */
 export const READS: Record<string, (db: Db) => Promise<unknown>> = {
+  "wire.findDeliveries": (db) => findDeliveries(db, "cust_1", ["dlv_1", "dlv_2"]),
+  "wire.findPendingDeliveries": (db) => findPendingDeliveries(db, "cust_1", 100),
+  "wire.findVersions": (db) => findVersions(db, "deliveries", "cust_1", ["dlv_1", "dlv_2"]),
+  "wire.findWireMessages": (db) => findWireMessages(db, "cust_1", ["msg_1", "msg_2"]),
+  "requests.countRequests": (db) => countRequests(db),
+  "requests.findRequest": async (db) => {
+    for (const whose of [{}, { customerId: "cust_1" }, { customerId: "cust_1", keyId: "key_1" }])
+      await findRequest(db, "req_1", whose as never);
+  },
+  "requests.groupErrors": async (db) => {
+    for (const whose of [{}, { customerId: "cust_1", keyId: "key_1" }])
+      await groupErrors(db, whose as never, { sinceAt: NOW, untilAt: NOW });
+  },
+  "requests.listRequests": async (db) => {
+    const about = { correlationId: "cor_1", path: "/v1/messages/msg_1" };
+    for (const whose of [{}, { customerId: "cust_1", keyId: "key_1" }, { keyId: "key_1", about }])
+      for (const order of ["newest", "oldest"] as const)
+        await listRequests(db, { ...REQUESTS, ...whose } as never, { order, from: 7, limit: 50 });
+  },
   "arrivals.findArrival": (db) => findArrival(db, "inst_1", "r"),
   "calls.findCallByUuid": (db) => findCallByUuid(db, "inst_1", "u"),
   "calls.findCallOf": (db) => findCallOf(db, "cust_1", "call_1"),
@@ -132,7 +164,7 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "deliveries.listDeliveriesAhead": (db) => listDeliveriesAhead(db, "wh_1", { now: NOW, from: NOW }, 50),
   "erasures.hasUnerasedEvents": (db) => erasures.hasUnerasedEvents(db, "cust_1"),
   "erasures.findErasure": (db) => erasures.findErasure(db, "cust_1", "con_1"),
-  "erasures.hasMessages": (db) => erasures.hasMessages(db, ERASURE, "msg_9"),
+  "erasures.hasMessages": (db) => erasures.hasMessages(db, ERASURE),
   "erasures.listCallsWith": (db) => erasures.listCallsWith(db, ERASURE, 50),
   "erasures.listErasable": (db) => erasures.listErasable(db, ERASURE, 50),
   "erasures.listStandaloneEvents": (db) => erasures.listStandaloneEvents(db, ERASURE, 50),
@@ -150,6 +182,7 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   },
   "events.listEventsOfMessage": (db) => events.listEventsOfMessage(db, "msg_1"),
   "events.newestPosition": (db) => events.newestPosition(db, "cust_1"),
+  "events.newestPositions": (db) => events.newestPositions(db, new Map([["cust_1", 1]])),
   "events.pageOfEvents": async (db) => {
     for (const filter of combinations({ type: "message.sent", messageId: "msg_1" })) {
       for (const order of ["newest", "oldest"] as const) {
@@ -228,9 +261,18 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   },
   "quarantine.countQuarantined": (db) => countQuarantined(db),
   "quarantine.listQuarantined": (db) => listQuarantined(db, 50),
-  "replays.findLastPosition": async (db) => [await findLastPosition(db, "cust_1"), await findLastPosition(db, null)],
+  "quarantine.listQuarantinedMessages": (db) => listQuarantinedMessages(db, "msg_1", 50),
+  "replays.findPositionBefore": (db) => findPositionBefore(db, NOW),
   "replays.findPositionAt": (db) => findPositionAt(db, NOW),
+  "sessions.findSession": (db) => sessions.findSession(db, "ses_1"),
+  "sessions.findSessionByHash": (db) => sessions.findSessionByHash(db, "h1"),
+  "sessions.listEndedSessions": (db) => sessions.listEndedSessions(db, NOW - 3_600_000, 200),
+  "sessions.listSessionIdsOfKey": (db) => sessions.listSessionIdsOfKey(db, { keyId: "key_1", kind: "session" }, 200),
+  "sessions.listSessions": async (db) => {
+    for (const before of [null, "ses_9"]) await sessions.listSessions(db, 0, before, 50);
+  },
   "settings.findSetting": (db) => findSetting(db, "s"),
+  "settings.readDatabaseBytes": (db) => readDatabaseBytes(db),
   "usage.sumUsage": async (db) => {
     await sumUsage(db, { of: "key", keyId: "key_1", customerId: "cust_1" }, PERIOD);
     await sumUsage(db, { of: "customer", customerId: "cust_1" }, PERIOD);
@@ -266,6 +308,8 @@ export async function statementsOf(database: DatabaseSync, ask: (db: Db) => Prom
     statements.add(query.sql);
     const rows = read(query);
     const isWindow = / limit 1 offset \? \+ 0$/.test(query.sql);
+    if (/\blimit \? \+ 0$/.test(query.sql) && /as place, text from/.test(query.sql))
+      return [{ id: "y", place: 9, text: "hello" }];
     const end = { place: query.sql.includes('"position"') ? 9 : "y", dueAt: 9, id: "y", until: 9 };
     return isWindow && windows++ % 3 === 0 ? [end] : rows;
   });

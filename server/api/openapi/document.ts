@@ -25,8 +25,8 @@ export interface PublishedOperation {
   tags: string[];
   summary: string;
   description: string;
-  /** The keys that it takes: a customer's, an admin key, or both; absent if it takes none. */
-  "x-scope"?: Route["scope"];
+  /** The keys that it takes: a customer's, an admin key, both, or the session of either; absent if it takes none. */
+  "x-scope"?: Route["scope"] | "session";
   security?: Record<string, string[]>[];
   parameters: (Parameter | PublishedSchema)[];
   requestBody?: { required: boolean; content: Record<string, { schema: PublishedSchema; example?: unknown }> };
@@ -56,6 +56,22 @@ export interface OpenApiDocument {
     parameters: Record<string, Parameter>;
   };
 }
+
+const SESSION_SCHEMES = {
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "__Host-tightbeam",
+    description:
+      "The cookie that `POST /session` sets; with http its name is `tightbeam_<port>`. Pages of the service may use it in place of a key on every route.",
+  },
+  csrf: {
+    type: "apiKey",
+    in: "header",
+    name: "X-CSRF-Token",
+    description: "`csrfToken` of the session: beside the cookie in requests that change something.",
+  },
+} as const;
 
 /** Makes the document of these routes. Throws for two schemas of one name. */
 export function buildDocument(routes: readonly Route[], version: string): OpenApiDocument {
@@ -97,6 +113,7 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "A key: `tb_` and 32 or more letters and digits." },
+        ...SESSION_SCHEMES,
       },
       schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
       responses: Object.fromEntries(referred),
@@ -149,14 +166,21 @@ function publishOperation(
     tags: [section.tag],
     summary: declared.summary,
     description: declared.description,
-    ...(isKeyed ? { "x-scope": route.scope } : { security: [] }),
+    ...access(declared, route),
     parameters: parametersOf(method, path, declared, section, route, components),
     ...(body === null ? {} : { requestBody: body }),
     responses: {
-      ...successes(declared, isKeyed, components),
+      ...successes(declared, { isKeyed, isRepeatable: isUnderV1(name) }, components),
       ...(route === null ? errorsOutside(codes) : errorResponses(codes)),
     },
   };
+}
+
+/** The key or the session that the operation takes. */
+function access({ session }: Operation, route: Route | null): Pick<PublishedOperation, "x-scope" | "security"> {
+  if (route === null || route.scope === "public") return { security: [] };
+  if (session !== true) return { "x-scope": route.scope };
+  return { "x-scope": "session", security: [{ session: [], ...(route.method === "GET" ? {} : { csrf: [] }) }] };
 }
 
 /** Operations outside `/v1` have every status but those of requests that reach no route. */

@@ -6,7 +6,7 @@ export function renderGuide(baseUrl: string): string {
 
 > A self-hosted messaging service: iMessage with SMS fallback behind one REST API, and signed webhooks that never get lost. This one is at ${baseUrl}.
 
-Everything under /v1 is JSON over HTTP. The complete reference: ${baseUrl}/openapi.json (OpenAPI 3.1, all events under "webhooks"), as a page: ${baseUrl}/docs.
+Everything under /v1 is JSON over HTTP. The complete reference: ${baseUrl}/openapi.json (OpenAPI 3.1, all events under "webhooks"), as pages with every guide: ${baseUrl}/docs (each also as Markdown, such as ${baseUrl}/docs/guides/sending.md), in one text: ${baseUrl}/llms-full.txt.
 
 ## Keys
 
@@ -85,7 +85,9 @@ Until a real provider is connected, the recipient's number decides what happens:
 ## Links
 
 - [OpenAPI 3.1](${baseUrl}/openapi.json)
-- [Reference](${baseUrl}/docs)
+- [Documentation](${baseUrl}/docs)
+- [All of it in one text](${baseUrl}/llms-full.txt)
+- The TypeScript client of this version: npm install ${baseUrl}/sdk.tgz
 - [Health](${baseUrl}/health)
 `;
 }

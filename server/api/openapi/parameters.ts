@@ -60,7 +60,7 @@ export function parametersOf(
   const named = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => inPath(name, section));
   const found = [...named, ...inQuery(declared, route, components), ...inHeaders(declared)];
   if (route === null) return found;
-  const keyed = method === "POST" ? [shared("IdempotencyKey")] : [];
+  const keyed = method === "POST" && path.startsWith("/v1/") ? [shared("IdempotencyKey")] : [];
   return [...found, ...keyed, shared("RequestId"), shared("CorrelationId")];
 }
 

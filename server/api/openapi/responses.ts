@@ -88,9 +88,10 @@ const UNROUTED: readonly ErrorCode[] = [
   "HEADERS_TOO_LARGE",
 ];
 
-/** The error codes of a route under `/v1`, without those of requests that reach no route. */
+/** The error codes of a route, without those of requests that reach no route. */
 export function codesOf({ method, path, scope }: Route, { errors = [] }: Operation): ErrorCode[] {
   const common = scope === "public" ? COMMON.filter((code) => !OF_KEYS.includes(code)) : COMMON;
+  if (!path.startsWith("/v1/")) return [...new Set([...common, ...errors])];
   const named: ErrorCode[] = path.includes(":") ? ["NOT_FOUND"] : [];
   // The record that a repeat returns may have been deleted since.
   const repeated: ErrorCode[] = method === "POST" ? ["IDEMPOTENCY_KEY_REUSED", "NOT_FOUND"] : [];
@@ -142,10 +143,10 @@ export function errorResponses(codes: readonly ErrorCode[]): Record<string, Publ
   return { ...found, default: { $ref: "#/components/responses/UNROUTED" } };
 }
 
-/** The successes of one route, in the envelope or without; with 201 and 202 also the 200 of a repeat. */
+/** The successes of one route, in the envelope or without; with 201 and 202 also the 200 of a repeat, if repeats are recognised. */
 export function successes(
   declared: Operation,
-  isKeyed: boolean,
+  { isKeyed, isRepeatable }: { isKeyed: boolean; isRepeatable: boolean },
   components: Components,
 ): Record<string, PublishedResponse> {
   const { status = 200, contents = {}, bare = false, headers: read = {}, instead } = declared;
@@ -168,6 +169,7 @@ export function successes(
   const repeat =
     "A repeat by idempotency key: the current state of the first request's record. Nothing was done again.";
   const done = status === 201 ? "Created." : "Accepted. Events report the outcome.";
+  if (!isRepeatable) return { [status]: { ...response, description: done } };
   const again = { ...withoutExamples(response), description: repeat };
   if (instead === undefined) return { "200": again, [status]: { ...response, description: done } };
   const either = envelope(Type.Union([declared.response, instead.response]), components);

@@ -141,6 +141,11 @@ export class HeldBody {
     return readBody(request, response, { bytesMax, admit, reserve: (bytes) => this.#reserve(bytes, request) });
   }
 
+  /** Counts the bytes of a body that has been read. Throws as `acquire` does. */
+  keepRead({ length }: Uint8Array, request: IncomingMessage): void | Promise<void> {
+    return this.#reserve(length, request);
+  }
+
   /** Waits until no other large body is parsed, if this body is large. */
   waitToParse({ length }: Buffer, request: IncomingMessage): void | Promise<void> {
     if (length <= PARSE_ALONE_BYTES) return undefined;

@@ -145,13 +145,13 @@ function tooLarge(bytesMax: number): ApiError {
  * Throws 415 unless the headers announce plain JSON. Called only if there is a body: published clients send
  * `Content-Type: application/json` with every request, also without a body.
  */
-export function admitJson(request: IncomingMessage): void {
-  const type = request.headers["content-type"];
+export function admitJson({ headers }: Pick<IncomingMessage, "headers">): void {
+  const type = headers["content-type"];
   if (type === undefined || !JSON_TYPE.test(type)) {
     const problem = type === undefined ? "The body has no Content-Type." : `The body has the type ${quote(type)}.`;
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", `${problem} Send JSON, with Content-Type: application/json.`);
   }
-  const encoding = request.headers["content-encoding"];
+  const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
     const message = `The body is encoded as ${quote(encoding)}. Send it without a Content-Encoding.`;
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", message);

@@ -1,12 +1,17 @@
 /** The service as the pipeline sees it: keys, overload, log and clock, and the state that all requests share. */
 
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import type { RateLimit } from "../../../sdk/wire.ts";
 import type { Clock } from "../../clock.ts";
-import type { CustomerId, KeyId, NewId, Random } from "../../core/id.ts";
+import type { CustomerId, InstanceId, KeyId, NewId, Random } from "../../core/id.ts";
 import type { ApiKey } from "../../core/key.ts";
-import type { RateLimitState } from "../../core/rate-limit.ts";
+import type { LoggedRequest } from "../../core/logged-request.ts";
+import type { RateBucket, RateLimitResult, RateLimitState } from "../../core/rate-limit.ts";
+import type { BrowserSession } from "../../core/session.ts";
 import type { Log } from "../../log.ts";
 import type { BodyBudget } from "./body-budget.ts";
+import type { OwnNames } from "./browser.ts";
 
 /** A request whose response was sent, for metrics and usage. */
 export interface CompletedRequest {
@@ -23,19 +28,73 @@ export interface CompletedRequest {
   limited: boolean;
 }
 
+/** A request as it is passed on to another process. */
+export interface PassedRequest {
+  method: string;
+  /** The request target as it came: path and query. */
+  target: string;
+  headers: Record<string, string>;
+  body: Uint8Array | null;
+}
+
+/** The response of another process. */
+export interface PassedResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: Readable;
+}
+
+/** Passes requests between the processes of a database, each signed by the process that it came to first. */
+export interface RequestHop {
+  /** Whether another process passed this request on, so that it counted the request and will not get it back. */
+  isPassedOn(request: IncomingMessage): boolean;
+  /** The response of the process that runs the instance; null if no other process runs it or can be reached. */
+  pass(instanceId: InstanceId, request: PassedRequest): Promise<PassedResponse | null>;
+}
+
+/** The sessions of the service as the pipeline sees them. */
+export interface SessionSource {
+  names(): OwnNames;
+  /** The live session of a token with its usable key, as of this use of it; null for any other token. */
+  open(token: string): Promise<{ session: BrowserSession; key: ApiKey } | null>;
+  /** The customer with this id, or the first one without an id; null if there is none. */
+  customer(id: string | null): Promise<CustomerId | null>;
+}
+
+/** Takes the requests of accepted keys, for the request log. */
+export interface RequestSink {
+  readonly isOn: boolean;
+  /** Whether the bodies are logged too. */
+  readonly keepsBodies: boolean;
+  /** Returns at once, and never throws. */
+  add(request: LoggedRequest): void;
+}
+
 /** The service behind the pipeline. */
 export interface Edge {
   /** The key with this secret, or null; revoked and expired keys too. Returns without a promise if it can. */
   authenticate(secret: string): ApiKey | null | Promise<ApiKey | null>;
+  /** The sessions of browsers; null: cookies are ignored. */
+  sessions: SessionSource | null;
   /** Notes one use of a key. */
   keyUsed(key: ApiKey): void;
   /** For keys without a limit of their own; null: no limit. */
   rateLimit: RateLimit | null;
+  /** Counts a request against a limit that processes share; null: this process counts by itself. */
+  countShared: ((bucket: RateBucket, limit: RateLimit) => RateLimitResult | Promise<RateLimitResult>) | null;
   /** Null if the service can take on work; else after how many seconds the caller should try again. */
   overloadSeconds(): number | null;
   /** Whether the service starts or stops: requests under `/v1` are refused. */
   isClosing(): boolean;
+  /** Whether the database can be reached: if not, requests under `/v1` are refused. */
+  hasDatabase(): boolean;
+  /** Whether this process answers only what other processes pass on, and requests about itself. */
+  isWorker?: boolean;
+  /** The other processes of the database; null: there are none. */
+  hop: RequestHop | null;
   completed(request: CompletedRequest): void;
+  /** Null: there is no request log. */
+  requestLog: RequestSink | null;
   log: Log;
   clock: Clock;
   newId: NewId;
@@ -44,7 +103,7 @@ export interface Edge {
 
 /** State that all requests to one server share. */
 export interface EdgeState {
-  /** Open rate limit windows, by key. */
+  /** Open rate limit windows. */
   windows: RateLimitState;
   bodyBudget: BodyBudget;
 }

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { ERROR_STATUS, type ErrorCode } from "../../../sdk/wire.ts";
 import { failureOf } from "../../../test/support/edge.ts";
 import { ApiError } from "../../core/error.ts";
+import { StoreUnavailable } from "../../store/store.ts";
 import { DETAILS_MAX, renderError } from "./errors.ts";
 
 test("every code is rendered in the envelope with its status", () => {
@@ -43,4 +44,11 @@ test("429 and 503 always have Retry-After in whole seconds", () => {
     [of("RATE_LIMITED", 7), of("SERVICE_UNAVAILABLE"), of("SERVICE_UNAVAILABLE", 0.2), of("NOT_FOUND")],
     ["7", "1", "1", undefined],
   );
+});
+
+test("a database that went away during a request is a 503 that says how to repeat the request", () => {
+  const { status, headers, body, isBug } = renderError(new StoreUnavailable("connect ECONNREFUSED 10.0.0.1"), "req_1");
+  assert.deepEqual([status, headers["retry-after"], isBug], [503, "1", false]);
+  assert.match(failureOf(status, body).error.message, /with the same Idempotency-Key/);
+  assert.ok(!body.includes("10.0.0.1"));
 });

@@ -1,8 +1,9 @@
 /** Renders every error that a client sees. An error that is no `ApiError` is a 500 without any detail of the inside. */
 
 import type { ErrorCode, ErrorDetail, Failure } from "../../../sdk/wire.ts";
-import { ApiError } from "../../core/error.ts";
+import { ApiError, lostDatabase } from "../../core/error.ts";
 import { RowUnreadable } from "../../store/rows.ts";
+import { StoreUnavailable } from "../../store/store.ts";
 
 /** Most `details` of one response. */
 export const DETAILS_MAX = 100;
@@ -12,6 +13,7 @@ export interface RenderedError {
   status: number;
   headers: Record<string, string>;
   body: string;
+  code: ErrorCode;
   /** Whether the service is at fault: the error has to be logged with its cause. */
   isBug: boolean;
 }
@@ -19,6 +21,7 @@ export interface RenderedError {
 /** Renders a thrown value. Anything but an `ApiError` is a 500 `INTERNAL_ERROR`. */
 export function renderError(error: unknown, requestId: string): RenderedError {
   if (error instanceof ApiError) return render(error, requestId, false);
+  if (error instanceof StoreUnavailable) return render(lostDatabase(), requestId, false);
   if (error instanceof RowUnreadable) {
     const { table, id } = error.row;
     const text = `The stored record ${id} (${table}) cannot be read. The operator of this service has to repair it.`;
@@ -29,7 +32,8 @@ export function renderError(error: unknown, requestId: string): RenderedError {
 }
 
 function render(error: ApiError, requestId: string, isBug: boolean): RenderedError {
-  return { status: error.status, headers: headersOf(error), body: renderFailure(error, requestId), isBug };
+  const { status, code } = error;
+  return { status, code, headers: headersOf(error), body: renderFailure(error, requestId), isBug };
 }
 
 /** The envelope of a failure, as text. */

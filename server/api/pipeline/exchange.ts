@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiKey } from "../../core/key.ts";
 import type { RateLimitResult } from "../../core/rate-limit.ts";
+import type { RequestSession } from "../../core/session.ts";
 import type { Edge, EdgeState } from "./edge.ts";
 import { correlationIdOf } from "./head.ts";
 import type { CompiledRoute, Destination } from "./routing.ts";
@@ -20,7 +21,13 @@ export interface Exchange {
   readonly compiled: CompiledRoute | null;
   /** Whether the service was starting or stopping when the request came. */
   readonly wasClosing: boolean;
+  /** Whether another process passed the request on. */
+  readonly isPassedOn: boolean;
+  /** The bytes of the body, once they are read, if the request may have to be passed on or its body is logged. */
+  body: Uint8Array | null;
   key: ApiKey | null;
+  /** The session that the key comes from; null if the key is in the request. */
+  session: RequestSession | null;
   rate: RateLimitResult | null;
   /** Value of `Allow`, with a 405. */
   allow: string | null;
@@ -46,7 +53,10 @@ export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, 
     startedAt: performance.now(),
     compiled,
     wasClosing: edge.isClosing(),
+    isPassedOn: edge.hop?.isPassedOn(request) === true,
+    body: null,
     key: null,
+    session: null,
     rate: null,
     allow: null,
   };

@@ -14,10 +14,12 @@ export function keyOf(authorization: string | undefined, source: KeySource): Api
   return found instanceof Promise ? found.then(check) : check(found);
 }
 
+const BASIC = /^basic( |$)/i;
 const BEARER = /^bearer +([^ ]+) *$/i;
 
 function bearerOf(authorization: string | undefined): string {
   if (authorization === undefined) throw unauthorized("The request has no key.");
+  if (BASIC.test(authorization)) throw unauthorized("Basic authentication is not accepted.");
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined || !isWellFormedKey(secret)) throw unauthorized("The key is malformed.");
   return secret;

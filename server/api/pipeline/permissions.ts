@@ -5,6 +5,7 @@ import { ApiError } from "../../core/error.ts";
 import type { ApiKey } from "../../core/key.ts";
 import type { KeyedRoute, Route } from "../route.ts";
 
+const OF_CUSTOMERS = /^\/v1\/(?!admin\/)/;
 const UNDER_WEBHOOKS = /^\/v1\/webhooks(\/|$)/;
 
 /**
@@ -16,7 +17,7 @@ export function permissionsFor({
   path,
   scope,
 }: Pick<Route, "method" | "path" | "scope">): readonly KeyPermission[] {
-  if (scope === "admin" || scope === "public" || path.startsWith("/v1/admin/")) return [];
+  if (scope === "admin" || scope === "public" || !OF_CUSTOMERS.test(path)) return [];
   if (UNDER_WEBHOOKS.test(path)) return method === "GET" ? ["webhooks", "read"] : ["webhooks"];
   return method === "GET" ? ["read"] : ["send"];
 }

@@ -20,10 +20,16 @@ export interface Matched {
 export async function readJson(exchange: Exchange, held: HeldBody, { bodyBytesMax }: KeyedRoute): Promise<unknown> {
   const { request, response } = exchange;
   const bytes = await held.read(request, response, { bytesMax: bodyBytesMax, admit: () => admitJson(request) });
+  keepBody(exchange, bytes);
   if (bytes.length === 0) return undefined;
   const waiting = held.waitToParse(bytes, request);
   if (waiting !== undefined) await waiting;
   return parseJson(bytes);
+}
+
+function keepBody(exchange: Exchange, bytes: Uint8Array): void {
+  const { hop, requestLog } = exchange.edge;
+  if (hop !== null || requestLog?.keepsBodies === true) exchange.body = bytes;
 }
 
 /** The request of a caller with a key. Throws one 400 that names every bad field of query and body. */
@@ -38,11 +44,12 @@ export function apiRequest(exchange: Exchange, matched: Matched, route: KeyedRou
   const idempotencyKey = route.method === "POST" ? takeIdempotencyKey(request, given) : null;
   return {
     ...anyRequest(exchange, matched),
-    caller: { key, customerId: key.customerId },
+    caller: { key, customerId: key.customerId, session: exchange.session },
     body: route.body === null ? undefined : given,
     query: route.query === null ? undefined : matched.query,
     correlationId,
     idempotencyKey,
+    headers: request.headers,
     header: (name) => {
       const value = request.headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
@@ -64,7 +71,9 @@ export function publicRequest(exchange: Exchange, matched: Matched): PublicReque
     async withBody(owner, bytesMax, use) {
       const held = state.bodyBudget.open(owner);
       try {
-        return await use(await held.read(request, response, { bytesMax }));
+        const bytes = await held.read(request, response, { bytesMax });
+        keepBody(exchange, bytes);
+        return await use(bytes);
       } finally {
         held.release();
       }

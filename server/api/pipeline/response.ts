@@ -1,10 +1,13 @@
 /** Writes the one response of a request, logs it and counts it. Every response of the pipeline goes out here. */
 
+import type { ErrorCode } from "../../../sdk/wire.ts";
 import type { ApiResponse } from "../route.ts";
 import { ClientGone, mayHaveBody } from "./body.ts";
 import { noteEarlyResponse } from "./connection.ts";
+import type { PassedResponse } from "./edge.ts";
 import { renderError } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
+import { logRequest } from "./request-entry.ts";
 import type { CompiledRoute } from "./routing.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -19,9 +22,10 @@ export function sendResponse(exchange: Exchange, reply: ApiResponse): void {
   if ("stream" in reply) sendStream(exchange, status, reply);
   else if ("body" in reply) send(exchange, status, { "Content-Type": reply.contentType ?? NO_TYPE }, reply.body);
   else {
+    const more = "data" in reply ? reply.headers : undefined;
     const data = "rawData" in reply ? reply.rawData : (JSON.stringify(reply.data) ?? "null");
     const body = `{"success":true,"data":${data},"requestId":"${exchange.requestId}"}`;
-    send(exchange, status, { "Content-Type": JSON_TYPE }, body);
+    send(exchange, status, { "Content-Type": JSON_TYPE, ...more }, body);
   }
 }
 
@@ -36,7 +40,9 @@ function sendStream(exchange: Exchange, status: number, { headers, stream }: Str
   response.writeHead(status, [...commonHeaders(exchange), ...Object.entries(headers).flat()]);
   if (request.method === "HEAD") response.end();
   else stream(response);
-  complete(exchange, status);
+  count(exchange, status);
+  if (exchange.edge.requestLog?.isOn === true)
+    response.once("close", () => logRequest(exchange, { status, errorCode: null, body: null }));
 }
 
 /** Sends what was thrown on the way to the response. */
@@ -45,16 +51,52 @@ export function sendError(exchange: Exchange, error: unknown): void {
     complete(exchange, CLIENT_GONE_STATUS);
     return;
   }
-  const { status, headers, body, isBug } = renderError(error, exchange.requestId);
+  const { status, headers, body, code, isBug } = renderError(error, exchange.requestId);
   if (isBug) {
     const { requestId, correlationId, compiled, edge } = exchange;
     edge.log.error("request failed", { requestId, correlationId, ...named(compiled), error });
   }
   const allow = exchange.allow === null ? {} : { Allow: exchange.allow };
-  send(exchange, status, { "Content-Type": JSON_TYPE, ...headers, ...allow }, body);
+  send(exchange, status, { "Content-Type": JSON_TYPE, ...headers, ...allow }, body, code);
 }
 
-function send(exchange: Exchange, status: number, headers: Record<string, string>, body: string): void {
+/** Sends the response of another process, with the headers of this one where both have a header. */
+export function sendPassed(exchange: Exchange, { status, headers, body }: PassedResponse): void {
+  const { response } = exchange;
+  body.on("error", () => response.destroy());
+  response.on("close", () => body.destroy());
+  if (response.destroyed || response.headersSent) {
+    body.destroy();
+    count(exchange, CLIENT_GONE_STATUS);
+    return;
+  }
+  const lines = commonHeaders(exchange);
+  const own = new Set(lines.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase()));
+  for (const name in headers) if (!own.has(name) && !OF_ONE_HOP.has(name)) lines.push(name, headers[name] ?? "");
+  response.writeHead(status, lines);
+  body.pipe(response);
+  // The other process logs it, with its bodies.
+  count(exchange, status);
+}
+
+/** Headers that concern one connection (RFC 9110, 7.6.1). */
+export const OF_ONE_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+function send(
+  exchange: Exchange,
+  status: number,
+  headers: Record<string, string>,
+  body: string,
+  code: ErrorCode | null = null,
+): void {
   const { request, response } = exchange;
   if (response.destroyed || response.headersSent) {
     complete(exchange, CLIENT_GONE_STATUS);
@@ -62,6 +104,8 @@ function send(exchange: Exchange, status: number, headers: Record<string, string
   }
   const lines = commonHeaders(exchange);
   lines.push("Content-Length", String(Buffer.byteLength(body)));
+  // Caches know that a response to a key is private (RFC 9111, 3.5), and not that one to a cookie is.
+  if (exchange.session !== null && headers["Cache-Control"] === undefined) lines.push("Cache-Control", "no-store");
   for (const name in headers) lines.push(name, headers[name] ?? "");
   if (mayHaveBody(request) && !request.complete) {
     // Reads and drops the rest within the request's time: closing now could cost the client the response.
@@ -70,7 +114,7 @@ function send(exchange: Exchange, status: number, headers: Record<string, string
   }
   response.writeHead(status, lines);
   response.end(body);
-  complete(exchange, status);
+  complete(exchange, status, code, body);
 }
 
 function commonHeaders({ edge, requestId, correlationId, rate }: Exchange): string[] {
@@ -84,14 +128,28 @@ function commonHeaders({ edge, requestId, correlationId, rate }: Exchange): stri
   return lines;
 }
 
-function complete(exchange: Exchange, status: number): void {
+/** Counts a request that has ended, and adds it to the request log. */
+function complete(
+  exchange: Exchange,
+  status: number,
+  errorCode: ErrorCode | null = null,
+  body: string | null = null,
+): void {
+  count(exchange, status);
+  if (exchange.edge.requestLog?.isOn === true) logRequest(exchange, { status, errorCode, body });
+}
+
+function count(exchange: Exchange, status: number): void {
   const { edge, request, requestId, correlationId, startedAt, compiled, key, rate } = exchange;
   const method = request.method ?? "";
   const route = compiled?.route.path ?? null;
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
   const keyId = key?.id ?? null;
   const customerId = key?.customerId ?? null;
-  edge.completed({ method, route, status, durationMs, keyId, customerId, limited: rate?.allowed === false });
+  const limited = rate?.allowed === false;
+  // The process that passed the request on counts it for its key.
+  const counted = exchange.isPassedOn ? null : keyId;
+  edge.completed({ method, route, status, durationMs, keyId: counted, customerId, limited });
   edge.log.info("request", {
     requestId,
     correlationId,

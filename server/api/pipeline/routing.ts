@@ -15,7 +15,11 @@ export interface CompiledRoute {
   checkQuery: FieldCheck;
   /** Whether the rules of `/v1` hold: closed while the service starts and stops, no unknown query parameters. */
   isUnderV1: boolean;
+  /** Whether its requests are in the request log: those that read the log are not, or they would show themselves. */
+  isLogged: boolean;
 }
+
+const OF_THE_LOG = /^\/v1\/(requests(\/|$)|wire$)/;
 
 /** Compiles the schemas of a route. Throws for a schema that is not closed. */
 export function compileRoute(route: Route): CompiledRoute {
@@ -24,7 +28,8 @@ export function compileRoute(route: Route): CompiledRoute {
     permissions: permissionsFor(route),
     checkBody: compileCheck("body", route.body),
     checkQuery: compileCheck("query", route.query),
-    isUnderV1: isUnderV1(route.path),
+    isUnderV1: isUnderV1(route.path) || UNDER_SESSION.test(route.path),
+    isLogged: isUnderV1(route.path) && !OF_THE_LOG.test(route.path),
   };
 }
 
@@ -65,6 +70,8 @@ export function areIds(params: unknown): boolean {
 }
 
 const UNDER_V1 = /^\/v1(\/|$)/;
+/** These routes keep the rules of `/v1`. */
+const UNDER_SESSION = /^\/session(\/|$)/;
 
 /** Whether a request target, or the path of a route, is under `/v1`. */
 export function isUnderV1(target: string): boolean {
@@ -96,10 +103,14 @@ export function unreadablePath(code: string): RouteRefusal {
   return { error: new ApiError("VALIDATION_ERROR", message, { details }) };
 }
 
-/** The refusal of a request that no route serves: 405 if another method would match, else 404. */
+/**
+ * The refusal of a request that no route serves: 405 if only another method would match, else 404. A page whose path matches may
+ * have found nothing to send.
+ */
 export function noRoute(method: string, matches: (method: Method) => boolean): RouteRefusal {
   const possible = METHODS.filter(matches);
-  if (possible.length === 0) {
+  const isPossible = possible.some((name) => name === method || (name === "GET" && method === "HEAD"));
+  if (possible.length === 0 || isPossible) {
     const message = "There is nothing at this address. Check the path and the method; GET /docs lists every route.";
     return { error: new ApiError("NOT_FOUND", message) };
   }

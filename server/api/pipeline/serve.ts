@@ -5,8 +5,10 @@
  * |---|---|---|
  * | bytes that are no request | `connection.ts` | 400, 408, 414, 431 |
  * | head | `head.ts` | 400, 414, 431 |
- * | start, stop, overload | `availability.ts` | 503 |
+ * | role of the process | `role.ts` | 404 |
+ * | start, stop, no database, overload | `availability.ts` | 503 |
  * | key | `key.ts` | 401 |
+ * | session, for a request without a key | `session.ts`, `browser.ts` | 401, 403 |
  * | rate limit | `rate-limit.ts` | 429 |
  * | the customer's share of memory | `body-budget.ts` | 503 |
  * | route | `routing.ts` | 404, 405 |
@@ -18,6 +20,7 @@
  */
 
 import type { ApiKey } from "../../core/key.ts";
+import { NotRunningHere } from "../../core/not-running-here.ts";
 import type { ApiResponse, KeyedRoute } from "../route.ts";
 import { checkAvailability } from "./availability.ts";
 import { mayHaveBody } from "./body.ts";
@@ -25,17 +28,21 @@ import type { Edge, EdgeState } from "./edge.ts";
 import { beginExchange, type Exchange, type Incoming, ownerOf } from "./exchange.ts";
 import { checkHead } from "./head.ts";
 import { keyOf } from "./key.ts";
+import { passOn } from "./pass-on.ts";
 import { checkPermissions, checkScope } from "./permissions.ts";
 import { countRequest } from "./rate-limit.ts";
 import { apiRequest, type Matched, publicRequest, readJson } from "./request.ts";
 import { sendError, sendResponse } from "./response.ts";
+import { checkRole } from "./role.ts";
 import type { Destination } from "./routing.ts";
+import { keyOfSession } from "./session.ts";
 
 /** Takes a request to its response. Never rejects. Runs to the handler without a pause unless it waits for key or body. */
 export async function serve(edge: Edge, state: EdgeState, incoming: Incoming, destination: Destination): Promise<void> {
   const exchange = beginExchange(edge, state, incoming, destination);
   try {
     checkHead(exchange.request);
+    checkRole(exchange);
     if (followsRulesOfV1(destination)) checkAvailability(exchange);
     if (needsKey(destination)) {
       const admitted = admitKey(exchange);
@@ -49,7 +56,18 @@ export async function serve(edge: Edge, state: EdgeState, incoming: Incoming, de
     const handled = handle(exchange, destination);
     sendResponse(exchange, handled instanceof Promise ? await handled : handled);
   } catch (error) {
-    sendError(exchange, error);
+    const failure = error instanceof NotRunningHere ? await failureToPassOn(exchange, error) : error;
+    if (failure !== null) sendError(exchange, failure);
+  }
+}
+
+/** Passes the request on. Returns null if another process answered, else the error for the caller. */
+async function failureToPassOn(exchange: Exchange, error: NotRunningHere): Promise<unknown> {
+  try {
+    return (await passOn(exchange, error)) ? null : error;
+  } catch (failure) {
+    // The client has gone, or the connection to the other process ended.
+    return failure;
   }
 }
 
@@ -61,19 +79,24 @@ function needsKey(destination: Destination): boolean {
   return destination.compiled === null ? !destination.isPublic : destination.compiled.route.scope !== "public";
 }
 
-/** Finds the key, counts the request against its limit, and checks its customer's share of the memory for bodies. */
+/** Finds the key, that of a session if there is none in the request, counts the request against its limit, and checks its customer's share of the memory for bodies. */
 function admitKey(exchange: Exchange): void | Promise<void> {
   const { edge, request } = exchange;
-  const found = keyOf(request.headers.authorization, edge);
+  const { authorization } = request.headers;
+  const found =
+    authorization === undefined && edge.sessions !== null
+      ? keyOfSession(exchange, edge.sessions)
+      : keyOf(authorization, edge);
   return found instanceof Promise ? found.then((key) => admit(exchange, key)) : admit(exchange, found);
 }
 
-function admit(exchange: Exchange, key: ApiKey): void {
+function admit(exchange: Exchange, key: ApiKey): void | Promise<void> {
   const { edge, state, request } = exchange;
   exchange.key = key;
-  edge.keyUsed(key);
-  countRequest(exchange, key);
-  state.bodyBudget.checkQueue(ownerOf(key), request);
+  if (!exchange.isPassedOn) edge.keyUsed(key);
+  const counted = exchange.isPassedOn ? undefined : countRequest(exchange, key);
+  const check = () => state.bodyBudget.checkQueue(ownerOf(key), request);
+  return counted === undefined ? check() : counted.then(check);
 }
 
 function handle(exchange: Exchange, matched: Matched): ApiResponse | Promise<ApiResponse> {

@@ -14,7 +14,7 @@ import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
-import { duplicateThread, type PreparedChat, retryDuplicateThread } from "./threads.ts";
+import { duplicateThread, type PreparedChat, retryDuplicateThread, storedChat } from "./threads.ts";
 
 /** A group of a customer's address, as its provider reports it. */
 export interface ObservedGroup {
@@ -206,7 +206,10 @@ function arrange({ stored }: FoundGroup, { chat, events }: GroupChange): Prepare
   const emitted = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
   if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...emitted] };
   const { transaction, value } = changedChat(stored, chat);
-  return { chat: value, make: [...transaction, ...emitted] };
+  return {
+    chat: value,
+    make: transaction.length === 0 ? [...storedChat(value).make, ...emitted] : [...transaction, ...emitted],
+  };
 }
 
 /** The update from the stored chat to the changed one, none if they are equal, and the chat after the update. */

@@ -6,7 +6,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { Conversation } from "../../providers/provider.ts";
 import { findChat, findLastMessage, findThreadByContact } from "../../store/chats.ts";
-import type { With } from "../engine-deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 import { conversationOf } from "./conversation.ts";
 
 /**
@@ -21,12 +21,11 @@ export interface ChatName {
 
 /** The named chat. Throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's chat. */
 export async function requireChat(
-  { store, threadCache }: With<"threadCache">,
+  { store }: Pick<EngineDeps, "store">,
   { customerId, id, from }: ChatName,
 ): Promise<Chat> {
   const own = from === undefined ? null : (parseAddress(from)?.address ?? from);
   const name = parseConversation(id);
-  await threadCache.waitUntilFree();
   const chat =
     name.kind === "id"
       ? await findChat(store.db, customerId, name.id)

@@ -84,7 +84,7 @@ describe("a one-to-one thread is created with its first message", () => {
       ),
       null,
     );
-    assert.deepEqual([transactions, reads], [[2], []]);
+    assert.deepEqual([transactions, reads], [[3], []]);
   });
 
   test("a thread is not cached if a reset deletes it during its read", async (t) => {

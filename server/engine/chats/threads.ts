@@ -20,10 +20,18 @@ export interface ThreadPair {
   instanceId: InstanceId;
 }
 
-/** A thread, and the operations that create it if it is new; they belong into the transaction of its message. */
+/**
+ * A chat, and the operations that create it if it is new, change it, or require that it still exists; they belong into the transaction
+ * of its message.
+ */
 export interface PreparedChat {
   chat: Chat;
   make: Operation[];
+}
+
+/** A stored chat. A sandbox reset or an erasure, by whichever process, may delete it before the transaction of its message. */
+export function storedChat(chat: Chat): PreparedChat {
+  return { chat, make: [{ op: "require", table: "chats", where: { id: chat.id }, scope: chat.customerId }] };
 }
 
 /** Another request created the same thread at the same moment. */
@@ -33,7 +41,7 @@ class ThreadDuplicate extends Error {}
 export async function prepareThread(deps: With<"threadCache">, pair: ThreadPair): Promise<PreparedChat> {
   const key = threadKey(pair.customerId, pair.from, pair.contact);
   const known = await deps.threadCache.find(deps.store, key);
-  if (known !== null) return { chat: known, make: [] };
+  if (known !== null) return storedChat(known);
   const now = deps.clock.now();
   const chat: Chat = {
     id: deps.newId("chat"),

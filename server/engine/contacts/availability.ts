@@ -4,8 +4,10 @@ import type { Channel, FacetimeAvailability, Focus, PhoneCapabilities } from "..
 import { setBounded } from "../../core/bounded-map.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
+import { NotRunningHere } from "../../core/not-running-here.ts";
 import type { CustomerNumber } from "../../core/number.ts";
 import type { Availability, FocusState } from "../../providers/provider.ts";
+import { capabilitiesOf } from "../../providers/registry.ts";
 import { findDialogueInstance, hasUsedImessage } from "../../store/contacts.ts";
 import { runAction } from "../action.ts";
 import type { With } from "../engine-deps.ts";
@@ -75,11 +77,11 @@ class LookupCache<Value> {
 
 /** Looks up addresses at providers for customers, through a cache. */
 export class AvailabilityLookups {
-  readonly #deps: With<"configCache" | "providers">;
+  readonly #deps: With<"configCache" | "membership" | "providers">;
   readonly #availability: LookupCache<Availability>;
   readonly #focus: LookupCache<FocusState>;
 
-  constructor(deps: With<"configCache" | "providers">) {
+  constructor(deps: With<"configCache" | "membership" | "providers">) {
     this.#deps = deps;
     this.#availability = new LookupCache(
       () => deps.clock.now(),
@@ -99,8 +101,8 @@ export class AvailabilityLookups {
     const deps = this.#deps;
     const numbers = await deps.configCache.numbers(customerId);
     const [reported, state] = await Promise.all([
-      orNull(this.#available(customerId, address, numbers)),
-      orNull(this.#focused(customerId, address)),
+      orNull(this.#deps, this.#available(customerId, address, numbers)),
+      orNull(this.#deps, this.#focused(customerId, address)),
     ]);
     const imessage = reported?.value.imessage ?? (await hasUsedImessage(deps.store.db, customerId, address));
     const plans = await Promise.all(numbers.map((number) => planFrom(deps, number, address)));
@@ -119,7 +121,7 @@ export class AvailabilityLookups {
 
   /** Whether `address` is on iMessage, by the provider of one number; null if the provider does not know or does not answer. */
   async imessage(number: CustomerNumber, address: string): Promise<boolean | null> {
-    const reported = await orNull(this.#available(number.customerId, address, [number]));
+    const reported = await orNull(this.#deps, this.#available(number.customerId, address, [number]));
     return reported?.value.imessage ?? null;
   }
 
@@ -145,8 +147,12 @@ export class AvailabilityLookups {
   /** Asks from the default number, else from the first number whose provider supports the lookup. */
   async #available(customerId: CustomerId, address: string, numbers: readonly CustomerNumber[]) {
     const deps = this.#deps;
-    const able = ({ instanceId }: CustomerNumber) =>
-      deps.providers.get(instanceId)?.actions?.availability !== undefined;
+    // The provider of a number may run in another process, which then asks.
+    const able = ({ instanceId, provider }: CustomerNumber) => {
+      const running = deps.providers.get(instanceId);
+      if (running === undefined) return capabilitiesOf(provider).channels.includes("imessage");
+      return running.actions?.availability !== undefined;
+    };
     const number = numbers.find(able) ?? numbers[0];
     if (number === undefined) {
       throw new ApiError("NO_DEFAULT_ADDRESS", "This customer has no number to ask from; an admin adds one.");
@@ -178,12 +184,14 @@ function keyOf(customerId: CustomerId, instanceId: InstanceId, address: string):
   return `${customerId} ${instanceId} ${address}`;
 }
 
-/** The answer, or null if the lookup was refused. */
-async function orNull<Value>(answer: Promise<Value>): Promise<Value | null> {
+/** The answer, or null if the lookup was refused. Throws `NotRunningHere` if another process can answer. */
+async function orNull<Value>({ membership }: With<"membership">, answer: Promise<Value>): Promise<Value | null> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ApiError) return null;
+    const isElsewhere =
+      error instanceof NotRunningHere && !membership.isAlone && membership.ownerOf(error.instanceId) !== null;
+    if (error instanceof ApiError && !isElsewhere) return null;
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Erases what was written with a contact. The request commits a record; a chore then erases in small transactions until
  * nothing is left, so a process that dies in between goes on at its next start. The order: messages and their files at
- * once, their events once no delivery waits (`sweep.ts`), events without a message, calls, threads, and at last the
- * addresses in the record.
+ * once, their events once no delivery waits (`sweep.ts`), events without a message, calls, the customer's request log,
+ * threads, and at last the addresses in the record.
  */
 
 import { addressesOf } from "../../core/contact.ts";
@@ -15,7 +15,7 @@ import {
   withoutPerson,
 } from "../../core/erasure.ts";
 import { ApiError } from "../../core/error.ts";
-import type { CustomerId, MessageId } from "../../core/id.ts";
+import { type CustomerId, firstIdAt, type MessageId } from "../../core/id.ts";
 import { cancel } from "../../core/message-lifecycle.ts";
 import { cancelPayment, type Payment } from "../../core/payment.ts";
 import { findContact } from "../../store/contacts.ts";
@@ -39,13 +39,17 @@ import { changeContext, type With } from "../engine-deps.ts";
 import { transactionOf } from "../messages/change-message.ts";
 import { eraseNotes } from "../messages/end-attempt.ts";
 import { paymentContext } from "../payments/payments.ts";
-import { nullIfUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../unreadable.ts";
 import { deletionOf } from "./contacts.ts";
 
 /** Erasures in one batch. */
 const ERASURES_AT_ONCE = 20;
 /** Records of a kind that one batch erases: a few milliseconds of the writer. */
 const ERASED_AT_ONCE = 50;
+/** Logged requests that one batch removes. */
+const REQUESTS_AT_ONCE = 1_000;
+/** After this real time, which ids are made of, every process has written the requests of before to the log, or has lost them. */
+const LOGGED_AFTER_MS = 1_000;
 /** Events without a message that one batch reads. */
 const EVENTS_AT_ONCE = 500;
 
@@ -96,8 +100,11 @@ async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure
   const read = await eraseLooseEvents(deps, erasure);
   if (read === "more") return true;
   if (await eraseCalls(deps, erasure)) return true;
-  const isWaiting = read === "waits" || (await hasMessages(db, erasure, erasure.before));
+  const isWaiting = read === "waits" || (await hasMessages(db, erasure));
   if (isWaiting || (await hasUnerasedEvents(db, erasure.customerId))) return false;
+  // Each process writes its part of the request log a quarter of a second after a request.
+  if (erasure.before >= firstIdAt("msg", deps.clock.real() - LOGGED_AFTER_MS)) return false;
+  if (await emptyRequestLog(deps, erasure.customerId)) return true;
   await deleteThreads(deps, erasure);
   const done: Erasure = { ...erasure, addresses: [], completedAt: deps.clock.now() };
   await put(deps, done);
@@ -138,6 +145,16 @@ async function paymentErased(deps: Deps, id: Payment["id"]): Promise<Operation[]
   return cancelled === null ? [update] : [update, { op: "event", event: cancelled.event, callbackUrl: null }];
 }
 
+/**
+ * Removes a customer's requests from the log, bodies and paths with the person's data among them: the log is kept for a few
+ * days at most, and nobody can tell which of its bodies mean the person. Returns whether more are left.
+ */
+async function emptyRequestLog({ store }: Deps, customerId: CustomerId): Promise<boolean> {
+  const oldest = [[customerId, REQUESTS_AT_ONCE]] as const;
+  const removal = { before: 0, oldest, limit: REQUESTS_AT_ONCE, erases: true };
+  return (await store.removeRequests(removal)) >= REQUESTS_AT_ONCE;
+}
+
 /** Events that belong to no message and name the person: typing, calls, changes of groups. */
 async function eraseLooseEvents(deps: Deps, erasure: Erasure): Promise<"more" | "waits" | "done"> {
   const events = await listStandaloneEvents(deps.store.db, erasure, EVENTS_AT_ONCE);
@@ -167,14 +184,17 @@ async function eraseCalls(deps: Deps, erasure: Erasure): Promise<boolean> {
   return calls.length > 0;
 }
 
-/** Threads name the person. A thread with newer messages stays. */
+/** Threads name the person. They stay if there are newer messages: a message that is accepted meanwhile requires its thread. */
 async function deleteThreads(deps: With<"threadCache">, erasure: Erasure): Promise<void> {
-  await deps.threadCache.runExclusively(async () => {
-    // Every earlier transaction on a thread is on disk once this commit resolves.
-    await deps.store.commit([]);
-    if (await hasMessages(deps.store.db, erasure, null)) return;
-    const threads = await listThreadIds(deps.store.db, erasure, EVENTS_AT_ONCE);
-    const transaction = threads.map((id): Operation => ({ op: "delete", table: "chats", where: { id } }));
-    if (transaction.length > 0) await deps.store.commit(transaction);
-  });
+  const { customerId, addresses } = erasure;
+  const threads = await listThreadIds(deps.store.db, erasure, EVENTS_AT_ONCE);
+  if (threads.length === 0) return;
+  const people = threads.flatMap((chatId) => addresses.map((address) => ({ chatId, address })));
+  const none = people.flatMap(({ chatId, address }): Operation[] => [
+    { op: "requireNone", table: "messages", where: { chatId, to: address }, scope: customerId },
+    { op: "requireNone", table: "messages", where: { chatId, from: address }, scope: customerId },
+  ]);
+  const deletes = threads.map((id): Operation => ({ op: "delete", table: "chats", where: { id } }));
+  const { result } = await deps.store.commit([...none, ...deletes]);
+  if (result === "ok") deps.threadCache.clear();
 }

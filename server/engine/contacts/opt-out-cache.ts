@@ -9,24 +9,35 @@ const NUMBERS_MAX = 10_000;
 /** Most cached contacts of all lists together. A longer list is not cached; each contact is then looked up. */
 const CONTACTS_MAX = 100_000;
 
-/** The opt-out lists of numbers. Every change of a list calls `invalidate`, so a cached list is current. */
+/** Parameters of the cache. */
+export interface OptOutCacheOptions {
+  /** Most cached contacts; default `CONTACTS_MAX`. */
+  contactsMax?: number;
+  /** Whether what other processes changed has been dropped. If not, every contact is looked up. */
+  isCurrent?: () => boolean;
+}
+
+/** The opt-out lists of numbers. Every change of a list by this process calls `invalidate`, so a cached list has it. */
 export class OptOutCache {
   readonly #db: Store["db"];
   readonly #lists = new Map<string, ReadonlySet<string>>();
   readonly #contactsMax: number;
+  readonly #isCurrent: () => boolean;
   #contacts = 0;
   /** Numbers whose list is too long for the cache. */
   readonly #long = new Map<string, true>();
   /** Incremented by `invalidate`. A list read before it must not be cached afterwards. */
   #generation = 0;
 
-  constructor(db: Store["db"], contactsMax = CONTACTS_MAX) {
+  constructor(db: Store["db"], { contactsMax = CONTACTS_MAX, isCurrent = () => true }: OptOutCacheOptions = {}) {
     this.#db = db;
     this.#contactsMax = contactsMax;
+    this.#isCurrent = isCurrent;
   }
 
   /** Whether `contact` is on the list of `number`. Synchronous if the list is cached. */
   has(number: string, contact: string): boolean | Promise<boolean> {
+    if (!this.#isCurrent()) return this.#lookUp(number, contact);
     return this.#lists.get(number)?.has(contact) ?? this.#find(number, contact);
   }
 
@@ -37,13 +48,25 @@ export class OptOutCache {
     this.#drop(number);
   }
 
+  /** Drops every list. */
+  clear(): void {
+    this.#generation += 1;
+    this.#long.clear();
+    this.#lists.clear();
+    this.#contacts = 0;
+  }
+
+  async #lookUp(number: string, contact: string): Promise<boolean> {
+    return (await findOptOut(this.#db, number, contact)) !== null;
+  }
+
   async #find(number: string, contact: string): Promise<boolean> {
-    if (this.#long.has(number)) return (await findOptOut(this.#db, number, contact)) !== null;
+    if (this.#long.has(number)) return this.#lookUp(number, contact);
     const generation = this.#generation;
     const contacts = await listContactsOptedOut(this.#db, number, this.#contactsMax + 1);
     if (contacts.length > this.#contactsMax) {
       if (generation === this.#generation) setBounded(this.#long, number, true, NUMBERS_MAX);
-      return (await findOptOut(this.#db, number, contact)) !== null;
+      return this.#lookUp(number, contact);
     }
     const list = new Set(contacts);
     if (generation === this.#generation) this.#keep(number, list);

@@ -96,7 +96,7 @@ test("the cache is bounded: a list too long for it is read for each contact, and
   for (const contact of ["+15550100011", "+15550100012", "+15550100013"]) await optOut(deps, pair(contact));
   await optOut(deps, pair("+15550100011", "+15550000201"));
   await optOut(deps, pair("+15550100011", "+15550000202"));
-  const lists = new OptOutCache(deps.store.db, 2);
+  const lists = new OptOutCache(deps.store.db, { contactsMax: 2 });
   const { address } = made.number;
   assert.equal(await lists.has(address, "+15550100012"), true);
   assert.equal(await lists.has(address, "+15550100014"), false);
@@ -111,4 +111,18 @@ test("the cache is bounded: a list too long for it is read for each contact, and
   assert.equal(lists.has("+15550000202", CONTACT), false);
   lists.invalidate(address);
   assert.equal(await lists.has(address, "+15550100012"), true);
+});
+
+test("a cache that may lack what another process changed looks every contact up", async () => {
+  let isCurrent = true;
+  const lists = new OptOutCache(deps.store.db, { isCurrent: () => isCurrent });
+  const contact = "+15550100021";
+  assert.equal(await lists.has(made.number.address, contact), false);
+  await optOut(deps, pair(contact));
+  assert.equal(await lists.has(made.number.address, contact), false, "the cached list is older");
+  isCurrent = false;
+  assert.equal(await lists.has(made.number.address, contact), true);
+  isCurrent = true;
+  lists.clear();
+  assert.equal(await lists.has(made.number.address, contact), true);
 });

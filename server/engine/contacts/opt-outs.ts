@@ -108,6 +108,6 @@ export function invalidateOptOuts(deps: Pick<EngineDeps, "optOutCache">, operati
   for (const operation of operations) {
     if (!("table" in operation) || operation.table !== "optOuts") continue;
     if (operation.op === "delete") deps.optOutCache.invalidate(operation.where.number ?? "");
-    else deps.optOutCache.invalidate(operation.record.number);
+    else if ("record" in operation) deps.optOutCache.invalidate(operation.record.number);
   }
 }

@@ -13,6 +13,7 @@ import type { CustomerId, KeyId } from "../../core/id.ts";
 import { type ApiKey, hashKey, isUsable, last4Of, newKey } from "../../core/key.ts";
 import { findCustomer, findCustomersByEmail } from "../../store/customers.ts";
 import { findKey } from "../../store/keys.ts";
+import type { Transaction } from "../../store/store.ts";
 import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
@@ -109,14 +110,18 @@ export async function rotateKey(
   });
 }
 
-/** Revokes a key at once and for good. Leaves a revoked key unchanged. Throws 404 for an unknown key. */
+/** Revokes a key at once and for good, and ends its sessions. Leaves a revoked key unchanged. Throws 404 for an unknown key. */
 export async function revokeKey(deps: With<"configCache">, id: string): Promise<ApiKey> {
   const revoked = await change(deps, async () => {
     const apiKey = await findExisting(deps, id);
     if (apiKey.revokedAt !== null) return { transaction: null, value: apiKey };
     const set = { revokedAt: deps.clock.now() };
     const value: ApiKey = { ...apiKey, ...set, version: apiKey.version + 1 };
-    return { transaction: [{ op: "update", table: "keys", id: apiKey.id, version: apiKey.version, set }], value };
+    const transaction: Transaction = [
+      { op: "update", table: "keys", id: apiKey.id, version: apiKey.version, set },
+      { op: "delete", table: "sessions", where: { keyId: apiKey.id } },
+    ];
+    return { transaction, value };
   });
   deps.configCache.clear();
   return revoked;

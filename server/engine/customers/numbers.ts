@@ -3,7 +3,8 @@
 import type { AddNumber, ErrorDetail, CustomerNumber as WireNumber } from "../../../sdk/wire.ts";
 import type { Customer } from "../../core/customer.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
-import type { CustomerId, InstanceId } from "../../core/id.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Instance } from "../../core/instance.ts";
 import { type CustomerNumber, channelsOf, numberRecord } from "../../core/number.ts";
 import { parseAddress } from "../../core/phone.ts";
 import { capabilitiesOf } from "../../providers/registry.ts";
@@ -14,7 +15,7 @@ import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
-import { INSTANCES_QUEUE } from "../instances/instances.ts";
+import { INSTANCES_QUEUE, useInstance } from "../instances/instances.ts";
 import { reachOf } from "../routing/route.ts";
 import { requireCustomer } from "./require-customer.ts";
 
@@ -40,19 +41,23 @@ export async function addNumber(
   const decision = async () => {
     const { customer, numbers } = await findOwner(deps, customerId);
     if ((await findNumberByAddress(deps.store.db, address)) !== null) throw numberTaken(address);
+    const instance = await instanceFor(deps, body);
     const number: CustomerNumber = {
       id: deps.newId("num"),
       customerId,
       address,
       provider: body.provider,
-      instanceId: await instanceFor(deps, body),
+      instanceId: instance.id,
       isDefault: numbers.length === 0,
       createdAt: deps.clock.now(),
     };
     const claim: Operation = { op: "insertUnique", table: "numbers", record: number };
-    return { transaction: [claim, touch(deps, customer)], value: number, result: number.id };
+    return {
+      transaction: [claim, touch(deps, customer), useInstance(instance)],
+      value: number,
+      result: number.id,
+    };
   };
-  // The chosen instance must not be deleted before the number is stored.
   const result = await deps.serial.run(INSTANCES_QUEUE, () =>
     idempotent(deps, idempotentRequest, decision, () => numberTaken(address)),
   );
@@ -150,17 +155,17 @@ function requireCarried({ provider }: AddNumber, address: string): void {
 }
 
 /** The given instance, otherwise the oldest instance of the provider. */
-async function instanceFor(deps: Deps, { provider, instanceId }: AddNumber): Promise<InstanceId> {
+async function instanceFor(deps: Deps, { provider, instanceId }: AddNumber): Promise<Instance> {
   const instances = (await findInstances(deps.store.db)).filter((instance) => instance.provider === provider);
   const [oldest] = instances;
   if (instanceId === undefined) {
-    if (oldest !== undefined) return oldest.id;
+    if (oldest !== undefined) return oldest;
     throw invalidField(
       "provider",
       `there is no instance of ${provider} to put the number on; make one by POST /v1/admin/instances`,
     );
   }
   const named = instances.find((instance) => instance.id === instanceId);
-  if (named !== undefined) return named.id;
+  if (named !== undefined) return named;
   throw invalidField("instanceId", `there is no instance ${instanceId} of ${provider}`);
 }

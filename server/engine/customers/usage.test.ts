@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { commitAll, testContext, testKey } from "../../../test/support/context.ts";
 import type { UsageHour } from "../../core/usage.ts";
 import { findKey } from "../../store/keys.ts";
-import { StoreFull } from "../../store/store.ts";
+import { StoreFull, StoreUnavailable } from "../../store/store.ts";
 import { revokeKey } from "./keys.ts";
 import { UsageCounters } from "./usage.ts";
 
@@ -13,17 +13,22 @@ async function start(t: { after(end: () => Promise<void>): void }) {
   const test = await testContext();
   t.after(() => test.close());
   const written: UsageHour[][] = [];
-  const fails = { next: 0 };
+  const fails = { next: 0, repliesLost: 0 };
   const store = Object.create(test.deps.store) as typeof test.deps.store;
-  store.addUsage = async (hours) => {
+  store.addUsage = async (batch, now) => {
     if (fails.next > 0) {
       fails.next -= 1;
       throw new StoreFull("full");
     }
-    written.push(structuredClone([...hours]));
+    await test.deps.store.addUsage(batch, now);
+    if (fails.repliesLost > 0) {
+      fails.repliesLost -= 1;
+      throw new StoreUnavailable("lost");
+    }
+    written.push(structuredClone([...batch.hours]));
   };
   store.commit = (transaction) => test.deps.store.commit(transaction);
-  const counters = new UsageCounters({ store, clock: test.clock, fault: test.deps.observer.fault });
+  const counters = new UsageCounters({ store, clock: test.clock, fault: test.deps.observer.fault, owner: "test" });
   return { ...test, counters, written, fails };
 }
 
@@ -59,16 +64,35 @@ test("a write that fails keeps the counts for the next one, and is reported once
     counters.count([apiKey.id], "requests");
     await clock.advance(1_000);
   }
-  assert.deepEqual(written, []);
+  assert.equal(written.length, 0);
   await clock.advance(1_000);
+  await counters.flush();
   assert.deepEqual(
-    written.flat().map(({ requests }) => requests),
-    [3],
+    written.map((hours) => hours.map(({ requests }) => requests)),
+    [[1], [2]],
+    "what failed is written again as it was",
   );
   assert.deepEqual(
     observed.faults.map(({ where }) => where),
     ["usage"],
   );
+  await counters.stop();
+});
+
+test("counts whose write was not answered are counted once", async (t) => {
+  const { counters, clock, fails, apiKey, deps } = await start(t);
+  const stored = async () => {
+    const usage = await deps.store.db.selectFrom("usage").select("requests").execute();
+    return usage.map(({ requests }) => requests);
+  };
+  counters.start();
+  fails.repliesLost = 2;
+  counters.count([apiKey.id], "requests", 5);
+  await clock.advance(1_000);
+  assert.deepEqual(await stored(), [5]);
+  counters.count([apiKey.id], "requests", 2);
+  for (let second = 0; second < 3; second += 1) await clock.advance(1_000);
+  assert.deepEqual(await stored(), [7]);
   await counters.stop();
 });
 

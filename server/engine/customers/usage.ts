@@ -4,7 +4,7 @@ import type { UsageCounts } from "../../../sdk/wire.ts";
 import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import type { CustomerId, KeyId } from "../../core/id.ts";
-import { noUsage, USAGE_FIELDS, type UsageHour } from "../../core/usage.ts";
+import { noUsage, type UsageBatch, type UsageHour } from "../../core/usage.ts";
 import { findKey } from "../../store/keys.ts";
 import type { Store } from "../../store/store.ts";
 import type { Observer } from "../observer.ts";
@@ -16,7 +16,7 @@ const USE_EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Most pairs of subject and hour in memory while the store is unavailable; further pairs are not counted. */
 const HOURS_MAX = 100_000;
-/** Hours in one transaction. */
+/** Hours in one batch. */
 const HOURS_PER_WRITE = 1_000;
 /** Most keys whose last use is in memory; the oldest is dropped. */
 const KEYS_MAX = 10_000;
@@ -34,6 +34,8 @@ export interface UsageCountersOptions {
   store: Store;
   clock: Clock;
   fault: Observer["fault"];
+  /** Names this start of the process in its batches. */
+  owner: string;
 }
 
 /** The counters of one process. A crash loses at most the last second of them. */
@@ -41,17 +43,22 @@ export class UsageCounters {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #fault: Observer["fault"];
-  #hours = new Map<string, UsageHour>();
+  readonly #owner: string;
+  readonly #hours = new Map<string, UsageHour>();
+  /** The batch that is being written, or whose write failed: it may be on disk, so it is written again as it is. */
+  #batch: UsageBatch | null = null;
+  #batches = 0;
   readonly #uses = new Map<KeyId, KeyUse>();
   #cancel: (() => void) | null = null;
   #stopped = false;
   #flushing: Promise<void> = Promise.resolve();
   #isFailing = false;
 
-  constructor({ store, clock, fault }: UsageCountersOptions) {
+  constructor({ store, clock, fault, owner }: UsageCountersOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#fault = fault;
+    this.#owner = owner;
   }
 
   /**
@@ -62,9 +69,10 @@ export class UsageCounters {
     const now = this.#clock.now();
     const at = now - (now % HOUR_MS);
     for (const subject of subjects) {
-      const hour = this.#hours.get(`${subject} ${at}`);
-      if (hour === undefined) this.#add({ ...noUsage(), subject, at, [field]: n });
-      else hour[field] += n;
+      const name = `${subject} ${at}`;
+      const hour = this.#hours.get(name);
+      if (hour !== undefined) hour[field] += n;
+      else if (this.#hours.size < HOURS_MAX) this.#hours.set(name, { ...noUsage(), subject, at, [field]: n });
     }
   }
 
@@ -89,7 +97,7 @@ export class UsageCounters {
     });
   }
 
-  /** Writes the counts so far. Never throws: counts that cannot be written are kept for the next flush. */
+  /** Writes the counts so far. Never throws: counts that cannot be written are kept for the next flush, and counted once. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       await this.#writeHours();
@@ -106,29 +114,25 @@ export class UsageCounters {
     await this.#writeUses(0);
   }
 
-  #add(counts: UsageHour): void {
-    const name = `${counts.subject} ${counts.at}`;
-    const hour = this.#hours.get(name);
-    if (hour !== undefined) {
-      for (const field of USAGE_FIELDS) hour[field] += counts[field];
-    } else if (this.#hours.size < HOURS_MAX) {
-      this.#hours.set(name, counts);
+  async #writeHours(): Promise<void> {
+    const failed = this.#batch === null ? 0 : 1;
+    try {
+      for (let left = failed + Math.ceil(this.#hours.size / HOURS_PER_WRITE); left > 0; left -= 1) {
+        this.#batch ??= this.#takeBatch();
+        await this.#store.addUsage(this.#batch, this.#clock.real());
+        this.#batch = null;
+        this.#isFailing = false;
+      }
+    } catch (error) {
+      this.#report(error);
     }
   }
 
-  async #writeHours(): Promise<void> {
-    const hours = [...this.#hours.values()];
-    this.#hours = new Map();
-    for (let index = 0; index < hours.length; index += HOURS_PER_WRITE) {
-      try {
-        await this.#store.addUsage(hours.slice(index, index + HOURS_PER_WRITE));
-        this.#isFailing = false;
-      } catch (error) {
-        for (const hour of hours.slice(index)) this.#add(hour);
-        this.#report(error);
-        return;
-      }
-    }
+  #takeBatch(): UsageBatch {
+    const taken = [...this.#hours].slice(0, HOURS_PER_WRITE);
+    for (const [name] of taken) this.#hours.delete(name);
+    this.#batches += 1;
+    return { owner: this.#owner, number: this.#batches, hours: taken.map(([, hour]) => hour) };
   }
 
   async #writeUses(everyMs: number): Promise<void> {

@@ -89,6 +89,35 @@ test("a provider that fails to start is stopped, so that nothing of it runs besi
   assert.equal((await connections.health(deps, instance.id)).status, "unhealthy");
 });
 
+test("a successor is made once the memory of the outcomes of the former provider is stored, and none is stored later", async (t) => {
+  const made = await openContext(t);
+  const { instance } = made;
+  const providers: ScriptedProvider[] = [];
+  const connections = new Connections(() => {
+    const provider = new ScriptedProvider();
+    providers.push(provider);
+    return provider;
+  }, PORTS);
+  const deps: EngineDeps = { ...made.deps, connections };
+  await connections.connect(deps, instance);
+  const [former] = providers;
+  assert.ok(former !== undefined);
+  const commit = Promise.withResolvers<string>();
+  const stored = connections.storeMemory(instance.id, former, () => commit.promise);
+  const refused = connections.storeMemory(instance.id, former, () => Promise.reject(new Error("the lease has ended")));
+  const connecting = connections.connect(deps, instance);
+  await until(() => connections.of(instance.id) === null, { what: "the former provider being stopped" });
+  const late = () => assert.fail("the successor may have read the memory");
+  assert.equal(connections.storeMemory(instance.id, former, late), null);
+  await new Promise(setImmediate);
+  assert.equal(providers.length, 1);
+  commit.resolve("stored");
+  assert.equal(await stored, "stored");
+  await assert.rejects(async () => refused, /the lease has ended/);
+  await connecting;
+  assert.equal(providers.length, 2);
+});
+
 test("all instances stop at once, and a slow one delays no other", async (t) => {
   const made = await openContext(t);
   const stopping = new Set<ScriptedProvider>();

@@ -9,16 +9,20 @@ import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Applied, Health, Provider, SendAttempts, Signal } from "../../providers/provider.ts";
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
 import type { Sealer } from "../../secrets.ts";
+import type { LeaseEpoch } from "../../store/members.ts";
+import type { Operation } from "../../store/store.ts";
 import { CircuitBreaker } from "../breaker.ts";
 import type { ConfigCache } from "../config-cache.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
 import { hookUrl, type Links } from "../links.ts";
+import { hasWorker, type Membership, soleMember } from "../members/membership.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { memoryOf } from "./memory.ts";
 
 /** Time limit for a provider's health, in real milliseconds; after it the status is `unknown`. */
 const HEALTH_WITHIN_MS = 2_000;
+const NO_WORKER = "It is not running, since no process sends: start one with TB_ROLE worker or all.";
 /** Characters of an account's hash. */
 const ACCOUNT_LENGTH = 16;
 
@@ -41,9 +45,14 @@ interface ConnectionDeps extends Deps {
 interface ConnectionPorts {
   /** Applies a signal of an instance; resolves once its effect is on disk. */
   apply(instanceId: InstanceId, signal: Signal): Promise<Applied>;
-  /** The send attempts of an instance. */
-  attempts(instanceId: InstanceId): SendAttempts;
+  /** The send attempts of an instance; nothing of them is written unless `required` holds. */
+  attempts(instanceId: InstanceId, required: readonly Operation[]): SendAttempts;
+  /** Which instances this process owns; all of them if absent. */
+  membership?: Membership;
 }
+
+/** This process does not own the instance any more, and may write nothing for it. */
+class NotOwner extends Error {}
 
 export class Connections {
   readonly #createProvider: typeof createProvider;
@@ -54,6 +63,13 @@ export class Connections {
   /** Account of each instance, kept after it stops, so that a duplicate received by its replacement is still recognised. */
   readonly #accounts = new Map<InstanceId, string>();
   readonly #breakers = new Map<InstanceId, CircuitBreaker>();
+  readonly #membership: Membership;
+  /** The lease that each provider was connected under. */
+  readonly #epochs = new WeakMap<Provider, LeaseEpoch>();
+  /** Providers that are being stopped. */
+  readonly #stopping = new Set<InstanceId>();
+  /** Outcomes that are being stored with what a provider remembers of them. */
+  readonly #storing = new WeakMap<Provider, Set<Promise<unknown>>>();
   /** Connects and disconnects an instance in sequence. */
   readonly #serial = new SerialQueue();
 
@@ -61,6 +77,7 @@ export class Connections {
   constructor(create: typeof createProvider, ports: ConnectionPorts, providers = new Map<InstanceId, Provider>()) {
     this.#createProvider = create;
     this.#ports = ports;
+    this.#membership = ports.membership ?? soleMember();
     this.#providers = providers;
   }
 
@@ -97,10 +114,40 @@ export class Connections {
     return this.#accounts.get(id) ?? id;
   }
 
-  /** Whether messages can be sent to the instance at present: it runs, does not report that it is down, and its breaker is not open. */
+  /** Whether the provider of an instance runs or is being stopped in this process. */
+  isRunning(id: InstanceId): boolean {
+    return this.#providers.has(id) || this.#stopping.has(id);
+  }
+
+  /** The operations by which a transaction about a provider's work requires that no other process owns the instance by now. */
+  requireOwner(provider: Provider): Operation[] {
+    const epoch = this.#epochs.get(provider);
+    return epoch === undefined ? [] : [{ op: "requireEpoch", ...epoch }];
+  }
+
+  /**
+   * Stores an outcome with what the provider remembers of it. A successor of the provider is made after that, and so reads it.
+   * Null, and nothing is stored, if the provider is being replaced already.
+   */
+  storeMemory<Value>(id: InstanceId, provider: Provider, store: () => Promise<Value>): Promise<Value> | null {
+    if (this.#providers.get(id) !== provider) return null;
+    const storing = this.#storing.get(provider) ?? new Set();
+    this.#storing.set(provider, storing);
+    const work = store();
+    storing.add(work);
+    const done = () => void storing.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  /**
+   * Whether messages can be sent to the instance at present: it runs, does not report that it is down, and its breaker is not open.
+   * If another process runs the instance, as its last beat said.
+   */
   isUp({ clock }: Pick<Deps, "clock">, id: InstanceId): boolean {
     const provider = this.#providers.get(id);
-    return provider !== undefined && provider.isUp !== false && this.breaker(id).state(clock.now()) !== "open";
+    if (provider === undefined) return this.#membership.reportOf(id)?.isUp === true;
+    return provider.isUp !== false && this.breaker(id).state(clock.now()) !== "open";
   }
 
   /** Whether a message that waits in the lane of another instance may move to this instance. */
@@ -172,8 +219,16 @@ export class Connections {
   /** The health of an instance: its provider's report, or why it has no provider or no report in time. */
   async health(deps: Pick<Deps, "clock">, id: InstanceId): Promise<Health> {
     const provider = this.#providers.get(id);
+    const elsewhere = provider === undefined ? this.#membership.reportOf(id) : null;
+    if (elsewhere !== null) {
+      if (elsewhere.isUp) return { status: "healthy", message: "Another process runs it." };
+      const where = this.#membership.ownerOf(id)?.url ?? null;
+      const message = `Another process${where === null ? "" : ` (${where})`} runs it: its log and its /health say why.`;
+      return { status: "unhealthy", message };
+    }
     if (provider === undefined) {
-      const problem = this.#problems.get(id) ?? "It is not running.";
+      const idle = hasWorker(this.#membership) ? "It is not running." : NO_WORKER;
+      const problem = this.#problems.get(id) ?? idle;
       return { status: "unhealthy", message: problem, warnings: [problem] };
     }
     const late: Health = { status: "unknown", warnings: ["It did not report its health within 2 seconds."] };
@@ -187,29 +242,39 @@ export class Connections {
   async #make(deps: ConnectionDeps, instance: Instance): Promise<void> {
     const { id: instanceId } = instance;
     const config = openConfig(deps, instance);
-    const memory = memoryOf(deps.store, instanceId);
+    const epoch = this.#membership.epochOf(instanceId);
+    const required = epoch === null ? [] : [{ op: "requireEpoch", ...epoch } as const];
+    const memory = memoryOf(deps.store, instanceId, required);
     const { clock, observer } = deps;
     const provider = this.#createProvider(instance.provider, {
       instanceId,
       memory,
-      attempts: this.#ports.attempts(instanceId),
+      attempts: this.#ports.attempts(instanceId, required),
       clock,
       config,
       hookUrl: () => hookUrl(deps, instanceId),
       numbers: () => deps.configCache.numbersOn(instanceId),
       senders: () => deps.configCache.sendersOver(instanceId),
+      mayWrite: () => this.#membership.owns(instanceId),
       changed: () => this.#changed(deps, instanceId),
       fault: (error) => observer.fault(`provider.${instance.provider}:${instanceId}`, error),
     });
+    if (epoch !== null) this.#epochs.set(provider, epoch);
     this.#accounts.set(instanceId, accountOf(instance, config));
     try {
-      await provider.start((signal) => this.#ports.apply(instanceId, signal));
+      await provider.start((signal) => this.#apply(instanceId, signal));
     } catch (error) {
       // A half-started provider would run beside its successor.
       await provider.stop();
       throw error;
     }
     this.#providers.set(instanceId, provider);
+  }
+
+  /** Throws if another process may own the instance by now: the provider reports the signal again, or its successor does. */
+  async #apply(instanceId: InstanceId, signal: Signal): Promise<Applied> {
+    if (!this.#membership.owns(instanceId)) throw new NotOwner(`another process runs ${instanceId} by now`);
+    return this.#ports.apply(instanceId, signal);
   }
 
   /** The instance went up or down: waiting messages are sent, or move to other instances. */
@@ -224,11 +289,14 @@ export class Connections {
     this.#providers.delete(id);
     this.#problems.delete(id);
     this.#breakers.delete(id);
+    this.#stopping.add(id);
     try {
       await provider?.stop();
     } catch (error) {
       deps.observer.fault(`provider.stop:${id}`, error);
     }
+    if (provider !== undefined) await Promise.allSettled(this.#storing.get(provider) ?? []);
+    this.#stopping.delete(id);
   }
 }
 

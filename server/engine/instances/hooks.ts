@@ -3,6 +3,7 @@
 import { ApiError } from "../../core/error.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
+import { NotRunningHere } from "../../core/not-running-here.ts";
 import type { HookRequest, HookResponse } from "../../providers/provider.ts";
 import { HOOK_ENTERED_BY_OPERATOR } from "../../providers/registry.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
@@ -53,7 +54,7 @@ export async function receiveHook(
 /** The receiver of an instance's provider. Throws 503 while the instance does not run, and 404 if it has no hook. */
 function receiverOf(deps: With<"providers">, id: InstanceId): (request: HookRequest) => Promise<HookResponse> {
   const provider = deps.providers.get(id);
-  if (provider === undefined) throw notNow("The instance is not running; try again later.");
+  if (provider === undefined) throw new NotRunningHere(id, "The instance");
   if (provider.receive === undefined) throw notFound();
   return provider.receive.bind(provider);
 }

@@ -4,15 +4,21 @@ import type { CreateInstance } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { type Instance, isReal } from "../../core/instance.ts";
+import { NotRunningHere } from "../../core/not-running-here.ts";
 import { findCustomerRouting } from "../../store/customers.ts";
 import { findInstance } from "../../store/instances.ts";
 import { findNumbersOn } from "../../store/numbers.ts";
+import type { Operation } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
+import { leaveSandboxEverywhere } from "../sandbox/leave-sandbox.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { openConfig } from "./connections.ts";
+
+/** Dependencies of connecting an instance. */
+type ConnectingDeps = With<"configCache" | "connections" | "links" | "membership" | "publicUrl" | "sealer">;
 
 /** The requested instance; `repeated` if an earlier request with the same idempotency key created it. */
 export interface InstanceResult {
@@ -22,12 +28,12 @@ export interface InstanceResult {
 
 /** Creates an instance and connects it. Its settings must be valid for its provider's schema. */
 export async function createInstance(
-  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
+  deps: ConnectingDeps & With<"leaveSandbox">,
   request: { idempotencyKey: string | null; body: CreateInstance },
 ): Promise<InstanceResult> {
   const { idempotencyKey: key, body } = request;
   // Before the instance is stored, everything that only sandboxes allow must be closed.
-  if (isReal(body)) await deps.leaveSandbox();
+  if (isReal(body)) await leaveSandboxEverywhere(deps);
   const idempotentRequest = { key, customerId: null, route: "POST /v1/admin/instances", body };
   const result = await idempotent(deps, idempotentRequest, async () => {
     const id = deps.newId("inst");
@@ -42,7 +48,7 @@ export async function createInstance(
   // Again after it is stored, because the clock may have been moved in between.
   if (isReal(instance)) await deps.leaveSandbox();
   deps.configCache.clear();
-  await deps.connections.connect(deps, instance);
+  await connect(deps, instance);
   return { repeated: false, instance };
 }
 
@@ -51,7 +57,7 @@ export async function createInstance(
  * throws a 400 for invalid settings. Throws 404 for an unknown instance.
  */
 export async function updateInstance(
-  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
+  deps: ConnectingDeps,
   id: string,
   wanted: {
     name: string | null;
@@ -68,43 +74,78 @@ export async function updateInstance(
     return { transaction: [{ op: "update", table: "instances", id: before.id, version: before.version, set }], value };
   });
   deps.configCache.clear();
-  if (wanted.merge !== null) await deps.connections.connect(deps, updated);
+  if (wanted.merge !== null) await connect(deps, updated);
   return updated;
 }
 
-/** Serial key for adding numbers to instances and for deleting instances. */
+/** Connects an instance, or has the process do so that is to own it. */
+async function connect(deps: ConnectingDeps, instance: Instance): Promise<void> {
+  if (deps.membership.isAlone) await deps.connections.connect(deps, instance);
+  else await deps.membership.refresh();
+}
+
+/** Serial key for using and deleting instances in this process, so that its own requests do not refuse one another. */
 export const INSTANCES_QUEUE = "instances";
 
-/** Stops and deletes an instance. Throws 404, and 400 `INVALID_STATUS` while a number or a route uses it. */
+/**
+ * Makes a number or a route use an instance. Its version grows, so that a delete of the instance which was decided before is refused;
+ * and after the delete this is refused.
+ */
+export function useInstance({ id, version }: Instance): Operation {
+  return { op: "update", table: "instances", id, version, set: {} };
+}
+
+/**
+ * Stops and deletes an instance. Throws 404, 400 `INVALID_STATUS` while a number or a route uses it, and `NotRunningHere` if another
+ * process owns it: only the owner can remove its setup on the remote side.
+ */
 export async function deleteInstance(
-  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "links" | "membership" | "publicUrl" | "sealer">,
   id: string,
 ): Promise<void> {
-  const removed = await deps.serial.run(INSTANCES_QUEUE, async () => {
-    const instance = await requireInstance(deps, id);
-    const [number] = await findNumbersOn(deps.store.db, instance.id);
-    if (number !== undefined) {
-      const message = `${instance.id} has the number ${number.address}; remove its numbers from their customers first.`;
-      throw new ApiError("INVALID_STATUS", message);
-    }
-    const customer = await findCustomerRouting(deps.store.db, instance.id);
-    if (customer !== null) {
-      const message = `${instance.id} is named by a route of the customer ${customer.id}; change its routes first.`;
-      throw new ApiError("INVALID_STATUS", message);
-    }
-    await change(deps, async () => ({
-      transaction: [
-        { op: "delete", table: "instances", where: { id: instance.id } },
-        { op: "delete", table: "memory", where: { instanceId: instance.id } },
-      ],
-      value: undefined,
-    }));
-    deps.configCache.clear();
-    return instance;
-  });
+  const removed = await deps.serial.run(INSTANCES_QUEUE, () =>
+    change(deps, async () => {
+      // Read the instance first: a use of it that follows increments the version, and the decision conflicts.
+      const instance = await requireInstance(deps, id);
+      await requireOwnership(deps, instance);
+      await requireUnused(deps, instance);
+      return {
+        transaction: [
+          useInstance(instance),
+          { op: "delete", table: "instances", where: { id: instance.id } },
+          { op: "delete", table: "memory", where: { instanceId: instance.id } },
+        ],
+        value: instance,
+      };
+    }),
+  );
+  deps.configCache.clear();
   await deps.connections.remove(deps, removed.id);
   // Its provider may have written until it was stopped.
   await deps.store.commit([{ op: "delete", table: "memory", where: { instanceId: removed.id } }]);
+}
+
+/** Throws 400 `INVALID_STATUS` while a number or a route uses the instance. */
+async function requireUnused({ store }: Pick<Deps, "store">, { id }: Instance): Promise<void> {
+  const [number] = await findNumbersOn(store.db, id);
+  if (number !== undefined) {
+    const message = `${id} has the number ${number.address}; remove its numbers from their customers first.`;
+    throw new ApiError("INVALID_STATUS", message);
+  }
+  const customer = await findCustomerRouting(store.db, id);
+  if (customer !== null) {
+    const message = `${id} is named by a route of the customer ${customer.id}; change its routes first.`;
+    throw new ApiError("INVALID_STATUS", message);
+  }
+}
+
+/** Throws `NotRunningHere` if another process owns the instance. */
+async function requireOwnership({ membership }: With<"membership">, { id }: Instance): Promise<void> {
+  if (membership.owns(id)) return;
+  // Another process may have begun to own it since the last beat.
+  await membership.refresh();
+  const owner = membership.ownerOf(id);
+  if (owner !== null && owner.id !== membership.member.id) throw new NotRunningHere(id, "The instance");
 }
 
 /** The instance with this id. Throws 404 `NOT_FOUND`. */

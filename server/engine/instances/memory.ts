@@ -3,17 +3,17 @@
 import type { InstanceId } from "../../core/id.ts";
 import type { Memory } from "../../providers/provider.ts";
 import { listMemory } from "../../store/memory.ts";
-import type { Store } from "../../store/store.ts";
+import type { Operation, Store } from "../../store/store.ts";
 
-/** The memory of one instance. Changes reach the disk in the order of the calls. */
-export function memoryOf(store: Store, instanceId: InstanceId): Memory {
+/** The memory of one instance. Changes reach the disk in the order of the calls, and throw if `required` does not hold. */
+export function memoryOf(store: Store, instanceId: InstanceId, required: readonly Operation[] = []): Memory {
+  const commit = async (operation: Operation) => {
+    const { result } = await store.commit([...required, operation]);
+    if (result !== "ok") throw new Error(`the memory of ${instanceId} was not changed: ${result}`);
+  };
   return {
     list: (prefix) => listMemory(store.db, instanceId, prefix),
-    async put(key, value) {
-      await store.commit([{ op: "put", table: "memory", record: { instanceId, key, value } }]);
-    },
-    async delete(key) {
-      await store.commit([{ op: "delete", table: "memory", where: { instanceId, key } }]);
-    },
+    put: (key, value) => commit({ op: "put", table: "memory", record: { instanceId, key, value } }),
+    delete: (key) => commit({ op: "delete", table: "memory", where: { instanceId, key } }),
   };
 }

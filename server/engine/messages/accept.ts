@@ -15,7 +15,13 @@ import { parseAddress } from "../../core/phone.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { type AttachmentOwner, attach, type PreparedAttachments } from "../attachments/attach.ts";
-import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
+import {
+  duplicateThread,
+  type PreparedChat,
+  prepareThread,
+  retryDuplicateThread,
+  storedChat,
+} from "../chats/threads.ts";
 import { ensureContact } from "../contacts/contacts.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
@@ -99,7 +105,7 @@ export interface CheckedMessage {
   /** Why its channel and instance were chosen. */
   reason: string;
   /**
-   * Create the thread if it is new, then the message, its files and its first event. The store may refuse them as a
+   * Create the thread if it is new, or require that it exists; then the message, its files and its first event. The store may refuse them as a
    * duplicate because of the thread: throw `duplicateThread()` then, inside `retryDuplicateThread`.
    */
   operations: Operation[];
@@ -134,7 +140,7 @@ export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promis
           channel,
           instanceId: number.instanceId,
         })
-      : { chat, make: [] };
+      : storedChat(chat);
   const reason = reasonFor(recipient, wanted, channel, chosen);
   const change = begin(
     {
@@ -168,10 +174,10 @@ export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promis
 function committed(
   deps: With<"messageCache" | "threadCache">,
   message: Message,
-  { chat, make }: PreparedChat,
+  { chat }: PreparedChat,
   generation: number,
 ): void {
-  if (make.length > 0 && generation === deps.threadCache.generation) deps.threadCache.keep(chat);
+  if (!chat.isGroup && generation === deps.threadCache.generation) deps.threadCache.keep(chat);
   deps.observer.accepted();
   if (message.scheduledAt !== null) return;
   deps.threadCache.senders.noteMessage(message.customerId, message.to, message.from);

@@ -20,18 +20,23 @@ import type { With } from "../engine-deps.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { MessageGone } from "./find.ts";
 
-/** The attempts of an instance. `deps` are asked for at each call: the instance is made before all of them exist. */
-export function attemptsOf(deps: () => With<"messageCache">, instanceId: InstanceId): SendAttempts {
+/** The attempts of an instance. `deps` are asked for at each call: the instance is made before all of them exist. Nothing is written unless `required` holds. */
+export function attemptsOf(
+  deps: () => With<"messageCache">,
+  instanceId: InstanceId,
+  required: readonly Operation[] = [],
+): SendAttempts {
+  const of = { instanceId, required };
   return {
     noted: async () => (await listNoted(deps().store.db, instanceId)).map(notedAttempt).filter((one) => one !== null),
-    note: (attempt, text) => noteAttempt(deps(), { ...attempt, instanceId }, text),
-    change: (attempt, text) => changeNote(deps(), { ...attempt, instanceId }, text),
-    end: (attempt, refused) => endGivenUp(deps(), { ...attempt, instanceId }, refused),
+    note: (attempt, text) => noteAttempt(deps(), { ...attempt, ...of }, text),
+    change: (attempt, text) => changeNote(deps(), { ...attempt, ...of }, text),
+    end: (attempt, refused) => endGivenUp(deps(), { ...attempt, ...of }, refused),
     known: (references) => listKnownReferences(deps().store.db, instanceId, references),
   };
 }
 
-type NotingAttempt = AttemptName & { instanceId: InstanceId };
+type NotingAttempt = AttemptName & { instanceId: InstanceId; required: readonly Operation[] };
 
 async function noteAttempt(deps: With<"messageCache">, attempt: NotingAttempt, text: string): Promise<void> {
   const { messageId } = attempt;
@@ -42,7 +47,7 @@ async function noteAttempt(deps: With<"messageCache">, attempt: NotingAttempt, t
     isNoted = state !== null;
     if (state === null) return null;
     const record = recordAttempt(fresh, { state, note: text }, deps.clock.now());
-    return { message: fresh, events: [], also: [{ op: "put", table: "sendAttempts", record }] };
+    return { message: fresh, events: [], also: [...attempt.required, { op: "put", table: "sendAttempts", record }] };
   };
   try {
     if (message !== null) await changeMessage(deps, message, decide);
@@ -59,12 +64,15 @@ async function changeNote(
   { reference, ...attempt }: NotingAttempt & { reference: string },
   text: string | null,
 ): Promise<void> {
-  const { instanceId, messageId } = attempt;
+  const { instanceId, messageId, required } = attempt;
   const isNamed = (await listKnownReferences(deps.store.db, instanceId, [reference])).has(reference);
   const where = isNamed ? { instanceId, reference } : await findOpen(deps, attempt);
   if (where === null || (text !== null && (await isErasedOrGone(deps, messageId)))) return;
-  if (text === null && !isNamed) await deps.store.commitGathered([{ op: "delete", table: "sendAttempts", where }]);
-  else await deps.store.commitGathered([{ op: "set", table: "sendAttempts", where, set: { note: text } }]);
+  const operation: Operation =
+    text === null && !isNamed
+      ? { op: "delete", table: "sendAttempts", where }
+      : { op: "set", table: "sendAttempts", where, set: { note: text } };
+  await deps.store.commitGathered([...required, operation]);
 }
 
 /** A note may hold an address: none is made about an erased message. */
@@ -86,7 +94,7 @@ async function endGivenUp(
     refused === undefined
       ? { op: "delete", table: "sendAttempts", where }
       : { op: "set", table: "sendAttempts", where, set: { ...ended, reference: refused } };
-  await deps.store.commit([operation]);
+  await deps.store.commit([...attempt.required, operation]);
 }
 
 /** Where the note of an attempt is that its provider has not named; null if its message is gone. */

@@ -18,8 +18,9 @@ import { failOver, placeOf } from "../../core/message-routing.ts";
 import { backoffMs } from "../../core/retry.ts";
 import { wayOf } from "../../core/routing.ts";
 import { type NotAccepted, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
+import { findMessage } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
-import { commitInTime } from "../commit.ts";
+import { commitInTime, repeatWhileRefused } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.ts";
@@ -27,12 +28,58 @@ import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { endAttempt, recordPart } from "./end-attempt.ts";
 import { referenceKey } from "./find.ts";
 
+type ConcludeDeps = With<
+  "chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators"
+>;
+
 /**
  * Commits the outcome of a send attempt, as the provider returned it or looked it up later, and tries until `leasedUntil`
  * (monotonic time) while the store cannot take it. Returns the message as it then is.
  */
 export async function conclude(
-  deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
+  deps: ConcludeDeps,
+  provider: Provider,
+  attempted: Message,
+  outcome: Outcome,
+  leasedUntil: number,
+): Promise<Message> {
+  const store = (given: Outcome) => commitOutcome(deps, provider, attempted, given, leasedUntil);
+  if (!("memory" in outcome) || outcome.memory === undefined) return store(outcome);
+  const stored = deps.connections.storeMemory(attempted.instanceId, provider, async () => {
+    try {
+      return await store(outcome);
+    } catch (error) {
+      // The reply to a commit may have been lost. An outcome on disk is not looked up again, so nobody else would report it.
+      if (outcome.outcome === "accepted") void reportIfStored(deps, provider, attempted, outcome);
+      throw error;
+    }
+  });
+  // The successor has read the memory, or is about to: it is asked what has become of the message.
+  return stored ?? store({ outcome: "unknown", reason: "its instance was connected anew" });
+}
+
+/**
+ * Reports to the provider that an accepted message is on disk as such, if it is: reads the message as soon as the store can be
+ * read, while the provider runs. Never throws. Its successor reads the memory itself, and an unknown outcome is looked up.
+ */
+async function reportIfStored(
+  deps: ConcludeDeps,
+  provider: Provider,
+  { id, instanceId }: Message,
+  { memory, reference }: Extract<Outcome, { outcome: "accepted" }>,
+): Promise<void> {
+  const runs = () => deps.connections.of(instanceId)?.provider === provider;
+  try {
+    const found = await repeatWhileRefused(deps, runs, () => findMessage(deps.store.db, id));
+    if (found === null || found.status === "pending" || found.providerMessageId !== reference) return;
+    if (runs()) memory?.stored();
+  } catch (error) {
+    if (runs()) deps.observer.fault("conclude", error);
+  }
+}
+
+async function commitOutcome(
+  deps: ConcludeDeps,
   provider: Provider,
   attempted: Message,
   outcome: Outcome,
@@ -52,7 +99,8 @@ export async function conclude(
       return changeMessage(deps, newest(deps, attempted), (fresh) => {
         const decision = afterOutcome(deps, fresh, ended, decideRest);
         isRecorded = decision !== null;
-        return decision;
+        if (decision === null) return null;
+        return { ...decision, also: [...deps.connections.requireOwner(provider), ...(decision.also ?? [])] };
       });
     });
   // Receipts and reactions that arrive meanwhile wait for this transaction, so that they find the message by its reference.

@@ -6,6 +6,7 @@ import type { SendMessage } from "../../../sdk/wire.ts";
 import { checkSendAttempts, type EngineStage, engineStage, turns } from "../../../test/support/engine.ts";
 import { deferred, ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { Outcome } from "../../providers/provider.ts";
+import { StoreUnavailable } from "../../store/store.ts";
 
 /** Send attempts that the test answers when it wants, by the text of the message. */
 function answeredByHand(stage: EngineStage): Map<string, (outcome: Outcome) => void> {
@@ -56,6 +57,67 @@ describe("messages from one number to one recipient", () => {
     assert.equal(stage.provider.handed.length, 41);
     // Runs of eight, a first one of four, and claims that find nothing more.
     assert.ok(claims() - before <= 10, `${claims() - before} claims`);
+  });
+
+  for (const { how, isCommitted } of [
+    { how: "refuses", isCommitted: false },
+    { how: "loses the reply about", isCommitted: true },
+  ])
+    test(`stay behind a message whose attempt the store ${how}, which is repeated after a second`, async (t) => {
+      const stage = await engineStage(t);
+      const { store } = stage.deps;
+      const commit = store.commitGathered.bind(store);
+      let refused = 0;
+      store.commitGathered = async (transaction) => {
+        const [step] = transaction;
+        const isAttempt = step?.op === "update" && step.table === "messages" && step.set.status === "pending";
+        if (!isAttempt || refused > 0) return await commit(transaction);
+        refused += 1;
+        if (isCommitted) await commit(transaction);
+        throw new StoreUnavailable("the database is away");
+      };
+      stage.provider.isUp = false;
+      const names = ["m0", "m1", "m2"];
+      for (const name of names) await stage.send(text(name));
+      stage.provider.isUp = true;
+      stage.provider.onSend = () => stage.provider.accepted();
+      await stage.run();
+      assert.deepEqual([refused, texts(stage.provider)], [1, []]);
+      await stage.clock.advance(1_500);
+      await stage.run();
+      assert.deepEqual(texts(stage.provider), names);
+      assert.deepEqual(
+        stage.provider.handed.map(({ attempt }) => attempt),
+        [1, 1, 1],
+      );
+    });
+
+  test("stay behind a message that the store refuses until its lease ends", async (t) => {
+    const stage = await engineStage(t);
+    const { clock, deps, provider, observed } = stage;
+    const commit = deps.store.commitGathered.bind(deps.store);
+    const awayUntil = clock.now() + 42_000;
+    let first: string | null = null;
+    deps.store.commitGathered = async (transaction) => {
+      const [step] = transaction;
+      if (step?.op === "update" && step.table === "messages" && step.set.status === "pending") {
+        first ??= step.id;
+        if (step.id === first && clock.now() < awayUntil) throw new StoreUnavailable("the database is away");
+      }
+      return await commit(transaction);
+    };
+    provider.isUp = false;
+    const names = ["m0", "m1", "m2"];
+    for (const name of names) await stage.send(text(name));
+    provider.isUp = true;
+    provider.onSend = () => provider.accepted();
+    await stage.run();
+    await clock.advance(43_000);
+    assert.deepEqual(texts(provider), []);
+    assert.equal(observed.faults.length, 1);
+    observed.faults.length = 0;
+    await clock.advance(60_000);
+    assert.deepEqual(texts(provider), names);
   });
 
   test("begin in the commit that ends the previous message, so that a run takes one commit a message", async (t) => {

@@ -4,7 +4,8 @@ import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { findLanesWithDueTimers } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
-import type { ClaimedMessage } from "../../store/store.ts";
+import type { ClaimedMessage, MessageLane } from "../../store/store.ts";
+import { repeatWhileRefused } from "../commit.ts";
 import type { ClaimedItems } from "../drain.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import type { RunTimes } from "../lane-lag.ts";
@@ -30,6 +31,9 @@ const PREFETCH_MS = 100;
 /** Messages of an instance that are accepted and whose outcome is not on disk; beyond them a message keeps its permit until it is. */
 const UNRECORDED_MAX = 64;
 
+/** The handling of a message is not repeated if its lease lasts less, in milliseconds. */
+const REPEAT_MS_MIN = 5_000;
+
 /** A claimed message. */
 interface LeasedMessage extends ClaimedMessage {
   /** Monotonic time. */
@@ -42,8 +46,8 @@ interface LeasedMessage extends ClaimedMessage {
  * | State | Goes on when | Goes back to the queue, as due as before, if |
  * |---|---|---|
  * | claimed | it gets a permit of its instance | its lease has ended, its instance is down, or the process stops |
- * | waits for its turn | the earlier messages of its sender and recipient have passed (`PairOrder`) | its lease has ended, something else has decided about it, or the process stops |
- * | is handled (`handleClaimed`) | its next state is on disk, whatever it is | an error is thrown: its lease runs out by itself |
+ * | waits for its turn | the earlier messages of its sender and recipient have passed (`PairOrder`) | its lease has ended, something else has decided about it, the store refused an earlier one for now, or the process stops |
+ * | is handled (`handleClaimed`), again each second while the store refuses it and it was not given to its provider | its next state is on disk, whatever it is | an error is thrown: its lease runs out by itself |
  *
  * It holds its permit from the first state to the end of the last. It goes on without it while its files are fetched, once its
  * provider has accepted it, and after 40 s.
@@ -61,6 +65,8 @@ export class Dispatch {
   /** Messages that were accepted and whose outcome is not on disk, by instance. */
   readonly #unrecorded = new UnrecordedResponses(UNRECORDED_MAX);
   readonly #interrupted: InterruptedPairs;
+  /** How many messages of each instance are handled. */
+  readonly #handled = new Map<InstanceId, number>();
   /** Leases of messages that were handled, to be released with the others of this turn of the event loop. */
   #ended: number[] = [];
   #stopped = false;
@@ -113,9 +119,16 @@ export class Dispatch {
 
   /** Claims messages. The lane of an instance that is down is paused: its queued messages keep their places. */
   async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<LeasedMessage>> {
-    await this.#interrupted.load();
     const { clock, messageCache, store } = this.#deps;
-    const lanes = wanted.map((each) => ({ ...each, paused: !this.#isUp(each.lane), ...this.#runOf(each.lane) }));
+    const lanes = wanted
+      .filter(({ lane }) => this.#isServed(lane))
+      .map((each) => ({
+        ...each,
+        paused: !this.#isUp(each.lane),
+        ...this.#runOf(each.lane),
+        ...this.#epochOf(each.lane),
+      }));
+    await this.#interrupted.load(lanes.map(({ lane }) => lane as InstanceId));
     const waiting = this.#interrupted.waiting();
     this.#releaseEnded();
     const leasedUntil = clock.monotonic() + LEASE_MS;
@@ -127,6 +140,21 @@ export class Dispatch {
   #runOf(lane: string): { runMax?: number } {
     const takesRuns = this.#deps.providers.get(lane as InstanceId)?.capabilities.takesRuns === true;
     return takesRuns ? { runMax: RUN_MAX } : {};
+  }
+
+  /** Whether the lane is this process's to work on. */
+  #isServed(lane: string): boolean {
+    return this.#deps.membership.servesSince(lane as InstanceId) !== null;
+  }
+
+  #epochOf(lane: string): Pick<MessageLane, "required"> {
+    const required = this.#deps.membership.epochOf(lane as InstanceId);
+    return required === null ? {} : { required };
+  }
+
+  /** Whether a message of the instance is being handled. */
+  isHandling(instanceId: InstanceId): boolean {
+    return this.#handled.has(instanceId);
   }
 
   /** Releases leases once a turn of the event loop. */
@@ -146,7 +174,9 @@ export class Dispatch {
 
   async #dueLanes(): Promise<string[]> {
     const { clock, store } = this.#deps;
-    const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane);
+    const due = (await store.dueLanes("messages", clock.now()))
+      .map(({ lane }) => lane)
+      .filter((lane) => this.#isServed(lane));
     const [up, down] = [due.filter((lane) => this.#isUp(lane)), due.filter((lane) => !this.#isUp(lane))];
     return [...up, ...(await findLanesWithDueTimers(store.db, down as InstanceId[], clock.now()))];
   }
@@ -183,12 +213,24 @@ export class Dispatch {
     times.asks();
     const handle = async (progress: SendProgress): Promise<RunResult> => {
       times.begins();
-      return this.#mayBegin(leased) ? this.#handle(leased, release, { progress, times }) : "bad";
+      if (!this.#mayBegin(leased)) return "bad";
+      this.#count(message.instanceId, 1);
+      try {
+        return await this.#handle(leased, release, { progress, times });
+      } finally {
+        this.#count(message.instanceId, -1);
+      }
     };
     const result = await this.#order.run(message, release, handle);
     this.#release(lease);
     this.#giveBackIfDown(message.instanceId);
     return result;
+  }
+
+  #count(instanceId: InstanceId, change: number): void {
+    const count = (this.#handled.get(instanceId) ?? 0) + change;
+    if (count === 0) this.#handled.delete(instanceId);
+    else this.#handled.set(instanceId, count);
   }
 
   async #handle(
@@ -206,9 +248,20 @@ export class Dispatch {
       if (this.#unrecorded.add(instanceId) && this.#isClosed(instanceId)) release("good");
     };
     const waitsForFiles = () => this.#waitForFiles(message, release);
-    const handling = { leasedUntil, abort, waitsForFiles, accepted, progress, times, fetching: this.#fetching };
+    let isGiven = false;
+    const gives = () => {
+      isGiven = true;
+    };
+    const fetching = this.#fetching;
+    const recorded = new Set<number>();
+    const handling = { leasedUntil, abort, waitsForFiles, recorded, gives, accepted, progress, times, fetching };
+    // While the database is out of reach the message stays in hand, so that it keeps its place.
+    const mayBeRepeated = () =>
+      !isGiven && !this.#stopped && leasedUntil - REPEAT_MS_MIN > this.#deps.clock.monotonic();
     try {
-      const result = await handleClaimed(this.#deps, message, handling);
+      const result = await repeatWhileRefused(this.#deps, mayBeRepeated, () =>
+        handleClaimed(this.#deps, message, handling),
+      );
       this.#interrupted.handled(message, result);
       return result;
     } catch (error) {
@@ -223,7 +276,8 @@ export class Dispatch {
 
   /** Whether a message may be handled now that its turn has come. If not, it is left to a later claim, or to the next process. */
   #mayBegin(leased: LeasedMessage): boolean {
-    return !this.#stopped && !this.#isStale(leased) && !this.#hasChanged(leased.message);
+    const { message } = leased;
+    return !this.#stopped && this.#isServed(message.instanceId) && !this.#isStale(leased) && !this.#hasChanged(message);
   }
 
   /** Whether the lease of a message has ended: it may be claimed again, so nothing begins with it any more. */

@@ -6,6 +6,8 @@ import { type EngineStage, engineStage, type StageOptions } from "../../../test/
 import { receipt, SETTLE_AFTER_MS, UNKNOWN } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outcome, ReceiptSignal } from "../../providers/provider.ts";
+import type { Operation } from "../../store/store.ts";
+import { QuarantineMonitor } from "../quarantine.ts";
 import { decideHeld, holdRestored, listHeld, RESTORED_BACKUP } from "./held.ts";
 
 const HOUR_MS = 3_600_000;
@@ -136,6 +138,44 @@ test("released messages are sent once more in the order of acceptance; those tha
   for (const id of ids) assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
   assert.deepEqual((await decideHeld(stage.life.deps, "release", ids)).notHeld, ids);
 });
+
+test("a release of all finds held messages behind more unknown ones than a page has", async (t) => {
+  const { stage, ids } = await severalHeld(t);
+  const record = await stage.message(ids[0] ?? assert.fail());
+  // Ids that begin like this one are older than every other.
+  const older = Array.from({ length: 1_000 }, (_, index) => `msg_0${String(index).padStart(35, "0")}` as MessageId);
+  const insert = (id: MessageId): Operation => ({
+    op: "insert",
+    table: "messages",
+    record: { ...record, id, timeline: [] },
+  });
+  await stage.deps.store.commit(older.map(insert));
+  const { decided, hasMore } = await decideHeld(stage.life.deps, "release", null);
+  assert.deepEqual({ decided, hasMore }, { decided: ids, hasMore: false });
+});
+
+for (const isParked of [true, false]) {
+  const when = isParked ? "before a claim found it damaged" : "before anybody read it";
+  test(`a message that could not be read at the restore, ${when}, is held once it can be read, and is not sent`, async (t) => {
+    const stage = await engineStage(t, { faults: ["quarantine"] });
+    const { deps, life } = stage;
+    const id = await stage.send();
+    const { timeline } = await stage.message(id);
+    const rewrite = async (set: object) => {
+      const { version } = await deps.store.db.selectFrom("messages").select("version").executeTakeFirstOrThrow();
+      assert.equal((await deps.store.commit([{ op: "update", table: "messages", id, version, set }])).result, "ok");
+    };
+    await rewrite({ timeline: "damaged" });
+    if (isParked) await stage.run();
+    await restored(stage);
+    const monitor = new QuarantineMonitor(life.deps);
+    await monitor.check();
+    await rewrite({ timeline });
+    await monitor.check();
+    await stage.run();
+    assert.deepEqual([stage.provider.handed.length, await held(stage)], [0, [id]]);
+  });
+}
 
 /** Several held messages to one recipient. */
 async function severalHeld(t: Parameters<typeof engineStage>[0]) {

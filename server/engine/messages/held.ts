@@ -5,11 +5,14 @@ import { jsonOf, numberOf, recordOf } from "../../core/loose-json.ts";
 import type { Message } from "../../core/message.ts";
 import { discard, hold, isHeld, type RestoredBackup, release } from "../../core/restored-message.ts";
 import { findMessage } from "../../store/messages.ts";
+import { listQuarantinedMessages } from "../../store/quarantine.ts";
 import { listRestorable, listUnknown } from "../../store/restored.ts";
+import { RowUnreadable } from "../../store/rows.ts";
 import { findSetting } from "../../store/settings.ts";
 import type { Store } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
+import { endAllSessions } from "../sessions/end-sessions.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { MessageGone } from "./find.ts";
@@ -21,34 +24,85 @@ export const RESTORED_BACKUP = "restored-backup";
 const BATCH = 200;
 /** The most messages that one request decides about if it names none. */
 const DECIDED_AT_ONCE_MAX = 1_000;
+/** Held messages are counted up to this number. */
+export const HELD_COUNTED_MAX = 1_000;
 
 /**
- * Holds what may have been sent since the backup that the database was restored from. Called by a start, before anything is
- * sent; after a crash the next start goes on.
+ * Holds what may have been sent since the backup that the database was restored from, and ends the sessions of the backup, of which
+ * some may have been ended since. Called by a start, before anything is sent; after a crash the next start goes on.
  */
 export async function holdRestored(deps: With<"link" | "messageCache">): Promise<void> {
-  const { store, clock, settings } = deps;
-  const record = recordOf(jsonOf((await findSetting(store.db, RESTORED_BACKUP)) ?? "null"));
-  const takenAt = numberOf(record?.takenAt);
-  if (takenAt === null || numberOf(record?.heldAt) !== null) return;
-  const backup: RestoredBackup = { takenAt: takenAt + clock.now() - clock.real() };
-  const decideAll = (message: Message) =>
-    changeMessage(deps, message, (fresh) => hold(fresh, backup, settings.messageTtlMs, changeContext(deps)));
+  const { store, clock } = deps;
+  const { record, backup } = await readRestored(deps);
+  if (backup === null || numberOf(record?.heldAt) !== null) return;
   for (let after: MessageId | null = null; ; ) {
     const { messages, last } = await listRestorable(store.db, after, BATCH);
-    await Promise.all(messages.map(decideAll));
+    await Promise.all(messages.map((message) => holdOne(deps, message, backup)));
     if (last === null) break;
     after = last;
   }
+  await endAllSessions(deps);
   const value = JSON.stringify({ ...record, heldAt: clock.real() });
   await store.commit([{ op: "put", table: "settings", record: { name: RESTORED_BACKUP, value } }]);
 }
 
+/**
+ * Holds messages in quarantine that can be decoded again and are older than the backup that the database was restored from:
+ * `holdRestored` could not read them. Called before they leave the quarantine and become due.
+ */
+export async function holdMended(deps: With<"link" | "messageCache">): Promise<void> {
+  const { store } = deps;
+  const { backup } = await readRestored(deps);
+  if (backup === null) return;
+  for (let after: MessageId | null = null; ; ) {
+    const ids: MessageId[] = await listQuarantinedMessages(store.db, after, BATCH);
+    for (const id of ids) {
+      const message = await findMessage(store.db, id).catch(nullIfRowUnreadable);
+      if (message !== null && message.createdAt <= backup.takenAt) await holdOne(deps, message, backup);
+    }
+    if (ids.length < BATCH) return;
+    after = ids.at(-1) ?? null;
+  }
+}
+
+function nullIfRowUnreadable(error: unknown): null {
+  if (error instanceof RowUnreadable) return null;
+  throw error;
+}
+
+/** The record that a restore wrote, and the backup that it names; null if the database was not restored. */
+async function readRestored({ store, clock }: Deps) {
+  const record = recordOf(jsonOf((await findSetting(store.db, RESTORED_BACKUP)) ?? "null"));
+  const takenAt = numberOf(record?.takenAt);
+  const backup: RestoredBackup | null = takenAt === null ? null : { takenAt: takenAt + clock.now() - clock.real() };
+  return { record, backup };
+}
+
+async function holdOne(deps: With<"link" | "messageCache">, message: Message, backup: RestoredBackup): Promise<void> {
+  const { settings } = deps;
+  await changeMessage(deps, message, (fresh) => hold(fresh, backup, settings.messageTtlMs, changeContext(deps)));
+}
+
 /** Held messages older than one, the newest first. */
-export async function listHeld(db: Store["db"], before: string | null, limit: number): Promise<Message[]> {
+export function listHeld(db: Store["db"], before: string | null, limit: number): Promise<Message[]> {
+  return findHeld(db, "newest", before, limit);
+}
+
+/** Counts held messages, up to `HELD_COUNTED_MAX`; 0, without a look at them, if the database was not restored from a backup. */
+export async function countHeld(db: Store["db"]): Promise<number> {
+  if ((await findSetting(db, RESTORED_BACKUP)) === null) return 0;
+  return (await findHeld(db, "newest", null, HELD_COUNTED_MAX)).length;
+}
+
+async function findHeld(
+  db: Store["db"],
+  order: "newest" | "oldest",
+  after: string | null,
+  limit: number,
+): Promise<Message[]> {
   const held: Message[] = [];
-  for (let from = before; held.length < limit; ) {
-    const found = await listUnknown(db, "newest", from, limit);
+  for (let from = after; held.length < limit; ) {
+    const found = await listUnknown(db, order, from, limit);
     held.push(...found.filter(isHeld));
     if (found.length < limit) break;
     from = found.at(-1)?.id ?? null;
@@ -88,8 +142,8 @@ export async function decideHeld(
 }
 
 async function oldestHeld({ store }: Deps): Promise<{ messages: Message[]; hasMore: boolean }> {
-  const found = await listUnknown(store.db, "oldest", null, DECIDED_AT_ONCE_MAX);
-  return { messages: found.filter(isHeld), hasMore: found.length === DECIDED_AT_ONCE_MAX };
+  const found = await findHeld(store.db, "oldest", null, DECIDED_AT_ONCE_MAX + 1);
+  return { messages: found.slice(0, DECIDED_AT_ONCE_MAX), hasMore: found.length > DECIDED_AT_ONCE_MAX };
 }
 
 async function findAll({ store }: Deps, ids: readonly string[]): Promise<Message[]> {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
 import { engineStage } from "../../../test/support/engine.ts";
 import { ScriptedProvider, SETTLE_AFTER_MS } from "../../../test/support/provider.ts";
+import type { OpenAttempt } from "../../store/shared-database.ts";
 
 const OTHER = "+15550100002";
 const SECOND_MS = 1_000;
@@ -25,6 +26,49 @@ async function killed(t: NodeTest, { asks = true } = {}) {
   const handed = () => stage.provider.handed.slice(1).map(({ text }) => text);
   return { stage, ids, handed };
 }
+
+/** A process that died during a send attempt, and another one that has taken its instance over before the attempt's lease ends. */
+async function takenOver(t: NodeTest) {
+  const open: OpenAttempt[] = [];
+  const stage = await engineStage(t, { openAttempts: async () => open });
+  stage.provider.sendNext.push("never");
+  const first = await stage.send({ content: { text: "First" } });
+  await stage.run();
+  for (const text of ["Second", "Third"]) await stage.send({ content: { text } });
+  await stage.run();
+  const { id, from, to, claimedUntil } = await stage.message(first);
+  open.push({ id, from, to, claimedUntil: claimedUntil ?? assert.fail() });
+  await stage.takeOver();
+  await stage.send({ to: OTHER, content: { text: "To another" } });
+  await stage.run();
+  const endLease = async () => {
+    assert.equal(await stage.deps.store.releaseLeases((claimedUntil ?? 0) + 1, stage.clock.now()), 1);
+    await stage.run();
+  };
+  const handed = () => stage.provider.handed.slice(1).map(({ text }) => text);
+  return { stage, endLease, handed };
+}
+
+describe("after a takeover, while the lease of an interrupted attempt lasts, messages from one number to one recipient", () => {
+  test("wait until it has ended and the message is reconciled, and keep their order", async (t) => {
+    const { stage, endLease, handed } = await takenOver(t);
+    assert.deepEqual(handed(), ["To another"]);
+    await endLease();
+    assert.deepEqual(handed(), ["To another"], "the provider is asked first");
+    stage.provider.onSettle = () => "absent";
+    for (let seconds = 0; seconds < 5; seconds += 1) await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["To another", "First", "Second", "Third"]);
+  });
+
+  test("wait at most 60 s more if the provider cannot tell", async (t) => {
+    const { stage, endLease, handed } = await takenOver(t);
+    await endLease();
+    for (let seconds = 0; seconds < 58; seconds += 1) await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["To another"]);
+    for (let seconds = 0; seconds < 60; seconds += 1) await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["To another", "Second", "Third"]);
+  });
+});
 
 describe("after a kill, messages from one number to one recipient", () => {
   test("wait up to 60 s for the interrupted message to be reconciled, while other recipients do not wait", async (t) => {

@@ -1,7 +1,7 @@
 /** Makes a send attempt: it is on disk before the provider is called, and so is its outcome before the next one. */
 
 import type { Message } from "../../core/message.ts";
-import { beginAttempt } from "../../core/message-lifecycle.ts";
+import { beginAttempt, type Change } from "../../core/message-lifecycle.ts";
 import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
 import { findMessage } from "../../store/messages.ts";
 import { withDeadline } from "../deadline.ts";
@@ -27,7 +27,7 @@ import {
  * | Step | On disk then | If the process dies after it |
  * |---|---|---|
  * | `prepare` checks it and fetches its files | nothing | it is sent by the next process |
- * | the send attempt begins | `pending`, with the account of this connection | its outcome is unknown: the provider is asked |
+ * | the send attempt begins; if its record was refused, or the reply to it was lost, that is repeated | `pending`, with the account of this connection | its outcome is unknown: the provider is asked |
  * | its turn at the provider comes: earlier messages to its recipient have been given to theirs | | the same |
  * | the provider responds | nothing yet; after `accepted` its permit is free | the same |
  * | the outcome is concluded | the outcome and its consequences | nothing is left to do |
@@ -45,7 +45,7 @@ export async function makeAttempt(deps: EngineDeps, claimed: Message, handling: 
 async function attemptReady(
   deps: EngineDeps,
   { message, parts }: PreparedMessage,
-  { abort, accepted, progress, times }: Handling,
+  { abort, accepted, gives, progress, recorded, times }: Handling,
 ): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) {
@@ -60,7 +60,9 @@ async function attemptReady(
   let leasedUntil = 0;
   const { generation } = deps.threadCache;
   const attempted = await changeMessage(deps, message, (fresh) => {
-    const change = isAsClaimed(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
+    const change = isAsClaimed(fresh, message)
+      ? beginAttempt(fresh, account, changeContext(deps))
+      : resumeRecorded(fresh, account, recorded);
     begun = change !== null;
     if (change === null) return null;
     if (provider.capabilities.takesRuns === true) progress.begins();
@@ -68,7 +70,9 @@ async function attemptReady(
     const leaseMs = attemptLeaseMs(provider);
     leasedUntil = deps.clock.monotonic() + leaseMs;
     const claimedUntil = deps.clock.real() + leaseMs;
-    return { ...change, message: { ...change.message, claimedUntil }, gathered: true };
+    recorded.add(claimedUntil);
+    const also = deps.connections.requireOwner(provider);
+    return { ...change, message: { ...change.message, claimedUntil }, also, gathered: true };
   });
   // Files may have taken long, and an opt-out holds from the moment that it is on disk.
   if (!begun || (await failIfOptedOut(deps, attempted))) return "bad";
@@ -76,6 +80,7 @@ async function attemptReady(
   if (generation !== deps.threadCache.generation) await requireStored(deps, attempted);
   await progress.turn;
   times.asks();
+  gives();
   const sending = send(deps, provider, outbound(deps, attempted, parts), abort);
   progress.given();
   const outcome = await sending;
@@ -91,6 +96,14 @@ async function attemptReady(
     return "good";
   }
   return "bad";
+}
+
+/** The change that lets an attempt begin whose record is on disk already, although the reply to it was lost; null if there is none. */
+function resumeRecorded(fresh: Message, account: string | null, recorded: ReadonlySet<number>): Change | null {
+  const { status, claimedUntil } = fresh;
+  const isOurs =
+    status === "pending" && claimedUntil !== null && recorded.has(claimedUntil) && fresh.account === account;
+  return isOurs ? { message: fresh, events: [] } : null;
 }
 
 /** Throws `MessageGone` if a reset of the sandbox removed the message. */

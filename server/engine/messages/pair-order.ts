@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { type Message, pairOf } from "../../core/message.ts";
+import { isRefusedForNow } from "../commit.ts";
 import type { RunResult } from "../run-result.ts";
 import { isPlain, type SendProgress } from "./prepare.ts";
 
@@ -25,10 +26,12 @@ interface Predecessor {
   passed: Promise<unknown>;
   /** Whether it has used up its permit's time. */
   isLate: boolean;
+  /** Whether the store refused it for now, or one before it: it stays in the queue, and so do those behind it. */
+  isRefused: boolean;
 }
 
 const NOW = Promise.resolve();
-const NOBODY: Predecessor = { lane: "", begun: NOW, given: NOW, passed: NOW, isLate: false };
+const NOBODY: Predecessor = { lane: "", begun: NOW, given: NOW, passed: NOW, isLate: false, isRefused: false };
 
 export class PairOrder {
   readonly #clock: Clock;
@@ -44,7 +47,7 @@ export class PairOrder {
     return this.#last.get(pair)?.lane;
   }
 
-  /** Handles a message after the earlier ones of its pair. */
+  /** Handles a message after the earlier ones of its pair. If the store refused one of them for now, it is left to a later claim. */
   async run(
     message: Message,
     release: ReleasePermit,
@@ -62,17 +65,23 @@ export class PairOrder {
       given.resolve();
     };
     const mayJoin = message.status === "queued" && isPlain(message) && before.lane === message.instanceId;
-    const handled = (mayJoin ? before.begun : before.passed).then(() =>
-      handle({ turn: before.given, begins: begun.resolve, given: given.resolve, accepted }),
-    );
-    void handled.then(end, end);
     const own: Predecessor = {
       lane: message.instanceId,
       begun: begun.promise,
       given: given.promise,
       passed: passed.promise,
       isLate: false,
+      isRefused: false,
     };
+    const handled = (mayJoin ? before.begun : before.passed).then((): RunResult | Promise<RunResult> => {
+      own.isRefused = before.isRefused;
+      if (own.isRefused) return "bad";
+      return handle({ turn: before.given, begins: begun.resolve, given: given.resolve, accepted });
+    });
+    void handled.then(end, (error: unknown) => {
+      own.isRefused = isRefusedForNow(error);
+      end();
+    });
     this.#last.set(pair, own);
     // Behind a late message the wait may take minutes, and would keep a permit from other messages.
     const stopTimer = this.#clock.after(before.isLate ? 0 : PERMIT_MS, () => {

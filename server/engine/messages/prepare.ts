@@ -47,6 +47,10 @@ export interface Handling {
   abort: AbortController;
   /** To be called before its files are fetched, which may take long. */
   waitsForFiles(): void;
+  /** Send attempts that were to be recorded, by the ends of their leases on disk: the reply of a commit may have been lost. */
+  recorded: Set<number>;
+  /** To be called before it is given to its provider: from then on nothing is repeated. */
+  gives(): void;
   /** To be called when its provider has accepted it: its permit may be free before the outcome is on disk. */
   accepted(): void;
   progress: SendProgress;

@@ -1,6 +1,6 @@
 /** Reconciles send attempts whose outcome is unknown: looks them up at the provider, and sends a message again only if the provider proves that it never got it. */
 
-import type { MessageId } from "../../core/id.ts";
+import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
@@ -11,8 +11,8 @@ import { type InterruptedMessage, listInterrupted } from "../../store/messages.t
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
 import { changeContext, type With } from "../engine-deps.ts";
-import { nullIfUnreadable } from "../quarantine.ts";
 import type { RunResult } from "../run-result.ts";
+import { nullIfUnreadable } from "../unreadable.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
 import { endAttempt, recordPart } from "./end-attempt.ts";
@@ -58,7 +58,8 @@ export async function reconcile(
       const dueAt = placeOf(fresh, deps.settings.messageTtlMs, now);
       const deferred = fresh.sendAttempts === message.sendAttempts ? defer(fresh, sendAgain, dueAt, now) : null;
       if (deferred === null) return null;
-      return { message: deferred, events: [], also: endAttempt(fresh, "reject", {}, now) };
+      const also = [...deps.connections.requireOwner(provider), ...endAttempt(fresh, "reject", {}, now)];
+      return { message: deferred, events: [], also };
     });
     return "good";
   }
@@ -148,23 +149,23 @@ interface PairWait {
   endsAt: number;
 }
 
-/** Pairs of sender and recipient with attempts that the end of the last process interrupted: while these are looked up, later messages of the pair wait. */
+/** Pairs of sender and recipient with attempts that the end of another process interrupted: while these are looked up, later messages of the pair wait. */
 export class InterruptedPairs {
-  readonly #deps: With<"configCache" | "messageCache" | "providers">;
+  readonly #deps: With<"configCache" | "membership" | "messageCache" | "providers">;
   readonly #waits = new Map<string, PairWait>();
-  #loading: Promise<void> | null = null;
+  /** The epoch under which the attempts of an instance were read: with each new one, another process may have left some open. */
+  readonly #epochs = new Map<InstanceId, number>();
+  #reading: Promise<void> = Promise.resolve();
 
-  constructor(deps: With<"configCache" | "messageCache" | "providers">) {
+  constructor(deps: With<"configCache" | "membership" | "messageCache" | "providers">) {
     this.#deps = deps;
   }
 
-  /** Reads, once, the attempts that the last process left open; resolves before the first message is claimed. */
-  load(): Promise<void> {
-    this.#loading ??= this.#read().catch((error: unknown) => {
-      this.#loading = null;
-      throw error;
-    });
-    return this.#loading;
+  /** Reads the attempts that others left open, once for each instance that this process gets; resolves before its first message is claimed. */
+  async load(lanes: readonly InstanceId[]): Promise<void> {
+    if (lanes.every((lane) => this.#isRead(lane))) return;
+    this.#reading = this.#reading.catch(() => {}).then(() => this.#read());
+    await this.#reading;
   }
 
   /** Pairs of which no later message is claimed now: later messages keep their places in the order of acceptance. */
@@ -189,22 +190,41 @@ export class InterruptedPairs {
     if (wait?.asked.delete(message.id) === true && wait.asked.size === 0) this.#waits.delete(pair);
   }
 
+  /** Whether nothing is left to read of an instance. Of one that does not run, no message is claimed to be sent. */
+  #isRead(id: InstanceId): boolean {
+    return this.#epochs.get(id) === this.#epochOf(id) || !this.#deps.providers.has(id);
+  }
+
+  #epochOf(id: InstanceId): number {
+    return this.#deps.membership.epochOf(id)?.epoch ?? 0;
+  }
+
   async #read(): Promise<void> {
-    const { clock, configCache, providers, store } = this.#deps;
-    const now = clock.now();
-    for (const { id } of await configCache.instances()) {
+    for (const { id } of await this.#deps.configCache.instances()) {
+      const isServed = this.#deps.membership.servesSince(id) !== null;
+      if (!isServed || this.#isRead(id)) continue;
+      const epoch = this.#epochOf(id);
       // Without lookups there is nothing to wait for.
-      if (providers.get(id)?.reconcile === undefined) continue;
-      for (const message of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))
-        this.#add(message, now);
+      if (this.#deps.providers.get(id)?.reconcile !== undefined) await this.#readOf(id);
+      this.#epochs.set(id, epoch);
     }
   }
 
-  #add(message: InterruptedMessage, now: number): void {
-    const { id, from, to, unknownSince } = message;
-    const wait = this.#waits.get(pairOf(message)) ?? { from, to, asked: new Set(), endsAt: now };
+  async #readOf(id: InstanceId): Promise<void> {
+    const { clock, store } = this.#deps;
+    const now = clock.now();
+    // Those whose lease lasts are read first: it may end meanwhile, and then they are among the others.
+    for (const { claimedUntil, ...message } of (await store.shared?.listOpenAttempts(id)) ?? [])
+      this.#add(message, now + Math.max(0, claimedUntil - clock.real()));
+    for (const { unknownSince, ...message } of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))
+      this.#add(message, unknownSince ?? now);
+  }
+
+  /** `since`: from when on the provider is asked. */
+  #add({ id, from, to }: Pick<InterruptedMessage, "id" | "from" | "to">, since: number): void {
+    const wait = this.#waits.get(pairOf({ from, to })) ?? { from, to, asked: new Set(), endsAt: since };
     wait.asked.add(id);
-    wait.endsAt = Math.max(wait.endsAt, (unknownSince ?? now) + WAIT_MS_MAX);
-    this.#waits.set(pairOf(message), wait);
+    wait.endsAt = Math.max(wait.endsAt, since + WAIT_MS_MAX);
+    this.#waits.set(pairOf({ from, to }), wait);
   }
 }

@@ -12,7 +12,7 @@ import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
 import { transactionOf } from "../messages/change-message.ts";
-import { nullIfUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../unreadable.ts";
 import { paymentContext, paymentOperations } from "./payments.ts";
 
 /** A customer's payment request; throws 404 `NOT_FOUND`. */

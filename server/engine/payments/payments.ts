@@ -19,7 +19,7 @@ import type { Operation } from "../../store/store.ts";
 import { difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
-import { nullIfUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../unreadable.ts";
 
 /** Context of a change to a payment request. */
 export function paymentContext(deps: Pick<Deps, "clock" | "newId" | "correlationId">): PaymentContext {

@@ -5,12 +5,13 @@ import { type Message, pairOf } from "../../core/message.ts";
 import { type Change, fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
 import { listWaiting, positionAfter, type QueuePosition } from "../../store/messages.ts";
+import type { Operation } from "../../store/store.ts";
 import { RequirementUnmet } from "../commit.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { changeMessage, type MessageDecision } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
 import { expiryOf, STRANDED } from "../messages/prepare.ts";
-import { nullIfUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../unreadable.ts";
 import { moveInstead, planOf, type RoutePlan } from "./route.ts";
 
 /** How often the oldest messages of each paused lane are checked, in real milliseconds. */
@@ -30,8 +31,10 @@ interface LaneWalk {
   again: boolean;
 }
 
+type PausedLanesDeps = With<"configCache" | "connections" | "link" | "membership" | "messageCache" | "providers">;
+
 export class PausedLanes {
-  readonly #deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">;
+  readonly #deps: PausedLanesDeps;
   /** The passes in progress. */
   readonly #walks = new Map<InstanceId, LaneWalk>();
   #walkedAt = Number.NEGATIVE_INFINITY;
@@ -41,7 +44,7 @@ export class PausedLanes {
   #stopped = true;
   #cancel: () => void = () => {};
 
-  constructor(deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">) {
+  constructor(deps: PausedLanesDeps) {
     this.#deps = deps;
   }
 
@@ -87,12 +90,19 @@ export class PausedLanes {
   async #look(): Promise<boolean> {
     const { clock, connections, store } = this.#deps;
     const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane as InstanceId);
-    const paused = due.filter((lane) => !connections.isUp(this.#deps, lane));
+    const paused = due.filter((lane) => this.#isReadyFor(lane) && !connections.isUp(this.#deps, lane));
     if (this.#isWoken || clock.real() - this.#walkedAt >= WALK_EVERY_MS) this.#beginWalks(paused);
     for (const lane of this.#walks.keys()) if (!paused.includes(lane)) this.#walks.delete(lane);
     let more = false;
     for (const lane of paused) more = (await this.#lookAt(lane)) || more;
     return more;
+  }
+
+  /** Whether the lane is this process's, and its instance had time to connect. */
+  #isReadyFor(lane: InstanceId): boolean {
+    const { clock, membership } = this.#deps;
+    const since = membership.servesSince(lane);
+    return since !== null && clock.monotonic() - since >= CONNECTING_MS;
   }
 
   #beginWalks(lanes: readonly InstanceId[]): void {
@@ -168,7 +178,7 @@ export class PausedLanes {
 
 /** `isGone`: its instance, the only one that could send the rest of it, was deleted. */
 function verdictOn(
-  deps: With<"connections" | "link">,
+  deps: With<"connections" | "link" | "membership">,
   plan: RoutePlan,
   message: Message,
   isGone: boolean,
@@ -178,7 +188,9 @@ function verdictOn(
   if (change === null) return null;
   const { instanceId: lane, from, to } = message;
   // A run that leased a message of the pair decides about it, and keeps the order.
-  return { ...change, also: [{ op: "requireUnleased", lane, from, to }] };
+  const epoch = deps.membership.epochOf(lane);
+  const owned: Operation[] = epoch === null ? [] : [{ op: "requireEpoch", ...epoch }];
+  return { ...change, also: [{ op: "requireUnleased", lane, from, to }, ...owned] };
 }
 
 function changeOf(

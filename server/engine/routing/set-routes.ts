@@ -2,12 +2,15 @@
 
 import type { Route } from "../../../sdk/wire.ts";
 import { invalidFields } from "../../core/error.ts";
-import type { CustomerId, InstanceId } from "../../core/id.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Instance } from "../../core/instance.ts";
+import { findInstances } from "../../store/instances.ts";
+import type { Operation } from "../../store/store.ts";
 import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
-import { INSTANCES_QUEUE } from "../instances/instances.ts";
+import { INSTANCES_QUEUE, useInstance } from "../instances/instances.ts";
 import { offered } from "./route.ts";
 
 /** The customer's routes, in its order. Throws 404 for an unknown customer. */
@@ -25,20 +28,23 @@ export async function setRoutes(
   customerId: CustomerId,
   routes: readonly Route[],
 ): Promise<void> {
-  // Instances must not be deleted before the routes that name them are on disk.
   await deps.serial.run(INSTANCES_QUEUE, () =>
     change(deps, async () => {
       const { id, version } = await requireCustomer(deps, customerId);
-      await requireUsable(deps, routes);
+      const used = await requireUsable(deps, routes);
       const set = { routes: [...routes], updatedAt: deps.clock.now() };
-      return { transaction: [{ op: "update", table: "customers", id, version, set }], value: undefined };
+      const update: Operation = { op: "update", table: "customers", id, version, set };
+      return { transaction: [update, ...used.map(useInstance)], value: undefined };
     }),
   );
   deps.configCache.clear();
   deps.wake.pausedLanes();
 }
 
-async function requireUsable(deps: With<"configCache" | "providers">, routes: readonly Route[]): Promise<void> {
+/** The instances that the routes name. */
+async function requireUsable(deps: With<"providers">, routes: readonly Route[]): Promise<Instance[]> {
+  const instances = await findInstances(deps.store.db);
+  const used = new Set<Instance>();
   const seen = new Map<string, number>();
   const details = [];
   for (const [index, { prefix, instanceId }] of routes.entries()) {
@@ -46,15 +52,17 @@ async function requireUsable(deps: With<"configCache" | "providers">, routes: re
     const first = seen.get(key);
     if (first !== undefined) details.push({ path: `[${index}]`, message: `is there already, as [${first}]` });
     else seen.set(key, index);
-    const problem = await problemOf(deps, instanceId as InstanceId);
+    const instance = instances.find(({ id }) => id === instanceId);
+    const problem = problemOf(deps, instanceId, instance);
     if (problem !== null) details.push({ path: `[${index}].instanceId`, message: problem });
+    else if (instance !== undefined) used.add(instance);
   }
   if (details.length > 0) throw invalidFields(details);
+  return [...used];
 }
 
-async function problemOf(deps: With<"configCache" | "providers">, instanceId: InstanceId): Promise<string | null> {
-  const instance = await deps.configCache.instance(instanceId);
-  if (instance === null) return `there is no instance ${instanceId}`;
-  const { provider } = instance;
-  return offered(deps, { instanceId, provider }).includes("sms") ? null : `${instanceId} has no SMS`;
+function problemOf(deps: With<"providers">, instanceId: string, instance: Instance | undefined): string | null {
+  if (instance === undefined) return `there is no instance ${instanceId}`;
+  const { id, provider } = instance;
+  return offered(deps, { instanceId: id, provider }).includes("sms") ? null : `${id} has no SMS`;
 }

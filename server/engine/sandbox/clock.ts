@@ -5,7 +5,8 @@ import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { hasRealInstance } from "../../store/instances.ts";
 import { findSetting } from "../../store/settings.ts";
-import type { Operation } from "../../store/store.ts";
+import type { Operation, Transaction } from "../../store/store.ts";
+import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
@@ -22,10 +23,19 @@ export function clockRecord({ clock, shift }: Pick<EngineDeps, "clock" | "shift"
   return { now: new Date(clock.now()).toISOString(), offsetMs: shift.ms };
 }
 
-/** Restores the shift of the last process. Call before the first write, so that no record is older than the stored ones. */
+/** Reads the shift that was stored last. Call before the first write, so that no record is older than the stored ones. */
 export async function restoreClock({ store, shift }: With<"shift">): Promise<void> {
-  const shiftMs = Number(await findSetting(store.db, CLOCK_SHIFT));
-  if (shiftMs > 0 && shiftMs <= SHIFT_MS_MAX) shift.ms = shiftMs;
+  shift.ms = shiftOf(await findSetting(store.db, CLOCK_SHIFT));
+}
+
+function shiftOf(stored: string | null): number {
+  const shiftMs = Number(stored);
+  return shiftMs > 0 && shiftMs <= SHIFT_MS_MAX ? shiftMs : 0;
+}
+
+/** Reads a shift that another process may have stored. */
+export async function rereadClock(deps: With<"shift">): Promise<void> {
+  await deps.serial.run(TURN, () => restoreClock(deps));
 }
 
 /**
@@ -42,9 +52,10 @@ export async function moveClock(
     const moved = await idempotent(deps, request, async () => {
       await requireMover(deps, request.customerId);
       if (advanceMs !== "reset") await requireSandboxes(deps);
-      const value = advanceMs === "reset" ? 0 : deps.shift.ms + advanceMs;
+      const stored = await findSetting(deps.store.db, CLOCK_SHIFT);
+      const value = advanceMs === "reset" ? 0 : shiftOf(stored) + advanceMs;
       if (value > SHIFT_MS_MAX) throw invalidField("advance", "cannot take the clock more than ten years ahead");
-      return { transaction: [keep(value)], value, result: String(value) };
+      return { transaction: moveFrom(stored, value), value, result: String(value) };
     });
     if (moved.repeated) return;
     deps.shift.ms = moved.value;
@@ -60,14 +71,24 @@ export async function resetClock(deps: With<"shift">): Promise<void> {
   await deps.serial.run(TURN, () => putBack(deps));
 }
 
-async function putBack({ store, shift }: With<"shift">): Promise<void> {
-  shift.ms = 0;
-  if ((await findSetting(store.db, CLOCK_SHIFT)) !== null) await store.commit([keep(0)]);
+async function putBack(deps: With<"shift">): Promise<void> {
+  deps.shift.ms = 0;
+  await change(deps, async () => {
+    const stored = await findSetting(deps.store.db, CLOCK_SHIFT);
+    return { transaction: stored === null ? null : moveFrom(stored, 0), value: undefined };
+  });
 }
 
-function keep(shiftMs: number): Operation {
-  if (shiftMs === 0) return { op: "delete", table: "settings", where: { name: CLOCK_SHIFT } };
-  return { op: "put", table: "settings", record: { name: CLOCK_SHIFT, value: String(shiftMs) } };
+/** Sets the shift, unless another process has moved the clock since `stored` was read. */
+function moveFrom(stored: string | null, shiftMs: number): Transaction {
+  const setting = { table: "settings", scope: CLOCK_SHIFT } as const;
+  const name = CLOCK_SHIFT;
+  const unmoved: Operation =
+    stored === null
+      ? { op: "requireNone", ...setting, where: { name } }
+      : { op: "require", ...setting, where: { name, value: stored } };
+  if (shiftMs === 0) return [unmoved, { op: "delete", table: "settings", where: { name } }];
+  return [unmoved, { op: "put", table: "settings", record: { name, value: String(shiftMs) } }];
 }
 
 async function hasReal({ store }: Deps): Promise<boolean> {

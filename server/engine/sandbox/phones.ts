@@ -14,8 +14,10 @@ import type {
 import type { Call } from "../../core/call.ts";
 import { type Chat, threadKey } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
+import type { GroupSnapshot } from "../../core/group.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
+import { NotRunningHere } from "../../core/not-running-here.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
 import { parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
@@ -49,8 +51,8 @@ interface ContactLine {
 }
 
 /**
- * The contact writes. Returns the received message. Throws 404 `REPLY_NOT_FOUND`, 400 `CHANNEL_NOT_SUPPORTED`
- * and a 400 for an empty message.
+ * The contact writes, in a group if `chatId` names one. Returns the received message. Throws 404 `REPLY_NOT_FOUND`, 400
+ * `CHANNEL_NOT_SUPPORTED`, a 400 for an empty message, and as `changePhotoFromPhone` does for a group.
  */
 export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<PhoneMessage>): Promise<Message> {
   const { customerId, number, body } = action;
@@ -60,9 +62,12 @@ export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<Phone
       throw invalidField("text", "is required, and must not be empty, where no attachments are given");
     }
     const parent = body.replyTo === undefined ? null : await requireParent(deps, action, body.replyTo);
-    const line = await lineTo(deps, customerId, number, body.to ?? (parent === null ? undefined : ownEnd(parent)));
-    const channel = channelFrom(line, body.channel);
-    const said = { text: text === "" ? null : text, replyTo: parent?.providerMessageId ?? null, channel };
+    const group = body.chatId === undefined ? null : await requireGroup(deps, action, body.chatId);
+    const to = group?.from ?? body.to ?? (parent === null ? undefined : ownEnd(parent));
+    const line = await lineTo(deps, customerId, number, to);
+    const channel = channelFrom(line, group === null ? body.channel : "imessage");
+    const replyTo = parent?.providerMessageId ?? null;
+    const said = { text: text === "" ? null : text, replyTo, channel, group: group?.snapshot ?? null };
     const { reference } = await withPhoneFiles(deps, customerId, attachments, (files) =>
       line.phones.write(line.phone, name, { ...said, attachments: files }),
     );
@@ -129,17 +134,26 @@ export async function changePhotoFromPhone(
 ): Promise<Chat> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["group-photo", chatById], async (name) => {
-    const chat = await chatById(deps, customerId, body.chatId);
-    const { id, isGroup, leftAt, reference, participants } = chat;
-    if (!isGroup || reference === null)
-      throw new ApiError("INVALID_STATUS", `${id} is no group; only a group has a photo.`);
-    if (!participants.includes(number)) throw new ApiError("NOT_FOUND", `${number} is not in ${id}.`);
-    if (leftAt !== null)
-      throw new ApiError("INVALID_STATUS", `${id}: you have left this group and receive nothing from it any more.`);
-    const { phones, phone } = await lineTo(deps, customerId, number, chat.from);
-    await phones.changePhoto(phone, `${name}_${id}`, { reference, name: chat.name, participants });
+    const { chat, from, snapshot } = await requireGroup(deps, action, body.chatId);
+    const { phones, phone } = await lineTo(deps, customerId, number, from);
+    await phones.changePhoto(phone, `${name}_${chat.id}`, snapshot);
     return chat;
   });
+}
+
+/** A group that the contact is in, as its members see it, and the customer's number in it. */
+async function requireGroup(
+  deps: Deps,
+  { customerId, number }: PhoneAction<unknown>,
+  chatId: string,
+): Promise<{ chat: Chat; from: string; snapshot: GroupSnapshot }> {
+  const chat = await chatById(deps, customerId, chatId);
+  const { id, isGroup, leftAt, reference, participants, name, from } = chat;
+  if (!isGroup || reference === null) throw new ApiError("INVALID_STATUS", `${id} is no group.`);
+  if (!participants.includes(number)) throw new ApiError("NOT_FOUND", `${number} is not in ${id}.`);
+  if (leftAt !== null)
+    throw new ApiError("INVALID_STATUS", `${id}: you have left this group and receive nothing from it any more.`);
+  return { chat, from, snapshot: { reference, name, participants } };
 }
 
 /**
@@ -232,9 +246,7 @@ async function lineTo(
   if (number.address === contact) throw invalidField("to", `is the phone itself; ${contact} cannot turn to itself`);
   const phones = deps.providers.get(number.instanceId)?.phones;
   if (phones !== undefined) return { phone: { customerId, number: contact, to: number.address }, number, phones };
-  throw new ApiError("SERVICE_UNAVAILABLE", "The sandbox of this number is not running; try again later.", {
-    retryAfterSeconds: 10,
-  });
+  throw new NotRunningHere(number.instanceId, "The sandbox of this number");
 }
 
 /** The requested channel, otherwise the phone's preferred one. Throws if the phone or the number lacks the channel. */

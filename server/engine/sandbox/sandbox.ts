@@ -2,6 +2,7 @@
 
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { NotRunningHere } from "../../core/not-running-here.ts";
 import { hasRealNumber } from "../../store/numbers.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
@@ -30,11 +31,14 @@ export async function requireSandbox(
  * inbox and usage stay. Work in flight ends without effect. A repeat of an idempotency key removes nothing more.
  */
 export async function resetSandbox(
-  deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts">,
+  deps: With<
+    "configCache" | "membership" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts"
+  >,
   request: IdempotentRequest & { customerId: CustomerId },
 ): Promise<void> {
   const { customerId } = request;
   await requireSandbox(deps, customerId);
+  await requirePhones(deps, customerId);
   await deps.serial.run(`reset ${customerId}`, () =>
     idempotent(deps, request, async () => {
       await removeAll(deps, customerId);
@@ -43,6 +47,18 @@ export async function resetSandbox(
       return { transaction: null, value: null, result: "", generation: deps.generation() };
     }),
   );
+}
+
+/** Throws `NotRunningHere` if another process has the phones of the customer's first number: the reset drops their signals too. */
+async function requirePhones(
+  { configCache, membership }: With<"configCache" | "membership">,
+  customerId: CustomerId,
+): Promise<void> {
+  if (membership.isAlone) return;
+  const [first] = await configCache.numbers(customerId);
+  if (first === undefined || membership.owns(first.instanceId)) return;
+  if (membership.ownerOf(first.instanceId) !== null)
+    throw new NotRunningHere(first.instanceId, "The sandbox of this customer");
 }
 
 async function removeAll(

@@ -1,4 +1,7 @@
-/** Changes a customer's endpoints and secrets. Each change increments the customer's version, so that concurrent changes conflict. */
+/**
+ * Changes a customer's endpoints and secrets. Each change increments the customer's version, so that concurrent changes conflict, and
+ * returns when the other processes that send webhooks have it.
+ */
 
 import type { CreateWebhook, SetWebhook, UpdateWebhook } from "../../../sdk/wire.ts";
 import { checkAddress } from "../../core/address.ts";
@@ -11,6 +14,7 @@ import { findCustomer } from "../../store/customers.ts";
 import type { Operation } from "../../store/store.ts";
 import { listWebhooks } from "../../store/webhooks.ts";
 import { change, difference } from "../commit.ts";
+import { waitForSenders } from "../config-snapshot.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
@@ -41,7 +45,7 @@ interface CustomerEndpoints {
  * the secret is kept or, if it was never shown, generated and returned. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function setWebhook(
-  deps: With<"sealer">,
+  deps: With<"membership" | "sealer">,
   customerId: CustomerId,
   wanted: SetWebhook,
 ): Promise<Configured> {
@@ -66,6 +70,7 @@ export async function setWebhook(
     const transaction = [updateCustomer(customer, known, now), save(before, endpoint)];
     return { transaction, value: { endpoint, secret: generated } };
   });
+  await waitForSenders(deps, deps.membership.others());
   return configured;
 }
 
@@ -107,7 +112,7 @@ export function createWebhook(
  * which cancels its pending deliveries. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function updateWebhook(
-  deps: With<"sealer">,
+  deps: With<"membership" | "sealer">,
   customerId: CustomerId,
   id: string,
   wanted: UpdateWebhook,
@@ -137,6 +142,7 @@ export async function updateWebhook(
     const transaction = [updateCustomer(customer, theirs, now), save(before, after)];
     return { transaction, value: { endpoint: after, paused: before.active && !after.active } };
   });
+  await waitForSenders(deps, deps.membership.others());
   if (paused) await cancelDeliveriesOf(deps, endpoint.id);
   return endpoint;
 }
@@ -145,13 +151,18 @@ export async function updateWebhook(
  * Deletes an endpoint and cancels its pending deliveries; the customer's secret stays. Returns the id. Throws 404
  * `WEBHOOK_NOT_FOUND` or, for the primary endpoint, `WEBHOOK_NOT_CONFIGURED`.
  */
-export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: EndpointRef): Promise<EndpointId> {
+export async function deleteWebhook(
+  deps: With<"membership">,
+  customerId: CustomerId,
+  target: EndpointRef,
+): Promise<EndpointId> {
   const id = await change(deps, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const endpoint = oneOf(endpoints, target);
     const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
     return { transaction: [updateCustomer(customer, {}, deps.clock.now()), remove], value: endpoint.id };
   });
+  await waitForSenders(deps, deps.membership.others());
   await cancelDeliveriesOf(deps, id);
   return id;
 }
@@ -160,13 +171,13 @@ export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: 
  * Generates and returns a new secret, for the primary endpoint the customer's. The old secret also signs for
  * `graceSeconds` of real time. A repeat returns the endpoint's id. Throws 404 like `deleteWebhook`.
  */
-export function rotateSecret(
-  deps: With<"sealer">,
+export async function rotateSecret(
+  deps: With<"membership" | "sealer">,
   request: IdempotentRequest,
   customerId: CustomerId,
   { target, graceSeconds }: { target: EndpointRef; graceSeconds: number },
 ) {
-  return idempotent<Configured>(deps, request, async () => {
+  const rotated = await idempotent<Configured>(deps, request, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const before = oneOf(endpoints, target);
     const now = deps.clock.now();
@@ -185,6 +196,8 @@ export function rotateSecret(
     const transaction = [updateCustomer(customer, theirs, now), save(before, endpoint)];
     return { transaction, value: { endpoint, secret }, result: endpoint.id };
   });
+  await waitForSenders(deps, deps.membership.others());
+  return rotated;
 }
 
 async function standingOf({ store }: Deps, customerId: CustomerId): Promise<CustomerEndpoints> {

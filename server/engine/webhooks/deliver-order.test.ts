@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configure, deliverStage, OK } from "../../../test/support/deliver.ts";
+import { until } from "../../../test/support/wait.ts";
 import { emitEvent } from "../../../test/support/webhooks.ts";
 import { makeEvent } from "../../core/event.ts";
 import type { MessageId } from "../../core/id.ts";
+import { StoreUnavailable } from "../../store/store.ts";
 
 test("an event that went to the loop with its commit precedes the next one, which a claim finds on disk", async (t) => {
   const stage = await deliverStage(t);
@@ -79,3 +81,41 @@ test("a new delivery that reaches the loop late is attempted once, however long 
   const statuses = (await stage.deliveries()).map(({ status }) => status);
   assert.deepEqual([statuses, stage.sent.length], [["succeeded", "succeeded"], 2]);
 });
+
+for (const [address, more] of [
+  ["its endpoint", {}],
+  ["its callbackUrl", { callbackUrl: "https://c.example.com/hooks" }],
+] as const)
+  test(`an event whose receiver cannot be read goes to ${address} before the next one, and does not wait for its lease`, async (t) => {
+    const stage = await deliverStage(t);
+    const { deps, clock, lanes, observed, sent } = stage;
+    const { store } = deps;
+    if (!("callbackUrl" in more)) await configure(stage);
+    await emitEvent(stage, more);
+    await stage.run();
+    assert.equal(sent.length, 1);
+    // The reply of a commit is lost with the connection: caches are dropped, and the next read fails too.
+    lanes.changed([
+      { table: "endpoints", id: null },
+      { table: "customers", id: null },
+    ]);
+    const { db } = store;
+    const setDb = (value: typeof db) => Object.defineProperty(store, "db", { value });
+    let isAway = true;
+    const away = (): never => {
+      isAway = false;
+      setDb(db);
+      throw new StoreUnavailable("the database is away");
+    };
+    setDb(new Proxy(db, { get: away }));
+    const messageId: MessageId = deps.newId("msg");
+    const events: string[] = [];
+    for (let sequence = 1; sequence <= 3; sequence += 1)
+      events.push(await emitEvent(stage, { messageId, sequence, ...more }));
+    await until(() => !isAway, { what: "a read of the receiver" });
+    await clock.advance(1_500);
+    const ids = sent.slice(1).map(({ body }) => (JSON.parse(String(body)) as { id: string }).id);
+    assert.deepEqual(ids, events);
+    assert.ok(observed.faults.length > 0);
+    observed.faults.length = 0;
+  });

@@ -48,7 +48,7 @@ import type { AttemptFeed } from "./attempt-feed.ts";
 import type { DeliverLoop } from "./deliver-loop.ts";
 import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
-import { ReceiverCache } from "./receiver-cache.ts";
+import { type Receiver, ReceiverCache } from "./receiver-cache.ts";
 
 /** Length of a lease for the loop, in milliseconds of the monotonic clock: longer than any attempt. */
 const LEASE_MS = 45_000;
@@ -88,6 +88,9 @@ export interface DeliverDeps {
   >;
   clock: Clock;
   chance: () => number;
+  /** Whether this process delivers the lane, and whether it has applied what others changed; absent: it is alone. */
+  isHome?: (lane: string) => boolean;
+  isCurrent?: () => boolean;
   settings: Pick<EngineSettings, "webhookConcurrency" | "webhookRetryScheduleMs">;
   sealer: Pick<Sealer, "open">;
   attempted: Pick<AttemptFeed, "notify">;
@@ -117,14 +120,15 @@ interface Target {
 /** The loop that posts deliveries. It holds new deliveries from their commit on, and claims all others. */
 export class Deliver implements DeliverLoop {
   readonly #deps: DeliverDeps;
-  readonly #receiverCache = new ReceiverCache();
+  readonly #receiverCache: ReceiverCache;
   readonly #lanes: Lanes<HeldDelivery>;
   readonly #releases: DeliveryReleases;
   #endHold: () => void = () => {};
 
   constructor(deps: DeliverDeps, sender: WebhookSender) {
     this.#deps = deps;
-    const { observer, store } = deps;
+    const { isCurrent, observer, store } = deps;
+    this.#receiverCache = new ReceiverCache(isCurrent);
     this.#releases = new DeliveryReleases(store, (error) => observer.fault("deliver", error));
     this.#lanes = createLanes({
       deps,
@@ -138,10 +142,11 @@ export class Deliver implements DeliverLoop {
   }
 
   start(): void {
-    const { clock, store } = this.#deps;
+    const { clock, isHome, store } = this.#deps;
     this.#lanes.start();
     this.#endHold = store.hold({
       leaseMs: WRITER_LEASE_MS,
+      ...(isHome === undefined ? {} : { isHome }),
       push: (claimed) => {
         const { accepted, lanes } = this.#releases.accept(held(claimed, clock.monotonic()), 0);
         this.#lanes.push(accepted);
@@ -191,11 +196,12 @@ function held(claimed: readonly ClaimedDelivery[], now: number): HeldDelivery[] 
 
 /** A lane is an endpoint, or the origin of a customer's callbacks. */
 function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
-  const { clock, observer, settings, store } = attempting.deps;
+  const { clock, isHome = () => true, observer, settings, store } = attempting.deps;
   const { receiverCache, releases } = attempting;
   return new Lanes<HeldDelivery>({
     clock,
-    async claim(lanes) {
+    async claim(wanted) {
+      const lanes = wanted.filter(({ lane }) => isHome(lane));
       // No attempt could be recorded: each webhook would be sent again whenever its lease ends.
       if (store.isFull) throw new StoreFull("the disk is full: webhooks wait");
       const askedAt = clock.monotonic();
@@ -205,7 +211,7 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
       return { items: accepted, more: [...more, ...refused] };
     },
     release: (items) => releases.release(items),
-    dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane),
+    dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane).filter(isHome),
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
@@ -232,14 +238,12 @@ async function deliver(
   times: RunTimes,
 ): Promise<RunResult> {
   const { chance, clock, observer, settings, store } = attempting.deps;
-  const { receiverCache } = attempting;
   const { delivery } = item;
   const { customerId, lane } = delivery;
   observer.dueLag(clock.now() - (delivery.dueAt ?? clock.now()));
-  const find = () => receiverCache.findReceiver(store, lane, customerId);
-  const known = receiverCache.receiverOf(lane, customerId) ?? (await find());
-  const isKnownClosed = isClosed(known.endpoint, delivery);
-  const { endpoint, signer } = isKnownClosed ? await receiverCache.findAgain(store, lane, customerId) : known;
+  const receiver = await readReceiver(attempting, delivery);
+  if (receiver === null) return "unread";
+  const { endpoint, signer } = receiver;
   if (endpoint === "unreadable") {
     // The lane is in quarantine: it is claimed again once the row of its endpoint is repaired.
     attempting.releases.release([item]);
@@ -274,7 +278,7 @@ async function deliver(
       ...afterAttempt(fresh, attempt, settings.webhookRetryScheduleMs, endedAt, jitter),
       url: target.url,
     });
-    const isLast = !succeeded && target.endpoint?.kind !== "inbox" && isClosed((await find()).endpoint, delivery);
+    const isLast = !succeeded && endpoint?.kind !== "inbox" && (await attempting.receiverCache.isOff(store, delivery));
     await record(attempting, item, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
   } finally {
     attempting.unrecorded.remove(lane);
@@ -283,9 +287,14 @@ async function deliver(
   return result;
 }
 
-/** Whether the endpoint was paused or deleted while the attempt was in flight. */
-function isClosed(endpoint: Endpoint | "unreadable" | null, { endpointId }: Delivery): boolean {
-  return endpointId !== null && endpoint !== "unreadable" && endpoint?.active !== true;
+/** The receiver of a delivery; null if it cannot be read now, such as from a database out of reach. */
+async function readReceiver({ deps, receiverCache }: Attempting, delivery: Delivery): Promise<Receiver | null> {
+  try {
+    return await receiverCache.findCurrent(deps.store, delivery);
+  } catch (error) {
+    deps.observer.fault("deliver", error);
+    return null;
+  }
 }
 
 /** Errors of an attempt that say nothing about its receiver: the loop keeps the delivery, and runs it again. */
@@ -382,7 +391,7 @@ async function record(
       fresh = finished.delivery;
       continue;
     }
-    deps.attempted.notify(id);
+    deps.attempted.notify(id, delivery.customerId);
     const isDue = finished.result === "ok" && set.dueAt !== null && set.dueAt <= deps.clock.now();
     if (isDue) wake(lane);
     return;

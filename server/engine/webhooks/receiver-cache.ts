@@ -1,8 +1,9 @@
 /** Caches what attempts need of their receivers: the endpoint of each lane of deliveries, and the customer's secrets. */
 
 import { setBounded } from "../../core/bounded-map.ts";
-import { customerOfLane } from "../../core/delivery.ts";
+import { customerOfLane, type Delivery } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { SharedRuns } from "../../core/shared-runs.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { findSigners, hasSeveralCustomers, type Signer } from "../../store/customers.ts";
 import type { ReceiverChange, Store } from "../../store/store.ts";
@@ -24,13 +25,25 @@ export interface Receiver {
   signer: Signer | null;
 }
 
-/** One process owns the database: every change of an endpoint or customer calls `changed` before its response. */
+function isClosed(endpoint: LaneEndpoint, { endpointId }: Delivery): boolean {
+  return endpointId !== null && endpoint !== "unreadable" && endpoint?.active !== true;
+}
+
+/** Every change of an endpoint or customer by this process calls `changed` before its response. */
 export class ReceiverCache {
+  readonly #isCurrent: () => boolean;
+  /** Otherwise each attempt of a process that is not current would read its receiver. */
+  readonly #freshReads = new SharedRuns<Receiver>();
   readonly #endpoints = new Map<string, LaneEndpoint>();
   readonly #signers = new Map<CustomerId, Signer | null>();
   #severalCustomers: boolean | null = null;
   /** For each read in progress the ids of the records that have changed since it began; null stands for any record. */
   readonly #reads = new Set<Set<string | null>>();
+
+  /** `isCurrent`: whether what other processes changed has been dropped. If not, every receiver of an attempt is read. */
+  constructor(isCurrent: () => boolean = () => true) {
+    this.#isCurrent = isCurrent;
+  }
 
   /**
    * The customer of the lane; for a deleted endpoint the lane itself, which shares permits with no other; null: not
@@ -69,13 +82,25 @@ export class ReceiverCache {
   }
 
   /**
-   * `findReceiver` of an endpoint that is paused or deleted as far as this cache knows. It may be active again: a delivery comes from
-   * the writer, and may overtake the change that came before it.
+   * The receiver of a delivery. If its endpoint is paused or deleted as far as this cache knows, that is read again: a delivery comes
+   * from the writer, and may overtake the change that came before it.
    */
-  async findAgain(store: Pick<Store, "db">, lane: string, customerId: CustomerId): Promise<Receiver> {
+  async findCurrent(store: Pick<Store, "db">, delivery: Delivery): Promise<Receiver> {
+    const { lane, customerId } = delivery;
+    if (!this.#isCurrent()) {
+      const read = () => readReceiver(store, lane, customerId);
+      return await this.#freshReads.run(`${lane} ${customerId}`, read);
+    }
+    const known = this.receiverOf(lane, customerId) ?? (await this.findReceiver(store, lane, customerId));
+    if (!isClosed(known.endpoint, delivery)) return known;
     const { endpoints } = await findEndpoints(store.db, [lane]);
     if (endpoints.some(({ active }) => active)) this.#drop(this.#endpoints, lane);
     return await this.findReceiver(store, lane, customerId);
+  }
+
+  /** Whether the endpoint of a delivery is off: paused or deleted. */
+  async isOff(store: Pick<Store, "db">, delivery: Delivery): Promise<boolean> {
+    return isClosed((await this.findReceiver(store, delivery.lane, delivery.customerId)).endpoint, delivery);
   }
 
   /** Loads the endpoints that are not cached, and their customers, except those that change during the read. */
@@ -153,4 +178,14 @@ export class ReceiverCache {
     this.#drop(this.#signers, null);
     this.#severalCustomers = null;
   }
+}
+
+/** Reads the receiver of a lane, and caches nothing. */
+async function readReceiver(store: Pick<Store, "db">, lane: string, customerId: CustomerId): Promise<Receiver> {
+  const ofEndpoint = customerOfLane(lane) === null;
+  const [{ endpoints, unreadable }, [signer = null]] = await Promise.all([
+    ofEndpoint ? findEndpoints(store.db, [lane]) : { endpoints: [], unreadable: [] },
+    findSigners(store.db, [customerId]),
+  ]);
+  return { endpoint: unreadable.length > 0 ? "unreadable" : (endpoints[0] ?? null), signer };
 }

@@ -10,6 +10,7 @@ import { findInbox } from "../../store/inboxes.ts";
 import type { Operation } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
 import { type EndpointRef, requireActive } from "./endpoints.ts";
 
@@ -20,7 +21,7 @@ const TEST_MESSAGE = "A test event: if you read this, your endpoint receives wha
  * and 400 `INVALID_STATUS` if the endpoint is paused or deleted.
  */
 export async function retryDelivery(
-  deps: Deps,
+  deps: With<"attempted">,
   request: IdempotentRequest,
   customerId: CustomerId,
   id: string,
@@ -34,7 +35,10 @@ export async function retryDelivery(
     const value = { ...delivery, ...retryByHand(delivery, false, now) };
     return { transaction: [retry], value, result: delivery.id };
   });
-  if (!result.repeated) deps.wake.deliveries([result.value.lane]);
+  if (!result.repeated) {
+    deps.wake.deliveries([result.value.lane]);
+    deps.attempted.notify(result.value.id, customerId);
+  }
   return result;
 }
 

@@ -7,8 +7,8 @@ import type { Event } from "../../core/event.ts";
 import type { CustomerId, EndpointId } from "../../core/id.ts";
 import { type Endpoint, subscribes } from "../../core/webhook.ts";
 import { findExisting } from "../../store/deliveries.ts";
-import { listEvents } from "../../store/events.ts";
-import { findLastPosition, findPositionAt } from "../../store/replays.ts";
+import { listEvents, newestPosition } from "../../store/events.ts";
+import { findPositionAt, findPositionBefore } from "../../store/replays.ts";
 import type { Operation } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { decide } from "../commit.ts";
@@ -70,8 +70,8 @@ async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): 
   const endpoint = await requireActive(deps, customerId, wish.endpointId);
   // Ids hold real time, records the service's time, which is never behind it.
   const shiftMs = clock.now() - clock.real();
-  const first = await findPositionAt(store.db, wish.since - shiftMs - SKEW_MS);
-  const last = await findLastPosition(store.db, customerId);
+  const after = await findPositionBefore(store.db, wish.since - shiftMs - SKEW_MS);
+  const last = (await newestPosition(store.db, customerId)) ?? 0;
   const end = wish.until === null ? null : await findPositionAt(store.db, wish.until + SKEW_MS);
   return {
     endpointId: endpoint.id,
@@ -80,7 +80,7 @@ async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): 
     since: wish.since,
     until: wish.until,
     types: wish.types,
-    after: first === null ? last : first - 1,
+    after,
     upTo: end === null ? last : Math.min(last, end),
     now: clock.now(),
     salt: deps.newId("replay"),

@@ -1,7 +1,7 @@
 /** Backfill: reads the rows that no event reported, once a minute. A cursor in the instance's memory marks how far it got. */
 
 import { recordOf } from "../../core/loose-json.ts";
-import { RepeatingTask } from "../kit/repeating-task.ts";
+import { RepeatingTask } from "../../core/repeating-task.ts";
 import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import { type MacMessage, newestOf } from "./records.ts";

@@ -136,9 +136,9 @@ class Bluebubbles implements Provider {
 }
 
 function macOf(context: ProviderContext): Mac {
-  const { clock, numbers, changed } = context;
+  const { clock, numbers, mayWrite, changed } = context;
   const settings = settingsOf(context.config);
-  const client = new MacClient({ url: settings.url, password: settings.password, clock });
+  const client = new MacClient({ url: settings.url, password: settings.password, clock, mayWrite });
   const rateLimiter = new PrivateApiRateLimiter(clock);
   const health = new MacHealth({ client, rateLimiter, clock, numbers, changed });
   const chatGuids = new ChatGuids({ client, macosMajor: () => macosMajor(health.info) });

@@ -233,3 +233,15 @@ test("an error that repeats the request does not reveal the password", async (t)
     assert.match(describeFailure(answer), /Cannot GET/);
   }
 });
+
+test("a request that sends is not written, although its connection opened, once another process runs the instance", async (t) => {
+  const { url, requests } = await serve(t, (_request, response) => response.end('{"status":200,"data":1}'));
+  let mayWrite = true;
+  const client = new MacClient({ url, password: "p", clock: systemClock(), mayWrite: () => mayWrite });
+  t.after(() => client.close());
+  assert.equal((await client.post("/message/text", {})).kind, "ok");
+  mayWrite = false;
+  const refused = await client.post("/message/text", {});
+  assert.deepEqual(refused, { kind: "unreachable", reason: "another process runs the instance by now" });
+  assert.equal(requests.length, 1);
+});

@@ -42,6 +42,8 @@ export interface MacClientOptions {
   url: string;
   password: string;
   clock: Clock;
+  /** Whether this process may still send; always if absent. */
+  mayWrite?: () => boolean;
 }
 
 /** BlueBubbles gives up after 120 s at its helper and 60 s at its database; the rest is for the network. */
@@ -90,12 +92,12 @@ export class MacClient {
   #brokeAt: number | null = null;
   #restartedAt: number | null = null;
 
-  constructor({ url, password, clock }: MacClientOptions) {
+  constructor({ url, password, clock, mayWrite = () => true }: MacClientOptions) {
     this.#base = `${url.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/api/v1`;
     this.#password = password;
     this.#clock = clock;
-    this.#reads = agent(1);
-    this.#writes = agent(0);
+    this.#reads = agent(1, () => true);
+    this.#writes = agent(0, mayWrite);
   }
 
   /** Last response of BlueBubbles, by the real clock; null before the first. */
@@ -328,7 +330,8 @@ class NoConnection extends Error {
   readonly code = "NO_CONNECTION";
 }
 
-function agent(pipelining: 0 | 1): Agent {
+/** An agent that gives up each connection that opens when this process may not write any more. */
+function agent(pipelining: 0 | 1, mayWrite: () => boolean): Agent {
   const connector = buildConnector({ timeout: CONNECT_LIMIT_MS, allowH2: false });
   return new Agent({
     allowH2: false,
@@ -340,8 +343,10 @@ function agent(pipelining: 0 | 1): Agent {
     bodyTimeout: 0,
     connect: (target, done) =>
       connector(target, (error, socket) => {
-        if (error === null) done(null, socket);
-        else done(new NoConnection(codeOf(error)), null);
+        if (error !== null) return done(new NoConnection(codeOf(error)), null);
+        if (mayWrite()) return done(null, socket);
+        socket.destroy();
+        done(new NoConnection("another process runs the instance by now"), null);
       }),
   });
 }

@@ -1,7 +1,7 @@
 /** Looks up rows by guid: one query at a time, retried without a response, and no guid fails because of another. */
 
+import { RepeatingTask } from "../../core/repeating-task.ts";
 import { doublingMs } from "../../core/retry.ts";
-import { RepeatingTask } from "../kit/repeating-task.ts";
 import { PeerFault } from "../provider.ts";
 import { describeFailure, type Failure, isBlueBubblesError, type Limits } from "./client.ts";
 import { fetchRows, GUIDS_MAX } from "./fetch-rows.ts";

@@ -1,8 +1,8 @@
 /** Monitors whether the peer can be used: checks it from time to time, and with growing delays while it is down. */
 
 import type { Clock } from "../../clock.ts";
+import { RepeatingTask } from "../../core/repeating-task.ts";
 import { doublingMs } from "../../core/retry.ts";
-import { RepeatingTask } from "./repeating-task.ts";
 
 export interface ConnectionMonitorOptions<Trouble> {
   clock: Clock;

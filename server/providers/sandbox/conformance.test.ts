@@ -97,7 +97,7 @@ function peerOf(phones: () => Phones | null): Peer {
   };
 }
 
-const PLAIN = { replyTo: null, channel: "imessage" } as const;
+const PLAIN = { replyTo: null, channel: "imessage", group: null } as const;
 
 function attachmentsOf(files: readonly PeerFile[]) {
   return files.map(({ bytes, mimeType, filename }, index) => ({

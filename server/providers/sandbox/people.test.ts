@@ -178,7 +178,7 @@ test("read receipts and loss follow the settings at the moment the message was a
 test("an action repeated under the same name is the same message, reaction and call", async () => {
   const { phones, signals } = await peopled();
   const phone = phoneAt("0120");
-  const said = { text: "Hi", attachments: [], replyTo: null, channel: "imessage" } as const;
+  const said = { text: "Hi", attachments: [], replyTo: null, channel: "imessage", group: null } as const;
   const first = await phones.write(phone, "a", said);
   assert.deepEqual(await phones.write(phone, "a", said), first);
   assert.notDeepEqual(await phones.write(phone, "b", said), first);

@@ -4,8 +4,11 @@ import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Channel } from "../../../sdk/wire.ts";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { providerContext } from "../../../test/support/provider.ts";
 import { ID, message, stage } from "../../../test/support/sandbox-provider.ts";
-import type { Outbound, Outcome } from "../provider.ts";
+import type { Memory, Outbound, Outcome } from "../provider.ts";
+import { createSandbox } from "./sandbox.ts";
 import { entryKey } from "./signal-journal.ts";
 
 type Row = [to: string, channel: Channel, outcome: string, reported: string[]];
@@ -37,6 +40,17 @@ function wordOf(outcome: Outcome): string {
   if (outcome.outcome !== "rejected") return outcome.outcome;
   return outcome.notReachable ? "not reachable" : outcome.code;
 }
+
+const outcomeOf = (outcome: Outcome | "absent" | undefined) =>
+  typeof outcome === "object" ? outcome.outcome : outcome;
+
+/** A memory that refuses every write. */
+const readOnly = (entries: ReadonlyMap<string, string>): Memory => ({
+  list: async (prefix) =>
+    [...entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
+  put: () => Promise.reject(new Error("the database is out of reach")),
+  delete: () => Promise.reject(new Error("the database is out of reach")),
+});
 
 for (const [to, channel, outcome, receipts] of ROWS) {
   test(`${to} over ${channel} is ${outcome}, then ${receipts.join(", ") || "nothing"}`, async () => {
@@ -78,6 +92,35 @@ test("a lost response without reconciliation is followed by its receipts after t
   await clock.advance(700_000);
   assert.deepEqual(reported, ["delivered@600005"]);
   assert.equal(entries.size, 0);
+});
+
+test("a lookup whose outcome could not be stored is made again, and a successor reports the receipts within its time", async () => {
+  const { clock, sandbox, send, reported, writes, entries } = await stage();
+  await send(message("0107"));
+  writes.failing = 1;
+  assert.equal(outcomeOf(await sandbox.reconcile?.(message("0107"))), "unknown", "the message is not sent yet");
+  await clock.advance(1_000);
+  assert.deepEqual(reported, []);
+  assert.equal(outcomeOf(await sandbox.reconcile?.(message("0107"))), "accepted");
+  await sandbox.stop();
+  const successor = await stage(entries);
+  await successor.clock.advance(2_000);
+  assert.deepEqual(successor.reported, ["delivered@1005"]);
+  assert.equal(entries.size, 0);
+});
+
+test("a lookup never writes beside its outcome: the entry with its new begin is committed with it", async () => {
+  const entries = new Map<string, string>();
+  const { send } = await stage(entries);
+  await send(message("0107"));
+  const provider = createSandbox(providerContext({ clock: new SimulatedClock(7_000), memory: readOnly(entries) }));
+  await provider.start(async () => "applied");
+  const outcome = await provider.reconcile?.(message("0107"));
+  assert.ok(outcome !== undefined && outcome !== "absent" && outcome.outcome === "accepted");
+  const { key, value } = outcome.memory?.entries[0] ?? {};
+  assert.equal(key, entryKey(ID, "imessage"));
+  assert.equal(JSON.parse(value ?? "{}").beginsAt, 7_000);
+  await provider.stop();
 });
 
 test("a failing message of 0116 is accepted, then fails with the phone's own code; a retry is a new attempt", async () => {

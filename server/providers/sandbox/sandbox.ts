@@ -137,19 +137,19 @@ class Sandbox implements Provider {
     const known = this.#pending.get(entryKey(message.messageId, message.channel));
     if (known === undefined) return this.#accept(message, line);
     if (known.isEnding) return deferred("the previous attempt is being deleted", RETRY_AFTER_MS);
-    return await this.#confirm(known);
+    return this.#confirm(known);
   }
 
   async reconcile(message: Outbound): Promise<Outcome | "absent"> {
     const key = entryKey(message.messageId, message.channel);
     const known = this.#pending.get(key);
-    if (known !== undefined) return await this.#confirm(known);
+    if (known !== undefined) return this.#confirm(known);
     const entries = await this.#memory.list(key);
     const entry = entries.find((candidate) => candidate.key === key);
     const found = this.#pending.get(key) ?? (entry === undefined ? null : parseEntry(key, entry.value));
     if (found === null) return "absent";
     if (!this.#pending.has(key)) this.#adopt(found, new Set(entries.map((candidate) => candidate.key)));
-    return await this.#confirm(found);
+    return this.#confirm(found);
   }
 
   async health(): Promise<Health> {
@@ -172,45 +172,46 @@ class Sandbox implements Provider {
     const steps = stepsFor(line, message, this.#settings.of(message.customerId, message.to));
     const pending = newEntry(message, responds ? now : now + ASKED_WITHIN_MS, steps);
     this.#pending.set(pending.key, pending);
-    const memory = this.#memoryOf(pending);
+    const memory = this.#memoryOf(pending, pending.beginsAt);
     return responds
       ? { ...accepted(pending), memory }
       : { outcome: "unknown", reason: "the recipient's phone did not respond in time", memory };
   }
 
-  /** The journal entry and its step keys, for the transaction of the outcome. */
-  #memoryOf(pending: PendingSignals): OutcomeMemory {
-    const keys = stepsWithKey(pending).map((index) => ({ key: stepKey(pending, index), value: "" }));
-    const entries = [...keys, { key: pending.key, value: formatEntry(pending) }];
-    return { entries, stored: () => this.#stored(pending) };
+  /**
+   * The journal entry with its begin, for the transaction of the outcome, and its step keys with the first one: later some of
+   * those steps may have been reported.
+   */
+  #memoryOf(pending: PendingSignals, beginsAt: number): OutcomeMemory {
+    const steps = pending.isStored ? [] : stepsWithKey(pending);
+    const keys = steps.map((index) => ({ key: stepKey(pending, index), value: "" }));
+    const entries = [...keys, { key: pending.key, value: formatEntry({ ...pending, beginsAt }) }];
+    return { entries, stored: () => this.#stored(pending, beginsAt) };
   }
 
-  #stored(pending: PendingSignals): void {
-    if (pending.isStored) return;
-    pending.isStored = true;
-    if (this.#pending.get(pending.key) !== pending) {
-      // The phones were reset meanwhile.
+  #stored(pending: PendingSignals, beginsAt: number): void {
+    const known = this.#pending.get(pending.key);
+    if (known === undefined) {
+      // The phones were reset meanwhile, or the last receipt was reported.
       void this.#track(this.#forget([pending])).catch(() => {});
-      return;
     }
     const now = this.#clock.real();
-    if (pending.beginsAt < now) pending.beginsAt = now;
+    const hasBegun = pending.isStored && (pending.reported > 0 || pending.beginsAt <= now);
+    pending.isStored = true;
+    if (known !== pending || hasBegun) return;
+    pending.beginsAt = Math.max(beginsAt, now);
     this.#arm(pending);
   }
 
-  /** Confirms an accepted message. A phone whose response got lost now begins with its receipts. */
-  async #confirm(pending: PendingSignals): Promise<Outcome> {
+  /**
+   * Confirms an accepted message. A phone whose response got lost begins with its receipts as soon as that is on disk: the
+   * entry with its new begin is committed with the outcome, so that nobody asks about a message whose receipts still wait.
+   */
+  #confirm(pending: PendingSignals): Outcome {
     const now = this.#clock.real();
-    if (pending.reported === 0 && pending.beginsAt > now) {
-      pending.beginsAt = now;
-      pending.stopTimer();
-      // The entry is already stored. If this write fails, a restart only delays the receipts.
-      if (pending.isStored) {
-        await this.#track(this.#store(pending));
-        this.#arm(pending);
-      }
-    }
-    return pending.isStored ? accepted(pending) : { ...accepted(pending), memory: this.#memoryOf(pending) };
+    const waits = pending.reported === 0 && pending.beginsAt > now;
+    if (pending.isStored && !waits) return accepted(pending);
+    return { ...accepted(pending), memory: this.#memoryOf(pending, Math.min(pending.beginsAt, now)) };
   }
 
   /** Resumes a journal entry. `openKeys` holds the keys found in the journal. */
@@ -219,10 +220,6 @@ class Sandbox implements Provider {
     pending.spent = new Set(stepsWithKey(pending).filter((index) => !openKeys.has(stepKey(pending, index))));
     this.#pending.set(pending.key, pending);
     this.#arm(pending);
-  }
-
-  async #store(pending: PendingSignals): Promise<void> {
-    await this.#memory.put(pending.key, formatEntry(pending)).catch(() => {});
   }
 
   /** Deletes journal entries. */

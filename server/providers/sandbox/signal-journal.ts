@@ -89,7 +89,7 @@ export function referenceOf({ messageId, channel }: Pick<PendingSignals, "messag
 }
 
 /** Formats an entry for storage. */
-export function formatEntry({ beginsAt, steps, phone }: PendingSignals): string {
+export function formatEntry({ beginsAt, steps, phone }: Pick<PendingSignals, "beginsAt" | "steps" | "phone">): string {
   return JSON.stringify({ beginsAt, steps, phone });
 }
 

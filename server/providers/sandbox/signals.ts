@@ -57,13 +57,14 @@ interface WrittenMessage {
   text: string | null;
   attachments?: readonly InboundAttachment[];
   replyTo?: string | null;
+  group?: GroupSnapshot | null;
 }
 
 /** Message from `phone` with this reference. */
 export function inboundOf({ number: from, to }: Phone, reference: string, written: WrittenMessage): InboundSignal {
-  const { channel, text, attachments = [], replyTo = null } = written;
-  const plain = { group: null, payment: null, effect: null };
-  return { kind: "inbound", to, channel, reference, from, text, attachments, replyTo, ...plain };
+  const { channel, text, attachments = [], replyTo = null, group = null } = written;
+  const plain = { payment: null, effect: null };
+  return { kind: "inbound", to, channel, reference, from, text, attachments, replyTo, group, ...plain };
 }
 
 /** Payment from `phone`: a message without text, as Apple Cash sends it. */

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
-import { RepeatingTask } from "../kit/repeating-task.ts";
+import { RepeatingTask } from "../../core/repeating-task.ts";
 import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
 import type { InboundSignal, Memory, OwnAddress } from "../provider.ts";
 import { incomingAddress, ownAddress } from "./address.ts";

@@ -27,7 +27,12 @@ interface Stage {
   ups: boolean[];
 }
 
-async function startLink(t: TestContext, script: Script = polite, more: Partial<LinkSettings> = {}): Promise<Stage> {
+async function startLink(
+  t: TestContext,
+  script: Script = polite,
+  more: Partial<LinkSettings> = {},
+  mayWrite: () => boolean = () => true,
+): Promise<Stage> {
   const smsc = await scriptedSmsc(t, { script });
   const clock = new SimulatedClock();
   const faults: string[] = [];
@@ -43,6 +48,7 @@ async function startLink(t: TestContext, script: Script = polite, more: Partial<
     deliver: async () => 0,
     changed: () => ups.push(link.isUp),
     fault: (error: unknown) => faults.push(error instanceof Error ? error.message : String(error)),
+    mayWrite: () => mayWrite(),
   };
   const link = new SmscLink(settings, events, clock, () => 0);
   link.start();
@@ -347,4 +353,19 @@ test("`since` is when the link last went up or down", async (t) => {
   stage.smsc.last().socket.destroy();
   await until(() => !stage.link.isUp);
   assert.equal(stage.link.state().since, since + 500);
+});
+
+test("no message is submitted once another process runs the instance", async (t) => {
+  let mayWrite = true;
+  const stage = await startLink(t, polite, {}, () => mayWrite);
+  await until(() => stage.link.isUp, { what: "the bind" });
+  assert.equal((await submit(stage)).answer, "ok");
+  mayWrite = false;
+  const refused = await submit(stage);
+  assert.deepEqual(refused, {
+    answer: "notSent",
+    reason: "another process runs the instance by now",
+    isDown: true,
+  });
+  assert.equal(stage.smsc.of("submit_sm").length, 1);
 });

@@ -29,6 +29,8 @@ export interface LinkEvents {
    */
   deliver(pdu: DeliverSm | DataSm, session: { readonly isBound: boolean }): Promise<number | null>;
   changed(): void;
+  /** Whether messages may still be submitted in this process; always if absent. */
+  mayWrite?: () => boolean;
   /** Reports a fault that an operator may want to know. Never contains a text, an address or a password. */
   fault(error: unknown): void;
 }
@@ -205,6 +207,7 @@ export class SmscLink {
   #pump(): void {
     this.#stopPace();
     this.#isAtLimit = false;
+    if (this.#events.mayWrite?.() === false) this.#empty("another process runs the instance by now");
     for (const queued of this.#queue) {
       const { session } = this.#sending;
       if (session === null || session.submitsOpen >= this.#settings.windowSize) return;

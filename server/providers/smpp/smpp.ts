@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from "../../clock.ts";
-import { RepeatingTask } from "../kit/repeating-task.ts";
+import { RepeatingTask } from "../../core/repeating-task.ts";
 import { SignalOutbox } from "../kit/signal-outbox.ts";
 import {
   type Applied,
@@ -73,12 +73,13 @@ class Smpp implements Provider {
   #sinceReceipt = 0;
   readonly #sweeps: RepeatingTask;
 
-  constructor({ attempts, clock, config, memory, numbers, changed, fault }: ProviderContext) {
+  constructor({ attempts, clock, config, memory, numbers, mayWrite, changed, fault }: ProviderContext) {
     this.#clock = clock;
     this.#fault = fault;
     this.#settings = readSettings(config);
     const events = {
       deliver: (pdu: DeliverSm | DataSm, session: SessionState) => this.#deliver(pdu, session),
+      mayWrite,
       changed,
       fault,
     };

@@ -45,6 +45,7 @@ const KEEP_ALIVE_MS = 4_000;
 
 /** `close` ends open requests as unsent or unanswered. */
 export class Api {
+  readonly #mayWrite: () => boolean;
   readonly #clock: Clock;
   readonly #baseUrl: string;
   readonly #authorization: string;
@@ -52,7 +53,13 @@ export class Api {
   readonly #open = new Set<ApiExchange>();
   #closed = false;
 
-  constructor({ accountSid, authToken, baseUrl }: TwilioSettings, clock: Clock, connections: number) {
+  constructor(
+    { accountSid, authToken, baseUrl }: TwilioSettings,
+    clock: Clock,
+    connections: number,
+    mayWrite: () => boolean = () => true,
+  ) {
+    this.#mayWrite = mayWrite;
     this.#clock = clock;
     this.#baseUrl = baseUrl;
     this.#authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString("base64")}`;
@@ -77,7 +84,7 @@ export class Api {
       return Promise.resolve({ noResponse: "unsent", reason: target === null ? "no address" : "the provider stopped" });
     }
     return new Promise((resolve) => {
-      const exchange = new ApiExchange(bodyBytesMax, (ended) => {
+      const exchange = new ApiExchange(bodyBytesMax, this.#mayWrite, (ended) => {
         stopTimer();
         abort?.removeEventListener("abort", callOff);
         this.#open.delete(exchange);
@@ -120,6 +127,7 @@ export class Api {
 /** The undici handler of one request. It ends once. */
 class ApiExchange implements Dispatcher.DispatchHandler {
   readonly #bodyBytesMax: number;
+  readonly #mayWrite: () => boolean;
   readonly #ended: (ended: TwilioResponse | NoResponse) => void;
   #controller: Dispatcher.DispatchController | null = null;
   #done = false;
@@ -128,8 +136,9 @@ class ApiExchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(bodyBytesMax: number, ended: (ended: TwilioResponse | NoResponse) => void) {
+  constructor(bodyBytesMax: number, mayWrite: () => boolean, ended: (ended: TwilioResponse | NoResponse) => void) {
     this.#bodyBytesMax = bodyBytesMax;
+    this.#mayWrite = mayWrite;
     this.#ended = ended;
   }
 
@@ -141,7 +150,8 @@ class ApiExchange implements Dispatcher.DispatchHandler {
 
   /** The request is about to be written. Up to this point it was provably not sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+    if (!this.#mayWrite()) this.#fail("another process runs the instance by now");
+    else this.#controller = controller;
     if (this.#done) controller.abort(new Error("it was aborted before it was sent"));
   }
 

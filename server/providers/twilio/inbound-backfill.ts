@@ -6,8 +6,8 @@
 import type { Clock } from "../../clock.ts";
 import type { InboundAttachment } from "../../core/attachment.ts";
 import { iso } from "../../core/instant.ts";
+import { RepeatingTask } from "../../core/repeating-task.ts";
 import { doublingMs } from "../../core/retry.ts";
-import { RepeatingTask } from "../kit/repeating-task.ts";
 import { type OptOutSignal, PeerFault, type ProviderContext } from "../provider.ts";
 import type { Api } from "./api.ts";
 import { decide, floorOf, isOlder, OVERLAP_MS, oldestFirst, stopAfter } from "./backfill-rules.ts";

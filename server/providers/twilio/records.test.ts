@@ -1,6 +1,8 @@
 /** Responses of the API are parsed whatever is missing, and paths in them are requested as they are. */
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { systemClock } from "../../clock.ts";
@@ -82,4 +84,25 @@ test("a path from the API is requested as it is, also if the base address has a 
   const below = apiAt(t, "https://sms.example/api/laml");
   assert.equal(below.addressOf("/2010-04-01/a"), "https://sms.example/api/laml/2010-04-01/a");
   assert.equal(below.addressOf("/api/laml/2010-04-01/a?b"), "https://sms.example/api/laml/2010-04-01/a?b");
+});
+
+test("a request is not written, although its connection opened, once another process runs the instance", async (t) => {
+  let requests = 0;
+  const server = createServer((_, response) => {
+    requests += 1;
+    response.end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  let mayWrite = true;
+  const settings = readSettings({ accountSid: "AC1", authToken: "x", baseUrl });
+  const api = new Api(settings, systemClock(), 1, () => mayWrite);
+  t.after(() => api.close());
+  const send = () => api.request({ method: "POST", path: "/Messages.json", form: new URLSearchParams() });
+  assert.equal("status" in (await send()), true);
+  mayWrite = false;
+  const refused = { noResponse: "unsent", reason: "another process runs the instance by now" };
+  assert.deepEqual(await send(), refused);
+  assert.equal(requests, 1);
 });

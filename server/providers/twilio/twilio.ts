@@ -95,7 +95,7 @@ class Twilio implements Provider {
     this.#settings = readSettings(context.config);
     this.#path = `${API_PATH}/${this.#settings.accountSid}`;
     this.#outbox = new SignalOutbox(clock);
-    const api = new Api(this.#settings, clock, TWILIO_CAPABILITIES.concurrency);
+    const api = new Api(this.#settings, clock, TWILIO_CAPABILITIES.concurrency, context.mayWrite);
     this.#api = api;
     this.#monitor = new AccountMonitor({ api, clock, path: `${this.#path}.json`, changed: context.changed });
     this.#poller = new StatusPoller({

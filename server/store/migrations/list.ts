@@ -18,6 +18,8 @@ import { up as leanTables } from "./0014-lean-tables.ts";
 import { up as sendAttempts } from "./0015-send-attempts.ts";
 import { up as shortIndexes } from "./0016-short-indexes.ts";
 import { up as heldMessages } from "./0017-held-messages.ts";
+import { up as sessions } from "./0019-sessions.ts";
+import { up as requests } from "./0020-requests.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -37,4 +39,6 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0015-send-attempts": { up: sendAttempts },
   "0016-short-indexes": { up: shortIndexes },
   "0017-held-messages": { up: heldMessages },
+  "0019-sessions": { up: sessions },
+  "0020-requests": { up: requests },
 };

@@ -6,9 +6,9 @@ import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import type { Customer } from "../../core/customer.ts";
 import type { Message } from "../../core/message.ts";
 import type { Endpoint } from "../../core/webhook.ts";
+import { type ClaimedMessageRows, encodeTransaction } from "../jobs/jobs.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
-import { type ClaimedMessageRows, encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
 import { SqliteWriter } from "./writer.ts";
 

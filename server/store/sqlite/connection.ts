@@ -1,9 +1,7 @@
 /** Opens SQLite files with the settings that durability needs, and checks them. */
 
 import { DatabaseSync } from "node:sqlite";
-
-/** The database cannot be used until the operator acts. The message says in one line what to do. */
-export class StoreUnusable extends Error {}
+import { StoreUnusable } from "../store.ts";
 
 /** Oldest SQLite without the WAL-reset bug. */
 const SQLITE_MIN = [3, 51, 3] as const;

@@ -1,5 +1,7 @@
 /** Which deliveries are leased, and where the next claim of each lane begins. In memory only, without SQL. */
 
+import { LEASED_MAX, LEASED_PER_LANE_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
+
 /** A place in the order of a lane's deliveries: due time, then insertion. */
 export interface LanePosition {
   dueAt: number;
@@ -31,12 +33,6 @@ interface Lease {
   endsAt: number;
 }
 
-/** The leased deliveries of a customer. */
-interface OwnerLeases {
-  count: number;
-  bytes: number;
-}
-
 interface QueueLane {
   leased: number;
   /** The last row that a claim read: every due row up to it is leased. */
@@ -45,13 +41,6 @@ interface QueueLane {
   isBehind: boolean;
 }
 
-/** A new delivery is leased at once while its lane has fewer leased deliveries. */
-const LEASED_PER_LANE_MAX = 256;
-/** Leased deliveries of all lanes, and the bytes of their events. */
-const LEASED_MAX = 16_384;
-const LEASED_BYTES_MAX = 32 * 1024 * 1024;
-/** A customer may lease this multiple of what is free: 80 % of all when alone, 44 % each of two. */
-const SHARE_OF_FREE = 4;
 /** Lanes that are remembered; beyond it those without a lease are dropped, which costs one claim each. */
 const LANES_KEPT_MAX = 2 * LEASED_MAX;
 
@@ -71,9 +60,7 @@ export class DeliveryQueue {
   readonly #leases = new Map<number, Lease>();
   readonly #byId = new Map<string, Lease>();
   readonly #lanes = new Map<string, QueueLane>();
-  /** Customers with leased deliveries. */
-  readonly #owners = new Map<string, OwnerLeases>();
-  #bytes = 0;
+  readonly #budget = new LeaseBudget();
   #lastLease = 0;
   /** The latest shifted time of a claim. */
   #claimedAt = Number.MIN_SAFE_INTEGER;
@@ -121,7 +108,7 @@ export class DeliveryQueue {
       for (const row of rows) {
         if (!this.#byId.has(row.id)) {
           // A later poll of the lane goes on from here.
-          if (!this.#hasRoom(row)) return { claimed, more: false };
+          if (!this.#budget.hasRoom(row.owner, row.size)) return { claimed, more: false };
           claimed.push({ lease: this.#lease(lane, row, leaseMs), row });
         }
         state.cursor = { dueAt: row.dueAt, row: row.row };
@@ -208,8 +195,8 @@ export class DeliveryQueue {
   #bear(delivery: NewDelivery, leaseMs: number | null): void {
     const { lane, lanes } = delivery;
     const state = this.#lane(lane);
-    const isLeased =
-      leaseMs !== null && !state.isBehind && state.leased < LEASED_PER_LANE_MAX && this.#hasRoom(delivery);
+    const hasRoom = state.leased < LEASED_PER_LANE_MAX && this.#budget.hasRoom(delivery.owner, delivery.size);
+    const isLeased = leaseMs !== null && !state.isBehind && hasRoom;
     if (isLeased) {
       delivery.born(this.#lease(lane, delivery, leaseMs));
       return;
@@ -217,17 +204,6 @@ export class DeliveryQueue {
     state.isBehind = true;
     moveBack(state, delivery);
     lanes.add(lane);
-  }
-
-  /** Whether one more delivery may be leased, so that no customer keeps the deliveries of others waiting. */
-  #hasRoom({ owner, size }: DueRow): boolean {
-    if (this.#leases.size === 0) return true;
-    const free = LEASED_MAX - this.#leases.size - 1;
-    const freeBytes = LEASED_BYTES_MAX - this.#bytes - size;
-    if (free < 0 || freeBytes < 0) return false;
-    const held = this.#owners.get(owner);
-    if (held === undefined) return true;
-    return held.count < SHARE_OF_FREE * free && held.bytes + size <= SHARE_OF_FREE * freeBytes;
   }
 
   #lease(lane: string, { id, dueAt, row, owner, size }: DueRow, leaseMs: number): number {
@@ -243,7 +219,7 @@ export class DeliveryQueue {
     };
     this.#leases.set(lease.lease, lease);
     this.#byId.set(id, lease);
-    this.#count(owner, 1, size);
+    this.#budget.add(owner, size);
     this.#lane(lane).leased += 1;
     return lease.lease;
   }
@@ -251,18 +227,9 @@ export class DeliveryQueue {
   #remove(lease: Lease): void {
     this.#leases.delete(lease.lease);
     this.#byId.delete(lease.id);
-    this.#count(lease.owner, -1, -lease.size);
+    this.#budget.remove(lease.owner, lease.size);
     const state = this.#lane(lease.lane);
     state.leased -= 1;
-  }
-
-  #count(owner: string, count: number, bytes: number): void {
-    this.#bytes += bytes;
-    const held = this.#owners.get(owner) ?? { count: 0, bytes: 0 };
-    held.count += count;
-    held.bytes += bytes;
-    if (held.count === 0) this.#owners.delete(owner);
-    else this.#owners.set(owner, held);
   }
 
   #giveBack(lease: Lease): void {

@@ -8,8 +8,6 @@ import type { Customer } from "../../core/customer.ts";
 import { type Delivery, deliveryTo } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import { decodeRecord } from "../rows.ts";
-import type { CommitResult, Operation, Store } from "../store.ts";
 import {
   type ClaimedRows,
   encodeOutcome,
@@ -17,7 +15,9 @@ import {
   type FinishedRow,
   type Job,
   type WrittenGroup,
-} from "./jobs.ts";
+} from "../jobs/jobs.ts";
+import { decodeRecord } from "../rows.ts";
+import type { CommitResult, Operation, Store } from "../store.ts";
 import { migrate } from "./migrate.ts";
 import { SqliteWriter } from "./writer.ts";
 
@@ -172,7 +172,7 @@ test("a failed SQL transaction changes no lease, and leases nothing new", async 
   const { database } = writer.engine;
   database.exec(`create temp trigger full before insert on events when new.type = 'typing.indicator'
     begin select raise(abort, 'no'); end`);
-  const results = writer.engine.run([added, ["addUsage", []]]);
+  const results = writer.engine.run([added, ["removeRequests", { before: 0, oldest: [], limit: 1, erases: false }]]);
   assert.ok("error" in (results[0] ?? {}));
   database.exec("drop trigger full");
   const { results: ended, born } = writer.engine.runGroup([["finishDeliveries", [outcome]], added]);

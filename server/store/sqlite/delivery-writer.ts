@@ -2,19 +2,20 @@
 
 import { type Delivery, retryByHand } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
-import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
-import type { DeliveryClaim } from "../store.ts";
-import { DeliveryQueue, type DueRow, type LanePosition } from "./delivery-queue.ts";
 import {
   type ClaimedRow,
   type ClaimedRows,
   type EncodedOutcome,
   encodePart,
   encodeRecord,
+  FINISHED_COLUMNS,
   type FinishedRow,
-} from "./jobs.ts";
+} from "../jobs/jobs.ts";
+import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
+import type { DeliveryClaim } from "../store.ts";
+import { DeliveryQueue, type DueRow, type LanePosition } from "./delivery-queue.ts";
 import type { QuarantineTable } from "./quarantine.ts";
-import { FINISHED_COLUMNS, type Statements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 
 /** The greatest step back of the clock that new deliveries hide, so that they keep the order in which they were made. */
@@ -142,10 +143,11 @@ export class DeliveryWriter {
   /** Due deliveries of a lane after a position, with their events. */
   #read(lane: string, now: number, after: LanePosition, limit: number): ReadRow[] {
     // SQLite seeks to a row number by the index only with an exact due time.
-    const same = allRows(this.#statements.deliveriesDueAt(), [lane, after.dueAt, after.row, limit]) as SqlValue[][];
+    const isDue = after.dueAt <= now;
+    const same = isDue ? allRows(this.#statements.deliveriesDueAt(), [lane, after.dueAt, after.row, limit]) : [];
     const left = limit - same.length;
     const later = left === 0 ? [] : allRows(this.#statements.deliveriesDueAfter(), [lane, after.dueAt, now, left]);
-    const rows = [...same, ...(later as SqlValue[][])];
+    const rows = [...same, ...later] as SqlValue[][];
     this.#rowsRead += rows.length;
     return rows.map(([row = 0, bytes = null, correlationId = null, ...values]) => {
       const size = typeof bytes === "string" ? bytes.length : 0;

@@ -11,8 +11,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
+import type { SqlQuery } from "../jobs/queries.ts";
 import type { Database, SqlValue } from "../rows.ts";
-import type { SqlQuery } from "./query.ts";
 
 /** Kysely over `run`. Only migrations begin SQL transactions, on a connection of their own. */
 export function queryDatabase<Schema = Database>(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Schema> {

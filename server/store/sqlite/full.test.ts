@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Job, WrittenGroup } from "../jobs/jobs.ts";
 import { StoreFull, type Transaction } from "../store.ts";
-import type { Job, WrittenGroup } from "./jobs.ts";
 import { openSqliteInProcess } from "./store.ts";
 
 const TRANSACTION: Transaction = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import type { Message } from "../../core/message.ts";
+import { type ClaimedMessageRows, encodeTransaction } from "../jobs/jobs.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
-import { type ClaimedMessageRows, encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
 import { SqliteWriter } from "./writer.ts";
 

@@ -3,6 +3,7 @@
  * in front: once when a lane's cursor passes it, once when its pair of sender and recipient is free.
  */
 
+import type { LeasedRow } from "../jobs/jobs.ts";
 import type { SqlValue } from "../rows.ts";
 import type { MessageClaim, MessageLane, WaitingPair } from "../store.ts";
 import { type AddressPair, type DuePlace, type EndedLease, MessageLeases, pairName } from "./message-leases.ts";
@@ -19,12 +20,6 @@ const PAIRS_READ_MAX = 256;
 const LANES_MAX = 1_000;
 /** Pairs behind the cursor of a lane. Beyond it the lane is scanned again from its front. */
 const PAIRS_MAX = 10_000;
-
-/** A row of a claim: the message's values, and the token of its lease. */
-export interface LeasedRow {
-  values: SqlValue[];
-  lease: number;
-}
 
 /** A place in the order of a lane. */
 type Place = Pick<DuePlace, "dueAt" | "id">;

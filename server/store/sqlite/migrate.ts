@@ -3,7 +3,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { Migrator } from "kysely/migration";
 import { MIGRATIONS } from "../migrations/list.ts";
-import { StoreUnusable } from "./connection.ts";
+import { StoreUnusable } from "../store.ts";
 import { queryDatabase } from "./driver.ts";
 import { makeIndexes } from "./make-indexes.ts";
 import { moveAttempts } from "./move-attempts.ts";

@@ -1,17 +1,13 @@
 /** The quarantine of the writer: adds undecodable rows, removes them from their queues, and restores repaired rows. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { QuarantineEntry } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
-import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
+import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "../rows.ts";
 import { isOfCustomer } from "../rows-of-customer.ts";
 import { TABLES } from "../schema.ts";
 import type { RecheckResult, RowKey } from "../store.ts";
 import { allRows } from "./wide-rows.ts";
-
-/** A row to quarantine. `isLeased`: a claim holds it; it is removed from its queue, so that no claim leases it again. */
-export interface QuarantineEntry extends UnreadableRow {
-  isLeased: boolean;
-}
 
 /** Tables with a queue, and when a repaired row becomes due, as SQL with `:now`. */
 const QUEUES: Partial<Record<TableName, string>> = {

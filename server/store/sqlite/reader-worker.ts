@@ -1,8 +1,9 @@
 /** The code of a reader's thread: runs queries. It loads little, since every reader is a heap of its own. */
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import type { SqlQuery } from "../jobs/queries.ts";
 import { openReader } from "./connection.ts";
-import { createReader, readAll, type SqlQuery } from "./query.ts";
+import { createReader, readAll } from "./query.ts";
 import type { PortRequest, ThreadMessage, ThreadStart } from "./thread.ts";
 
 const { path } = workerData as ThreadStart;

@@ -2,6 +2,7 @@
 
 import { firstIdAt } from "../../core/id.ts";
 import type { TableName } from "../records.ts";
+import type { RequestRemoval } from "../store.ts";
 import type { DeliveryWriter } from "./delivery-writer.ts";
 import type { LeaseEffects } from "./lease-effects.ts";
 import type { ReferenceTable } from "./reference-removal.ts";
@@ -76,7 +77,29 @@ export class RecordRemoval {
       removed += Number(this.#statements.deleteSome(table, "customerId").run(customerId, limit).changes);
     }
     removed += Number(this.#statements.deleteSome("idempotency", "scope").run(customerId, limit).changes);
+    removed += Number(this.#statements.deleteRequests("ofCustomer").run(customerId, limit).changes);
     if (removed === 0) this.#resetting.delete(customerId);
+    return removed;
+  }
+
+  /** Removes requests from the log. Returns how many. */
+  removeRequests({ before, oldest, limit, erases }: RequestRemoval): number {
+    if (!erases) return this.#removeRequests(before, oldest, limit);
+    this.#statements.overwriteDeleted(true);
+    try {
+      return this.#removeRequests(before, oldest, limit);
+    } finally {
+      this.#statements.overwriteDeleted(false);
+    }
+  }
+
+  #removeRequests(before: number, oldest: RequestRemoval["oldest"], limit: number): number {
+    let removed = Number(this.#statements.deleteRequests("old").run(before, limit).changes);
+    for (const [customerId, count] of oldest) {
+      removed += Number(
+        this.#statements.deleteRequests("ofCustomer").run(customerId, Math.min(count, limit - removed)).changes,
+      );
+    }
     return removed;
   }
 

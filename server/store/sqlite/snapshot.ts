@@ -44,6 +44,7 @@ export async function copyDatabase(from: string, to: string, progress: ByteProgr
     const pageBytes = numberOf(source, "pragma page_size");
     const totalBytes = numberOf(source, "pragma page_count") * pageBytes;
     requireSpace(dirname(to), totalBytes);
+    progress(0, totalBytes);
     await backup(source, to, {
       rate: PAGES_AT_ONCE,
       progress: ({ totalPages, remainingPages }) =>

@@ -1,8 +1,8 @@
 /** The SQL statements of the writer, generated from the tables or written by hand, each prepared once. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Delivery } from "../../core/delivery.ts";
 import { deliveriesOf, deliveryById, hasOpenDelivery } from "../deliveries-of-event.ts";
+import { FINISHED_COLUMNS } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { isOfCustomer } from "../rows-of-customer.ts";
@@ -15,6 +15,8 @@ import {
   type ReferenceTable,
   referenceAfter,
 } from "./reference-removal.ts";
+import { DELETE_REQUESTS } from "./request-removal.ts";
+import { USAGE } from "./usage-statements.ts";
 
 const quote = (property: string) => `"${columnOf(property)}"`;
 const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");
@@ -31,19 +33,6 @@ function byId(table: TableName, id: string): string {
  * most of the cost of a claim. A sum prevents that.
  */
 const LIMIT = "limit ? + 0";
-
-/** The properties that the end of an attempt sets, in the order of `finishDelivery`. */
-export const FINISHED_COLUMNS = [
-  "url",
-  "status",
-  "attemptCount",
-  "attempts",
-  "retryCount",
-  "dueAt",
-  "byHand",
-  "resumeAt",
-  "retryRequested",
-] as const satisfies (keyof Delivery)[];
 
 /** A due delivery with its event: row number, bytes, correlation id, then its columns. */
 const DUE_DELIVERY = `select d.rowid, e.bytes, e.correlation_id, ${columnsOf("deliveries", "d.")}
@@ -97,6 +86,12 @@ export class Statements {
       const inOrder = LAYOUT[table].map(({ property }) => property).filter((one) => unique.some((key) => key === one));
       return `select 1 from ${name} where ${matching(inOrder)}`;
     });
+  }
+
+  /** Whether a record with these properties exists. */
+  found(table: TableName, properties: string): StatementSync {
+    const write = () => `select 1 from ${TABLES[table].name} where ${matching(properties.split(","))} limit 1`;
+    return this.#get(`found ${table} ${properties}`, write);
   }
 
   version(table: TableName): StatementSync {
@@ -385,12 +380,16 @@ export class Statements {
     );
   }
 
-  addUsage(): StatementSync {
-    return this.#get("addUsage", () => {
-      const placeholders = LAYOUT.usage.map(() => "?").join(", ");
-      const counts = LAYOUT.usage.filter(({ property }) => property !== "subject" && property !== "at");
-      const sums = counts.map(({ column }) => `${column} = ${column} + excluded.${column}`).join(", ");
-      return `insert into usage (${columnsOf("usage")}) values (${placeholders}) on conflict (subject, at) do update set ${sums}`;
-    });
+  /** Whether pages that a delete frees are overwritten too, which costs a write of each. */
+  overwriteDeleted(isOn: boolean): void {
+    this.#database.exec(`pragma secure_delete = ${isOn ? "on" : "fast"}`);
+  }
+
+  deleteRequests(which: keyof typeof DELETE_REQUESTS): StatementSync {
+    return this.#get(`deleteRequests ${which}`, () => DELETE_REQUESTS[which]);
+  }
+
+  addUsage(what: keyof typeof USAGE): StatementSync {
+    return this.#get(`addUsage ${what}`, () => USAGE[what]);
   }
 }

@@ -4,18 +4,20 @@ import { channel } from "node:diagnostics_channel";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { CommitObserver, Store } from "../store.ts";
-import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
-import type { PaceTimer } from "./group-pace.ts";
-import { GroupWriter } from "./group-writer.ts";
-import type { Job, WrittenGroup } from "./jobs.ts";
+import type { PaceTimer } from "../jobs/group-pace.ts";
+import { GroupWriter } from "../jobs/group-writer.ts";
+import type { Job, WrittenGroup } from "../jobs/jobs.ts";
+import { readBatched, readSingly } from "../jobs/queries.ts";
+import { type Reads, StoreClient, type StoreParts } from "../jobs/store-client.ts";
+import type { OpenPort } from "../jobs/writer-client.ts";
+import { type CommitObserver, type Store, StoreUnusable } from "../store.ts";
+import { connectStore, SQLITE } from "./connect-store.ts";
+import { lockDirectory, openWriter } from "./connection.ts";
 import { migrate } from "./migrate.ts";
-import { createReader, readBatched, readSingly } from "./query.ts";
+import { createReader } from "./query.ts";
 import { finishRestore } from "./restored-files.ts";
-import { connectStore, type Reads, SqliteStore, type StoreParts } from "./store-port.ts";
 import { ReaderThread, WriterThread } from "./thread.ts";
 import { SqliteWriter } from "./writer.ts";
-import type { OpenPort } from "./writer-client.ts";
 
 /** Publishes each store that runs on threads, so that a benchmark inside the process can read its counts. */
 const OPENED = channel("tightbeam:store");
@@ -71,7 +73,7 @@ export async function openSqlite(
   };
   const openPorts = () => ({ writer: writer.open(), reader: reader.open() });
   const fork = () => connectStore(openPorts(), observe);
-  const store = new SqliteStore({ openPort: writer.openPort, reads, observe, fork, openPorts });
+  const store = new StoreClient({ openPort: writer.openPort, reads, observe, dialect: SQLITE, fork, openPorts });
   OPENED.publish(store);
   return store;
 }
@@ -108,9 +110,9 @@ export async function openSqliteInProcess(
   });
   const groups = new GroupWriter((jobs) => ports.write(jobs), ports.timer);
   const openPort: OpenPort = (reply) => groups.open(reply);
-  const fork = () => new SqliteStore({ ...whole, openPort: ports.forked(openPort), reads: sharedReads(ports) });
-  const whole: StoreParts = { openPort, reads: ports, observe, fork, openPorts: () => null };
-  return new SqliteStore(whole);
+  const fork = () => new StoreClient({ ...whole, openPort: ports.forked(openPort), reads: sharedReads(ports) });
+  const whole: StoreParts = { openPort, reads: ports, observe, dialect: SQLITE, fork, openPorts: () => null };
+  return new StoreClient(whole);
 }
 
 /** The reads of a further store: the first one closes them. */

@@ -1,10 +1,10 @@
 /** Worker threads with a database connection: starts them, passes messages to them, and reports their end. */
 
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { GroupReply } from "./group-writer.ts";
-import { PendingReads } from "./pending-reads.ts";
-import type { QueryRows, SqlQuery } from "./query.ts";
-import type { OpenPort } from "./writer-client.ts";
+import type { GroupReply } from "../jobs/group-writer.ts";
+import { PendingReads } from "../jobs/pending-reads.ts";
+import type { QueryRows, SqlQuery } from "../jobs/queries.ts";
+import type { OpenPort } from "../jobs/writer-client.ts";
 
 /** Start parameters of a thread. */
 export interface ThreadStart {

@@ -1,8 +1,8 @@
 /** The code of the writer's thread: runs groups of jobs. */
 
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { GroupWriter } from "./group-writer.ts";
-import type { Job, WrittenGroup } from "./jobs.ts";
+import { GroupWriter } from "../jobs/group-writer.ts";
+import type { Job, WrittenGroup } from "../jobs/jobs.ts";
 import type { PortRequest, ThreadMessage, ThreadStart } from "./thread.ts";
 import { DiskFailed, SqliteWriter } from "./writer.ts";
 

@@ -3,13 +3,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { deliveriesOf } from "../../core/delivery.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import type { TableName } from "../records.ts";
-import { decodeEach, decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
-import { TABLES } from "../schema.ts";
-import type { CommitResult, MessageClaim, RecheckResult, RowKey } from "../store.ts";
-import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
-import { DeliveryWriter } from "./delivery-writer.ts";
-import { EventPositions } from "./event-positions.ts";
 import {
   type ClaimedMessageRows,
   countTransactions,
@@ -20,11 +13,20 @@ import {
   type LeaseJob,
   type WritingJob,
   type WrittenGroup,
-} from "./jobs.ts";
+} from "../jobs/jobs.ts";
+import type { TableName } from "../records.ts";
+import { decodeEach, decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
+import { TABLES } from "../schema.ts";
+import type { CommitResult, MessageClaim, RecheckResult, RowKey } from "../store.ts";
+import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
+import { DeliveryWriter } from "./delivery-writer.ts";
+import { EventPositions } from "./event-positions.ts";
 import { LeaseEffects } from "./lease-effects.ts";
+import { MemberLeases } from "./member-leases.ts";
 import { MessageClaims } from "./message-claims.ts";
 import { QuarantineTable } from "./quarantine.ts";
 import { RecordRemoval } from "./record-removal.ts";
+import { RequiredRecords } from "./required-records.ts";
 import { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 import { WriteCounts } from "./write-counts.ts";
@@ -50,6 +52,8 @@ export class SqliteWriter {
   readonly #removal: RecordRemoval;
   readonly #quarantine: QuarantineTable;
   readonly #events: EventPositions;
+  readonly #members: MemberLeases;
+  readonly #required: RequiredRecords;
 
   /** `now`: the monotonic clock, by which leases end. */
   constructor(path: string, now: () => number = () => performance.now()) {
@@ -57,6 +61,8 @@ export class SqliteWriter {
     this.#counts = new WriteCounts(this.#database);
     this.#statements = new Statements(this.#database, () => this.#counts.addStatement());
     this.#events = new EventPositions(this.#statements);
+    this.#members = new MemberLeases(now);
+    this.#required = new RequiredRecords(this.#statements);
     this.#messages = new MessageClaims(this.#statements, now);
     this.#leaseEffects = new LeaseEffects(this.#messages, this.#statements);
     this.#quarantine = new QuarantineTable(this.#database);
@@ -130,6 +136,11 @@ export class SqliteWriter {
       case "hold":
         this.#deliveries.hold(job[1]);
         return null;
+      case "beat":
+        return this.#members.beat(job[1]);
+      case "leave":
+        this.#members.leave(job[1]);
+        return null;
       case "counts":
         return this.#counts.counts;
     }
@@ -152,6 +163,7 @@ export class SqliteWriter {
       this.#endpoints.clear();
       this.#quarantine.forget();
       this.#removal.forget();
+      this.#required.forgetAll();
       if (this.#database.isTransaction) this.#database.exec("rollback");
       throw error;
     }
@@ -167,17 +179,29 @@ export class SqliteWriter {
         return this.#deliveries.finish(job[1]);
       case "releaseLeases":
         return this.#releaseLeases(job[1], job[2]);
+      case "endMember":
+        // The leases of its records ended with it.
+        this.#members.leave(job[1]);
+        return null;
       case "cancelDeliveries":
         return this.#deliveries.cancel(job[1], job[2]);
       case "prune":
         return this.#removal.prune(job[1], job[2]);
       case "reset":
+        this.#required.forgetAll();
         return this.#removal.reset(job[1], job[2]);
       case "addUsage":
-        for (const values of job[1]) this.#statements.addUsage().run(...values);
+        if (Number(this.#statements.addUsage("batch").run(...job[1]).changes) === 0) return null;
+        for (const values of job[2]) this.#statements.addUsage("hour").run(...values);
         return null;
+      case "logRequests":
+        for (const values of job[1]) this.#statements.insert("requests").run(...values);
+        return null;
+      case "removeRequests":
+        return this.#removal.removeRequests(job[1]);
       case "quarantine":
         this.#quarantine.add(job[1]);
+        this.#required.forgetAll();
         for (const { table, id, isLeased } of job[1]) {
           if (table === "deliveries") this.#deliveries.removed(id);
           if (table === "messages" && isLeased) this.#leaseEffects.removed(id);
@@ -199,7 +223,13 @@ export class SqliteWriter {
         return { result: "conflict" };
       if (operation[0] === "retryDelivery" && this.#isConflict("deliveries", operation[1], operation[2]))
         return { result: "conflict" };
+      if (operation[0] === "require" && !this.#required.isFound(operation[1], operation[2], operation[3]))
+        return { result: "conflict" };
+      if (operation[0] === "requireNone" && this.#required.isFound(operation[1], operation[2], operation[3]))
+        return { result: "conflict" };
       if (operation[0] === "requireUnleased" && this.#messages.isBusy(operation[1], [operation[2], operation[3]]))
+        return { result: "unmet" };
+      if (operation[0] === "requireEpoch" && !this.#members.has({ lease: operation[1], epoch: operation[2] }))
         return { result: "unmet" };
     }
     const committed = new Committed();
@@ -246,6 +276,7 @@ export class SqliteWriter {
         break;
       case "delete":
         this.#statements.delete(operation[1], operation[2]).run(...operation[3]);
+        this.#required.forget(operation[1]);
         if (operation[1] === "messages") this.#leaseEffects.removed(String(operation[3][0]));
         break;
       case "event":
@@ -258,7 +289,10 @@ export class SqliteWriter {
       case "retryDelivery":
         this.#deliveries.retry(operation[1], operation[3]);
         return;
+      case "require":
+      case "requireNone":
       case "requireUnleased":
+      case "requireEpoch":
         return;
     }
     if (operation[1] === "endpoints") this.#endpoints.clear();
@@ -296,7 +330,8 @@ export class SqliteWriter {
   }
 
   #claimMessages({ lanes, ...claim }: MessageClaim): ClaimedMessageRows {
-    const claimed = lanes.map((lane) => ({ lane: lane.lane, ...this.#messages.claim(lane, claim) }));
+    const mine = lanes.filter(({ required }) => required === undefined || this.#members.has(required));
+    const claimed = mine.map((lane) => ({ lane: lane.lane, ...this.#messages.claim(lane, claim) }));
     return {
       rows: claimed.flatMap(({ rows }) => rows),
       more: claimed.flatMap(({ lane, more }) => (more ? [lane] : [])),

@@ -105,6 +105,7 @@ export async function twilioStage(
         config: { ...fake.config, ...config },
         hookUrl: () => hookUrl ?? hook.url,
         senders: async () => stage.numbers,
+        mayWrite: () => true,
         changed: () => {
           stage.changes += 1;
         },

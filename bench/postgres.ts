@@ -1,0 +1,142 @@
+/** Benchmark: one process on PostgreSQL against one on SQLite, and two workers against one. The server is on the same machine. */
+
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { createDatabase, type PostgresServer, startPostgres } from "../test/support/postgres.ts";
+import { endOfLog, LOG_BYTES_MAX, logBetween } from "./log-bytes.ts";
+import { processorSeconds } from "./machine.ts";
+import { webhookRound } from "./pipeline.ts";
+import { limitRow, type Row, rate, ratioRow } from "./report.ts";
+import type { Target } from "./rounds.ts";
+import { type Service, subscribe } from "./service.ts";
+import type { Stage } from "./stage.ts";
+
+const AGAINST_SQLITE_MIN = 0.7;
+const TWO_WORKERS_MIN = 1.6;
+/** Messages of a round, as a share of those of other runs. */
+const ROUND_SHARE = 1 / 2;
+
+/** The measurements of one arrangement, a value a round. */
+interface Side {
+  perSecond: number[];
+  /** Processor time a message of the service's processes, and of the database server, in microseconds. */
+  serviceUs: number[];
+  serverUs: number[];
+  /** Bytes of the server's log a message: without images of whole pages and receipts of the sandbox, and those two. */
+  walBytes: number[];
+  imageBytes: number[];
+  receiptBytes: number[];
+}
+
+/** One way to run the service: the process that accepts, all of its processes, and its database server. */
+interface Arrangement {
+  front: Service;
+  all: readonly Service[];
+  database: pg.Client | null;
+  side: Side;
+}
+
+export async function measurePostgres(stage: Stage): Promise<Row[]> {
+  const server = await startPostgres();
+  const services: Service[] = [];
+  const databases: pg.Client[] = [];
+  try {
+    const sqlite = await stage.start("sqlite");
+    const one = await arrange(stage, server, "one", ["all"]);
+    const api1 = await arrange(stage, server, "api1", ["api", "worker"]);
+    const api2 = await arrange(stage, server, "api2", ["api", "worker", "worker"]);
+    const arrangements: Arrangement[] = [
+      { front: sqlite, all: [sqlite], database: null, side: newSide() },
+      one,
+      api1,
+      api2,
+    ];
+    for (const { all, database } of arrangements) {
+      services.push(...all);
+      if (database !== null) databases.push(database);
+    }
+    for (const { front } of arrangements) await subscribe(front, front.apiKey, await stage.webhookUrl());
+    for (let round = -1; round < stage.extent.rounds; round += 1) {
+      // The first round warms up.
+      for (const each of arrangements) await measureRound(stage, each, round < 0 ? newSide() : each.side);
+    }
+    return rowsOf(arrangements.map(({ side }) => side));
+  } finally {
+    for (const service of services) await service.stop();
+    for (const database of databases) await database.end();
+    await server.stop();
+  }
+}
+
+function newSide(): Side {
+  return { perSecond: [], serviceUs: [], serverUs: [], walBytes: [], imageBytes: [], receiptBytes: [] };
+}
+
+/** Starts processes with these roles on a database of their own; the first one accepts. */
+async function arrange(
+  stage: Stage,
+  server: PostgresServer,
+  name: string,
+  roles: readonly ("all" | "api" | "worker")[],
+): Promise<Arrangement> {
+  const { url } = await createDatabase(server);
+  const TB_SECRET_KEY = randomBytes(32).toString("base64");
+  const all: Service[] = [];
+  for (const [index, role] of roles.entries()) {
+    all.push(await stage.start(`${name}-${index}`, { env: { DATABASE_URL: url, TB_ROLE: role, TB_SECRET_KEY } }));
+  }
+  const [front] = all;
+  if (front === undefined) throw new Error("an arrangement needs a process");
+  const database = new pg.Client({ connectionString: url });
+  await database.connect();
+  await database.query("create extension pg_walinspect");
+  return { front, all, database, side: newSide() };
+}
+
+async function measureRound(stage: Stage, { front, all, database, side }: Arrangement, into: Side): Promise<void> {
+  const target: Target = { ...front, keys: [front.apiKey] };
+  const messages = stage.extent.messages * ROUND_SHARE;
+  const before = { service: secondsOf(all.map(({ pid }) => pid)), server: await spentBy(database) };
+  const { perSecond } = await webhookRound(stage, target, messages);
+  const after = { service: secondsOf(all.map(({ pid }) => pid)), server: await spentBy(database) };
+  if (into !== side) return;
+  into.perSecond.push(perSecond);
+  into.serviceUs.push(((after.service - before.service) * 1e6) / messages);
+  into.serverUs.push(((after.server.seconds - before.server.seconds) * 1e6) / messages);
+  if (database === null) return;
+  const { all: written, images, receipts } = await logBetween(database, before.server.log, after.server.log);
+  into.walBytes.push((written - images - receipts) / messages);
+  into.imageBytes.push(images / messages);
+  into.receiptBytes.push(receipts / messages);
+}
+
+function secondsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + (processorSeconds(pid)?.all ?? 0), 0);
+}
+
+/** The processor time of the server's processes by now, and the end of its log. */
+async function spentBy(database: pg.Client | null): Promise<{ seconds: number; log: string }> {
+  if (database === null) return { seconds: 0, log: "" };
+  const { rows: processes } = await database.query<{ pid: number }>("select pid from pg_stat_activity");
+  return { seconds: secondsOf(processes.map(({ pid }) => pid)), log: await endOfLog(database) };
+}
+
+function rowsOf([sqlite = newSide(), one = newSide(), api1 = newSide(), api2 = newSide()]: readonly Side[]): Row[] {
+  return [
+    ratioRow(
+      "webhooks, one process on PostgreSQL against SQLite",
+      "/s",
+      one.perSecond,
+      sqlite.perSecond,
+      AGAINST_SQLITE_MIN,
+    ),
+    { what: "  processor time of a message, service", measured: rate(one.serviceUs, " µs") },
+    { what: "  processor time of a message, server", measured: rate(one.serverUs, " µs") },
+    { what: "  processor time of a message, service on SQLite", measured: rate(sqlite.serviceUs, " µs") },
+    limitRow("  bytes of PostgreSQL's log a message, without the next two", " B", one.walBytes, LOG_BYTES_MAX),
+    { what: "  images of pages that were changed first since a checkpoint", measured: rate(one.imageBytes, " B") },
+    { what: "  receipts that the sandbox owes: other providers write none", measured: rate(one.receiptBytes, " B") },
+    ratioRow("webhooks, two workers against one", "/s", api2.perSecond, api1.perSecond, TWO_WORKERS_MIN),
+    { what: "  processor time of a message, three processes", measured: rate(api2.serviceUs, " µs") },
+  ];
+}

@@ -1,0 +1,60 @@
+/** Dialogs in the middle of the page, drawers at its side: both keep the focus, and Escape closes them. */
+
+import { Dialog as Base } from "@base-ui/react/dialog";
+import type { ReactNode } from "react";
+import { IconButton } from "./button.tsx";
+
+interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  /** Buttons at the end. */
+  actions?: ReactNode;
+  /** Whether a click beside the dialog leaves it open. */
+  isFirm?: boolean;
+  children: ReactNode;
+}
+
+const BACKDROP =
+  "fixed inset-0 z-40 bg-black/35 transition-opacity data-[ending-style]:opacity-0 data-[starting-style]:opacity-0";
+
+/** A dialog. */
+export function Dialog({ open, onClose, title, actions, isFirm = false, children }: DialogProps) {
+  return (
+    <Base.Root open={open} disablePointerDismissal={isFirm} onOpenChange={(isOpen) => isOpen || onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={BACKDROP} />
+        <Base.Popup className="fixed top-[12vh] left-1/2 z-50 flex max-h-[76vh] w-[min(32rem,calc(100vw-2rem))] -translate-x-1/2 flex-col rounded-xl border bg-raised shadow-2xl outline-none">
+          <Head title={title} />
+          <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-4 scroll-thin">{children}</div>
+          {actions !== undefined && <div className="flex justify-end gap-2 border-t px-4 py-3">{actions}</div>}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** A drawer at the right; on a narrow page it takes the whole width. */
+export function Drawer({ open, onClose, title, actions, children }: Omit<DialogProps, "isFirm">) {
+  return (
+    <Base.Root open={open} onOpenChange={(isOpen) => isOpen || onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={BACKDROP} />
+        <Base.Popup className="fixed inset-y-0 right-0 z-50 flex w-[min(28rem,100vw)] flex-col border-l bg-raised shadow-2xl outline-none">
+          <Head title={title} />
+          <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-4 scroll-thin">{children}</div>
+          {actions !== undefined && <div className="flex justify-end gap-2 border-t px-4 py-3">{actions}</div>}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+function Head({ title }: { title: string }) {
+  return (
+    <div className="flex items-center justify-between px-4 pt-3 pb-2">
+      <Base.Title className="text-base font-semibold">{title}</Base.Title>
+      <Base.Close render={<IconButton label="Close" icon="close" />} />
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+/** One row of the Wire in one line: milliseconds, direction, status, subject, why, and the record it is about. */
+
+import type { WireRow } from "../../sdk/wire-rows.ts";
+import { shortenId } from "../parts/addresses.ts";
+import { formatClock, formatMs } from "../parts/formats.ts";
+import { Icon, type IconName } from "../parts/icons.tsx";
+import { Countdown } from "../parts/time.tsx";
+
+const DIRECTIONS: Record<WireRow["direction"], { icon: IconName | null; name: string }> = {
+  in: { icon: "arrowDownLeft", name: "came in" },
+  inside: { icon: null, name: "inside" },
+  out: { icon: "arrowUpRight", name: "went out" },
+};
+
+/** An arrow for what came in or went out, a dot for what happened inside. */
+export function Direction({ direction }: { direction: WireRow["direction"] }) {
+  const { icon, name } = DIRECTIONS[direction];
+  return (
+    <span title={name} className="flex w-4 shrink-0 justify-center text-faint">
+      {icon === null ? (
+        <span aria-hidden="true" className="size-1 rounded-full bg-current" />
+      ) : (
+        <Icon name={icon} size={14} />
+      )}
+      <span className="sr-only">{name}</span>
+    </span>
+  );
+}
+
+/** The colour of a row's status: red only for what failed for good. */
+export function colourOf({ tone, kind }: WireRow): string {
+  if (tone === "bad") return "text-bad";
+  if (tone === "warn") return "text-warn";
+  return kind === "attempt" || kind === "request" ? "text-good" : "text-soft";
+}
+
+/** The status in a word; the countdown of a retry. */
+export function RowStatus({ row }: { row: WireRow }) {
+  if (row.kind === "retry") return <Countdown until={new Date(row.at).toISOString()} done="due" />;
+  return row.status ?? row.kind;
+}
+
+const STATES = {
+  cursor: "bg-accent-soft shadow-[inset_2px_0_0_var(--accent)]",
+  related: "bg-hover shadow-[inset_2px_0_0_var(--strong-line)]",
+};
+
+interface WireLineProps {
+  id: string;
+  row: WireRow;
+  start: number;
+  /** `related`: the row under the cursor led to it, or came from it. */
+  state: "cursor" | "related" | null;
+  onOpen: () => void;
+}
+
+/** The line. */
+export function WireLine({ id, row, start, state, onOpen }: WireLineProps) {
+  const { at, sinceMs, direction, title, detail, ids, kind } = row;
+  const about = ids.message ?? ids.event ?? ids.request;
+  return (
+    <div
+      id={id}
+      role="option"
+      aria-selected={state === "cursor"}
+      tabIndex={-1}
+      onClick={onOpen}
+      onKeyDown={undefined}
+      className={`absolute inset-x-0 flex h-7 cursor-pointer items-center gap-2 border-b px-3 whitespace-nowrap @xl:gap-3 @xl:px-4 ${state === null ? "hover:bg-hover" : STATES[state]}`}
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <time dateTime={new Date(at).toISOString()} className="w-24 shrink-0 text-faint tabular-nums @max-2xl:hidden">
+        {formatClock(at)}
+      </time>
+      <span className="w-14 shrink-0 text-right text-faint tabular-nums @xl:w-16">
+        {sinceMs === null ? "" : `+${formatMs(sinceMs)}`}
+      </span>
+      <Direction direction={direction} />
+      <span className={`w-18 shrink-0 truncate tabular-nums @xl:w-24 ${colourOf(row)}`}>
+        <RowStatus row={row} />
+      </span>
+      <span className={`min-w-0 shrink truncate ${kind === "request" ? "font-semibold" : ""}`}>{title}</span>
+      <span className="min-w-0 flex-1 shrink-[3] truncate text-faint @max-md:hidden">{detail}</span>
+      {about !== undefined && <span className="shrink-0 text-faint @max-3xl:hidden">{shortenId(about)}</span>}
+    </div>
+  );
+}

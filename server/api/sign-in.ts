@@ -1,0 +1,189 @@
+/** `POST /session`: a browser signs in with a key or a one-time link, and gets the cookie of a session. */
+
+import type { IncomingHttpHeaders } from "node:http";
+import { SignIn } from "../../contract/sessions.ts";
+import type { SignIn as WireSignIn } from "../../sdk/wire.ts";
+import { AttemptLimit } from "../core/attempt-limit.ts";
+import { ApiError, invalidField, invalidFields } from "../core/error.ts";
+import { FairSemaphore } from "../core/fair-semaphore.ts";
+import { type ApiKey, hashKey, isUsable, isWellFormedKey } from "../core/key.ts";
+import { type ConsoleState, isToken, SESSION_MS_MAX, sessionRecord } from "../core/session.ts";
+import type { With } from "../engine/engine-deps.ts";
+import { type BegunSession, beginSession, redeemLink } from "../engine/sessions/sign-in.ts";
+import { admitJson } from "./pipeline/body.ts";
+import { cookieName, cookiesNamed, isOwnOrigin, type OwnNames, setCookie } from "./pipeline/browser.ts";
+import { isForwarded } from "./pipeline/forwarded.ts";
+import { parseJson } from "./pipeline/json.ts";
+import { checkHost } from "./pipeline/session.ts";
+import { compileCheck } from "./pipeline/validate.ts";
+import { type ApiResponse, type PublicRequest, publicRoute, type Route } from "./route.ts";
+
+/** Attempts that fail, of one address in a minute. */
+const FAILURES_MAX = 20;
+/** Sign-ins with one key in a minute: each writes to the database. */
+const SIGN_INS_MAX = 100;
+
+/** Sign-ins whose bodies are under way; an address may have as many as are free. */
+const READ_AT_ONCE_MAX = 128;
+
+/** Largest body, in bytes. */
+const BODY_BYTES_MAX = 4_096;
+
+/** The service as the routes of sessions see it. */
+export interface SessionOptions {
+  names(): OwnNames;
+  state(): ConsoleState;
+}
+
+/** The key or the link of a sign-in: exactly one of them. */
+interface SignInProof {
+  key: string | undefined;
+  link: string | undefined;
+}
+
+interface SignInLimits {
+  failures: AttemptLimit;
+  signIns: AttemptLimit;
+  /** Permits of sign-ins whose bodies are under way. */
+  reading: FairSemaphore;
+}
+
+/** The route that signs in. */
+export function signInRoute(deps: With<"configCache">, options: SessionOptions): Route {
+  const limits: SignInLimits = {
+    failures: new AttemptLimit(FAILURES_MAX),
+    signIns: new AttemptLimit(SIGN_INS_MAX),
+    reading: new FairSemaphore({ permitsMax: READ_AT_ONCE_MAX, shareOfFree: 1 }),
+  };
+  return publicRoute({
+    method: "POST",
+    path: "/session",
+    body: SignIn,
+    async handle(request) {
+      const names = options.names();
+      checkHost(request.headers, names);
+      requireOwnPage(request.headers, names);
+      const address = addressOf(request);
+      refuseIfLimited(deps, limits.failures, address);
+      admitJson(request);
+      const proof = await readProof(request, limits.reading, address);
+      return signedIn(await signIn(deps, limits, request, proof, names), request.headers, options);
+    },
+  });
+}
+
+const checkProof = compileCheck("body", SignIn);
+
+/** Reads the body. Throws 503 if too many of this address, or of all, are under way: a stranger may send it slowly. */
+async function readProof(request: PublicRequest, reading: FairSemaphore, address: string): Promise<SignInProof> {
+  const release = reading.tryAcquire(address);
+  if (release === null) {
+    const message = "Too many sign-ins are under way. Try again in 1 s.";
+    throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: 1 });
+  }
+  try {
+    return await request.withBody("sign-in", BODY_BYTES_MAX, proofOf);
+  } finally {
+    release();
+  }
+}
+
+function proofOf(bytes: Buffer): SignInProof {
+  const given = bytes.length === 0 ? {} : parseJson(bytes);
+  const bad = checkProof(given);
+  if (bad.length > 0) throw invalidFields(bad);
+  const { key, link } = given as WireSignIn;
+  if ((key === undefined) === (link === undefined)) throw invalidField("key", "give either key or link");
+  return { key, link };
+}
+
+/** Refuses pages of others, which could sign a browser in to an account of theirs. Browsers send `Origin` with every POST. */
+function requireOwnPage(headers: IncomingHttpHeaders, names: OwnNames): void {
+  const site = headers["sec-fetch-site"];
+  if (isOwnOrigin(headers, names) && (site === undefined || site === "same-origin")) return;
+  throw new ApiError("FORBIDDEN", "Only pages of this service may sign in here.");
+}
+
+async function signIn(
+  deps: With<"configCache">,
+  limits: SignInLimits,
+  request: PublicRequest,
+  { key: secret, link }: SignInProof,
+  names: OwnNames,
+): Promise<BegunSession> {
+  const address = addressOf(request);
+  refuseIfLimited(deps, limits.failures, address);
+  const former = cookiesNamed(cookieName(request.headers, names), request.headers).find((one) =>
+    isToken("session", one),
+  );
+  const begun =
+    link === undefined
+      ? await signInWithKey(deps, limits, secret ?? "", former ?? null)
+      : await redeemLink(deps, link, former ?? null);
+  if (begun !== null) return begun;
+  limits.failures.count(address, deps.clock.real());
+  throw new ApiError(
+    "UNAUTHORIZED",
+    link === undefined
+      ? "The key is unknown, revoked or expired."
+      : "The link was used already, or is over: it lasts five minutes. Get another one with tightbeam open.",
+  );
+}
+
+async function signInWithKey(
+  deps: With<"configCache">,
+  limits: SignInLimits,
+  secret: string,
+  former: string | null,
+): Promise<BegunSession | null> {
+  const key = await usableKey(deps, secret);
+  if (key === null) return null;
+  refuseIfLimited(deps, limits.signIns, key.id);
+  limits.signIns.count(key.id, deps.clock.real());
+  return beginSession(deps, key, former);
+}
+
+async function usableKey({ clock, configCache }: With<"configCache">, secret: string): Promise<ApiKey | null> {
+  if (!isWellFormedKey(secret)) return null;
+  const key = await configCache.findKey(hashKey(secret));
+  return key !== null && isUsable(key, clock.real()) ? key : null;
+}
+
+function refuseIfLimited({ clock }: With<"configCache">, attempts: AttemptLimit, subject: string): void {
+  const retryAfterSeconds = attempts.waitSeconds(subject, clock.real());
+  if (retryAfterSeconds === null) return;
+  const message = `Too many attempts to sign in. Try again in ${retryAfterSeconds} s.`;
+  throw new ApiError("RATE_LIMITED", message, { retryAfterSeconds });
+}
+
+const IPV6_NETWORK = /^((?:[0-9a-f]{0,4}:){4})/i;
+
+/**
+ * The address that attempts are counted for: the peer's, and behind a proxy the one that the proxy names last, too. A stranger may
+ * invent that one, and gains only that wrong keys are looked up: with another peer's address the invented one is another. A limit by
+ * the proxy's address alone would lock everybody out.
+ */
+function addressOf({ headers, remoteAddress }: PublicRequest): string {
+  const named = isForwarded({ headers })
+    ? String(headers["x-forwarded-for"] ?? "")
+        .split(",")
+        .at(-1)
+        ?.trim()
+    : "";
+  return `${networkOf(remoteAddress)} ${networkOf(named ?? "")}`;
+}
+
+/** The owner of one address of IPv6 has 2^64 of them. */
+function networkOf(address: string): string {
+  return IPV6_NETWORK.exec(address)?.[1] ?? address.slice(0, 64);
+}
+
+function signedIn(
+  { session, key, token }: BegunSession,
+  headers: IncomingHttpHeaders,
+  { names, state }: SessionOptions,
+): ApiResponse {
+  // The service ends a session that is not used before: the cookie stays as long as a session can be.
+  const cookie = setCookie(cookieName(headers, names()), token, SESSION_MS_MAX / 1_000);
+  return { status: 201, data: sessionRecord(session, token, key, state()), headers: { "Set-Cookie": cookie } };
+}

@@ -1,0 +1,48 @@
+/** Copies the database of a backup into an empty PostgreSQL database, and marks it as restored. */
+
+import { ConfigError } from "../config.ts";
+import { RESTORED_BACKUP } from "../engine/messages/held.ts";
+import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
+import { checkServer, requireAlone } from "../store/postgres/check-server.ts";
+import { POSITIONS_SKIPPED } from "../store/postgres/restored-database.ts";
+import { RowSource } from "../store/sqlite/row-source.ts";
+import { type BackupProgress, DATABASE_FILE } from "./backup.ts";
+import type { BackupManifest } from "./backup-manifest.ts";
+import { copyInto } from "./migrate-to-postgres.ts";
+import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
+
+/**
+ * Copies the database `path`, which is a copy of the backup's and up to date. Until all of it is copied and marked, no service starts
+ * on the database at the URL, and the same restore goes on after an interruption. Returns what the next start will do.
+ */
+export async function restoreIntoPostgres(
+  url: string,
+  path: string,
+  { takenAt, files }: BackupManifest,
+  { now, progress }: { now: number; progress: BackupProgress },
+): Promise<RestoredWork> {
+  await checkServer(url);
+  await requireAlone(url);
+  const source = new RowSource(path);
+  try {
+    const shift = Number(source.setting(CLOCK_SHIFT) ?? 0) || 0;
+    const work = await countRestoredWork(now + shift, (query) => source.countOf(query));
+    const value = JSON.stringify({ takenAt: Date.parse(takenAt), restoredAt: now, heldAt: null });
+    const { completed, wasComplete } = await copyInto(
+      url,
+      source,
+      { now, progress: (doing, done, total) => progress(doing, done, total, "rows") },
+      {
+        identity: `backup of ${takenAt}, SHA-256 ${files.find(({ name }) => name === DATABASE_FILE)?.sha256}`,
+        positionsSkipped: POSITIONS_SKIPPED,
+        setting: { name: RESTORED_BACKUP, value },
+      },
+    );
+    if (!wasComplete) return work;
+    throw new ConfigError(
+      `This backup is in the database already, since ${completed.completedAt}: start the service, or name an empty database.`,
+    );
+  } finally {
+    source.close();
+  }
+}

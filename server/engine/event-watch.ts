@@ -1,0 +1,60 @@
+/**
+ * Notifies listeners of this process of what other processes committed: new events of their customers, and attempts of their
+ * deliveries. Nothing runs while nobody listens, nor on a database of one process.
+ */
+
+import type { CustomerId } from "../core/id.ts";
+import { RepeatingTask } from "../core/repeating-task.ts";
+import { newestPositions } from "../store/events.ts";
+import type { Deps } from "./deps.ts";
+import type { EventNotifier } from "./event-notifier.ts";
+import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
+
+/** Time between two looks, in real milliseconds. */
+const LOOK_EVERY_MS = 250;
+
+export class EventWatch {
+  readonly #deps: Pick<Deps, "store" | "clock" | "observer">;
+  readonly #listeners: { events: EventNotifier; attempts: AttemptFeed };
+  /** The newest position that a look has found, by customer with a listener. */
+  #seen = new Map<CustomerId, number>();
+  readonly #looks: RepeatingTask;
+
+  constructor(
+    deps: Pick<Deps, "store" | "clock" | "observer">,
+    listeners: { events: EventNotifier; attempts: AttemptFeed },
+  ) {
+    this.#deps = deps;
+    this.#listeners = listeners;
+    this.#looks = new RepeatingTask({
+      clock: deps.clock,
+      run: () => this.#look(),
+      fault: (error) => deps.observer.fault("event-watch", error),
+      retryMs: LOOK_EVERY_MS,
+    });
+  }
+
+  start(): void {
+    if (this.#deps.store.shared !== null) this.#looks.schedule(LOOK_EVERY_MS);
+  }
+
+  /** Looks no more, and resolves when the look in progress has ended. */
+  stop(): Promise<void> {
+    return this.#looks.stop();
+  }
+
+  /** Resolves with the time until the next look. */
+  async #look(): Promise<number> {
+    const { events, attempts } = this.#listeners;
+    attempts.notifyAll();
+    const customers = events.customers();
+    const former = this.#seen;
+    this.#seen = new Map(customers.map((customerId) => [customerId, former.get(customerId) ?? -1]));
+    if (customers.length === 0) return LOOK_EVERY_MS;
+    for (const [customerId, position] of await newestPositions(this.#deps.store.db, this.#seen)) {
+      this.#seen.set(customerId, position);
+      events.notifyCustomer(customerId);
+    }
+    return LOOK_EVERY_MS;
+  }
+}

@@ -1,0 +1,67 @@
+/** The place of this process among the members of its database: which instances, lanes and chores are its own. */
+
+import type { InstanceId } from "../../core/id.ts";
+import type { LeaseEpoch, Member } from "../../store/members.ts";
+
+/** A report of the owner of an instance to the other members. */
+export interface InstanceReport {
+  isUp: boolean;
+}
+
+/**
+ * The membership of this process. All answers are synchronous, and about leases by the monotonic clock of this
+ * process: a lease that could not be renewed has ended here before another member can acquire it.
+ */
+export interface Membership {
+  readonly member: Pick<Member, "id" | "role">;
+  /** Whether this process is the only one that can use the database. */
+  readonly isAlone: boolean;
+  /** Whether this process is the owner of the instance: it may write to the instance's peer. */
+  owns(instanceId: InstanceId): boolean;
+  /**
+   * The monotonic time since when this process is to connect the instance and to work on its lane; null if it is not. It stays the
+   * owner for a while after it has begun to give the instance up. The leader works on the lanes of instances that are gone.
+   */
+  servesSince(instanceId: InstanceId): number | null;
+  /** The lease of the instance that this process owns, to be required of a transaction; null if nobody else could own it. */
+  epochOf(instanceId: InstanceId): LeaseEpoch | null;
+  /** The live member that owns the instance; null if none does. */
+  ownerOf(instanceId: InstanceId): Member | null;
+  /** The report of another owner of the instance; null if there is none. */
+  reportOf(instanceId: InstanceId): InstanceReport | null;
+  /** Whether the chores of the whole database are this process's. */
+  readonly isLeader: boolean;
+  /** Whether this process is the home of a lane of deliveries. */
+  isHome(lane: string): boolean;
+  /** The live worker that is the home of the lane; null if there is none. */
+  homeOf(lane: string): Member | null;
+  /** The other live members, as of the last beat. */
+  others(): readonly Member[];
+  /** Instances changed: resolves when those that this process is to serve run, as far as their leases are free. Never throws. */
+  refresh(): Promise<void>;
+}
+
+/** Whether any live process of the database sends messages and webhooks. */
+export function hasWorker(membership: Pick<Membership, "member" | "others">): boolean {
+  return membership.member.role !== "api" || membership.others().some(({ role }) => role !== "api");
+}
+
+const ALONE: Member = { id: "member_alone", role: "all", url: null, lagMs: 0 };
+
+/** The membership of a process that owns its database: everything is its own, and nothing costs a write. */
+export function soleMember(): Membership {
+  return {
+    member: ALONE,
+    isAlone: true,
+    owns: () => true,
+    servesSince: () => Number.NEGATIVE_INFINITY,
+    epochOf: () => null,
+    ownerOf: () => ALONE,
+    reportOf: () => null,
+    isLeader: true,
+    isHome: () => true,
+    homeOf: () => ALONE,
+    others: () => [],
+    refresh: async () => {},
+  };
+}

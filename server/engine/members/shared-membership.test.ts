@@ -1,0 +1,153 @@
+/** Members on one store, with simulated time: who holds which lease after starts, deaths, stops and a suspension. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import type { InstanceId } from "../../core/id.ts";
+import type { MemberRole } from "../../store/members.ts";
+import { openSqliteInProcess } from "../../store/sqlite/store.ts";
+import type { Store } from "../../store/store.ts";
+import { SharedMembership } from "./shared-membership.ts";
+
+const INSTANCES = Array.from({ length: 8 }, (_, index): InstanceId => `inst_${index}`);
+const TAKEOVER_MS_MAX = 60_000;
+
+/** A member with its use of leases: connecting and disconnecting take no time, unless work on an instance is held. */
+class TestMember {
+  readonly membership: SharedMembership;
+  readonly faults: unknown[] = [];
+  readonly running = new Set<InstanceId>();
+  readonly busy = new Set<InstanceId>();
+  /** Its beats fail. */
+  isCutOff = false;
+
+  constructor(store: Store, clock: SimulatedClock, id: string, role: MemberRole = "worker") {
+    const beat: Store["beat"] = async (given) => {
+      if (this.isCutOff) throw new Error("the database cannot be reached");
+      return store.beat(given);
+    };
+    this.membership = new SharedMembership({
+      member: { id, role },
+      url: () => null,
+      store: { beat, leave: (member) => store.leave(member) },
+      clock,
+      skew: { ms: 0 },
+      fault: (_, error) => void this.faults.push(error),
+    });
+  }
+
+  async start(): Promise<void> {
+    const { membership } = this;
+    await membership.start({
+      leases: async () =>
+        INSTANCES.map((id) => ({ lease: id, state: JSON.stringify({ [id]: { isUp: this.running.has(id) } }) })),
+      leaseOf: (id) => (INSTANCES.includes(id) ? id : null),
+      follow: async () => {
+        for (const id of INSTANCES) {
+          if (membership.servesSince(id) === null) this.running.delete(id);
+          else this.running.add(id);
+        }
+      },
+      isUsed: (lease) => this.running.has(lease as InstanceId) || this.busy.has(lease as InstanceId),
+      lagMs: () => 0,
+    });
+  }
+
+  get owned(): InstanceId[] {
+    return INSTANCES.filter((id) => this.membership.owns(id));
+  }
+}
+
+async function stage(t: TestContext) {
+  const clock = new SimulatedClock();
+  const store = await openSqliteInProcess(":memory:", undefined, undefined, () => clock.monotonic());
+  t.after(() => store.close());
+  const member = (id: string, role?: MemberRole) => new TestMember(store, clock, id, role);
+  return { clock, store, member };
+}
+
+/** Each instance runs in exactly one of the members. */
+function assertPartition(members: readonly TestMember[]): void {
+  const running = members.flatMap((one) => [...one.running]).toSorted();
+  assert.deepEqual(running, INSTANCES);
+  for (const one of members) assert.deepEqual([...one.running].toSorted(), one.owned);
+}
+
+test("a member alone owns every instance and leads", async (t) => {
+  const { member } = await stage(t);
+  const a = member("a");
+  await a.start();
+  assert.deepEqual(a.owned, INSTANCES);
+  assert.equal(a.membership.isLeader, true);
+  assert.equal(a.membership.ownerOf("inst_0")?.id, "a");
+  assert.deepEqual(a.membership.epochOf("inst_0"), { lease: "inst_0", epoch: 1 });
+});
+
+test("a member that joins gets its share, only after the owner has ended its work", async (t) => {
+  const { clock, member } = await stage(t);
+  const [a, b] = [member("a"), member("b")];
+  await a.start();
+  for (const id of INSTANCES) a.busy.add(id);
+  await b.start();
+  for (let seconds = 0; seconds < 60; seconds += 1) await clock.advance(1_000);
+  assert.deepEqual(b.owned, []);
+  assert.deepEqual(a.owned, INSTANCES, "it renews the leases of work that has not ended");
+  assert.ok(a.running.size < INSTANCES.length, "nothing new begins on those that it gives up");
+  a.busy.clear();
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  assert.ok(a.owned.length > 0 && b.owned.length > 0);
+  assertPartition([a, b]);
+  const [moved] = b.owned;
+  assert.equal(b.membership.epochOf(moved ?? "inst_0")?.epoch, 2);
+  assert.equal(a.membership.ownerOf(moved ?? "inst_0")?.id, "b");
+  assert.deepEqual(a.membership.reportOf(moved ?? "inst_0"), { isUp: true });
+  assert.equal([a, b].filter(({ membership }) => membership.isLeader).length, 1);
+});
+
+test("an api member owns nothing, and knows the owners", async (t) => {
+  const { clock, member } = await stage(t);
+  const [api, worker] = [member("api", "api"), member("worker")];
+  await api.start();
+  await worker.start();
+  await clock.advance(5_000);
+  assert.deepEqual([api.owned, worker.owned], [[], INSTANCES]);
+  assert.equal(api.membership.isLeader, false);
+  assert.equal(api.membership.ownerOf("inst_0")?.id, "worker");
+  assert.equal(api.membership.isHome("wh_1"), false);
+  assert.equal(api.membership.homeOf("wh_1")?.id, "worker");
+});
+
+test("a member that stops frees its leases at once; the next beat of another takes them over", async (t) => {
+  const { clock, member } = await stage(t);
+  const [a, b] = [member("a"), member("b")];
+  await a.start();
+  await b.start();
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  await a.membership.stop();
+  a.running.clear();
+  for (let seconds = 0; seconds < 11; seconds += 1) await clock.advance(1_000);
+  assertPartition([b]);
+});
+
+test("a member that cannot beat stops 5 s before its leases end, and another one takes over within a minute", async (t) => {
+  const { clock, member } = await stage(t);
+  const [a, b] = [member("a"), member("b")];
+  await a.start();
+  await b.start();
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  a.isCutOff = true;
+  const before = a.owned;
+  let endedMs = 0;
+  for (let ms = 0; ms < TAKEOVER_MS_MAX && b.owned.length < INSTANCES.length; ms += 500) {
+    await clock.advance(500);
+    for (const id of before) assert.ok(!(a.membership.owns(id) && b.membership.owns(id)), `both own ${id}`);
+    if (a.owned.length > 0) endedMs = ms;
+    else assert.equal(a.running.size, 0);
+  }
+  assert.deepEqual(b.owned, INSTANCES);
+  assert.ok(endedMs >= 15_000 && endedMs <= 25_000, `it stopped after ${endedMs} ms`);
+  assert.equal(a.faults.length, 1, "a failure is reported once");
+  a.isCutOff = false;
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  assertPartition([a, b]);
+});

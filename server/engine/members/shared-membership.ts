@@ -1,0 +1,293 @@
+/** The membership of a process that shares its database: beats, acquires leases, and gives up those whose home has moved. */
+
+import type { Clock, ClockShift } from "../../clock.ts";
+import type { InstanceId } from "../../core/id.ts";
+import { homeAmong } from "../../core/rendezvous.ts";
+import type { LeaseEpoch, Member, MemberLease, MembersAfterBeat } from "../../store/members.ts";
+import type { Store } from "../../store/store.ts";
+import type { Observer } from "../observer.ts";
+import type { InstanceReport, Membership } from "./membership.ts";
+
+/** How often a member beats, in real milliseconds. */
+const BEAT_EVERY_MS = 5_000;
+/** After a beat that failed, the next one follows after this, in real milliseconds. */
+const RETRY_MS = 1_000;
+/** A beat that is asked for follows after this, so that several share one, in real milliseconds. */
+const SOON_MS = 100;
+/** A member is dead if it did not beat for so long, in real milliseconds. */
+const DEAD_AFTER_MS = 20_000;
+/** Length of a lease in real milliseconds. */
+const LEASE_MS = 30_000;
+/** The clock follows that of the database when it is off by more than this besides the time of the beat, in milliseconds. */
+const SKEW_MS_MIN = 100;
+/** A holder stops using its lease so long before it ends, in real milliseconds. */
+const MARGIN_MS = 5_000;
+
+/** The lease of the chores of the whole database. */
+const LEADER = "leader";
+
+/** A lease that there is to hold, and what its owner tells the others. */
+export interface WantedLease {
+  lease: string;
+  state: string | null;
+}
+
+/** The engine, as it uses the leases of its process. */
+export interface LeaseUse {
+  /** Reads the instances, and returns the leases of all of them. */
+  leases(): Promise<readonly WantedLease[]>;
+  /** The lease of an instance; null if there is no such instance. */
+  leaseOf(instanceId: InstanceId): string | null;
+  /** Connects and disconnects instances so that those which this process serves run, and no others. Never throws. */
+  follow(): Promise<void>;
+  /** Whether an instance of the lease still runs, or work on it has not ended. */
+  isUsed(lease: string): boolean;
+  /** How long the oldest work that could start has waited, in milliseconds. */
+  lagMs(): number;
+}
+
+export interface SharedMembershipOptions {
+  member: Pick<Member, "id" | "role">;
+  /** Where other members reach this process; null if nobody can. */
+  url: () => string | null;
+  store: Pick<Store, "beat" | "leave">;
+  clock: Clock;
+  /** How far the clock of the database is ahead of the machine's: added to `clock`, so that all members agree on the time. */
+  skew: ClockShift;
+  fault: Observer["fault"];
+}
+
+/** A lease of this process. Times are monotonic. */
+interface HeldLease {
+  epoch: number;
+  /** Its use ends then, unless it is renewed. */
+  until: number;
+  since: number;
+  /** Its home has moved: the instances are being disconnected. */
+  isGivenUp: boolean;
+}
+
+export class SharedMembership implements Membership {
+  readonly member: Pick<Member, "id" | "role">;
+  readonly isAlone = false;
+  readonly #options: SharedMembershipOptions;
+  readonly #held = new Map<string, HeldLease>();
+  /** The leases of other members. */
+  #others = new Map<string, MemberLease>();
+  #members: readonly Member[] = [];
+  #otherMembers: readonly Member[] = [];
+  /** Ids of the live members that take leases. */
+  #workers: readonly string[] = [];
+  #use: LeaseUse | null = null;
+  #beating: Promise<void> = Promise.resolve();
+  #refreshed: Promise<void> | null = null;
+  #isFailing = false;
+  #isStopped = false;
+  #cancelBeat: () => void = () => {};
+  #cancelEnd: () => void = () => {};
+
+  constructor(options: SharedMembershipOptions) {
+    this.#options = options;
+    this.member = options.member;
+  }
+
+  /** Sets the clock by that of the database, before the first record is made. */
+  async join(): Promise<void> {
+    const { clock, store, url } = this.#options;
+    const askedAt = clock.real();
+    // It is not ready to take anything over.
+    const member: Member = { ...this.member, role: "api", url: url(), lagMs: 0 };
+    const after = await store.beat({ member, leases: [], leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
+    this.#take(after, clock.monotonic());
+    this.#setClock(after.now, askedAt);
+  }
+
+  /** Joins the members, and resolves when the instances run whose leases were free and have their home here. */
+  async start(use: LeaseUse): Promise<void> {
+    this.#use = use;
+    // The first beat shows who is there: only then the homes are known.
+    await this.#beat();
+    await this.#beat();
+    await use.follow();
+    this.#later(BEAT_EVERY_MS);
+  }
+
+  /** Leaves: the leases are free at once. Call when nothing uses them any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelBeat();
+    this.#cancelEnd();
+    await this.#beating;
+    this.#held.clear();
+    try {
+      await this.#options.store.leave(this.member.id);
+    } catch (error) {
+      // The leases end by themselves.
+      this.#options.fault("shared-membership", error);
+    }
+  }
+
+  owns(instanceId: InstanceId): boolean {
+    const lease = this.#use?.leaseOf(instanceId) ?? null;
+    return lease !== null && this.#holds(lease) !== null;
+  }
+
+  servesSince(instanceId: InstanceId): number | null {
+    const held = this.#holds(this.#use?.leaseOf(instanceId) ?? LEADER);
+    return held === null || held.isGivenUp ? null : held.since;
+  }
+
+  epochOf(instanceId: InstanceId): LeaseEpoch | null {
+    const lease = this.#use?.leaseOf(instanceId) ?? LEADER;
+    // A transaction that requires an epoch that never was changes nothing.
+    return { lease, epoch: this.#held.get(lease)?.epoch ?? 0 };
+  }
+
+  ownerOf(instanceId: InstanceId): Member | null {
+    const lease = this.#use?.leaseOf(instanceId) ?? LEADER;
+    const owner = this.#holds(lease) === null ? this.#others.get(lease)?.owner : this.member.id;
+    return this.#members.find(({ id }) => id === owner) ?? null;
+  }
+
+  reportOf(instanceId: InstanceId): InstanceReport | null {
+    const lease = this.#use?.leaseOf(instanceId) ?? null;
+    const state = lease === null ? null : (this.#others.get(lease)?.state ?? null);
+    if (state === null) return null;
+    const reports = JSON.parse(state) as Record<InstanceId, InstanceReport>;
+    return reports[instanceId] ?? null;
+  }
+
+  get isLeader(): boolean {
+    return this.#holds(LEADER) !== null;
+  }
+
+  isHome(lane: string): boolean {
+    return this.#isAt(lane);
+  }
+
+  homeOf(lane: string): Member | null {
+    const home = homeAmong(lane, this.#workers);
+    return this.#members.find(({ id }) => id === home) ?? null;
+  }
+
+  others(): readonly Member[] {
+    return this.#otherMembers;
+  }
+
+  async refresh(): Promise<void> {
+    if (this.#use === null || this.#isStopped) return;
+    this.#refreshed ??= this.#refresh().finally(() => {
+      this.#refreshed = null;
+    });
+    await this.#refreshed;
+  }
+
+  async #refresh(): Promise<void> {
+    await new Promise<void>((resolve) => this.#options.clock.after(SOON_MS, resolve));
+    if (await this.#beat()) await this.#use?.follow();
+  }
+
+  #holds(lease: string): HeldLease | null {
+    const held = this.#held.get(lease);
+    return held !== undefined && held.until > this.#options.clock.monotonic() ? held : null;
+  }
+
+  #later(ms: number): void {
+    this.#cancelBeat();
+    if (this.#isStopped) return;
+    this.#cancelBeat = this.#options.clock.after(ms, () => {
+      void this.#beat().then((isDone) => this.#later(isDone ? BEAT_EVERY_MS : RETRY_MS));
+    });
+  }
+
+  /** Beats after the beat before. Returns whether the database answered. */
+  async #beat(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = this.#beating;
+    this.#beating = promise;
+    await before;
+    try {
+      await this.#beatOnce();
+      this.#isFailing = false;
+      return true;
+    } catch (error) {
+      if (!this.#isFailing) this.#options.fault("shared-membership", error);
+      this.#isFailing = true;
+      return false;
+    } finally {
+      resolve();
+    }
+  }
+
+  async #beatOnce(): Promise<void> {
+    const { clock, store, url } = this.#options;
+    const use = this.#use;
+    if (use === null || this.#isStopped) return;
+    const all = [...(await use.leases()), { lease: LEADER, state: null }];
+    const leases = all.filter(({ lease }) => this.#isToHave(lease, use));
+    const askedAt = clock.monotonic();
+    const member: Member = { ...this.member, url: url(), lagMs: Math.round(use.lagMs()) };
+    const askedAtReal = clock.real();
+    const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
+    this.#take(after, askedAt);
+    this.#setClock(after.now, askedAtReal);
+    // Disconnecting may take longer than a lease lasts: a beat does not wait for it.
+    void use.follow();
+  }
+
+  /** `askedAt`: when the database was asked, by the clock that is set. */
+  #setClock(now: number | null, askedAt: number): void {
+    const { clock, skew } = this.#options;
+    if (now === null) return;
+    const halfMs = (clock.real() - askedAt) / 2;
+    const behindMs = now - (askedAt + halfMs);
+    if (Math.abs(behindMs) > SKEW_MS_MIN + halfMs) skew.ms += Math.round(behindMs);
+  }
+
+  /** Whether this process is the home of a lease or lane. */
+  #isAt(name: string): boolean {
+    return homeAmong(name, this.#workers) === this.member.id;
+  }
+
+  /** Whether this process is the home of the lease, or still uses it. A lease whose home has moved is given up. */
+  #isToHave(lease: string, use: LeaseUse): boolean {
+    if (this.#isAt(lease)) return true;
+    const held = this.#held.get(lease);
+    if (held === undefined) return false;
+    if (!held.isGivenUp) {
+      held.isGivenUp = true;
+      void use.follow().then(() => this.refresh());
+    }
+    return use.isUsed(lease);
+  }
+
+  #take({ members, leases }: MembersAfterBeat, askedAt: number): void {
+    this.#members = members;
+    this.#otherMembers = members.filter(({ id }) => id !== this.member.id);
+    this.#workers = members.filter(({ role }) => role !== "api").map(({ id }) => id);
+    const own = new Map(leases.filter(({ owner }) => owner === this.member.id).map((one) => [one.lease, one]));
+    for (const lease of this.#held.keys()) if (!own.has(lease)) this.#held.delete(lease);
+    for (const [lease, { epoch }] of own) {
+      const last = this.#held.get(lease);
+      const since = last?.epoch === epoch ? last.since : this.#options.clock.monotonic();
+      const isGivenUp = last?.isGivenUp === true && !this.#isAt(lease);
+      this.#held.set(lease, { epoch, until: askedAt + LEASE_MS - MARGIN_MS, since, isGivenUp });
+    }
+    this.#others = new Map(leases.filter(({ lease }) => !own.has(lease)).map((one) => [one.lease, one]));
+    this.#watchEnd();
+  }
+
+  /** Follows when the first lease ends, although no beat has come back. */
+  #watchEnd(): void {
+    this.#cancelEnd();
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    const ends = [...this.#held.values()].map(({ until }) => until).filter((until) => until > now);
+    if (this.#isStopped || ends.length === 0) return;
+    this.#cancelEnd = clock.after(Math.ceil(Math.min(...ends) - now), () => {
+      void this.#use?.follow();
+      // A timer may come a little early.
+      this.#watchEnd();
+    });
+  }
+}

@@ -1,0 +1,72 @@
+/** Serves the console: the files that `npm run build` wrote, one page for all its addresses, or a page that says how to build it. */
+
+import { join } from "node:path";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { BuiltFiles, sendBuilt } from "./built-files.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
+
+/** Addresses of the console. Its script shows the screen of the address. */
+export const CONSOLE_PATHS: readonly string[] = [
+  "/",
+  ...["messages", "phone", "webhooks", "logs", "settings"].flatMap((name) => [`/${name}`, `/${name}/*`]),
+  // Short addresses of records, of requests and of phones.
+  ...["/m/:id", "/e/:id", "/d/:id", "/r/:id", "/p/:number"],
+];
+
+/** Files with a hash in their name never change. */
+const FOR_EVER = "public, max-age=31536000, immutable";
+
+/** The name of a built file: no path leads out of the directory. */
+const FILE = /^[\w-]+(\.[\w-]+)+$/;
+
+/** A request target with a path; the router takes `*`, which has none, for `/`. */
+const HAS_PATH = /^(\/|https?:\/\/)/i;
+
+const UNBUILT = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Tightbeam</title></head>
+<body>
+<h1>The console is not built yet</h1>
+<p><code>npm start</code> builds it in a few seconds. If this page stays, run <code>npm run build</code>: it says what is wrong.</p>
+<p>The API works without the console. <a href="/docs">Its reference is here.</a></p>
+</body>
+</html>
+`;
+
+/** Adds the pages of the console. `root`: the directory of the package; null if there is none. */
+export function addConsole(app: FastifyInstance, root: string | null): void {
+  app.register((pages, _, done) => {
+    addPaths(pages, root);
+    done();
+  });
+}
+
+function addPaths(pages: FastifyInstance, root: string | null): void {
+  const files = root === null ? null : new BuiltFiles(join(root, "dist/console"));
+  pages.addHook("onRequest", (_request, reply, next) => {
+    reply.headers(SECURITY_HEADERS);
+    next();
+  });
+  pages.get<{ Params: { file: string } }>("/assets/:file", (request, reply) => {
+    const { file: name } = request.params;
+    const file = FILE.test(name) ? (files?.find(`assets/${name}`) ?? null) : null;
+    if (file === null) return reply.callNotFound();
+    return sendBuilt(request, reply.header("Cache-Control", FOR_EVER), file);
+  });
+  for (const path of CONSOLE_PATHS)
+    pages.get(path, (request, reply) =>
+      HAS_PATH.test(request.raw.url ?? "") ? sendPage(request, reply, files) : reply.callNotFound(),
+    );
+}
+
+function sendPage(request: FastifyRequest, reply: FastifyReply, files: BuiltFiles | null): FastifyReply {
+  reply.header("Cache-Control", "no-cache");
+  const page = files?.find("index.html") ?? null;
+  if (page !== null) return sendBuilt(request, reply, page);
+  return reply
+    .code(503)
+    .header("Retry-After", "2")
+    .header("Refresh", "2")
+    .type("text/html; charset=utf-8")
+    .send(UNBUILT);
+}

@@ -1,0 +1,129 @@
+/** Collects the jobs of all ports to the writer, has them written in groups, and replies to each port once a group. */
+
+import { GroupPace, type PaceTimer } from "./group-pace.ts";
+import { type ClaimedRow, hasWritten, isLoneJob, type Job, type JobResult, type WrittenGroup } from "./jobs.ts";
+
+/**
+ * A message to a port about one group. The holder of deliveries gets one for each group that made new deliveries, and every port gets
+ * one when the disk becomes full or has room again, although it may have had no jobs in the group.
+ */
+export interface GroupReply {
+  /** The results of the port's oldest jobs without a result, in order. */
+  results: JobResult[];
+  /** New deliveries of all ports, leased. Only the holder gets any. */
+  born: ClaimedRow[];
+  /** Whether the disk was full at the last write. */
+  isFull: boolean;
+  /** The jobs of all ports in the group, and how long it took, in milliseconds. Only one port gets it. */
+  group: { jobs: number; durationMs: number } | null;
+}
+
+type Reply = (reply: GroupReply) => void;
+type Write = (jobs: Job[]) => WrittenGroup | Promise<WrittenGroup>;
+
+interface WaitingJob {
+  job: Job;
+  reply: Reply;
+}
+
+export class GroupWriter {
+  readonly #write: Write;
+  readonly #receive: () => void;
+  readonly #pace: GroupPace;
+  readonly #ports: Reply[] = [];
+  /** The port that gets new deliveries. */
+  #holder: Reply | null = null;
+  #waiting: WaitingJob[] = [];
+  /** A group is being written, or the next one waits for its time. */
+  #isBusy = false;
+  #isFull = false;
+  #idle: (() => void) | null = null;
+
+  /** `receive` adds what has arrived at the ports and was not added yet. */
+  constructor(write: Write, timer: PaceTimer | null, receive: () => void = () => {}) {
+    this.#write = write;
+    this.#receive = receive;
+    this.#pace = new GroupPace(timer);
+  }
+
+  /**
+   * Opens a port. Returns the function that adds jobs: they are written in order. The first group after a rest begins in the next
+   * turn of the event loop, with what other ports bring in this one.
+   */
+  open(reply: Reply): (jobs: readonly Job[]) => void {
+    this.#ports.push(reply);
+    return (jobs) => {
+      for (const job of jobs) this.#waiting.push({ job, reply });
+      if (this.#isBusy) return;
+      this.#isBusy = true;
+      setImmediate(() => this.#next());
+    };
+  }
+
+  /** Resolves when no job waits. */
+  async idle(): Promise<void> {
+    if (!this.#isBusy) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  #next(): void {
+    this.#receive();
+    if (this.#waiting.length > 0) {
+      this.#pace.await(this.#waiting, () => void this.#writeGroup());
+      return;
+    }
+    this.#isBusy = false;
+    this.#idle?.();
+  }
+
+  async #writeGroup(): Promise<void> {
+    this.#receive();
+    const group = this.#waiting.splice(0, this.#pace.take(this.#waiting));
+    const startedAt = performance.now();
+    this.#pace.began();
+    const written = await this.#written(group.map(({ job }) => job));
+    this.#pace.ended(group);
+    this.#replyTo(group, written, performance.now() - startedAt);
+    setImmediate(() => this.#next());
+  }
+
+  async #written(jobs: Job[]): Promise<WrittenGroup> {
+    try {
+      return await this.#write(jobs);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return { results: jobs.map(() => ({ error: "failed", message })), born: [] };
+    }
+  }
+
+  #replyTo(group: readonly WaitingJob[], { results, born }: WrittenGroup, durationMs: number): void {
+    const wasFull = this.#isFull;
+    this.#noteFull(group, results);
+    const replies = new Map<Reply, GroupReply>();
+    const replyFor = (port: Reply) => {
+      const known = replies.get(port);
+      if (known !== undefined) return known;
+      const whole = replies.size === 0 ? { jobs: group.length, durationMs } : null;
+      const reply: GroupReply = { results: [], born: [], isFull: this.#isFull, group: whole };
+      replies.set(port, reply);
+      return reply;
+    };
+    for (const [index, { reply }] of group.entries()) replyFor(reply).results.push(results[index] ?? NO_RESULT);
+    if (born.length > 0 && this.#holder !== null) replyFor(this.#holder).born = born;
+    if (wasFull !== this.#isFull) for (const port of this.#ports) replyFor(port);
+    for (const [port, reply] of replies) port(reply);
+    // The writer has made the new deliveries of this group before it ran these jobs.
+    for (const { job, reply } of group) if (job[0] === "hold") this.#holder = job[1] === null ? null : reply;
+  }
+
+  #noteFull(group: readonly WaitingJob[], results: readonly JobResult[]): void {
+    // A failure beside the work of the service says nothing about it: other jobs may still have room.
+    if (group.every(({ job }) => isLoneJob(job))) return;
+    if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
+    else if (this.#isFull && group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;
+  }
+}
+
+const NO_RESULT: JobResult = { error: "failed", message: "the writer sent no result" };

@@ -1,0 +1,47 @@
+/** The processes on one database and their leases, as a store keeps them. */
+
+/** The role of a process: `api` answers requests, `worker` sends messages and webhooks, `all` does both. */
+export type MemberRole = "all" | "api" | "worker";
+
+/** A process on the database. */
+export interface Member {
+  /** New for each start. */
+  id: string;
+  role: MemberRole;
+  /** Where other members reach it, without a slash at the end; null if nobody can. */
+  url: string | null;
+  /** How long its oldest work that could start has waited, in milliseconds. */
+  lagMs: number;
+}
+
+/** A lease with its epoch, which grows with each new owner. */
+export interface LeaseEpoch {
+  lease: string;
+  epoch: number;
+}
+
+/** A lease that a member holds. `state`: text of its owner for the others. */
+export interface MemberLease extends LeaseEpoch {
+  owner: Member["id"];
+  state: string | null;
+}
+
+/**
+ * A sign of life of a member. `leases` are all that it wants to hold: a free one becomes its own, its own are renewed for `leaseMs`
+ * from now, and its own that are not named are free at once. A member that did not beat for `deadAfterMs` is removed. All times are
+ * by the clock of the database.
+ */
+export interface MemberBeat {
+  member: Member;
+  leases: readonly Pick<MemberLease, "lease" | "state">[];
+  leaseMs: number;
+  deadAfterMs: number;
+}
+
+/** All live members and all leases that are held, after a beat. */
+export interface MembersAfterBeat {
+  /** The time of the database, in epoch milliseconds; null if its clock is that of the machine. */
+  now: number | null;
+  members: Member[];
+  leases: MemberLease[];
+}

@@ -1,0 +1,108 @@
+/** Tests that a claim of messages reads a bounded number of pages, however many messages wait, with and without statistics. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type pg from "pg";
+import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import { LAYOUT } from "../rows.ts";
+import { type ClaimTerms, claimFront, claimPairs, FIRST_PAIR, PAIRS_READ_MAX } from "./claim-messages.ts";
+import { createPool } from "./pool.ts";
+import { openPostgres } from "./store.ts";
+
+const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
+
+const TERMS: ClaimTerms = { now: NOW, leaseMs: LEASE_MS, waiting: [], owner: "member_1", firstLease: 1 };
+const HOT = "+15005550001";
+
+interface Deps {
+  stage: Stage;
+  pool: pg.Pool;
+  /** Adds due messages to the queue; `to` and `dueAt` are SQL, with the number of the message in `i`. */
+  add(count: number, to: string, dueAt: string): Promise<void>;
+  /** The pages that the statements of a claim read. Its leases are rolled back. */
+  pagesRead(statements: readonly string[]): Promise<number>;
+}
+
+async function open(t: TestContext): Promise<Deps> {
+  const { url, drop } = await postgres.create();
+  const store = await openPostgres(url, "member_1");
+  const pool = createPool(url, 1);
+  t.after(async () => {
+    await Promise.all([store.close(), pool.end()]);
+    await drop();
+  });
+  const stage = new Stage(store);
+  const template = await stage.addMessage(await stage.addCustomer());
+  let added = 0;
+  const add = async (count: number, to: string, dueAt: string) => {
+    const id = `'msg_' || lpad((${added} + i)::text, 26, '0')`;
+    added += count;
+    const values: Record<string, string> = { id, to, due_at: dueAt };
+    const columns = LAYOUT.messages.map(({ column }) => `"${column}"`).join(", ");
+    const selected = LAYOUT.messages.map(({ column }) => values[column] ?? `m."${column}"`).join(", ");
+    // The claims of these tests lease the first ones; of the others they read nothing but the row in the queue.
+    await pool.query(`insert into messages (${columns}) select ${selected} from messages m, generate_series(1, 100) i
+      where m.id = '${template.id}'`);
+    await pool.query(`insert into due_messages (id, lane, "from", "to", due_at, is_queued)
+      select ${id}, instance_id, "from", ${to}, ${dueAt}, 1 from messages m, generate_series(1, ${count}) i
+      where m.id = '${template.id}'`);
+  };
+  const pagesRead = async (statements: readonly string[]) => {
+    let pages = 0;
+    await pool.query("begin");
+    for (const statement of statements) {
+      if (statement.startsWith("set ")) continue;
+      const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+        `explain (analyze, buffers, format json) ${statement}`,
+      );
+      const plan = rows[0]?.["QUERY PLAN"][0].Plan ?? {};
+      pages += (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+    }
+    await pool.query("rollback");
+    return pages;
+  };
+  return { stage, pool, add, pagesRead };
+}
+
+/** Checks the pages that claims of 16 messages read. */
+async function checkPages(t: TestContext, { stage, pagesRead }: Deps, expected: { front: number; pairs: number }) {
+  const lane = { lane: stage.instanceId, permits: 16 };
+  const front = await pagesRead(claimFront([lane], TERMS));
+  const pairs = await pagesRead(claimPairs([{ ...lane, after: FIRST_PAIR }], TERMS));
+  t.diagnostic(`${front} pages at the front, ${pairs} of pairs`);
+  assert.ok(front <= expected.front, `${front} pages at the front`);
+  assert.ok(pairs <= expected.pairs, `${pairs} pages of pairs`);
+}
+
+for (const statistics of [false, true]) {
+  const title = statistics ? "with statistics of the tables" : "before the first statistics of the tables";
+  test(`${title}, a claim reads few pages of 100,000 messages to one recipient and 10,000 others behind them`, async (t) => {
+    const deps = await open(t);
+    const { stage, pool, add } = deps;
+    await add(100_000, `'${HOT}'`, `${NOW} - 1000000 + i`);
+    await add(10_000, `'+1600' || lpad(i::text, 7, '0')`, String(NOW - 1));
+    if (statistics) await pool.query("analyze");
+    await checkPages(t, deps, { front: 500, pairs: 8 * PAIRS_READ_MAX });
+    const claimed = await stage.claimMessages(stage.instanceId, 16);
+    assert.equal(claimed.filter((message) => message.to === HOT).length, 8);
+    assert.equal(claimed.length, 16, "recipients behind the others are found");
+    await checkPages(t, deps, { front: 500, pairs: 8 * PAIRS_READ_MAX });
+    // Nothing else is due: the walk ends, and no claim follows another without end.
+    await pool.query(`update due_messages set due_at = ${NOW + 1} where "to" <> '${HOT}'`);
+    let claims = 0;
+    for (let more = true; more; claims += 1) {
+      const lanes = [{ lane: stage.instanceId, permits: 16 }];
+      more = (await stage.store.claimMessages({ lanes, now: NOW, leaseMs: LEASE_MS })).more.length > 0;
+    }
+    assert.ok(claims <= 50, `${claims} claims`);
+  });
+}
+
+test("a claim reads as many pages of 100,000 messages to 10,000 recipients as of 1,000", async (t) => {
+  const deps = await open(t);
+  const { stage, add } = deps;
+  await add(100_000, `'+1600' || lpad((i % 10000)::text, 7, '0')`, `${NOW} - 1000000 + i`);
+  await checkPages(t, deps, { front: 500, pairs: 9 * PAIRS_READ_MAX });
+  assert.equal((await stage.claimMessages(stage.instanceId, 16)).length, 16);
+});

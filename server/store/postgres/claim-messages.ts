@@ -1,0 +1,278 @@
+/**
+ * The statements that lease due messages. Claims of one lane run one after the other, so that no two of them lease messages of one
+ * sender and recipient. Each reads a bounded number of rows, however many wait.
+ */
+
+import pg from "pg";
+import { LAYOUT } from "../rows.ts";
+import { storedColumn } from "../split-timeline.ts";
+import type { MessageLane, WaitingPair } from "../store.ts";
+import { UNLEASED } from "./due-messages.ts";
+import { leasesKey } from "./own-leases.ts";
+
+/** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
+const RUN_MAX = 8;
+/** Due messages that a claim reads at the front of a lane, besides one per permit. */
+const ROWS_PASSED_MAX = 64;
+/** Pairs that a claim reads by their index if the messages at the front are of busy pairs. */
+export const PAIRS_READ_MAX = 256;
+/** How long a claim waits for a transaction that requires that no message of a pair is leased. */
+const WAIT_MS_MAX = 1_000;
+
+/** A claim of messages, as the statements need it. */
+export interface ClaimTerms {
+  now: number;
+  leaseMs: number;
+  waiting: readonly WaitingPair[];
+  /** The member that gets the leases. */
+  owner: string;
+  /** The token of the first lease; the others follow. */
+  firstLease: number;
+}
+
+/** The pair before all pairs: a sender and a recipient. */
+export const FIRST_PAIR: readonly [from: string, to: string] = ["", ""];
+
+/** A lane of a walk through its pairs. */
+export interface WalkedLane extends MessageLane {
+  /** The last pair that the walk before read. */
+  after: typeof FIRST_PAIR;
+}
+
+/**
+ * The beginning of a claim's row; the message's columns follow. `rowsRead` and `pairsRead` say how far the claim went in the lane,
+ * to the last pair. All but the lease are the same in each row of a lane.
+ */
+export type ClaimRowStart = [
+  lane: string,
+  found: number,
+  rowsRead: number,
+  pairsRead: number,
+  lastFrom: string,
+  lastTo: string,
+  lease: number | null,
+];
+export const CLAIM_ROW_START = 7;
+
+const text = (value: string) => `${pg.escapeLiteral(value)}::text`;
+
+function integer(value: number): string {
+  if (!Number.isSafeInteger(value)) throw new Error(`${value} is not a whole number`);
+  return String(value);
+}
+
+const valuesOf = (rows: readonly (readonly string[])[]) =>
+  `(values ${rows.map((row) => `(${row.join(", ")})`).join(", ")})`;
+const laneNames = (lanes: readonly MessageLane[]) => lanes.map(({ lane }) => text(lane)).join(", ");
+
+/** The rows of a lane that a claim reads at its front at most. */
+export function frontMax(lanes: readonly MessageLane[]): number {
+  return Math.max(...lanes.map(({ permits }) => permits)) + ROWS_PASSED_MAX;
+}
+
+/**
+ * Locks lanes, in an order that all who lock several agree on, until the end of the SQL transaction; before them the leases of
+ * `owner`, if the SQL transaction leases.
+ */
+export function lockLanes(lanes: readonly string[], owner?: string): string {
+  const names = valuesOf(lanes.map((lane) => [text(lane)]));
+  const keys = `select distinct hashtextextended('messages ' || lane, 0) as key from ${names} lanes (lane) order by key`;
+  const own = owner === undefined ? "" : `select ${leasesKey(owner)} union all `;
+  return `select pg_advisory_xact_lock(key) from (${own}(${keys})) keys (key)`;
+}
+
+/** Statements before a claim in its SQL transaction, which a crash of the server may undo: a lease is not worth an fsync. */
+function before(lanes: readonly MessageLane[], owner: string): string[] {
+  return [
+    `set local synchronous_commit = off`,
+    `set local lock_timeout = ${WAIT_MS_MAX}`,
+    lockLanes(
+      lanes.map(({ lane }) => lane),
+      owner,
+    ),
+    `update due_messages set ${UNLEASED} where id = any(array(
+       select id from due_messages where lane in (${laneNames(lanes)}) and lease is not null and is_held = 0
+         and leased_until <= clock_timestamp() for update skip locked))`,
+  ];
+}
+
+/** Leases the oldest messages at the front of each lane, and of waiting pairs what they wait for. */
+export function claimFront(lanes: readonly MessageLane[], terms: ClaimTerms): string[] {
+  const max = integer(frontMax(lanes));
+  const { now, waiting } = terms;
+  const isDue = isDueAt(now);
+  const inOrder = `order by due_at, id limit ${max}`;
+  const columns = `id, "from", "to", due_at`;
+  const claim = `
+    with lanes as materialized (${lanesOf(lanes)}),
+    ${waitingPairs(waiting)}
+    found as (
+      select l.lane, l.paused, d.* from lanes l cross join lateral (
+        (select ${columns} from due_messages where not l.paused and lane = l.lane and ${isDue} ${inOrder})
+        union all
+        (select ${columns} from due_messages where l.paused and lane = l.lane and ${isDue} and is_queued = 0 ${inOrder})
+      ) d
+    ),
+    ${awaited(terms, isDue, inOrder)}
+    free as (
+      select 1 as rank, lane, id, "from", "to", due_at,
+        row_number() over (partition by lane, "from", "to" order by due_at, id) as place
+      from found f where ${isFree("f")} and (paused or ${isNotWaiting(waiting, "f")})
+    ),
+    candidates as (
+      select f.* from free f join lanes using (lane) where place <= run_max
+      ${waiting.length === 0 ? "" : "union all select * from awaited where place = 1"}
+    ),
+    reads as (
+      select lane, count(*) as rows_read, 0 as pairs_read, '' as last_from, '' as last_to from found group by lane
+    ),
+    ${lease(terms)}
+    ${result()}`;
+  return [...before(lanes, terms.owner), claim];
+}
+
+/**
+ * Leases runs of the oldest among the next pairs of each lane that have a \`queued\` message, from where the walk before ended, and
+ * messages that are not \`queued\`.
+ */
+export function claimPairs(lanes: readonly WalkedLane[], terms: ClaimTerms): string[] {
+  const { now, waiting } = terms;
+  const isDue = isDueAt(now);
+  const runMax = integer(Math.max(...lanes.map(runMaxOf)));
+  const next = (lane: string, after: string) => `
+    select "from", "to", due_at from due_messages
+    where lane = ${lane} and lease is null and is_queued = 1 and ("from", "to") > (${after}."from", ${after}."to")
+    order by "from", "to", due_at, id limit 1`;
+  const claim = `
+    with recursive lanes as materialized (${lanesOf(lanes)}),
+    ${waitingPairs(waiting)}
+    pairs as (
+      select l.lane, p."from", p."to", p.due_at, 1 as step from lanes l cross join lateral (${next("l.lane", "l")}) p
+      union all
+      select q.lane, p."from", p."to", p.due_at, q.step + 1 from pairs q cross join lateral (${next("q.lane", "q")}) p
+      where q.step < ${PAIRS_READ_MAX}
+    ),
+    heads as (
+      select p.*, row_number() over (partition by lane order by due_at, "from", "to") as turn from pairs p
+      where due_at <= ${integer(now)} and ${isFree("p")} and ${isNotWaiting(waiting, "p")}
+    ),
+    queued as (
+      select h.lane, d.id, h."from", h."to", d.due_at from heads h join lanes l using (lane) cross join lateral (
+        select id, due_at from due_messages
+        where lane = h.lane and "from" = h."from" and "to" = h."to" and ${isDue} and is_queued = 1
+        order by due_at, id limit ${runMax}
+      ) d where h.turn <= l.permits
+    ),
+    timers as (
+      select l.lane, d.* from lanes l cross join lateral (
+        select id, "from", "to", due_at from due_messages where lane = l.lane and ${isDue} and is_queued = 0
+        order by due_at, id limit ${integer(frontMax(lanes))}
+      ) d
+    ),
+    free as (
+      select 1 as rank, lane, id, "from", "to", due_at,
+        row_number() over (partition by lane, "from", "to" order by due_at, id) as place
+      from (
+        select * from queued union all select * from timers t where ${isFree("t")} and ${isNotWaiting(waiting, "t")}
+      ) found
+    ),
+    candidates as (select f.* from free f join lanes using (lane) where place <= run_max),
+    reads as (
+      select distinct on (lane) lane, 0 as rows_read, step as pairs_read, "from" as last_from, "to" as last_to from pairs
+      order by lane, step desc
+    ),
+    ${lease(terms)}
+    ${result()}`;
+  return [...before(lanes, terms.owner), claim];
+}
+
+/** SQL for whether a message is due and not leased, to be found by the order of a lane or a pair. */
+const isDueAt = (now: number) => `lease is null and due_at <= ${integer(now)}`;
+
+/** The same of a message that is found by its id. A leased row has an owner: no index of the rows that are not leased is read for it. */
+const isDueById = (now: number) => `owner is null and due_at <= ${integer(now)}`;
+
+const runMaxOf = ({ runMax = RUN_MAX }: Pick<MessageLane, "runMax">) => runMax;
+
+/** The query of `lanes`, except those whose claim requires another epoch. */
+function lanesOf(lanes: readonly (MessageLane & Partial<WalkedLane>)[]): string {
+  const rows = lanes.map(({ lane, permits, paused = false, required, after = FIRST_PAIR, ...rest }) => [
+    ...[text(lane), integer(permits), integer(runMaxOf(rest)), String(paused), ...after.map(text)],
+    ...(required === undefined ? ["null::text", "null::bigint"] : [text(required.lease), integer(required.epoch)]),
+  ]);
+  return `select * from ${valuesOf(rows)} l (lane, permits, run_max, paused, "from", "to", required, epoch)
+    where required is null or exists (select from member_leases m where m.lease = l.required and m.epoch = l.epoch)`;
+}
+
+function waitingPairs(waiting: readonly WaitingPair[]): string {
+  if (waiting.length === 0) return "";
+  const pairs = valuesOf(waiting.map(({ from, to }) => [text(from), text(to)]));
+  return `waiting as materialized (select * from ${pairs} waiting ("from", "to")),`;
+}
+
+/** Whether no message of a row's pair is leased. */
+const isFree = (
+  row: string,
+) => `(select true from due_messages b where b.lane = ${row}.lane and b."from" = ${row}."from"
+  and b."to" = ${row}."to" and b.lease is not null limit 1) is null`;
+
+function isNotWaiting(waiting: readonly WaitingPair[], row: string): string {
+  return waiting.length === 0 ? "true" : `(${row}."from", ${row}."to") not in (select "from", "to" from waiting)`;
+}
+
+/** The CTE of messages that waiting pairs wait for: those that are named, and those that are not `queued`. */
+function awaited({ now, waiting }: ClaimTerms, isDue: string, inOrder: string): string {
+  if (waiting.length === 0) return "";
+  const columns = `id, "from", "to", due_at`;
+  const ids = waiting.flatMap(({ except }) => except).map((id) => text(id));
+  const named = `select 0 as rank, lane, ${columns} from due_messages
+    where id = any(array[${ids.join(", ")}]::text[]) and ${isDueById(now)} and lane in (select lane from lanes where not paused)`;
+  const timers = `select 1 as rank, l.lane, d.* from lanes l cross join lateral (
+      select ${columns} from due_messages where lane = l.lane and ${isDue} and is_queued = 0 ${inOrder}) d
+    where not l.paused`;
+  return `awaited as (
+      select 0 as rank, lane, ${columns},
+        row_number() over (partition by lane, "from", "to" order by rank, due_at, id) as place
+      from (${named} union all ${timers}) a
+      where ("from", "to") in (select "from", "to" from waiting) and ${isFree("a")}
+    ),`;
+}
+
+/**
+ * The CTEs that lease `candidates`, at most the permits of each lane. A run ends before a message that somebody is changing: those
+ * behind it keep their place.
+ */
+function lease({ now, leaseMs, owner, firstLease }: ClaimTerms): string {
+  return `
+    ordered as (
+      select *, row_number() over (partition by lane order by rank, due_at, id) as ordinal from candidates
+    ),
+    chosen as (select o.* from ordered o join lanes using (lane) where ordinal <= permits),
+    locked as (
+      select id from due_messages where id = any(array(select id from chosen)) and ${isDueById(now)} for update skip locked
+    ),
+    runs as (
+      select *, bool_and(id in (select id from locked)) over (partition by lane, "from", "to" order by due_at, id) as is_whole
+      from chosen
+    ),
+    tokens as (select array(select id from runs where is_whole) as ids),
+    leased as (
+      update due_messages set owner = ${text(owner)}, leased_until = clock_timestamp() + ${integer(leaseMs)} * interval '1 ms',
+        lease = ${integer(firstLease)} - 1 + array_position((select ids from tokens), id)
+      where id = any(array(select id from runs where is_whole))
+      returning id, lease
+    )`;
+}
+
+/** The rows of a claim: those of a lane in the order of its queue, and one without a lease for a lane from which nothing is leased. */
+function result(): string {
+  const columns = LAYOUT.messages.map(({ column }) => storedColumn("messages", column, "m")).join(", ");
+  return `
+    select l.lane, coalesce(f.found, 0), coalesce(r.rows_read, 0), coalesce(r.pairs_read, 0), coalesce(r.last_from, ''),
+      coalesce(r.last_to, ''), c.lease, ${columns}
+    from lanes l left join reads r on r.lane = l.lane
+    left join (select lane, count(*) as found from ordered group by lane) f on f.lane = l.lane
+    left join (select ordinal, lane, lease, id from runs join leased using (id)) c on c.lane = l.lane
+    left join lateral (select * from messages where id = c.id limit 1) m on true
+    order by l.lane, c.ordinal`;
+}

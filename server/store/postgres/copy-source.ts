@@ -1,0 +1,89 @@
+/** Reads one snapshot of a database, table by table, while services use it. Changes nothing. */
+
+import type pg from "pg";
+import { COPIED, type CopiedTable, type CopiedValue } from "../copied-tables.ts";
+import { unpackEnvelope } from "../packed-envelope.ts";
+import { StoreUnusable } from "../store.ts";
+import { readRows } from "./copied-rows.ts";
+import { requireNoPartialCopy } from "./copy-target.ts";
+import { MIGRATIONS } from "./migrations/list.ts";
+import { createPool } from "./pool.ts";
+import { type Sql, sqlOn } from "./sql.ts";
+
+/** How long one statement may take: it reads a part of a table at most. */
+const QUERY_MS_MAX = 600_000;
+
+/** Rows that the statistics of the server name, partitions included. */
+const ESTIMATE = `select coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint
+  from unnest($1::text[]) as named (name), pg_partition_tree(named.name::regclass) as part
+  join pg_class c on c.oid = part.relid where part.isleaf`;
+
+export class CopySource {
+  readonly #pool: pg.Pool;
+  readonly #client: pg.PoolClient;
+  readonly #sql: Sql;
+
+  /** Begins the snapshot. Throws `StoreUnusable` if this version of the service did not make the tables. */
+  static async open(url: string): Promise<CopySource> {
+    const pool = createPool(url, 1, QUERY_MS_MAX);
+    try {
+      await requireCurrent(pool);
+      const source = new CopySource(pool, await pool.connect());
+      await source.#sql.values("begin transaction isolation level repeatable read, read only");
+      for (const setting of ["statement_timeout = 0", "idle_in_transaction_session_timeout = 0", "bytea_output = hex"])
+        await source.#sql.values(`set local ${setting}`);
+      return source;
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  private constructor(pool: pg.Pool, client: pg.PoolClient) {
+    this.#pool = pool;
+    this.#client = client;
+    this.#sql = sqlOn(client, () => {});
+  }
+
+  /** About how many rows the tables have. */
+  async estimate(): Promise<number> {
+    return Number((await this.#sql.values(ESTIMATE, [COPIED.map(({ name }) => name)]))[0]?.[0]);
+  }
+
+  /** All rows of a table, in no order, as SQLite has them. */
+  async readAll(table: CopiedTable, each: (rows: CopiedValue[][]) => void): Promise<void> {
+    if (table.name !== "events") return readRows(this.#sql, table, each);
+    await readRows(this.#sql, table, (rows) => each(rows.map((row) => withBytes(table, row))));
+  }
+
+  /** A position that no event of the snapshot is after. */
+  async lastPosition(): Promise<number> {
+    return Number((await this.#sql.values("select last_value from event_positions"))[0]?.[0]);
+  }
+
+  async close(): Promise<void> {
+    this.#client.release(true);
+    await this.#pool.end();
+  }
+}
+
+/** The row of an event with the bytes that were created. */
+function withBytes({ columns }: CopiedTable, row: readonly CopiedValue[]): CopiedValue[] {
+  const at = (name: string) => columns.findIndex(({ column }) => column === name);
+  const text = (name: string) => row[at(name)] ?? "";
+  const names = { id: text("id"), type: text("type"), correlationId: text("correlation_id") };
+  const envelope = { ...names, messageId: row[at("message_id")] ?? null };
+  return row.with(at("bytes"), unpackEnvelope(text("bytes"), envelope));
+}
+
+async function requireCurrent(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query("select to_regclass('kysely_migration') as name");
+  if (rows[0]?.name === null) throw new StoreUnusable("The database of DATABASE_URL has no tables of Tightbeam.");
+  await requireNoPartialCopy(pool);
+  const { rows: migrations } = await pool.query<{ name: string }>("select name from kysely_migration");
+  const done = new Set(migrations.map(({ name }) => name));
+  if ([...done].some((name) => !(name in MIGRATIONS)))
+    throw new StoreUnusable("The database was written by a newer version of Tightbeam; install that version.");
+  if (Object.keys(MIGRATIONS).every((name) => done.has(name))) return;
+  throw new StoreUnusable("The database is from an older version of Tightbeam: start this version on it first.");
+}

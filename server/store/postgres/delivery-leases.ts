@@ -1,0 +1,198 @@
+/** Counts the deliveries that this process has leased, so that it leases no more than it may hold. In memory, without SQL. */
+
+import type { Delivery } from "../../core/delivery.ts";
+import type { Event } from "../../core/event.ts";
+import { type ClaimedRow, encodeRecord } from "../jobs/jobs.ts";
+import { LEASED_MAX, LEASED_PER_LANE_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
+import type { SqlValue } from "../rows.ts";
+
+/** The greatest step back of the clock that new deliveries hide, so that they keep the order in which they were made. */
+const STEP_BACK_MAX_MS = 5_000;
+
+/** A delivery in its lane. `size`: the length of its event. */
+export interface LanePlace {
+  id: string;
+  lane: string;
+  customerId: string;
+  size: number;
+}
+
+/** A lease of this process. */
+interface OwnLease extends LanePlace {
+  lease: number;
+  /** By the monotonic clock. */
+  endsAt: number;
+}
+
+/** A delivery that an event of the SQL transaction in progress makes. `isOffered`: it may be leased at once. */
+export interface LeasableDelivery extends LanePlace {
+  values: SqlValue[];
+  isOffered: boolean;
+  bytes: string;
+  correlationId: string;
+}
+
+/** A lane with leased deliveries: all its deliveries have the same customer. */
+interface LeasedLane {
+  customerId: string;
+  count: number;
+}
+
+/**
+ * The leases of this process, which the database holds. Claims and releases change them at once. What an SQL transaction
+ * changes is collected, and happens with `apply` after COMMIT, or not at all with `drop` after a rollback.
+ */
+export class DeliveryLeases {
+  /** Names this process in its leases. */
+  readonly owner: string;
+  /** Whether this process is the home of a lane: new deliveries of other lanes stay on disk. */
+  isHome: (lane: string) => boolean = () => true;
+  readonly #now: () => number;
+  readonly #budget = new LeaseBudget();
+  /** In the order in which they began, which is the order in which they end: all last equally long. */
+  readonly #leases = new Map<number, OwnLease>();
+  readonly #lanes = new Map<string, LeasedLane>();
+  /** The lease of new deliveries; null without a holder. */
+  #leaseMs: number | null = null;
+  /** The greatest due time that a new delivery got. */
+  #lastDueAt = Number.MIN_SAFE_INTEGER;
+  /** New deliveries that are offered, and count as leased. */
+  readonly #offered = new Set<LeasableDelivery>();
+  /** Lanes with a new delivery that is not offered: later ones stay behind it. */
+  readonly #behind = new Set<string>();
+  readonly #born: { lease: number; delivery: LeasableDelivery }[] = [];
+  readonly #ended: number[] = [];
+
+  /** `now`: the monotonic clock, by which leases end. */
+  constructor(owner: string, now: () => number) {
+    this.owner = owner;
+    this.#now = now;
+  }
+
+  /** How long new deliveries are leased; null: they all stay on disk. */
+  get leaseMs(): number | null {
+    return this.#leaseMs;
+  }
+
+  hold(leaseMs: number | null): void {
+    this.#leaseMs = leaseMs;
+  }
+
+  /** The leases of this process. */
+  known(): number[] {
+    return [...this.#leases.keys()];
+  }
+
+  /** Leased deliveries. */
+  get count(): number {
+    return this.#budget.count;
+  }
+
+  /** The time without a small step back of the clock. */
+  withoutStepBack(now: number): number {
+    const stepMs = this.#lastDueAt - now;
+    return stepMs > 0 && stepMs < STEP_BACK_MAX_MS ? this.#lastDueAt : now;
+  }
+
+  /** How many deliveries of a lane may be leased at most. */
+  roomOf(lane: string): number {
+    const known = this.#lanes.get(lane);
+    if (known !== undefined && !this.#budget.hasRoom(known.customerId, 0)) return 0;
+    return Math.max(0, LEASED_MAX - this.#budget.count);
+  }
+
+  /** Adds a lease of a claim; false if there is no room for it. */
+  add(place: LanePlace, lease: number, leaseMs: number): boolean {
+    if (!this.#budget.hasRoom(place.customerId, place.size)) return false;
+    this.#count(place, 1);
+    this.#leases.set(lease, { ...place, lease, endsAt: this.#now() + leaseMs });
+    return true;
+  }
+
+  /** Removes leases. Returns those that had not ended already. */
+  remove(leases: Iterable<number>): OwnLease[] {
+    return [...leases].flatMap((lease) => {
+      const own = this.#leases.get(lease);
+      if (own === undefined) return [];
+      this.#leases.delete(lease);
+      this.#count(own, -1);
+      return [own];
+    });
+  }
+
+  /** Removes the leases whose time is over, or all of them. */
+  expire(all = false): void {
+    const now = this.#now();
+    for (const { lease, endsAt } of this.#leases.values()) {
+      if (!all && endsAt > now) return;
+      this.remove([lease]);
+    }
+  }
+
+  /** A delivery of an event that just happened, with its due time. The caller inserts it and calls `settle`. */
+  offer(delivery: Delivery, { bytes, correlationId }: Event): LeasableDelivery {
+    const { id, lane, customerId } = delivery;
+    const dueAt = this.withoutStepBack(delivery.createdAt);
+    this.#lastDueAt = dueAt;
+    const values = encodeRecord("deliveries", { ...delivery, dueAt });
+    const place = { id, lane, customerId, size: bytes.length };
+    const made = { ...place, values, isOffered: this.#isFree(place), bytes, correlationId };
+    if (made.isOffered) {
+      this.#offered.add(made);
+      this.#count(made, 1);
+    } else this.#behind.add(lane);
+    return made;
+  }
+
+  #isFree({ lane, customerId, size }: LanePlace): boolean {
+    if (this.#leaseMs === null || this.#behind.has(lane) || !this.isHome(lane)) return false;
+    const leased = this.#lanes.get(lane)?.count ?? 0;
+    return leased < LEASED_PER_LANE_MAX && this.#budget.hasRoom(customerId, size);
+  }
+
+  /** An offered delivery was inserted with its lease, or without one, or its transaction was refused. */
+  settle(delivery: LeasableDelivery, lease: number | null): void {
+    if (lease !== null) this.#born.push({ lease, delivery });
+    else this.#takeBack(delivery);
+  }
+
+  /** The attempt of a leased delivery has ended, or the delivery is gone. */
+  end(lease: number): void {
+    this.#ended.push(lease);
+  }
+
+  /** Makes the collected changes. Returns the new deliveries that are leased, in the order in which they were made. */
+  apply(): ClaimedRow[] {
+    this.remove(this.#ended);
+    const endsAt = this.#now() + (this.#leaseMs ?? 0);
+    const born = this.#born.map(({ lease, delivery }): ClaimedRow => {
+      const { id, lane, customerId, size, values, bytes, correlationId } = delivery;
+      this.#leases.set(lease, { id, lane, customerId, size, lease, endsAt });
+      this.#offered.delete(delivery);
+      return [lease, values, bytes, correlationId];
+    });
+    this.drop();
+    return born;
+  }
+
+  /** Forgets the collected changes. */
+  drop(): void {
+    for (const delivery of this.#offered) this.#takeBack(delivery);
+    this.#behind.clear();
+    this.#born.length = 0;
+    this.#ended.length = 0;
+  }
+
+  #takeBack(delivery: LeasableDelivery): void {
+    if (this.#offered.delete(delivery)) this.#count(delivery, -1);
+  }
+
+  #count({ lane, customerId, size }: LanePlace, change: 1 | -1): void {
+    if (change === 1) this.#budget.add(customerId, size);
+    else this.#budget.remove(customerId, size);
+    const known = this.#lanes.get(lane) ?? { customerId, count: 0 };
+    known.count += change;
+    if (known.count === 0) this.#lanes.delete(lane);
+    else this.#lanes.set(lane, known);
+  }
+}

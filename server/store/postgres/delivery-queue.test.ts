@@ -1,0 +1,313 @@
+/** Tests of PostgreSQL's queue of deliveries: what several processes on one database see of its leases. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type pg from "pg";
+import { Stage } from "../../../test/conformance/store-stage.ts";
+import {
+  claimBuffers,
+  idOf,
+  LEASE_MS,
+  Member,
+  NOW,
+  outcomeOf,
+  raceFor,
+} from "../../../test/support/delivery-members.ts";
+import { type DeliveryRows, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import type { ClaimedDelivery, DeliveryOutcome, Store } from "../store.ts";
+import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
+import { beat } from "./member-leases.ts";
+import { migrate } from "./migrate.ts";
+import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
+import { createPool } from "./pool.ts";
+import { sqlOn } from "./sql.ts";
+import { openPostgres } from "./store.ts";
+import { vacuumQueues } from "./vacuum.ts";
+
+const postgres = postgresForFile(["fsync=off"], async (url) => {
+  const pool = createPool(url, 1);
+  await migrate(pool);
+  await pool.end();
+});
+
+async function database(t: TestContext, rows: DeliveryRows): Promise<pg.Pool> {
+  const { url, drop } = await postgres.create();
+  const pool = createPool(url, 9);
+  t.after(async () => {
+    await pool.end();
+    await drop();
+  });
+  await insertDeliveries(pool, rows);
+  return pool;
+}
+
+for (const members of [2, 8]) {
+  test(`${members} processes that race claim each delivery once, and lose none`, async (t) => {
+    const count = 10_000;
+    await raceFor(await database(t, { count, lanes: 4 }), { members, count, lanes: 4 });
+  });
+}
+
+test("the next process claims a lane when the leases of the one before have ended, oldest first", async (t) => {
+  const pool = await database(t, { count: 20, lanes: 2 });
+  const [dead, alive] = [new Member(pool, "dead"), new Member(pool, "alive")];
+  const lost = await dead.claim(laneName(0), 3, 300);
+  assert.deepEqual(await alive.claim(laneName(0), 9), [], "they would overtake what is leased");
+  assert.equal((await alive.claim(laneName(1), 1)).length, 1, "another lane is not affected");
+  assert.equal((await dead.claim(laneName(0), 1, 300)).length, 1, "its own leases are no hindrance");
+  await new Promise((resolve) => setTimeout(resolve, 350));
+  const next = await alive.claim(laneName(0), 7);
+  assert.deepEqual(next.slice(0, 3).map(idOf), lost.map(idOf));
+  assert.equal(next.length, 7);
+  assert.ok(next.every(([lease]) => lost.every(([old]) => old !== lease)));
+  assert.deepEqual(
+    await dead.finish(lost),
+    lost.map(() => "gone"),
+    "an outcome needs the lease",
+  );
+  assert.deepEqual(
+    await alive.finish(next),
+    next.map(() => "ok"),
+  );
+});
+
+test("the beat that finds a process dead gives back its deliveries", async (t) => {
+  const pool = await database(t, { count: 6, lanes: 1 });
+  const [dead, alive] = [new Member(pool, "dead"), new Member(pool, "alive")];
+  const beatOf = (id: string, deadAfterMs: number) =>
+    beat(alive.sql, { member: { id, role: "all", url: null, lagMs: 0 }, leases: [], leaseMs: 30_000, deadAfterMs });
+  await beatOf("dead", 60_000);
+  const lost = await dead.claim(laneName(0), 2);
+  await beatOf("alive", 60_000);
+  assert.deepEqual(await alive.claim(laneName(0), 9), []);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await beatOf("alive", 10);
+  const next = await alive.claim(laneName(0), 9);
+  assert.equal(next.length, 6);
+  assert.deepEqual(next.slice(0, 2).map(idOf), lost.map(idOf));
+  await beatOf("other", 60_000);
+  assert.deepEqual(
+    await alive.finish(next),
+    next.map(() => "ok"),
+    "other leases stand",
+  );
+});
+
+test("a claim removes a row of the queue whose delivery is gone, and no other", async (t) => {
+  const pool = await database(t, { count: 3, lanes: 1, records: 2 });
+  const member = new Member(pool, "one");
+  assert.equal((await member.claim(laneName(0), 9)).length, 2);
+  const { rows } = await pool.query("select id from due_deliveries where lease is not null order by id");
+  assert.equal(rows.length, 2);
+  assert.equal((await pool.query("select id from due_deliveries")).rowCount, 2);
+});
+
+test("a release gives back the leases of its process only, and their order", async (t) => {
+  const pool = await database(t, { count: 6, lanes: 2 });
+  const [one, other] = [new Member(pool, "one"), new Member(pool, "other")];
+  const [own, foreign] = [await one.claim(laneName(0), 2), await other.claim(laneName(1), 2)];
+  await releaseDeliveries(
+    one.sql,
+    one.leases,
+    [...own, ...foreign].map(([lease]) => lease),
+  );
+  assert.equal(one.leases.count, 0);
+  const again = await other.claim(laneName(0), 9);
+  assert.deepEqual(again.slice(0, 2).map(idOf), own.map(idOf));
+  assert.equal(again.length, 3);
+  assert.deepEqual(await one.claim(laneName(1), 9), []);
+  await releaseOwners(other.sql, other.leases, ["other"]);
+  assert.equal((await one.claim(laneName(1), 9)).length, 3);
+});
+
+test("an outcome is not written if another process takes the lease while it is being written", async (t) => {
+  const pool = await database(t, { count: 1, lanes: 1 });
+  const member = new Member(pool, "one");
+  const rows = await member.claim(laneName(0), 1);
+  const blocker = await pool.connect();
+  await blocker.query("begin");
+  await blocker.query("update due_deliveries set lease = lease + 1, owner = 'other'");
+  const writer = await pool.connect();
+  await writer.query("begin");
+  const finished = finishDeliveries(
+    sqlOn(writer, () => {}),
+    member.leases,
+    rows.map((row) => outcomeOf(row, null)),
+  );
+  const refused = assert.rejects(finished, { code: "40001" });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await blocker.query("commit");
+  await refused;
+  await writer.query("rollback");
+  for (const client of [blocker, writer]) client.release();
+  assert.deepEqual(await member.finish(rows), ["gone"]);
+  assert.deepEqual((await pool.query("select status, version from deliveries")).rows, [
+    { status: "pending", version: 1 },
+  ]);
+});
+
+test("a claim does not wait for a delivery that another transaction has locked, and leases none behind it in its lane", async (t) => {
+  const pool = await database(t, { count: 8, lanes: 2 });
+  const member = new Member(pool, "one");
+  const client = await pool.connect();
+  await client.query("begin");
+  // An offset beside `for update` would lock the rows that it skips too.
+  const second = "select row from due_deliveries where lane = $1 order by row offset 1 limit 1";
+  await client.query(`select from due_deliveries where row = (${second}) for update`, [laneName(0)]);
+  assert.equal((await member.claim(laneName(0), 9)).length, 1);
+  assert.equal((await member.claim(laneName(0), 9)).length, 0);
+  assert.equal((await member.claim(laneName(1), 9)).length, 4);
+  await client.query("rollback");
+  client.release();
+  assert.equal((await member.claim(laneName(0), 9)).length, 3);
+});
+
+test("deliveries to an endpoint in quarantine are not claimed, and its lane is not due", async (t) => {
+  const pool = await database(t, { count: 4, lanes: 2 });
+  const member = new Member(pool, "one");
+  await pool.query(
+    `insert into quarantined ("table", id, since, parked, reason) values ('endpoints', $1, 0, 0, 'it is broken')`,
+    [laneName(0)],
+  );
+  const lanes = [0, 1].map((lane) => ({ lane: laneName(lane), permits: 9 }));
+  const claim = { lanes, now: NOW, leaseMs: LEASE_MS };
+  const { rows } = await claimDeliveries(member.sql, member.leases, claim);
+  assert.deepEqual(rows.length, 2);
+  assert.equal((await member.claim(laneName(0), 9)).length, 0);
+});
+
+test("a process claims no more than 16,384 deliveries, and gives back what it has no room for", async (t) => {
+  const pool = await database(t, { count: 20_000, lanes: 1 });
+  const member = new Member(pool, "one");
+  const claim = { lanes: [{ lane: laneName(0), permits: 20_000 }], now: NOW, leaseMs: LEASE_MS };
+  const { rows, more } = await claimDeliveries(member.sql, member.leases, claim);
+  // One customer gets 80 % of all.
+  assert.ok(rows.length > 13_000 && rows.length < 13_200, `${rows.length}`);
+  assert.deepEqual(more, []);
+  const { rows: leased } = await pool.query("select count(*) from due_deliveries where lease is not null");
+  assert.deepEqual(leased, [{ count: rows.length }]);
+  assert.deepEqual(await claimDeliveries(member.sql, member.leases, claim), { rows: [], more: [] });
+});
+
+test("cancelling leaves leased deliveries alone, and those of an active endpoint", async (t) => {
+  const pool = await database(t, { count: 10, lanes: 1 });
+  const member = new Member(pool, "one");
+  const [leased] = await member.claim(laneName(0), 1);
+  assert.equal(await cancelDeliveries(member.sql, laneName(0), 4), 4);
+  assert.equal(await cancelDeliveries(member.sql, laneName(0), 9), 5);
+  assert.equal(await cancelDeliveries(member.sql, laneName(0), 9), 0);
+  assert.deepEqual((await pool.query("select id from due_deliveries")).rows, [{ id: leased && idOf(leased) }]);
+  const { rows } = await pool.query("select status, count(*) from deliveries group by status order by status");
+  assert.deepEqual(rows, [
+    { status: "cancelled", count: 9 },
+    { status: "pending", count: 1 },
+  ]);
+});
+
+test("a lane whose first thousand deliveries are leased costs a claim no more than one without", async (t) => {
+  const pool = await database(t, { count: 3_000, lanes: 1 });
+  const one = new Member(pool, "one");
+  const before = await claimBuffers(pool, "one");
+  assert.equal((await one.claim(laneName(0), 1_000)).length, 1_000);
+  await vacuumQueues(one.sql);
+  const after = await claimBuffers(pool, "one");
+  assert.ok(after <= 1.2 * before, `${after} buffers, ${before} before`);
+  assert.equal((await one.claim(laneName(0), 128)).length, 128);
+});
+
+test("the queue has room for new rows after a vacuum, in place of dead ones", async (t) => {
+  const pool = await database(t, { count: 2_000, lanes: 1 });
+  const member = new Member(pool, "one");
+  const size = async () => (await pool.query("select pg_relation_size('due_deliveries') as size")).rows[0].size;
+  await member.finish(await member.claim(laneName(0), 2_000));
+  const before = await size();
+  await vacuumQueues(member.sql);
+  await pool.query("truncate deliveries");
+  await insertDeliveries(pool, { count: 2_000, lanes: 1 });
+  assert.equal(await size(), before);
+});
+
+test("stores that race on one database push and claim each new delivery once, and the attempts of all are on disk", async (t) => {
+  const { url, drop } = await postgres.create();
+  const stores = await Promise.all([1, 2, 3].map((number) => openPostgres(url, `member ${number}`)));
+  t.after(async () => {
+    for (const store of stores) await store.close();
+    await drop();
+  });
+  const stage = new Stage(stores[0] ?? assert.fail());
+  const customer = await stage.addCustomer();
+  const endpoint = await stage.addEndpoint(customer);
+  const taken = new Map<string, number>();
+  let pushed = 0;
+  const attempt = async (store: Store, claimed: readonly ClaimedDelivery[]) => {
+    for (const { delivery } of claimed) taken.set(delivery.id, (taken.get(delivery.id) ?? 0) + 1);
+    const outcomes = claimed.map(({ delivery, lease }): DeliveryOutcome => {
+      const set = { ...delivery, status: "succeeded" as const, attemptCount: 1, dueAt: null };
+      return { id: delivery.id, lease, version: delivery.version, set };
+    });
+    for (const { result } of await store.finishDeliveries(outcomes)) assert.equal(result, "ok");
+  };
+  const running: Promise<void>[] = [];
+  for (const store of stores) {
+    store.hold({
+      leaseMs: LEASE_MS,
+      push(claimed) {
+        pushed += claimed.length;
+        running.push(attempt(store, claimed));
+      },
+    });
+    await store.arrived();
+  }
+  const events = Array.from({ length: 600 }, () => stage.event(customer));
+  const isOver = () => taken.size === events.length;
+  const lanes = [{ lane: endpoint.id, permits: 16 }];
+  const claiming = stores.map(async (store) => {
+    for (const startedAt = Date.now(); !isOver() && Date.now() - startedAt < 60_000; )
+      await attempt(store, (await store.claimDeliveries({ lanes, now: NOW, leaseMs: LEASE_MS })).claimed);
+  });
+  await Promise.all(
+    events.map((event, index) => stores[index % 3]?.commit([{ op: "event", event, callbackUrl: null }])),
+  );
+  await Promise.all(claiming);
+  await Promise.all(running);
+  assert.equal(taken.size, events.length);
+  assert.ok([...taken.values()].every((count) => count === 1));
+  assert.ok(pushed > 0, `${pushed} were leased with their commit`);
+  assert.ok((await stage.all("deliveries")).every(({ status }) => status === "succeeded"));
+  for (const store of stores) assert.deepEqual(await store.dueLanes("deliveries", Number.MAX_SAFE_INTEGER), []);
+});
+
+test("a new delivery of one process stays behind what another has left on disk", async (t) => {
+  const { url, drop } = await postgres.create();
+  const [api, worker] = [await openPostgres(url, "api"), await openPostgres(url, "worker")];
+  t.after(async () => {
+    for (const store of [api, worker]) await store.close();
+    await drop();
+  });
+  const stage = new Stage(worker);
+  const customer = await stage.addCustomer();
+  const endpoint = await stage.addEndpoint(customer);
+  const pushed: ClaimedDelivery[] = [];
+  worker.hold({ leaseMs: LEASE_MS, push: (claimed) => void pushed.push(...claimed) });
+  await worker.arrived();
+  const first = await stage.addEvent(customer);
+  assert.deepEqual(first.lanes, [], "it is leased with its commit");
+  // Nobody at the other process holds deliveries.
+  const event = stage.event(customer);
+  assert.deepEqual(await api.commit([{ op: "event", event, callbackUrl: null }]), {
+    result: "ok",
+    lanes: [endpoint.id],
+  });
+  const last = await stage.addEvent(customer);
+  assert.deepEqual(last.lanes, [endpoint.id]);
+  const claimed = await stage.leaseDeliveries(endpoint.id, 9, { now: NOW });
+  assert.deepEqual(
+    claimed.map(({ delivery }) => delivery.eventId),
+    [event.id, last.event.id],
+  );
+  assert.deepEqual(
+    pushed.map(({ delivery }) => delivery.eventId),
+    [first.event.id],
+  );
+});

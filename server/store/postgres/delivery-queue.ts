@@ -1,0 +1,217 @@
+/** The queue of deliveries on PostgreSQL: leases due ones, and ends leases without a change of their deliveries. */
+
+import type { ClaimedRow, ClaimedRows } from "../jobs/jobs.ts";
+import { unpackEnvelope } from "../packed-envelope.ts";
+import { isNear, positionsNear } from "../positions.ts";
+import { LAYOUT, type SqlValue } from "../rows.ts";
+import type { DeliveryClaim } from "../store.ts";
+import type { DeliveryLeases } from "./delivery-leases.ts";
+import { NO_LEASE } from "./no-lease.ts";
+import { leasesKey } from "./own-leases.ts";
+import type { Sql } from "./sql.ts";
+
+const COLUMNS = LAYOUT.deliveries.map(({ column }) => `d."${column}"`).join(", ");
+const indexOf = (property: string) => LAYOUT.deliveries.findIndex((column) => column.property === property);
+const [ID, LANE, CUSTOMER_ID, EVENT_ID] = ["id", "lane", "customerId", "eventId"].map(indexOf) as [
+  number,
+  number,
+  number,
+  number,
+];
+
+/** SQL for whether the lease of a row of the queue has ended by its time. A claim replaces it; until then its holder may use it. */
+export const HAS_EXPIRED = "q.lease is not null and q.leased_until <= statement_timestamp()";
+
+/**
+ * SQL for whether another process than `owner` holds a lease in a lane. The next home of a lane waits for the end of those leases,
+ * so that no delivery overtakes one before it. Each half asks the index for the first row.
+ */
+export function isHeldByOther(lane: string, owner: string): string {
+  const isAny = (
+    than: string,
+  ) => `coalesce((select true from due_deliveries q where q.lane = ${lane} and q.lease is not null
+    and q.owner ${than} ${owner} and q.leased_until > statement_timestamp() limit 1), false)`;
+  return `(${isAny("<")} or ${isAny(">")})`;
+}
+
+/** SQL for whether a row of the queue may be leased. */
+export const IS_FREE = `(q.lease is null or (${HAS_EXPIRED}))`;
+
+/**
+ * SQL for the first rows of a lane that may be leased, by due time and then insertion. The bound limit is behind one that the planner
+ * knows: without it the planner expects to read the whole lane.
+ */
+function firstRows(lane: string, limit: string, limitMax: number): string {
+  const rows = (where: string, order: string) => `
+    (select * from (select q.ctid as place, q.due_at, q.row from due_deliveries q
+      where q.lane = ${lane} and ${where} and q.due_at <= $2 order by ${order} limit ${limitMax}) first limit ${limit})`;
+  return `select place, due_at, row from (
+    ${rows("q.lease is null", "q.due_at, q.row")} union all ${rows(HAS_EXPIRED, "q.owner, q.leased_until")}
+  ) found order by due_at, row limit ${limit}`;
+}
+
+/**
+ * Leases due deliveries of lanes, each at most its permits. Deliveries to an endpoint in quarantine wait until its row is repaired,
+ * and those of a lane in which another process holds leases until they have ended. A row that somebody is changing is not waited
+ * for, and those behind it in its lane keep their place.
+ */
+function leaseStatement(permitsMax: number, owner: string): string {
+  return `with own as materialized (
+    select pg_advisory_xact_lock(${leasesKey(owner)})
+  ), wanted as materialized (
+    select * from json_to_recordset($1::json) as r (n int, lane text, permits int)
+    where exists (select from own) and not exists (select 1 from quarantined u where u."table" = 'endpoints' and u.id = r.lane)
+      and not ${isHeldByOther("r.lane", "$3")}
+  ), front as materialized (
+    select w.n, first.* from wanted w cross join lateral (${firstRows("w.lane", "w.permits", permitsMax)}) first
+  ), locked as materialized (
+    select q.ctid as place from due_deliveries q
+    where q.ctid = any(array(select place from front)) and ${IS_FREE} for update skip locked
+  ), leased as (
+    update due_deliveries q
+    set lease = nextval('leases'), owner = $3, leased_until = statement_timestamp() + $4 * interval '1 millisecond'
+    where q.ctid = any(array(
+      select place from (
+        select place, bool_and(place in (select place from locked)) over (partition by n order by due_at, row) as is_whole from front
+      ) run where is_whole))
+    returning q.lease, q.id, q.lane, q.due_at, q.row
+  )
+  select l.lease, l.id from leased l join wanted w on w.lane = l.lane order by w.n, l.due_at, l.row`;
+}
+
+/** The columns of an event that its bytes are unpacked from. */
+const EVENT_COLUMNS = "e.bytes, e.correlation_id, e.type, e.message_id";
+const EVENT_COLUMNS_COUNT = 4;
+
+/** Deliveries with their events. The bounds name the partitions to the planner. */
+const READ = `
+  select ${COLUMNS}, ${EVENT_COLUMNS} from deliveries d
+  left join events e on e.id = d.event_id and ${isNear("e.position", "$4", "$5")}
+  where d.id = any($1) and d.id between $2 and $3`;
+
+const READ_EVENTS = `select e.id, ${EVENT_COLUMNS} from events e where e.id = any($1)`;
+
+/** A delivery that a claim has leased. */
+interface ClaimedPlace {
+  lease: number;
+  id: string;
+}
+
+/**
+ * Leases due deliveries, at most as many as this process may hold. If it fails, what it may have leased is not known to `leases`, and
+ * is ended by `endUnknownLeases`.
+ */
+export async function claimDeliveries(
+  sql: Sql,
+  leases: DeliveryLeases,
+  { lanes, now, leaseMs }: DeliveryClaim,
+): Promise<ClaimedRows> {
+  leases.expire();
+  const wanted = lanes.flatMap(({ lane, permits }) => {
+    const asked = Math.min(permits, leases.roomOf(lane));
+    return asked > 0 ? [{ lane, permits, asked }] : [];
+  });
+  if (wanted.length === 0) return { rows: [], more: [] };
+  const permitsMax = Math.max(...wanted.map(({ asked }) => asked));
+  // A new delivery that stayed on disk is due at once too: later ones of its lane must not be leased before it.
+  const dueUntil = leases.withoutStepBack(now);
+  const places = wanted.map(({ lane, asked: permits }, n) => ({ n, lane, permits }));
+  const found = await sql.values(leaseStatement(permitsMax, leases.owner), [
+    JSON.stringify(places),
+    dueUntil,
+    leases.owner,
+    leaseMs,
+  ]);
+  const leased = found.map(([lease, id]): ClaimedPlace => ({ lease: Number(lease), id: String(id) }));
+  const read = await readLeased(sql, leased);
+  if (read.length < leased.length) await removeOrphans(sql, leased);
+  const { rows, refused, counts } = addAll(leases, read, leaseMs);
+  try {
+    if (refused.length > 0) await freeRows(sql, refused);
+  } catch (error) {
+    leases.remove(rows.map(([lease]) => lease));
+    throw error;
+  }
+  return { rows, more: wanted.filter(({ lane, permits }) => counts.get(lane) === permits).map(({ lane }) => lane) };
+}
+
+/** Removes the rows of leased deliveries whose records were removed meanwhile, by pruning for example: they would be claimed again and again. */
+async function removeOrphans(sql: Sql, leased: readonly ClaimedPlace[]): Promise<void> {
+  await sql.values(
+    `delete from due_deliveries q where q.id = any($1::text[]) and q.lease = any($2::bigint[])
+       and (select true from deliveries d where d.id = q.id limit 1) is null`,
+    [leased.map(({ id }) => id), leased.map(({ lease }) => lease)],
+  );
+}
+
+/** Reads leased deliveries with their events, in their order. */
+async function readLeased(sql: Sql, leased: readonly ClaimedPlace[]): Promise<ClaimedRow[]> {
+  if (leased.length === 0) return [];
+  const ids = leased.map(({ id }) => id).sort();
+  const { from, to } = positionsNear(ids);
+  const rows = await sql.values(READ, [ids, ids[0] ?? "", ids.at(-1) ?? "", from, to]);
+  const found = new Map(rows.map((values) => [String(values[ID]), values]));
+  const events = await readEvents(sql, rows);
+  return leased.flatMap(({ lease, id }): ClaimedRow[] => {
+    const row = found.get(id);
+    if (row === undefined) return [];
+    const values = row.slice(0, -EVENT_COLUMNS_COUNT);
+    const eventId = String(values[EVENT_ID]);
+    return [[lease, values, ...envelopeOf(eventId, events.get(eventId) ?? row.slice(-EVENT_COLUMNS_COUNT))]];
+  });
+}
+
+/** The bytes of an event and its correlation id, by its columns. */
+function envelopeOf(id: string, [bytes = null, correlation = null, type, message = null]: readonly SqlValue[]) {
+  if (typeof bytes !== "string") return [bytes, correlation] as const;
+  const messageId = message === null ? null : String(message);
+  const columns = { id, type: String(type), messageId, correlationId: String(correlation) };
+  return [unpackEnvelope(bytes, columns), correlation] as const;
+}
+
+/** Reads the events of deliveries that are not of the time of their delivery, such as those of replays. */
+async function readEvents(sql: Sql, rows: readonly SqlValue[][]): Promise<Map<string, SqlValue[]>> {
+  const ids = new Set(rows.flatMap((row) => (row.at(-EVENT_COLUMNS_COUNT) === null ? [String(row[EVENT_ID])] : [])));
+  const events = ids.size === 0 ? [] : await sql.values(READ_EVENTS, [[...ids]]);
+  return new Map(events.map(([id, ...event]) => [String(id), event]));
+}
+
+/** Adds the leases of a claim. When there is no room for one of a lane, this one and those behind it are refused. */
+function addAll(leases: DeliveryLeases, found: readonly ClaimedRow[], leaseMs: number) {
+  const refused: { id: string; lease: number }[] = [];
+  const counts = new Map<string, number>();
+  const full = new Set<string>();
+  const rows = found.filter(([lease, values, bytes]) => {
+    const [id, lane, customerId] = [String(values[ID]), String(values[LANE]), String(values[CUSTOMER_ID])];
+    const size = typeof bytes === "string" ? bytes.length : 0;
+    if (full.has(lane) || !leases.add({ id, lane, customerId, size }, lease, leaseMs)) {
+      full.add(lane);
+      refused.push({ id, lease });
+      return false;
+    }
+    counts.set(lane, (counts.get(lane) ?? 0) + 1);
+    return true;
+  });
+  return { rows, refused, counts };
+}
+
+/** Ends leases without a change of their deliveries, which are due as before. Leases that have ended already are left out. */
+export async function releaseDeliveries(sql: Sql, leases: DeliveryLeases, released: readonly number[]): Promise<void> {
+  const own = leases.remove(released);
+  if (own.length > 0) await freeRows(sql, own);
+}
+
+/** Ends all leases of some processes, such as those that died. */
+export async function releaseOwners(sql: Sql, leases: DeliveryLeases, owners: readonly string[]): Promise<void> {
+  if (owners.includes(leases.owner)) leases.expire(true);
+  await sql.values(`update due_deliveries set ${NO_LEASE} where lease is not null and owner = any($1)`, [owners]);
+}
+
+async function freeRows(sql: Sql, leases: readonly { id: string; lease: number }[]): Promise<void> {
+  await sql.values(
+    `update due_deliveries set ${NO_LEASE} where ctid = any(array(
+       select q.ctid from due_deliveries q join unnest($1::text[], $2::bigint[]) as l (id, lease)
+         on q.id = l.id and q.lease = l.lease order by q.id for update of q))`,
+    [leases.map(({ id }) => id), leases.map(({ lease }) => lease)],
+  );
+}

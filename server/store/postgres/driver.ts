@@ -1,0 +1,55 @@
+/** Kysely over functions that run queries on PostgreSQL. Reads only. */
+
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  type RawNode,
+} from "kysely";
+import type { SqlQuery } from "../jobs/queries.ts";
+import type { Database, SqlValue } from "../rows.ts";
+import { inPostgres } from "../spelling.ts";
+
+const none = async () => {};
+
+/** Compiles fragments with two spellings as PostgreSQL spells them. */
+class SpellingCompiler extends PostgresQueryCompiler {
+  protected override visitRaw(node: RawNode): void {
+    super.visitRaw(inPostgres(node));
+  }
+}
+
+/** Kysely over `run`. */
+export function queryDatabase<Schema = Database>(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Schema> {
+  const connection: DatabaseConnection = {
+    async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+      return { rows: (await run({ sql: query.sql, parameters: query.parameters as SqlValue[] })) as Row[] };
+    },
+    streamQuery() {
+      throw new Error("queries are not streamed");
+    },
+  };
+  const refuse = async () => {
+    throw new Error("reads need no transaction");
+  };
+  return new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new SpellingCompiler(),
+      createDriver: () => ({
+        init: none,
+        acquireConnection: async () => connection,
+        beginTransaction: refuse,
+        commitTransaction: refuse,
+        rollbackTransaction: refuse,
+        releaseConnection: none,
+        destroy: none,
+      }),
+    },
+  });
+}

@@ -1,0 +1,67 @@
+/** Keeps the queues in step with their records: both change in one statement. */
+
+import type { TableName } from "../records.ts";
+import { Clauses } from "./clauses.ts";
+import { DUE_COLUMNS, dueRowsOf, keepDueMessage, keepDueMessages } from "./due-messages.ts";
+import type { Sql } from "./sql.ts";
+
+/** The columns of a delivery that its row in the queue needs. */
+const DUE_DELIVERY_COLUMNS = "id, lane, due_at, rowid";
+
+/** The columns of a record that its row in the queue needs. */
+export const QUEUE_COLUMNS = { messages: DUE_COLUMNS, deliveries: DUE_DELIVERY_COLUMNS } as const;
+
+/**
+ * Queries of the messages and deliveries that a statement has changed or removed, with the columns of `QUEUE_COLUMNS`, messages with a
+ * `lease_effect` too; and of those that it has inserted.
+ */
+export interface ChangedQueues {
+  messages: string[];
+  deliveries: string[];
+  inserted: { messages: string[]; deliveries: string[] };
+}
+
+/** Updates of other properties leave a record's row in the queue as it is. */
+const DECISIVE = {
+  messages: new Set(["status", "dueAt", "claimedUntil", "instanceId"]),
+  deliveries: new Set(["dueAt"]),
+} as const;
+
+/** Whether an update of these properties changes the row in the queue. */
+export function changesQueue(table: "messages" | "deliveries", properties: readonly string[]): boolean {
+  return properties.some((property) => (DECISIVE[table] as ReadonlySet<string>).has(property));
+}
+
+export function addDueRows(clauses: Clauses, { messages, deliveries, inserted }: ChangedQueues): void {
+  for (const made of inserted.messages)
+    clauses.add(`insert into due_messages (id, lane, "from", "to", due_at, is_queued)
+      ${dueRowsOf(`(${made}) t`)}`);
+  for (const made of inserted.deliveries)
+    clauses.add(`insert into due_deliveries (id, lane, due_at, row)
+      select id, lane, due_at, rowid from (${made}) t where due_at is not null`);
+  if (messages.length > 0)
+    clauses.addWritten(keepDueMessages(clauses.add(messages.join("\nunion all\n"), "materialized")));
+  if (deliveries.length === 0) return;
+  const changed = clauses.add(deliveries.join("\nunion all\n"), "materialized");
+  clauses.add(`delete from due_deliveries where id in (select id from ${changed} where due_at is null)`);
+  // The lease of a delivery whose due time was changed by somebody else than its holder stands.
+  clauses.add(`insert into due_deliveries (id, lane, due_at, row)
+    select id, lane, due_at, rowid from ${changed} where due_at is not null
+    on conflict (id) do update set due_at = excluded.due_at`);
+}
+
+/** After a change of one record beside the waves: its row in the queue is as the record says. */
+export async function keepDueRow(sql: Sql, table: TableName, id: string): Promise<void> {
+  if (table === "messages") await keepDueMessage(sql, id);
+  if (table !== "deliveries") return;
+  const clauses = new Clauses();
+  const given = `(select ${clauses.parameter(id)}::text as id) i`;
+  const columns = "i.id, t.lane, t.due_at, t.rowid";
+  addDueRows(clauses, {
+    messages: [],
+    inserted: { messages: [], deliveries: [] },
+    deliveries: [`select ${columns} from ${given} left join deliveries t on t.id = i.id`],
+  });
+  const { text, parameters } = clauses.statement("select");
+  await sql.values(text, parameters);
+}

@@ -1,0 +1,76 @@
+/** Endpoints of customers, as of a version of their routing, from which the deliveries of events are made. */
+
+import { setBounded } from "../../core/bounded-map.ts";
+import type { Endpoint } from "../../core/webhook.ts";
+import { decodeEach, decodeRecord, LAYOUT, type UnreadableRow } from "../rows.ts";
+import type { Sql } from "./sql.ts";
+
+/** Customers whose endpoints are cached. */
+const CUSTOMERS_CACHED_MAX = 1_000;
+
+/** The endpoints of a customer. Each change of one increments the version. */
+export interface Routing {
+  version: number;
+  endpoints: readonly Endpoint[];
+}
+
+const COLUMNS = LAYOUT.endpoints.map(({ column }) => `e."${column}"`).join(", ");
+const ENDPOINT_ID = 2;
+
+const LOAD = `select c.id, coalesce(r.version, 0), ${COLUMNS}
+  from unnest($1::text[]) as c (id) left join endpoint_versions r on r.customer_id = c.id left join endpoints e on e.customer_id = c.id
+  order by c.id, e.id`;
+
+export class EndpointCache {
+  readonly #byCustomer = new Map<string, Routing>();
+
+  /** The routing of customers, read now unless it is cached. Returns the endpoints that cannot be decoded, too. */
+  async load(
+    sql: Sql,
+    customerIds: ReadonlySet<string>,
+  ): Promise<{ routing: ReadonlyMap<string, Routing>; unreadable: UnreadableRow[] }> {
+    const missing = [...customerIds].filter((id) => !this.#byCustomer.has(id));
+    const unreadable: UnreadableRow[] = [];
+    const routing = new Map<string, Routing>();
+    for (const id of customerIds) {
+      const cached = this.#byCustomer.get(id);
+      if (cached !== undefined) routing.set(id, cached);
+    }
+    const rows = missing.length === 0 ? [] : await sql.values(LOAD, [missing]);
+    for (const [id, own] of Map.groupBy(rows, ([customerId]) => String(customerId))) {
+      const decoded = decodeEach(
+        own.filter((row) => row[ENDPOINT_ID] !== null),
+        (row) => decodeRecord("endpoints", row.slice(ENDPOINT_ID)),
+      );
+      unreadable.push(...decoded.unreadable);
+      const loaded = { version: Number(own[0]?.[1] ?? 0), endpoints: decoded.records };
+      routing.set(id, loaded);
+      setBounded(this.#byCustomer, id, loaded, CUSTOMERS_CACHED_MAX);
+    }
+    return { routing, unreadable };
+  }
+
+  /** The endpoints of these customers have changed. */
+  forget(customerIds: Iterable<string>): void {
+    for (const id of customerIds) this.#byCustomer.delete(id);
+  }
+
+  clear(): void {
+    this.#byCustomer.clear();
+  }
+}
+
+/** The customers of endpoints. */
+export async function customersOfEndpoints(sql: Sql, ids: readonly string[]): Promise<string[]> {
+  const rows = await sql.values("select distinct customer_id from endpoints where id = any($1::text[])", [ids]);
+  return rows.map(([id]) => String(id));
+}
+
+/** The endpoints of customers have changed in this SQL transaction: what others have cached is stale once it commits. */
+export async function changeRouting(sql: Sql, customerIds: readonly string[]): Promise<void> {
+  await sql.values(
+    `insert into endpoint_versions (customer_id, version) select id, 1 from unnest($1::text[]) as c (id) order by id
+     on conflict (customer_id) do update set version = endpoint_versions.version + 1`,
+    [customerIds],
+  );
+}

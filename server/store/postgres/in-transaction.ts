@@ -1,0 +1,31 @@
+/** Runs statements in an SQL transaction of their own, apart from the groups of the writer. */
+
+import type pg from "pg";
+import { failureOf, type Sql, sqlOn } from "./sql.ts";
+
+const uncounted = () => {};
+
+/** Commits what `work` does, or nothing of it. */
+export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => Promise<Outcome>): Promise<Outcome> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    const outcome = await work(sqlOn(client, uncounted));
+    await client.query("commit");
+    client.release();
+    return outcome;
+  } catch (error) {
+    const isBroken = failureOf(error) === "unavailable" || !(await rollBack(client));
+    client.release(isBroken);
+    throw error;
+  }
+}
+
+async function rollBack(client: pg.PoolClient): Promise<boolean> {
+  try {
+    await client.query("rollback");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,153 @@
+/** Tests leases whose reply was lost with its connection. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import pg from "pg";
+import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import { startRelay } from "../../../test/support/tcp-relay.ts";
+import { until } from "../../../test/support/wait.ts";
+import { noUsage } from "../../core/usage.ts";
+import { StoreUnavailable } from "../store.ts";
+import { leasesKey } from "./own-leases.ts";
+import { openPostgres } from "./store.ts";
+
+const MEMBER = "member_1";
+const postgres = postgresForFile();
+
+async function open(t: TestContext) {
+  const { url, drop } = await postgres.create();
+  const store = await openPostgres(url, MEMBER);
+  // The activity of other connections is read once in an SQL transaction: the watcher has none.
+  const [admin, watcher] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })];
+  await Promise.all([admin.connect(), watcher.connect()]);
+  t.after(async () => {
+    await Promise.all([admin.end(), watcher.end()]);
+    await store.close();
+    await drop();
+  });
+  const isWaiting = "datname = current_database() and wait_event_type = 'Lock' and application_name = 'tightbeam'";
+  const waiting = async () => (await watcher.query(`select pid from pg_stat_activity where ${isWaiting}`)).rowCount;
+  /** Ends the connection of a commit that waits for a lock. */
+  const loseReply = async () => {
+    await admin.query("begin");
+    await admin.query("lock table settings in access exclusive mode");
+    const put = { op: "put", table: "settings", record: { name: "word", value: "1" } } as const;
+    const lost = assert.rejects(store.commit([put]), StoreUnavailable);
+    await until(async () => (await waiting()) === 1);
+    await watcher.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${isWaiting}`);
+    await lost;
+    await admin.query("rollback");
+  };
+  return { store, admin, stage: new Stage(store), loseReply, waiting };
+}
+
+test("after a lost connection a process ends leases of deliveries that it does not know, before it leases again", async (t) => {
+  const { store, admin, stage, loseReply } = await open(t);
+  const pushed: string[] = [];
+  store.hold({ leaseMs: LEASE_MS, push: (claimed) => void pushed.push(...claimed.map(({ delivery }) => delivery.id)) });
+  const customer = await stage.addCustomer();
+  const endpoint = await stage.addEndpoint(customer);
+  const other = await stage.addCustomer();
+  await stage.addEndpoint(other);
+  await stage.addEvent(other);
+  await stage.addEvent(customer);
+  await until(() => pushed.length === 2);
+  // The second one, as if the reply of its commit had been lost.
+  await admin.query("update due_deliveries set lease = nextval('leases') where id = $1", [pushed[1]]);
+  await loseReply();
+  await stage.addEvent(customer);
+  const { rows } = await admin.query("select id, lease is not null as is_leased from due_deliveries order by row");
+  assert.deepEqual(
+    rows.slice(0, 2).map(({ is_leased: isLeased }) => isLeased),
+    [true, false],
+  );
+  assert.equal(rows[2]?.is_leased, false, "the third one stays behind the second one");
+  const claimed = await stage.claimDeliveries(endpoint.id, 5);
+  assert.deepEqual(
+    claimed.map(({ id }) => id),
+    [pushed[1], rows[2]?.id],
+  );
+});
+
+test("after a lost connection a process ends leases of messages that it does not know, except those of send attempts", async (t) => {
+  const { admin, stage, loseReply } = await open(t);
+  const customer = await stage.addCustomer();
+  const messages = [];
+  for (let index = 0; index < 3; index += 1)
+    messages.push(await stage.addMessage(customer, { to: `+1500555010${index}`, dueAt: NOW }));
+  const [first, second, third] = messages.map(({ id }) => id);
+  const lane = stage.instanceId;
+  const claimed = await stage.leaseMessages(lane, 3);
+  assert.equal(claimed.length, 3);
+  const forget = "update due_messages set lease = lease + 100 where id = any($1)";
+  await admin.query(forget, [[second, third]]);
+  await admin.query("update due_messages set is_held = 1 where id = $1", [third]);
+  await loseReply();
+  const again = await stage.leaseMessages(lane, 3);
+  assert.deepEqual(
+    again.map(({ message }) => message.id),
+    [second],
+  );
+  const { rows } = await admin.query("select lease from due_messages where id = $1", [first]);
+  assert.equal(Number(rows[0]?.lease), claimed.find(({ message }) => message.id === first)?.lease);
+});
+
+test("a process leases nothing while a connection that it has lost is at work in the server", async (t) => {
+  const { admin, stage, loseReply, waiting } = await open(t);
+  const customer = await stage.addCustomer();
+  const endpoint = await stage.addEndpoint(customer);
+  await stage.addEvent(customer);
+  await loseReply();
+  await admin.query("begin");
+  await admin.query(`select pg_advisory_xact_lock(${leasesKey(MEMBER)})`);
+  let isClaimed = false;
+  const claimed = stage.claimDeliveries(endpoint.id, 5).then((found) => {
+    isClaimed = true;
+    return found;
+  });
+  await until(async () => (await waiting()) === 1);
+  assert.equal(isClaimed, false);
+  // The process ends the leases of the lost connection.
+  await admin.query("update due_deliveries set lease = 1, owner = $1, leased_until = now() + interval '1 minute'", [
+    MEMBER,
+  ]);
+  await admin.query("commit");
+  assert.equal((await claimed).length, 1);
+});
+
+test("usage whose commit was not answered is counted once, alone and with a transaction", async (t) => {
+  const { url, drop } = await postgres.create();
+  const place = new URL(url);
+  const relay = await startRelay(Number(place.port));
+  place.port = String(relay.port);
+  const store = await openPostgres(place.href, MEMBER);
+  t.after(async () => {
+    await store.close();
+    await relay.stop();
+    await drop();
+  });
+  const stage = new Stage(store);
+  const hours = [{ ...noUsage(), subject: "key_1", at: 0, requests: 1 }] as const;
+  const add = (number: number) => store.addUsage({ owner: MEMBER, number, hours }, NOW);
+  const requests = async () => (await stage.all("usage")).map((hour) => hour.requests);
+  relay.losesReplyTo = "commit";
+  await assert.rejects(add(1), StoreUnavailable);
+  await until(async () => (await requests().catch(() => [])).length === 1);
+  await add(1);
+  assert.deepEqual(await requests(), [1]);
+  relay.losesReplyTo = "commit";
+  const record = stage.customer();
+  const [committed, added] = await Promise.allSettled([
+    store.commit([{ op: "insert", table: "customers", record }]),
+    add(2),
+  ]);
+  assert.equal(committed.status, "rejected");
+  if (added.status === "rejected") await add(2);
+  assert.deepEqual(await requests(), [2]);
+  assert.deepEqual(
+    (await stage.all("customers")).map(({ id }) => id),
+    [record.id],
+    "the transaction that carried it is on disk",
+  );
+});

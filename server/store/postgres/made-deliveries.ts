@@ -1,0 +1,33 @@
+/** Makes the deliveries of the events of a wave from the endpoints of their customers. */
+
+import { deliveriesOf } from "../../core/delivery.ts";
+import { decodeRecord } from "../rows.ts";
+import type { UsedRouting } from "./checks.ts";
+import type { DeliveryLeases, LeasableDelivery } from "./delivery-leases.ts";
+import type { Routing } from "./endpoint-cache.ts";
+import type { PlacedOperation } from "./shapes.ts";
+
+/** A new delivery of a transaction. It is offered to the leases, and is to be settled. */
+export interface MadeDelivery {
+  transaction: number;
+  delivery: LeasableDelivery;
+}
+
+/** The deliveries of the events among some operations, in order, and the routing that they were made of. */
+export function makeDeliveries(
+  operations: readonly PlacedOperation[],
+  routing: ReadonlyMap<string, Routing>,
+  leases: DeliveryLeases,
+): { made: MadeDelivery[]; used: UsedRouting[] } {
+  const made: MadeDelivery[] = [];
+  const used: UsedRouting[] = [];
+  for (const { transaction, operation } of operations) {
+    if (operation[0] !== "event") continue;
+    const event = decodeRecord("events", operation[1]);
+    const { version, endpoints } = routing.get(event.customerId) ?? { version: 0, endpoints: [] };
+    used.push({ transaction, customerId: event.customerId, version });
+    for (const delivery of deliveriesOf(event, endpoints, operation[2]))
+      made.push({ transaction, delivery: leases.offer(delivery, event) });
+  }
+  return { made, used };
+}

@@ -1,0 +1,41 @@
+/** All migrations of PostgreSQL in order. */
+
+import { sql } from "kysely";
+import type { Migration } from "kysely/migration";
+import { INDEXES_0001 } from "./0001-indexes.ts";
+import { PARTITIONS_0001 } from "./0001-partitions.ts";
+import { QUEUES_0001 } from "./0001-queues.ts";
+import { TABLES_0001 } from "./0001-tables.ts";
+import { SESSIONS_0002 } from "./0002-sessions.ts";
+import { REQUESTS_0003 } from "./0003-requests.ts";
+import { SHORTER_LOG_0004 } from "./0004-shorter-log.ts";
+import { SPLIT_TIMELINES_0005 } from "./0005-split-timelines.ts";
+
+export const MIGRATIONS: Record<string, Migration> = {
+  "0001": {
+    async up(db) {
+      for (const statement of `${TABLES_0001};${PARTITIONS_0001};${QUEUES_0001};${INDEXES_0001}`.split(";"))
+        await sql.raw(statement).execute(db);
+    },
+  },
+  "0002": {
+    async up(db) {
+      for (const statement of SESSIONS_0002.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0003": {
+    async up(db) {
+      for (const statement of REQUESTS_0003.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0004": {
+    async up(db) {
+      for (const statement of SHORTER_LOG_0004.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0005": {
+    async up(db) {
+      for (const statement of SPLIT_TIMELINES_0005.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+};

@@ -1,0 +1,246 @@
+/**
+ * The daily partitions of events and deliveries: adds them ahead of time, and drops those that are past retention. Events are
+ * partitioned by position: each day begins at a position of its own. Deliveries are partitioned by the time in their id.
+ */
+
+import type pg from "pg";
+import { firstIdAt } from "../../core/id.ts";
+import { boundsBeside, isApart } from "../deliveries-of-event.ts";
+import { DAY_MS, dayOf, FIRST_DAY, firstPositionOf } from "../positions.ts";
+import { inTransaction } from "./in-transaction.ts";
+import { failureOf, type Sql } from "./sql.ts";
+
+/** Days after today that have partitions. */
+const DAYS_AHEAD = 2;
+/** With more partitions than this, each has several days: a read that names no range plans all of them. */
+const PARTITIONS_MAX = 30;
+/** Days of a partition if its rows are never dropped. */
+const DAYS_FOR_EVER = 30;
+/** Deliveries of dropped events that one look deletes. */
+const REMOVED_AT_ONCE = 1_000;
+/** The advisory lock of whoever changes partitions. */
+const LOCK = "select pg_advisory_xact_lock(7236914582)";
+
+/** The tables with partitions. */
+type Partitioned = "events" | "deliveries";
+
+/** The days of a partition: usually one. */
+export interface PartitionDays {
+  first: number;
+  days: number;
+}
+
+const endOf = ({ first, days }: PartitionDays) => first + days;
+
+/** The name of a partition: with its first day, and the number of its days if it is not one. */
+export function partitionOf(table: Partitioned, { first, days }: PartitionDays): string {
+  const date = new Date(first * DAY_MS).toISOString().slice(0, 10).replaceAll("-", "");
+  return `${table}_${date}${days === 1 ? "" : `_${days}`}`;
+}
+
+/** Days of a partition, so that a table never has many more than `PARTITIONS_MAX`. Null: rows are kept for ever. */
+function daysFor(retentionMs: number | null): number {
+  if (retentionMs === null) return DAYS_FOR_EVER;
+  return Math.min(DAYS_FOR_EVER, Math.max(1, Math.ceil(retentionMs / DAY_MS / PARTITIONS_MAX)));
+}
+
+/** The partitions of a table that have days, in order. */
+export async function listPartitions(sql: Sql, table: Partitioned): Promise<PartitionDays[]> {
+  const rows = await sql.values(
+    `select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = $1::text::regclass`,
+    [table],
+  );
+  const partitions = rows.flatMap(([name]) => {
+    const [, year, month, date, days] = /_(\d{4})(\d\d)(\d\d)(?:_(\d+))?$/.exec(String(name)) ?? [];
+    if (year === undefined) return [];
+    return [{ first: Date.UTC(Number(year), Number(month) - 1, Number(date)) / DAY_MS, days: Number(days ?? 1) }];
+  });
+  return partitions.sort((a, b) => a.first - b.first);
+}
+
+/**
+ * How the rows of a partition are stored. More than half of each page of deliveries is left to the second versions of its rows,
+ * which the ends of their attempts write: there they need no new entries of indexes, and a delivery writes a quarter less to the log.
+ */
+const STORAGE = { events: "fillfactor = 100", deliveries: "fillfactor = 45" } as const;
+
+/** Adds the partition of a day, if it has none, with up to `days` days. */
+export async function addPartition(sql: Sql, table: Partitioned, day: number, days: number): Promise<void> {
+  const present = await listPartitions(sql, table);
+  const before = present.findLast(({ first }) => first <= day);
+  if (day < FIRST_DAY || (before !== undefined && endOf(before) > day)) return;
+  const aligned = Math.floor(day / days) * days;
+  const first = Math.max(aligned, FIRST_DAY, before === undefined ? 0 : endOf(before));
+  const next = present.find((one) => one.first > day)?.first ?? Number.POSITIVE_INFINITY;
+  const partition = { first, days: Math.min(aligned + days, next) - first };
+  const [from, to] =
+    table === "events"
+      ? [String(firstPositionOf(first)), String(firstPositionOf(endOf(partition)))]
+      : idsOf(partition).map((id) => `'${id}'`);
+  if (table === "deliveries") {
+    // A clock was far ahead: the rows stay in the default partition, and so do the others of those days.
+    const stray = await sql.values(`select 1 from deliveries_default where id >= ${from} and id < ${to} limit 1`);
+    if (stray.length > 0) return;
+  }
+  const name = partitionOf(table, partition);
+  await sql.values(`create table ${name} (like ${table} including defaults) with (${STORAGE[table]})`);
+  // An event is never inserted twice. A table that is partitioned by position can have no unique index of ids itself.
+  if (table === "events") await sql.values(`create unique index on ${name} (id)`);
+  await sql.values(`alter table ${table} attach partition ${name} for values from (${from}) to (${to})`);
+}
+
+/** The ids of deliveries of a partition: from the first one, up to another. */
+function idsOf(partition: PartitionDays): [from: string, to: string] {
+  return [firstIdAt("dlv", partition.first * DAY_MS), firstIdAt("dlv", endOf(partition) * DAY_MS)];
+}
+
+/** The partitions of a database. No lock is waited for long: what does not succeed is tried again at the next look. */
+export class Partitions {
+  readonly #pool: pg.Pool;
+  /** Resolves at the end of the last call: calls run one after another. */
+  #running: Promise<void> = Promise.resolve();
+  /** Days of a new partition. */
+  readonly #days: number;
+  /** First days of partitions past retention that stay, since one of their deliveries is open. */
+  #held: ReadonlySet<number> = new Set();
+
+  /** `retentionMs`: how long rows are kept; null: for ever. */
+  constructor(pool: pg.Pool, retentionMs: number | null) {
+    this.#pool = pool;
+    this.#days = daysFor(retentionMs);
+  }
+
+  /** First days of partitions whose events have to be deleted one by one. */
+  get held(): ReadonlySet<number> {
+    return this.#held;
+  }
+
+  /** Adds the partitions of today and the days after, and begins today's positions. `now`: if not the database's clock. */
+  keep(now: number | null = null): Promise<void> {
+    return this.#next(() => this.#keep(now));
+  }
+
+  /** Drops the partitions in which everything is older than `before` and no delivery is open. */
+  drop(before: number): Promise<void> {
+    return this.#next(() => this.#drop(before));
+  }
+
+  /** `keep` and `drop` for a caller that does not wait. A failure is for the next look. */
+  beginKeep(): void {
+    this.keep().catch(() => {});
+  }
+
+  beginDrop(before: number): void {
+    this.drop(before).catch(() => {});
+  }
+
+  /** Resolves once nothing runs any more. */
+  idle(): Promise<void> {
+    return this.#running;
+  }
+
+  #next(work: () => Promise<void>): Promise<void> {
+    const next = this.#running.then(work);
+    this.#running = next.catch(() => {});
+    return next;
+  }
+
+  async #keep(now: number | null): Promise<void> {
+    const clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
+    const at = now ?? (await this.#try(async (sql) => Number((await sql.values(clock))[0]?.[0])));
+    if (at === null) return;
+    const today = dayOf(at);
+    for (const table of ["events", "deliveries"] as const) {
+      await this.#try(async (sql) => {
+        for (let day = today; day <= today + DAYS_AHEAD; day += 1) await addPartition(sql, table, day, this.#days);
+      });
+    }
+    await this.#try(async (sql) => {
+      const position = firstPositionOf(today);
+      const partitions = await listPartitions(sql, "events");
+      if (!partitions.some((one) => one.first <= today && today < endOf(one))) return;
+      await sql.values(
+        `select setval('event_positions', ${position}) from event_positions where last_value < ${position}`,
+      );
+    });
+  }
+
+  async #drop(before: number): Promise<void> {
+    const partitions = await this.#try(async (sql) => {
+      const all = [...(await listPartitions(sql, "events")), ...(await listPartitions(sql, "deliveries"))];
+      const byName = new Map(all.map((one) => [partitionOf("events", one), one]));
+      return [...byName.values()].sort((a, b) => a.first - b.first);
+    });
+    const held = new Set<number>();
+    for (const partition of partitions ?? []) {
+      if (endOf(partition) * DAY_MS > before) continue;
+      if ((await this.#try((sql) => dropPartition(sql, partition, before))) === false) held.add(partition.first);
+    }
+    this.#held = held;
+  }
+
+  /** Runs work in a transaction. Null if a lock was held by others for too long, or the server is away: the next look tries again. */
+  async #try<Outcome>(work: (sql: Sql) => Promise<Outcome>): Promise<Outcome | null> {
+    try {
+      return await inTransaction(this.#pool, async (sql) => {
+        await sql.values("set local lock_timeout = '200ms'");
+        await sql.values(LOCK);
+        return await work(sql);
+      });
+    } catch (error) {
+      if (isForLater(error)) return null;
+      throw error;
+    }
+  }
+}
+
+const OF_EVENTS = "event_id >= $1 and event_id <= $2";
+
+/**
+ * A query of the deliveries of the events from $1 to $2 that are outside the partition of deliveries from $3 to $4: those of the other
+ * side of midnight, whose ids are between $5 and $6, and replays.
+ */
+const ELSEWHERE = [
+  `id > $5 and id < $3 and ${OF_EVENTS}`,
+  `id >= $4 and id < $6 and ${OF_EVENTS}`,
+  `${OF_EVENTS} and ${isApart("d")} and (id < $3 or id >= $4)`,
+]
+  .map((where) => `select id, due_at from deliveries d where ${where}`)
+  .join(" union all ");
+
+/**
+ * Drops the partitions of some days, events with deliveries, and deletes the later replays of those events. False if a delivery is
+ * open; null if something else has to happen first.
+ */
+async function dropPartition(sql: Sql, partition: PartitionDays, before: number): Promise<boolean | null> {
+  const [events, deliveries] = [partitionOf("events", partition), partitionOf("deliveries", partition)];
+  const [from, to] = idsOf(partition);
+  const isAny = async (query: string, parameters: string[]) => (await sql.values(query, parameters)).length > 0;
+  if (await isAny("select 1 from due_deliveries where id >= $1 and id < $2 limit 1", [from, to])) return false;
+  if (await isAny("select 1 where to_regclass($1) is not null", [events])) {
+    const isOver = `select 1 from event_positions where last_value >= ${firstPositionOf(endOf(partition))}`;
+    if (!(await isAny(isOver, []))) return null;
+    const [[first, last] = []] = await sql.values(`select min(id), max(id) from ${events}`);
+    if (typeof first === "string" && typeof last === "string") {
+      if (last >= firstIdAt("evt", before)) return null;
+      const elsewhere = [first, last, from, to, ...boundsBeside(first, last)];
+      if (await isAny(`select 1 from (${ELSEWHERE}) d where due_at is not null limit 1`, elsewhere)) return false;
+      const removed = await sql.values(
+        `delete from deliveries where id = any(array(select id from (${ELSEWHERE}) d limit ${REMOVED_AT_ONCE})) returning 1`,
+        elsewhere,
+      );
+      if (removed.length === REMOVED_AT_ONCE) return null;
+    }
+  }
+  await sql.values(`drop table if exists ${events}, ${deliveries}`);
+  return true;
+}
+
+/** SQLSTATE of a lock that others hold, and of a table that another process made or dropped meanwhile. */
+const FOR_LATER = new Set(["55P03", "42P07", "42P01", "23514"]);
+
+function isForLater(error: unknown): boolean {
+  const failure = failureOf(error);
+  if (failure === "interrupted" || failure === "unavailable" || failure === "full") return true;
+  return error instanceof Error && "code" in error && FOR_LATER.has(String(error.code));
+}

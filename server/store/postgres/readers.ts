@@ -1,0 +1,69 @@
+/** The readers of PostgreSQL: connections for reads of single records, and others for lists, which the server interrupts if they are long. */
+
+import type pg from "pg";
+import type { ReaderPort } from "../jobs/list-readers.ts";
+import type { SqlQuery } from "../jobs/queries.ts";
+import type { Reads } from "../jobs/store-client.ts";
+import { StoreUnavailable } from "../store.ts";
+import { createPool } from "./pool.ts";
+import { failureOf } from "./sql.ts";
+
+/** Connections for reads of single records. */
+const READERS = 4;
+/** Connections for lists. A customer uses at most one of them at a time. */
+const LIST_READERS = 2;
+/** How long one statement of a list may take, in milliseconds: it reads a bounded number of rows. */
+const LIST_MS_MAX = 10_000;
+/** SQLSTATE of a statement that its timeout ended. */
+const TIMED_OUT = "57014";
+
+/** Wraps each read: turns errors of the connection into `StoreUnavailable`. */
+type During = <Rows>(read: () => Promise<Rows>) => Promise<Rows>;
+
+/** Opens the readers of the database at a URL. */
+export function openReads(url: string, during: During): Reads {
+  const single = createPool(url, READERS);
+  const lists = createPool(url, LIST_READERS);
+  const list: ReaderPort = (query) => during(() => readList(lists, query, LIST_MS_MAX));
+  return {
+    read: (query) => during(async () => (await single.query(query.sql, query.parameters)).rows),
+    lists: Array.from({ length: LIST_READERS }, () => list),
+    async close() {
+      await Promise.all([single.end(), lists.end()]);
+    },
+  };
+}
+
+/**
+ * Runs a statement of a list. The server ends it after `msMax`, so that neither the list nor its connection waits without end.
+ * The planner is kept from reading a table whole: it takes the rows of a customer for spread over all ids, so for one whose rows are
+ * all old it may expect a thousand times the rows of a window. The settings are those of a transaction: settings of the session
+ * would stay with a connection that PgBouncer gives to others.
+ */
+export async function readList(pool: pg.Pool, { sql, parameters }: SqlQuery, msMax: number): Promise<unknown[]> {
+  const client = await pool.connect();
+  const settings = [
+    `statement_timeout = ${msMax}`,
+    `idle_in_transaction_session_timeout = ${msMax}`,
+    "enable_seqscan = off",
+  ];
+  try {
+    await client.query(["begin read only", ...settings.map((one) => `set local ${one}`)].join("; "));
+    const { rows } = await client.query(sql, parameters);
+    end(client, "commit");
+    return rows;
+  } catch (error) {
+    if (failureOf(error) === "unavailable") client.release(true);
+    else end(client, "rollback");
+    if ((error as NodeJS.ErrnoException).code !== TIMED_OUT) throw error;
+    throw new StoreUnavailable(`a list took longer than ${msMax} ms`, { cause: error });
+  }
+}
+
+/** Ends the transaction, which wrote nothing, and gives the connection back. Nobody waits for it. */
+function end(client: pg.PoolClient, how: "commit" | "rollback"): void {
+  client.query(how).then(
+    () => client.release(),
+    () => client.release(true),
+  );
+}

@@ -1,0 +1,111 @@
+/** Tests that the first entry of a timeline is stored apart, unless a member of an older version would read it. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import pg from "pg";
+import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import type { Message } from "../../core/message.ts";
+import { findWireMessages } from "../wire.ts";
+import { CopySource } from "./copy-source.ts";
+import { openPostgres } from "./store.ts";
+
+const postgres = postgresForFile(["fsync=off"]);
+
+const QUEUED = {
+  status: "queued",
+  at: NOW,
+  channel: "sms",
+  reason: 'by "Größe", and ], [',
+  instanceId: "inst_1",
+} as const;
+const PENDING = { status: "pending", at: NOW + 5, channel: "sms", instanceId: "inst_1" } as const;
+const SENT = { status: "sent", at: NOW + 9, channel: "sms", instanceId: "inst_1" } as const;
+
+async function open(t: TestContext) {
+  const { url, drop } = await postgres.create();
+  const database = new pg.Client({ connectionString: url });
+  await database.connect();
+  const stage = new Stage(await openPostgres(url, "member_1"));
+  t.after(async () => {
+    await database.end();
+    await stage.store.close();
+    await drop();
+  });
+  const stored = async ({ id }: Message) => {
+    const { rows } = await database.query<{ timeline: string; timeline_start: string | null }>(
+      "select timeline, timeline_start from messages where id = $1",
+      [id],
+    );
+    return rows[0];
+  };
+  return { stage, stored, database, url };
+}
+
+const PACKED_START = `["queued",${NOW},"sms","inst_1","by \\"Größe\\", and ], ["]`;
+
+test("the first entry of a timeline is stored once, and every read has the whole timeline", async (t) => {
+  const { stage, stored, url } = await open(t);
+  const customer = await stage.addCustomer();
+  const message = await stage.addMessage(customer, { timeline: [QUEUED], status: "queued", dueAt: NOW });
+  assert.deepEqual(await stored(message), { timeline: "[]", timeline_start: PACKED_START });
+  assert.deepEqual((await stage.one("messages", message.id)).timeline, [QUEUED]);
+  const timeline = [QUEUED, PENDING, SENT];
+  assert.equal(await stage.update("messages", message, { timeline: [...timeline] }), "ok");
+  assert.deepEqual(await stored(message), {
+    timeline: '[["pending",5,0,0],["sent",4,0,0]]',
+    timeline_start: PACKED_START,
+  });
+  const { db } = stage.store;
+  assert.deepEqual((await stage.claimMessages(stage.instanceId, 1))[0]?.timeline, timeline);
+  assert.deepEqual((await findWireMessages(db, customer.id, [message.id]))[0]?.timeline, timeline);
+  const source = await CopySource.open(url);
+  const copied: unknown[] = [];
+  const columns = [{ column: "timeline", type: "text" }] as const;
+  await source.readAll({ name: "messages", key: ["id"], columns }, (rows) => copied.push(...rows.flat()));
+  await source.close();
+  assert.deepEqual(copied, [`[${PACKED_START},["pending",5,0,0],["sent",4,0,0]]`]);
+});
+
+test("a message without a timeline, and one of an older version, change like others", async (t) => {
+  const { stage, stored, database } = await open(t);
+  const customer = await stage.addCustomer();
+  const empty = await stage.addMessage(customer, { timeline: [] });
+  assert.deepEqual(await stored(empty), { timeline: "[]", timeline_start: null });
+  const older = await stage.addMessage(customer, { timeline: [QUEUED, PENDING] });
+  const inOne = `[${PACKED_START},["pending",5,0,0]]`;
+  await database.query("update messages set timeline = $2, timeline_start = null where id = $1", [older.id, inOne]);
+  assert.deepEqual((await stage.one("messages", older.id)).timeline, [QUEUED, PENDING]);
+  assert.equal(await stage.update("messages", older, { timeline: [QUEUED, PENDING, SENT] }), "ok");
+  assert.deepEqual(await stored(older), {
+    timeline: '[["pending",5,0,0],["sent",4,0,0]]',
+    timeline_start: PACKED_START,
+  });
+});
+
+test("a damaged timeline cannot be read, although its first entry is apart", async (t) => {
+  const { stage, database } = await open(t);
+  const message = await stage.addMessage(await stage.addCustomer(), { timeline: [QUEUED, PENDING] });
+  for (const damaged of ["", "x", "{}", "null", '[["pending"', "7"]) {
+    await database.query("update messages set timeline = $2 where id = $1", [message.id, damaged]);
+    await assert.rejects(stage.one("messages", message.id), /timeline is not JSON/, damaged);
+  }
+});
+
+test("while a member of an older version is there, timelines are stored in one part", async (t) => {
+  const { stage, stored, database } = await open(t);
+  const customer = await stage.addCustomer();
+  const before = await stage.addMessage(customer, { timeline: [QUEUED] });
+  const member = { id: "member_1", role: "all", url: null, lagMs: 0 } as const;
+  const beat = () => stage.store.beat({ member, leases: [], leaseMs: 35_000, deadAfterMs: 35_000 });
+  await database.query(`insert into members (id, role, lag_ms, beat_at) values ('older', 'all', 0, clock_timestamp())`);
+  await beat();
+  assert.equal(await stage.update("messages", before, { timeline: [QUEUED, PENDING] }), "ok");
+  const during = await stage.addMessage(customer, { timeline: [QUEUED, PENDING] });
+  const inOne = { timeline: `[${PACKED_START},["pending",5,0,0]]`, timeline_start: null };
+  assert.deepEqual([await stored(before), await stored(during)], [inOne, inOne]);
+  await database.query("delete from members where id = 'older'");
+  await beat();
+  const after = await stage.addMessage(customer, { timeline: [QUEUED] });
+  assert.deepEqual(await stored(after), { timeline: "[]", timeline_start: PACKED_START });
+});

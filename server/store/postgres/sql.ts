@@ -1,0 +1,67 @@
+/** Runs statements on one connection to PostgreSQL, and tells its errors apart. */
+
+import type pg from "pg";
+import type { SqlValue } from "../rows.ts";
+
+/** A parameter of a statement. A list of texts or numbers is an array in SQL. */
+export type SqlParameter = SqlValue | readonly (SqlValue | undefined)[];
+
+/** The statements of a job: in the SQL transaction of its group if the job writes, otherwise each by itself. */
+export interface Sql {
+  /** The rows of a statement as objects. */
+  query<Row extends object>(text: string, parameters?: readonly SqlParameter[]): Promise<Row[]>;
+  /** The rows of a statement as lists of their values. */
+  values(text: string, parameters?: readonly SqlParameter[]): Promise<SqlValue[][]>;
+  /**
+   * The rows of the last of several statements without parameters, as lists of their values. They are sent together, and are one SQL
+   * transaction if none has begun. Each sees what was committed before it began.
+   */
+  script(statements: readonly string[]): Promise<SqlValue[][]>;
+}
+
+/** Statements on a connection, or each on any connection of a pool. `used` is called once for each. */
+export function sqlOn(connection: Pick<pg.Pool, "query">, used: () => void): Sql {
+  return {
+    async query<Row extends object>(text: string, parameters: readonly SqlParameter[] = []) {
+      used();
+      const { rows } = await connection.query<Row>(text, [...parameters]);
+      return rows;
+    },
+    async values(text, parameters = []) {
+      used();
+      const { rows } = await connection.query<SqlValue[]>({ text, values: [...parameters], rowMode: "array" });
+      return rows;
+    },
+    async script(statements) {
+      for (const _ of statements) used();
+      const results: unknown = await connection.query<SqlValue[]>({ text: statements.join(";\n"), rowMode: "array" });
+      const last = (Array.isArray(results) ? results.at(-1) : results) as pg.QueryArrayResult<SqlValue[]>;
+      return last.rows;
+    },
+  };
+}
+
+/** SQLSTATE of a disk without room, and of a server without memory: what is tried later may succeed. */
+const FULL = new Set(["53100", "53200"]);
+/** SQLSTATE of transactions that others got in the way of, or that were suspended: they changed nothing, and may be repeated. */
+const INTERRUPTED = new Set(["40001", "40P01", "25P03"]);
+/** Classes of SQLSTATE: the connection failed, the server is a standby by now, it has too many connections, it ends this one. */
+const UNAVAILABLE = /^(08|25006|53300|57P0)/;
+/** Codes of Node.js for sockets, look-ups of names, and TLS. */
+const OF_NODE = /^E(?!RR_)[A-Z_]+$|^ERR_(SSL|TLS|SOCKET|STREAM)_|CERT/;
+
+export type SqlFailure = "full" | "interrupted" | "unavailable" | "failed";
+
+/** Why a statement failed. An error without an SQLSTATE is one of the connection, except for mistakes in a statement's parameters. */
+export function failureOf(error: unknown): SqlFailure {
+  const code = error instanceof Error && "code" in error ? String(error.code) : null;
+  if (code === null) return isOfConnection(error) ? "unavailable" : "failed";
+  if (FULL.has(code)) return "full";
+  if (INTERRUPTED.has(code)) return "interrupted";
+  return UNAVAILABLE.test(code) || OF_NODE.test(code) ? "unavailable" : "failed";
+}
+
+/** Errors of `pg` and of sockets that have no code. */
+function isOfConnection(error: unknown): boolean {
+  return error instanceof Error && /connection|timeout|Client was closed|not queryable/i.test(error.message);
+}

@@ -1,0 +1,149 @@
+/** Names the records and unique keys that an operation reads or changes, so that no wave holds two transactions about one of them. */
+
+import type { EncodedOperation } from "../jobs/jobs.ts";
+import type { TableName } from "../records.ts";
+import { LAYOUT, type SqlValue } from "../rows.ts";
+import { TABLES } from "../schema.ts";
+
+/** The records of a table that an operation touches: those with these keys, or any. */
+export interface Touched {
+  table: TableName;
+  /** Null: any record of the table. */
+  keys: readonly string[] | null;
+  /** Whether it only requires something of them. */
+  isRead?: true;
+}
+
+/** Places of a table's columns in the values of a record. */
+interface KeyPlaces {
+  key: readonly number[];
+  /** Null if the unique properties are the key. */
+  unique: readonly number[] | null;
+}
+
+const PLACES = Object.fromEntries(
+  Object.entries(TABLES).map(([name, { key, unique, columns }]) => {
+    const properties = Object.keys(columns);
+    const placesOf = (names: readonly string[]) => names.map((one) => properties.indexOf(one));
+    const isKey = name === "deliveries" || key.join() === unique.join();
+    return [name, { key: placesOf(key), unique: isKey ? null : placesOf(unique) }];
+  }),
+) as unknown as Record<TableName, KeyPlaces>;
+
+/** The name of a record's key. */
+export function keyName(table: TableName, values: readonly SqlValue[]): string {
+  return nameOf(table, PLACES[table].key, values);
+}
+
+/** The name of the key that `insertUnique` requires to be new. */
+export function uniqueName(table: TableName, values: readonly SqlValue[]): string {
+  const { key, unique } = PLACES[table];
+  return unique === null ? nameOf(table, key, values) : `unique ${nameOf(table, unique, values)}`;
+}
+
+function nameOf(table: TableName, places: readonly number[], values: readonly SqlValue[]): string {
+  return named(
+    table,
+    places.map((place) => values[place] ?? null),
+  );
+}
+
+/** The name of a record by the values of its key. */
+export function named(table: TableName, values: readonly SqlValue[]): string {
+  return `${table} ${values.length === 1 ? values[0] : JSON.stringify(values)}`;
+}
+
+/** The records that an operation touches; null: none that another transaction may change. */
+export function touchedBy(operation: EncodedOperation): Touched | null {
+  switch (operation[0]) {
+    case "insert":
+    case "insertUnique":
+    case "put": {
+      const [, table, values] = operation;
+      const names = [keyName(table, values)];
+      if (PLACES[table].unique !== null) names.push(uniqueName(table, values));
+      return { table, keys: names };
+    }
+    case "update":
+      return { table: operation[1], keys: [named(operation[1], [operation[4]])] };
+    case "set": {
+      const [, table, , where, values] = operation;
+      return keysOf(table, where, values.slice(values.length - where.split(",").length));
+    }
+    case "delete":
+      return PLACES[operation[1]].unique === null
+        ? keysOf(operation[1], operation[2], operation[3])
+        : { table: operation[1], keys: null };
+    case "event":
+      return { table: "events", keys: [keyName("events", operation[1])] };
+    case "rewrite":
+      return { table: "events", keys: [named("events", [operation[1]])] };
+    case "retryDelivery":
+      return { table: "deliveries", keys: [named("deliveries", [operation[1]])] };
+    case "require":
+    case "requireNone":
+      return { ...keysOf(operation[1], operation[2], operation[3]), isRead: true };
+    case "requireUnleased":
+    case "requireEpoch":
+      return null;
+  }
+}
+
+/** The record with these values of these properties if they are its key; otherwise any record. */
+function keysOf(table: TableName, properties: string, values: readonly SqlValue[]): Touched {
+  const names = properties.split(",");
+  const key: readonly string[] = TABLES[table].key;
+  if (names.length !== key.length || !key.every((property) => names.includes(property))) return { table, keys: null };
+  return {
+    table,
+    keys: [
+      named(
+        table,
+        key.map((property) => values[names.indexOf(property)] ?? null),
+      ),
+    ],
+  };
+}
+
+/** The records that some operations touch: two that only require something of a record do not touch it both. */
+export class TouchedRecords {
+  readonly #changed = new TouchedKeys();
+  readonly #read = new TouchedKeys();
+
+  has(touched: Touched): boolean {
+    return this.#changed.has(touched) || (touched.isRead !== true && this.#read.has(touched));
+  }
+
+  add(touched: Touched): void {
+    (touched.isRead === true ? this.#read : this.#changed).add(touched);
+  }
+}
+
+class TouchedKeys {
+  readonly #keys = new Set<string>();
+  readonly #tables = new Set<TableName>();
+  /** Tables of which any record may be touched. */
+  readonly #whole = new Set<TableName>();
+
+  has({ table, keys }: Touched): boolean {
+    if (this.#whole.has(table)) return true;
+    return keys === null ? this.#tables.has(table) : keys.some((key) => this.#keys.has(key));
+  }
+
+  add({ table, keys }: Touched): void {
+    this.#tables.add(table);
+    if (keys === null) this.#whole.add(table);
+    else for (const key of keys) this.#keys.add(key);
+  }
+}
+
+/** Places of the properties that `insertUnique` requires to be new together. */
+export function uniquePlaces(table: TableName): readonly number[] {
+  const { key, unique } = PLACES[table];
+  return unique ?? key;
+}
+
+/** Their columns. */
+export function uniqueColumns(table: TableName): string[] {
+  return uniquePlaces(table).map((place) => LAYOUT[table][place]?.column ?? "");
+}

@@ -1,0 +1,26 @@
+/** Adds to the usage counters of hours, in the order of their keys: others who add at the same time wait, and block nobody in a circle. */
+
+import { columnOf, LAYOUT, type SqlValue } from "../rows.ts";
+import { TABLES } from "../schema.ts";
+import { noteBatch } from "../usage-batch.ts";
+import type { Sql } from "./sql.ts";
+
+const { name, key } = TABLES.usage;
+const KEY = key.map(columnOf);
+const COLUMNS = LAYOUT.usage.map(({ column }) => column);
+const COUNTS = COLUMNS.filter((column) => !KEY.includes(column));
+
+const ADD = `with batch as (${noteBatch(LAYOUT.idempotency.map((_, index) => `$${index + 2}`).join(", "))} returning 1)
+  insert into ${name} (${[...KEY, ...COUNTS].join(", ")})
+  select ${KEY.join(", ")}, ${COUNTS.map((column) => `sum(${column})`).join(", ")}
+  from json_to_recordset($1::json) as hour (${COLUMNS.map((column) => `${column} ${column === "subject" ? "text" : "bigint"}`).join(", ")})
+  where exists (select from batch)
+  group by ${KEY.join(", ")} order by ${KEY.join(", ")}
+  on conflict (${KEY.join(", ")}) do update set ${COUNTS.map((column) => `${column} = ${name}.${column} + excluded.${column}`).join(", ")}`;
+
+/** Adds counters to the hours they name, unless their batch is counted. The values are those of `encodeRecord`. */
+export async function addUsage(sql: Sql, batch: readonly SqlValue[], hours: readonly SqlValue[][]): Promise<void> {
+  if (hours.length === 0) return;
+  const records = hours.map((values) => Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]])));
+  await sql.values(ADD, [JSON.stringify(records), ...batch]);
+}

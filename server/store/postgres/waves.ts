@@ -1,0 +1,116 @@
+/** Cuts the transactions of a group into waves, each of which is one statement. Pure. */
+
+import type { EncodedOperation } from "../jobs/jobs.ts";
+import type { CommitResult } from "../store.ts";
+import { keyName, named, type Touched, TouchedRecords, touchedBy, uniqueName } from "./touched-keys.ts";
+
+/** A transaction of a group and its place in it. */
+export interface PendingTransaction {
+  index: number;
+  operations: readonly EncodedOperation[];
+}
+
+/**
+ * Transactions of which no two touch the same record or unique key, in order. `stages`: the operations of one transaction that touches a record
+ * twice, in steps of which none does; each step is a statement. A wave with several stages has one transaction.
+ */
+export interface Wave {
+  transactions: PendingTransaction[];
+  stages: readonly (readonly EncodedOperation[])[] | null;
+}
+
+/** The first wave of some transactions, and how many of them it has: at least one. */
+export function cutWave(pending: readonly PendingTransaction[]): Wave {
+  const touched = new TouchedRecords();
+  const transactions: PendingTransaction[] = [];
+  for (const transaction of pending) {
+    const stages = stagesOf(transaction.operations);
+    if (stages.length > 1 || isAlone(transaction.operations)) {
+      return transactions.length > 0 ? { transactions, stages: null } : { transactions: [transaction], stages };
+    }
+    const records = recordsOf(transaction.operations);
+    if (records.some((one) => touched.has(one))) break;
+    for (const one of records) touched.add(one);
+    transactions.push(transaction);
+  }
+  return { transactions, stages: null };
+}
+
+/** Whether the other transactions of a wave would not see what a transaction does: its endpoints, or a row that is decoded first. */
+function isAlone(operations: readonly EncodedOperation[]): boolean {
+  return operations.some(([kind, table]) => table === "endpoints" || kind === "retryDelivery");
+}
+
+/** Whether a wave changes deliveries that exist. The ends of attempts must not lock others after them in one SQL transaction. */
+export function changesDeliveries({ transactions }: Wave): boolean {
+  return transactions.some(({ operations }) =>
+    operations.some(
+      ([kind, table]) => kind === "rewrite" || (table === "deliveries" && kind !== "insertUnique" && kind !== "insert"),
+    ),
+  );
+}
+
+function recordsOf(operations: readonly EncodedOperation[]): Touched[] {
+  return operations.flatMap((operation) => touchedBy(operation) ?? []);
+}
+
+/** Operations in steps: those of a step touch different records, and each record is touched in the order of the operations. */
+function stagesOf(operations: readonly EncodedOperation[]): EncodedOperation[][] {
+  const stages: { operations: EncodedOperation[]; touched: TouchedRecords }[] = [];
+  for (const operation of operations) {
+    // All requirements are checked in the first stage.
+    const touched = touchedBy(operation);
+    const record = touched?.isRead === true ? null : touched;
+    const last = record === null ? -1 : stages.findLastIndex(({ touched }) => touched.has(record));
+    const routing = operation[0] === "event" ? stages.findLastIndex((one) => one.operations.some(isOfEndpoints)) : -1;
+    const at = Math.max(last, routing) + 1;
+    const stage = stages[at] ?? { operations: [], touched: new TouchedRecords() };
+    stages[at] = stage;
+    stage.operations.push(operation);
+    if (record !== null) stage.touched.add(record);
+  }
+  return stages.map((stage) => stage.operations);
+}
+
+/** The deliveries of an event are made of the endpoints as the operations before it leave them. */
+function isOfEndpoints([, table]: EncodedOperation): boolean {
+  return table === "endpoints";
+}
+
+/**
+ * The refusals that follow from earlier waves of a group, so that 200 transactions about one record take two waves and not 200:
+ * a record that was updated has another version, and a unique key that was inserted is taken.
+ */
+export class KnownRefusals {
+  readonly #versions = new Map<string, number>();
+  readonly #taken = new Set<string>();
+
+  /** The result of a transaction; null if only the database knows it. */
+  of(operations: readonly EncodedOperation[]): CommitResult | null {
+    const first = operations.find(
+      ([kind]) =>
+        kind === "insertUnique" || kind === "update" || kind === "retryDelivery" || kind.startsWith("require"),
+    );
+    if (first?.[0] === "insertUnique" && this.#taken.has(uniqueName(first[1], first[2])))
+      return { result: "duplicate" };
+    if (first?.[0] !== "update") return null;
+    const version = this.#versions.get(named(first[1], [first[4]]));
+    return version === undefined || version === first[5] ? null : { result: "conflict" };
+  }
+
+  /** Notes what a transaction has committed. */
+  note(operations: readonly EncodedOperation[]): void {
+    for (const operation of operations) {
+      if (operation[0] === "update") this.#versions.set(named(operation[1], [operation[4]]), operation[5] + 1);
+      else if (operation[0] === "insertUnique") this.#taken.add(uniqueName(operation[1], operation[2]));
+      else if (operation[0] === "delete") this.#forget();
+      else if (operation[0] === "put") this.#versions.delete(keyName(operation[1], operation[2]));
+      else if (operation[0] === "retryDelivery") this.#versions.delete(named("deliveries", [operation[1]]));
+    }
+  }
+
+  #forget(): void {
+    this.#versions.clear();
+    this.#taken.clear();
+  }
+}

@@ -1,0 +1,374 @@
+/** The writer of a process on PostgreSQL: runs a group of jobs, those that write in SQL transactions, and then those on leases. */
+
+import type pg from "pg";
+import {
+  type ClaimedRow,
+  countTransactions,
+  type EncodedOperation,
+  isLeaseJob,
+  type Job,
+  type JobResult,
+  type LeaseJob,
+  type WritingJob,
+  type WrittenGroup,
+} from "../jobs/jobs.ts";
+import type { MemberBeat, MembersAfterBeat } from "../members.ts";
+import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
+import { DeliveryLeases } from "./delivery-leases.ts";
+import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
+import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
+import { beat, leave } from "./member-leases.ts";
+import { endMessageLeases, leasedPairs, MessageQueue, releaseMessageLeases } from "./message-queue.ts";
+import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
+import { endUnknownLeases, leasesKey } from "./own-leases.ts";
+import type { Partitions } from "./partitions.ts";
+import { addToQuarantine, recheck } from "./quarantine.ts";
+import { CustomerReset, prune, removeRequests } from "./removal.ts";
+import { logRequests } from "./request-rows.ts";
+import { failureOf, type Sql, sqlOn } from "./sql.ts";
+import { commitInWaves, refusal } from "./transactions.ts";
+import { addUsage } from "./usage-counters.ts";
+import { lockOf, WaveRunner, type WaveStart } from "./wave-runner.ts";
+import { changesDeliveries, type Wave } from "./waves.ts";
+
+/** Jobs of every moment, which ride in the SQL transaction of a wave. They lock rows after it, in an order that all processes share. */
+const RIDING: ReadonlySet<WritingJob[0]> = new Set(["finishDeliveries", "addUsage", "probe"]);
+/** How often an SQL transaction is repeated that others got in the way of. */
+const REPEATED_MAX = 5;
+/** If a group has lasted so long and the server could not be reached, the jobs that are left are refused at once, in milliseconds. */
+const LOST_MS_MAX = 1_000;
+/** An SQL transaction without a wave locks nothing first. */
+const NO_START: WaveStart = { locks: [], changed: [] };
+
+/** The server ends a transaction whose process was suspended, so that its locks hold up nobody for longer. */
+const BEGIN = "begin; set local idle_in_transaction_session_timeout = '10s'";
+
+/** Name of the setting that `probe` writes. */
+const PROBE = "disk-probe";
+
+export class PostgresWriter {
+  readonly #pool: pg.Pool;
+  /** Names this process in the leases that it holds. */
+  readonly #owner: string;
+  readonly #partitions: Partitions;
+  readonly #reset = new CustomerReset();
+  readonly #messages: MessageQueue;
+  readonly #waves: WaveRunner;
+  readonly #counts: StoreCounts = { transactions: 0, groups: 0, commits: 0, statements: 0, walFrames: 0 };
+  readonly #deliveries: DeliveryLeases;
+  /** Bytes of the server's write-ahead log when `counts` was first asked for. */
+  #logBytes: number | null = null;
+  /** New deliveries that are leased, until the end of their group. */
+  #born: ClaimedRow[] = [];
+  /** A connection was lost, or a claim failed: the database may hold leases whose reply this process has not got. */
+  #mayHoldUnknown = false;
+  /** The group in progress: when it began, and the error of the first job that could not reach the server. */
+  #group: { beganAt: number; lost: unknown } = { beganAt: 0, lost: null };
+
+  /** `owner` names the process in the leases that it holds; no other process has the same. */
+  constructor(pool: pg.Pool, owner: string, partitions: Partitions) {
+    this.#pool = pool;
+    this.#owner = owner;
+    this.#partitions = partitions;
+    const now = () => performance.now();
+    this.#messages = new MessageQueue(owner, now, () => {
+      this.#mayHoldUnknown = true;
+    });
+    this.#deliveries = new DeliveryLeases(owner, now);
+    this.#waves = new WaveRunner(this.#deliveries);
+  }
+
+  /** The name of this process in its leases. */
+  get owner(): string {
+    return this.#owner;
+  }
+
+  /** New deliveries of other lanes stay on disk. */
+  setHomes(isHome: (lane: string) => boolean): void {
+    this.#deliveries.isHome = isHome;
+  }
+
+  /** Runs jobs: those that write first. A full disk and a lost connection refuse all that write. */
+  async runGroup(jobs: readonly Job[]): Promise<WrittenGroup> {
+    this.#group = { beganAt: performance.now(), lost: null };
+    const writing = jobs.filter((job): job is WritingJob => !isLeaseJob(job));
+    const written = writing.length === 0 ? [] : await this.#write(writing);
+    for (const job of writing) if (job[0] === "prune") this.#partitions.beginDrop(job[1]);
+    const results: JobResult[] = [];
+    for (const job of jobs) results.push(isLeaseJob(job) ? await this.#lease(job) : (written.shift() ?? NO_RESULT));
+    const born = this.#born;
+    this.#born = [];
+    return { results, born };
+  }
+
+  /**
+   * Transactions are committed in waves; the other jobs of every moment ride in the SQL transaction of the first one, and rare ones have
+   * their own. Any failure of a job except for a full disk or a lost connection is a bug: every job is then run by itself.
+   */
+  async #write(jobs: readonly WritingJob[]): Promise<JobResult[]> {
+    const transactions = jobs.flatMap(transactionsOf);
+    const others = jobs.filter((job) => !isCommit(job));
+    let riding = others.filter(([kind]) => RIDING.has(kind));
+    const results = new Map<WritingJob, JobResult>();
+    const committed = await commitInWaves(transactions, async (wave) => {
+      const mayRide = wave.stages === null && !changesDeliveries(wave);
+      const joined = mayRide ? riding : [];
+      if (mayRide) riding = [];
+      return this.#commitUnit(wave, joined, results);
+    });
+    const missing = others.filter((job) => !results.has(job));
+    const together = missing.filter(([kind]) => RIDING.has(kind));
+    if (together.length > 1) await this.#commitJobs(together, results);
+    for (const job of missing) if (!results.has(job)) await this.#commitJobs([job], results);
+    this.#counts.transactions += countTransactions(jobs);
+    return jobs.map((job) => {
+      if (isCommit(job)) return resultOf(job, committed.splice(0, transactionsOf(job).length));
+      return results.get(job) ?? NO_RESULT;
+    });
+  }
+
+  /** Runs jobs in one SQL transaction. Their results are missing if it fails and one of several may be to blame. */
+  async #commitJobs(jobs: readonly WritingJob[], results: Map<WritingJob, JobResult>): Promise<void> {
+    try {
+      await this.#commitUnit(null, jobs, results);
+    } catch (error) {
+      const refused = refusal(error);
+      if (refused.error === "failed" && jobs.length > 1) return;
+      for (const job of jobs) results.set(job, refused);
+    }
+  }
+
+  /** Commits a wave and jobs in one SQL transaction, which is repeated if others got in its way. */
+  async #commitUnit(
+    wave: Wave | null,
+    jobs: readonly WritingJob[],
+    results: Map<WritingJob, JobResult>,
+  ): Promise<Map<number, CommitResult>> {
+    for (let repeated = 0; ; repeated += 1) {
+      try {
+        const { committed, values } = await this.#transaction(
+          (sql, start) => this.#runUnit(sql, wave, jobs, start),
+          wave,
+        );
+        for (const [index, job] of jobs.entries()) results.set(job, { value: values[index] });
+        if (jobs.length > 0 || [...committed.values()].some(({ result }) => result === "ok")) this.#counts.commits += 1;
+        return committed;
+      } catch (error) {
+        this.#noteLost(error);
+        if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) throw error;
+      }
+    }
+  }
+
+  #noteLost(error: unknown): void {
+    if (failureOf(error) !== "unavailable") return;
+    this.#group.lost ??= error;
+    this.#mayHoldUnknown = true;
+  }
+
+  /** After a lost connection, before anything else that leases. */
+  async #endUnknownLeases(): Promise<void> {
+    if (!this.#mayHoldUnknown) return;
+    const known = { deliveries: this.#deliveries.known(), messages: this.#messages.known() };
+    await endUnknownLeases(sqlOn(this.#pool, this.#used), this.#owner, known);
+    this.#mayHoldUnknown = false;
+  }
+
+  /** Throws if the group has waited for a server that does not answer: if each of its jobs did, those behind it would wait for minutes. */
+  #requireServer(): void {
+    const { beganAt, lost } = this.#group;
+    if (lost !== null && performance.now() - beganAt > LOST_MS_MAX) throw lost;
+  }
+
+  async #runUnit(sql: Sql, wave: Wave | null, jobs: readonly WritingJob[], start: WaveStart) {
+    const committed = wave === null ? new Map<number, CommitResult>() : await this.#waves.run(sql, wave, start);
+    const values: unknown[] = [];
+    for (const job of jobs) values.push(await this.#do(sql, job));
+    const changed = wave?.transactions.filter(({ index }) => committed.get(index)?.result === "ok") ?? [];
+    await raiseVersions(sql, partsOf(changed.map(({ operations }): WritingJob => ["commit", [...operations]])));
+    return { committed, values };
+  }
+
+  async #transaction<Outcome>(
+    work: (sql: Sql, start: WaveStart) => Promise<Outcome>,
+    wave: Wave | null,
+  ): Promise<Outcome> {
+    this.#requireServer();
+    await this.#endUnknownLeases();
+    const client = await this.#pool.connect();
+    try {
+      const sql = sqlOn(client, this.#used);
+      const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
+      const own = wave === null ? [] : [`select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
+      await client.query([BEGIN, ...own, ...start.locks].join(";"));
+      const outcome = await work(sql, start);
+      await client.query("commit");
+      client.release();
+      this.#born.push(...this.#deliveries.apply());
+      this.#counts.groups += 1;
+      return outcome;
+    } catch (error) {
+      this.#deliveries.drop();
+      this.#reset.forget();
+      this.#waves.forget();
+      await abandon(client, error);
+      throw error;
+    }
+  }
+
+  readonly #used = () => {
+    this.#counts.statements += 1;
+  };
+
+  async #do(sql: Sql, job: WritingJob): Promise<unknown> {
+    switch (job[0]) {
+      case "commit":
+      case "commitAll":
+        throw new Error(`${job[0]} is run in waves`);
+      case "probe":
+        await sql.values(
+          "insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
+          [PROBE, job[1]],
+        );
+        return null;
+      case "finishDeliveries":
+        return finishDeliveries(sql, this.#deliveries, job[1]);
+      case "releaseLeases":
+        if (job[1] === Number.POSITIVE_INFINITY) await releaseOwners(sql, this.#deliveries, [this.#owner]);
+        return releaseMessageLeases(sql, { until: job[1], now: job[2], member: this.#owner });
+      case "endMember":
+        await leave(sql, job[1]);
+        await releaseOwners(sql, this.#deliveries, [job[1]]);
+        await endMessageLeases(sql, job[1], job[2]);
+        return null;
+      case "cancelDeliveries":
+        return cancelDeliveries(sql, job[1], job[2]);
+      case "prune":
+        return prune(sql, this.#partitions.held, job[1], job[2]);
+      case "reset":
+        return this.#resetCustomer(sql, job[1], job[2]);
+      case "addUsage":
+        return addUsage(sql, job[1], job[2]);
+      case "logRequests":
+        return logRequests(sql, job[1]);
+      case "removeRequests":
+        return removeRequests(sql, job[1]);
+      case "quarantine":
+        await addToQuarantine(sql, job[1]);
+        return null;
+      case "recheck":
+        return this.#recheck(sql, job[1], job[2], job[3]);
+    }
+  }
+
+  /** Removes records of a customer. Other processes learn that its opt-outs and threads are among them. */
+  async #resetCustomer(sql: Sql, customerId: string, limit: number): Promise<number> {
+    await sql.values(lockOf([customerId]));
+    const removed = await this.#reset.reset(sql, customerId, limit);
+    if (removed > 0) await raiseVersions(sql, RESET_PARTS);
+    return removed;
+  }
+
+  /** Rechecks the quarantine. Other processes learn that rows left it, and which parts of the configuration were read without them. */
+  async #recheck(sql: Sql, after: RowKey | null, limit: number, now: number): Promise<RecheckResult> {
+    const rechecked = await recheck(sql, after, limit, now);
+    const endpoints = rechecked.mended.flatMap(({ table, id }) => (table === "endpoints" ? [id] : []));
+    if (endpoints.length > 0) await changeRouting(sql, await customersOfEndpoints(sql, endpoints));
+    await raiseVersions(sql, partsOfMended(rechecked.mended.map(({ table }) => table)));
+    return rechecked;
+  }
+
+  async #lease(job: LeaseJob): Promise<JobResult> {
+    try {
+      if (job[0] !== "hold") this.#requireServer();
+      if (isClaim(job)) await this.#endUnknownLeases();
+      return { value: await this.#doLease(sqlOn(this.#pool, this.#used), job) };
+    } catch (error) {
+      this.#noteLost(error);
+      this.#mayHoldUnknown ||= isClaim(job);
+      return refusal(error);
+    }
+  }
+
+  async #doLease(sql: Sql, job: LeaseJob): Promise<unknown> {
+    switch (job[0]) {
+      case "claimDeliveries":
+        return claimDeliveries(sql, this.#deliveries, job[1]);
+      case "claimMessages":
+        return this.#messages.claim(sql, job[1]);
+      case "leasedPairs":
+        return leasedPairs(sql, job[1]);
+      case "release":
+        if (job[2].length === 0) return null;
+        if (job[1] === "messages") await this.#messages.release(sql, job[2]);
+        else await releaseDeliveries(sql, this.#deliveries, job[2]);
+        return null;
+      case "hold":
+        this.#deliveries.hold(job[1]);
+        return null;
+      case "beat":
+        return this.#beat(sql, job[1]);
+      case "leave":
+        return leave(sql, job[1]);
+      case "counts":
+        return { ...this.#counts, walFrames: await this.#logPages(sql) };
+    }
+  }
+
+  /** Beats. The first beat of a member is before all its work. */
+  async #beat(sql: Sql, sign: MemberBeat): Promise<MembersAfterBeat> {
+    const { after, isOlderThere } = await beat(sql, sign);
+    this.#waves.splitsTimelines = !isOlderThere;
+    return after;
+  }
+
+  /** Pages of the server's write-ahead log since the first call. */
+  async #logPages(sql: Sql): Promise<number> {
+    const [[bytes] = []] = await sql.values("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint");
+    this.#logBytes ??= Number(bytes);
+    return Math.round((Number(bytes) - this.#logBytes) / PAGE_BYTES);
+  }
+}
+
+/** A page of the write-ahead log, in bytes. */
+const PAGE_BYTES = 8_192;
+
+/** Rolls back and gives the connection back; it is closed if it does not work any more. */
+async function abandon(client: pg.PoolClient, error: unknown): Promise<void> {
+  if (failureOf(error) === "unavailable") {
+    client.release(true);
+    return;
+  }
+  try {
+    await client.query("rollback");
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}
+
+const NO_RESULT: JobResult = { error: "failed", message: "the writer has no result" };
+
+/** The transactions of a job. */
+function transactionsOf(job: WritingJob): readonly EncodedOperation[][] {
+  if (job[0] === "commit") return [job[1]];
+  return job[0] === "commitAll" ? job[1] : [];
+}
+
+function isClaim([kind]: LeaseJob): boolean {
+  return kind === "claimDeliveries" || kind === "claimMessages";
+}
+
+function isCommit([kind]: WritingJob): boolean {
+  return kind === "commit" || kind === "commitAll";
+}
+
+/** The result of a job by those of its transactions. A refusal of all is one of the job. */
+function resultOf(job: WritingJob, results: readonly JobResult[]): JobResult {
+  const [first = NO_RESULT] = results;
+  if (job[0] === "commit") return first;
+  const isRefused =
+    "error" in first && first.error !== "failed" && results.every((one) => "error" in one && one.error === first.error);
+  return isRefused ? first : { value: results };
+}

@@ -1,0 +1,53 @@
+/** Members and their leases in memory. One process owns the database, so that nothing of them has to outlive it. */
+
+import type { LeaseEpoch, Member, MemberBeat, MemberLease, MembersAfterBeat } from "../members.ts";
+
+interface LeaseInMemory extends MemberLease {
+  /** Monotonic time. */
+  until: number;
+}
+
+export class MemberLeases {
+  readonly #now: () => number;
+  readonly #members = new Map<Member["id"], { member: Member; beatAt: number }>();
+  /** By name, also those that have ended: their epochs are never used again. */
+  readonly #leases = new Map<string, LeaseInMemory>();
+
+  /** `now`: the monotonic clock, by which leases end. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  beat({ member, leases, leaseMs, deadAfterMs }: MemberBeat): MembersAfterBeat {
+    const now = this.#now();
+    this.#members.set(member.id, { member, beatAt: now });
+    for (const [id, { beatAt }] of this.#members) if (beatAt < now - deadAfterMs) this.#members.delete(id);
+    const wanted = new Set(leases.map(({ lease }) => lease));
+    for (const held of this.#leases.values()) {
+      if (held.owner === member.id && !wanted.has(held.lease)) held.until = Number.NEGATIVE_INFINITY;
+    }
+    for (const { lease, state } of leases) {
+      const last = this.#leases.get(lease);
+      const isHeld = last !== undefined && last.until > now;
+      if (isHeld && last.owner !== member.id) continue;
+      const epoch = (last?.epoch ?? 0) + (isHeld ? 0 : 1);
+      this.#leases.set(lease, { lease, owner: member.id, epoch, state, until: now + leaseMs });
+    }
+    const held = [...this.#leases.values()].filter(({ until }) => until > now);
+    return {
+      now: null,
+      members: [...this.#members.values()].map((one) => one.member),
+      leases: held.map(({ lease, owner, epoch, state: its }) => ({ lease, owner, epoch, state: its })),
+    };
+  }
+
+  leave(id: Member["id"]): void {
+    this.#members.delete(id);
+    for (const held of this.#leases.values()) if (held.owner === id) held.until = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Whether nobody has acquired the lease since it got this epoch. */
+  has({ lease, epoch }: LeaseEpoch): boolean {
+    return this.#leases.get(lease)?.epoch === epoch;
+  }
+}

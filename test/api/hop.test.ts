@@ -1,0 +1,270 @@
+/** Requests that one process passes to another: the other one does what is asked, nothing counts twice, and no stranger is trusted. */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { Type } from "typebox";
+import { closed } from "../../contract/schema.ts";
+import { BodyBudget } from "../../server/api/pipeline/body-budget.ts";
+import type { RequestHop } from "../../server/api/pipeline/edge.ts";
+import { publicRoute, type Route, route } from "../../server/api/route.ts";
+import { systemClock } from "../../server/clock.ts";
+import type { InstanceId } from "../../server/core/id.ts";
+import { NotRunningHere } from "../../server/core/not-running-here.ts";
+import { HopClient } from "../../server/outgoing/hop.ts";
+import { KEYS, startEdge, type TestEdge } from "../support/edge.ts";
+import { until } from "../support/wait.ts";
+
+const INSTANCE = "inst_1" as InstanceId;
+const SECRET = randomBytes(32);
+
+/** Routes of a process that runs the instance, or does not. */
+function routes(isHere: () => boolean, done: string[]): Route[] {
+  const need = () => {
+    if (!isHere()) throw new NotRunningHere(INSTANCE, "The instance");
+  };
+  return [
+    route({
+      method: "POST",
+      path: "/v1/react",
+      scope: "messages",
+      body: closed({ text: Type.String(), idempotencyKey: Type.Optional(Type.String()) }),
+      handle: async ({ body, idempotencyKey, correlationId, caller }) => {
+        need();
+        done.push(body.text);
+        return { status: 201, data: { text: body.text, idempotencyKey, correlationId, customerId: caller.customerId } };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/file",
+      scope: "messages",
+      handle: () => {
+        need();
+        const headers = { "Content-Type": "image/png", "Content-Length": "3000000" };
+        return { headers, stream: (response) => void response.end(Buffer.alloc(3_000_000, 7)) };
+      },
+    }),
+    publicRoute({
+      method: "POST",
+      path: "/headers",
+      handle: ({ headers }) => {
+        need();
+        return { contentType: null, body: Object.keys(headers).join(" ") };
+      },
+    }),
+    publicRoute({
+      method: "POST",
+      path: "/unread/:id",
+      handle: async (request) => {
+        need();
+        return request.withBody("hook", 1_000, async (body) => {
+          done.push(Buffer.from(body).toString());
+          return { status: 200, contentType: null, body: "" };
+        });
+      },
+    }),
+    publicRoute({
+      method: "POST",
+      path: "/hooks/:id",
+      handle: (request) =>
+        request.withBody("hook", 1_000, async (body) => {
+          need();
+          done.push(`${request.target} ${Buffer.from(body).toString()} ${request.headers["x-signature"]}`);
+          return { status: 202, contentType: "text/xml", body: "<ok/>" };
+        }),
+    }),
+  ];
+}
+
+interface Pair {
+  first: TestEdge;
+  second: TestEdge;
+  done: string[];
+  ask(path: string, init?: RequestInit): Promise<Response>;
+  /** The URL at which the first process finds the second one. */
+  place: { url: string | null };
+  /** The memory for bodies of the first process. */
+  bodies: BodyBudget;
+}
+
+/** Two processes, of which the second one runs the instance. */
+async function pair(t: TestContext, isSecondRunning = true): Promise<Pair> {
+  const done: string[] = [];
+  const place = { url: null as string | null };
+  const hopTo = (urlOf: () => string | null): RequestHop => {
+    const client = new HopClient({ secretKey: SECRET, urlOf, now: Date.now });
+    t.after(() => client.close());
+    return client;
+  };
+  const rateLimit = { limit: 100, windowSeconds: 60 };
+  const second = await startEdge(t, {
+    routes: routes(() => isSecondRunning, done),
+    hop: hopTo(() => `http://127.0.0.1:${first.port}`),
+    rateLimit,
+  });
+  const bodies = new BodyBudget(systemClock());
+  const first: TestEdge = await startEdge(t, {
+    routes: routes(() => false, []),
+    hop: hopTo(() => place.url),
+    rateLimit,
+    bodyBudget: bodies,
+  });
+  place.url = `http://127.0.0.1:${second.port}`;
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${first.port}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${KEYS.customer}`, "content-type": "application/json", ...init.headers },
+    });
+  return { first, second, done, ask, place, bodies };
+}
+
+test("the process that runs the instance answers, with the ids and limits of the process that was asked", async (t) => {
+  const { first, second, done, ask } = await pair(t);
+  const headers = {
+    "Idempotency-Key": "once",
+    "X-Request-Id": "mine",
+    "X-Correlation-Id": "cor_0123456789abcdef0123456789abcdef",
+  };
+  const response = await ask("/v1/react", { method: "POST", headers, body: JSON.stringify({ text: "loved" }) });
+  const { data, requestId } = (await response.json()) as { data: object; requestId: string };
+  assert.equal(response.status, 201);
+  assert.deepEqual(data, {
+    text: "loved",
+    idempotencyKey: "once",
+    correlationId: "cor_0123456789abcdef0123456789abcdef",
+    customerId: "cust_1",
+  });
+  assert.deepEqual([requestId, response.headers.get("x-request-id")], ["mine", "mine"]);
+  assert.equal(response.headers.get("x-ratelimit-remaining"), "99");
+  assert.deepEqual(done, ["loved"]);
+  assert.deepEqual(
+    [first, second].map(({ counted }) => counted.map(({ keyId, status }) => [keyId, status])),
+    [[["key_customer", 201]], [[null, 201]]],
+  );
+});
+
+test("a response of megabytes passes through whole", async (t) => {
+  const { ask } = await pair(t);
+  const response = await ask("/v1/file");
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  assert.deepEqual([response.headers.get("content-type"), bytes.length], ["image/png", 3_000_000]);
+  assert.ok(bytes.every((byte) => byte === 7));
+});
+
+test("a callback of a peer reaches the process of its instance with its bytes, its query and its headers", async (t) => {
+  const { ask, done } = await pair(t);
+  const headers = { "content-type": "text/plain", "x-signature": "abc" };
+  const response = await ask("/hooks/inst_1?a=%41", { method: "POST", headers, body: "a=1&b=2" });
+  assert.deepEqual([response.status, await response.text()], [202, "<ok/>"]);
+  assert.deepEqual(done, ["/hooks/inst_1?a=%41 a=1&b=2 abc"]);
+});
+
+test("a body that the first process has not read is passed on too", async (t) => {
+  const { ask, done } = await pair(t);
+  const response = await ask("/unread/inst_1", {
+    method: "POST",
+    headers: { "content-type": "text/plain" },
+    body: "all",
+  });
+  assert.deepEqual([response.status, done], [200, ["all"]]);
+});
+
+test("the process that answers shows nobody the signature with which it was asked", async (t) => {
+  const { ask } = await pair(t);
+  const response = await ask("/headers", { method: "POST", headers: { "X-Own": "kept" } });
+  const names = (await response.text()).split(" ");
+  assert.deepEqual([names.includes("x-own"), names.includes("tightbeam-passed-on")], [true, false]);
+});
+
+test("a body counts against the memory for bodies until the other process has answered", async (t) => {
+  const { ask, bodies, place } = await pair(t);
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const sockets = new Set<Socket>();
+  silent.on("connection", (socket) => void sockets.add(socket));
+  t.after(() => silent.close());
+  place.url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const text = "x".repeat(200_000);
+  const asked = ask("/v1/react", { method: "POST", body: JSON.stringify({ text }) });
+  await until(() => sockets.size > 0, { what: "the request at the other process" });
+  assert.ok(bodies.usedBytes > text.length);
+  for (const socket of sockets) socket.destroy();
+  assert.equal((await asked).status, 500);
+  assert.equal(bodies.usedBytes, 0);
+});
+
+test("without a process that runs the instance, or if it cannot be reached, the caller gets a 503 with Retry-After", async (t) => {
+  const { ask, place } = await pair(t);
+  const send = async () => {
+    const response = await ask("/v1/react", { method: "POST", body: JSON.stringify({ text: "loved" }) });
+    const { error } = (await response.json()) as { error: { code: string } };
+    return [response.status, error.code, response.headers.get("retry-after")];
+  };
+  place.url = null;
+  assert.deepEqual(await send(), [503, "SERVICE_UNAVAILABLE", "10"]);
+  place.url = "http://127.0.0.1:1";
+  assert.deepEqual(await send(), [503, "SERVICE_UNAVAILABLE", "10"]);
+});
+
+test("if the process that runs the instance ends the connection, the caller gets a 503 for what may be repeated, else a 500, and the process that was asked goes on", async (t) => {
+  const { ask, place } = await pair(t);
+  const broken = createServer((socket) => socket.once("data", () => socket.destroy()));
+  await new Promise<void>((resolve) => broken.listen(0, "127.0.0.1", resolve));
+  t.after(() => broken.close());
+  const { url } = place;
+  place.url = `http://127.0.0.1:${(broken.address() as AddressInfo).port}`;
+  const send = (init: RequestInit = {}) =>
+    ask("/v1/react", { method: "POST", body: JSON.stringify({ text: "loved" }), ...init });
+  const repeatable = [
+    send({ headers: { "Idempotency-Key": "once" } }),
+    send({ body: JSON.stringify({ text: "loved", idempotencyKey: "once" }) }),
+    ask("/v1/file"),
+  ];
+  for (const response of await Promise.all(repeatable)) {
+    const { error } = (await response.json()) as { error: { code: string } };
+    assert.deepEqual(
+      [response.status, error.code, response.headers.get("retry-after")],
+      [503, "SERVICE_UNAVAILABLE", "1"],
+    );
+  }
+  assert.equal((await send()).status, 500);
+  place.url = url;
+  assert.equal((await send()).status, 201);
+});
+
+test("a request is passed on once: two processes that each name the other do not pass it to and fro", async (t) => {
+  const { first, second, ask } = await pair(t, false);
+  const response = await ask("/v1/react", { method: "POST", body: JSON.stringify({ text: "loved" }) });
+  assert.equal(response.status, 503);
+  assert.deepEqual([first.counted.length, second.counted.length], [1, 1]);
+});
+
+test("a request that claims to be passed on is counted like any other unless its signature is right", async (t) => {
+  const { second } = await pair(t);
+  const forged = [
+    `t=${Date.now()},v1=${"0".repeat(64)}`,
+    "t=1,v1=",
+    "yes",
+    `t=${Date.now()},v1=${randomBytes(32).toString("hex")}`,
+  ];
+  for (const header of forged) {
+    const response = await fetch(`http://127.0.0.1:${second.port}/v1/file`, {
+      headers: { authorization: `Bearer ${KEYS.customer}`, "tightbeam-passed-on": header },
+    });
+    await response.arrayBuffer();
+    assert.equal(response.status, 200);
+  }
+  assert.deepEqual(
+    second.counted.map(({ keyId }) => keyId),
+    forged.map(() => "key_customer"),
+  );
+});
+
+test("the key of the caller is checked by both processes", async (t) => {
+  const { ask, done } = await pair(t);
+  const headers = { authorization: `Bearer ${KEYS.revoked}` };
+  const response = await ask("/v1/react", { method: "POST", headers, body: JSON.stringify({ text: "loved" }) });
+  assert.deepEqual([response.status, done], [401, []]);
+});

@@ -1,0 +1,95 @@
+/** The first five minutes in the console, by keyboard and by mouse. */
+
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { browserTest } from "../support/browser.ts";
+import { KEY } from "../support/process.ts";
+import { until } from "../support/wait.ts";
+
+/** Presses Tab until the element of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const nameOf = `(() => { const e = document.activeElement; return e?.getAttribute("aria-label") ?? e?.textContent?.trim() ?? ""; })()`;
+  for (let presses = 0; presses < 60; presses++) {
+    if (String(await page.evaluate(nameOf)).startsWith(name)) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail(`Tab never came to ${name}`);
+}
+
+browserTest(
+  "by keyboard alone: sign in with the key, send from Home, open the message's timeline, go back to it by its id",
+  async (stage) => {
+    const page = await stage.open();
+    await page.goto(stage.service.url);
+    await page.getByLabel("API key").waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(KEY);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "First five minutes" }).waitFor();
+
+    await tabTo(page, "Send it");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/m\/msg_/);
+    const id = page.url().split("/m/")[1] ?? "";
+    const timeline = page.getByRole("list", { name: "Timeline" });
+    await timeline.getByText("delivered").waitFor();
+
+    await page.keyboard.press("Escape");
+    await page.waitForURL(/\/messages$/);
+    await page.getByRole("row").nth(1).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/m\/msg_/);
+    assert.ok(page.url().endsWith(id));
+
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(id);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(new RegExp(id));
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).getByText("Next row").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
+    await page.keyboard.press("~");
+    await page.getByRole("region", { name: "The Wire" }).waitFor();
+  },
+);
+
+browserTest("by mouse: the checklist ticks itself, from the first message to the retry", async (stage) => {
+  const page = await stage.signedIn();
+  const done = (title: string) => page.getByRole("button", { name: `${title} (done)` }).waitFor();
+  await page.getByRole("button", { name: "Send it" }).click();
+  await page.waitForURL(/\/m\/msg_/);
+  await page.getByRole("link", { name: "Home" }).click();
+  await done("Send a message");
+  await done("See a webhook answered with 2xx");
+  await done("Verify a signature");
+  await page.getByRole("button", { name: "Reply", exact: true }).click();
+  await page.waitForURL(/\/m\/msg_/);
+  await page.getByRole("link", { name: "Home" }).click();
+  await done("Get a reply");
+  await page.getByRole("button", { name: "Fail once, and send" }).click();
+  await page.getByText("The inbox answers 503 once.").waitFor();
+  const failed = async () => {
+    const { data } = await stage.service.ask("GET", "/v1/sandbox/inbox");
+    return data.requests.some(({ status }: { status: number }) => status === 503);
+  };
+  await until(failed, { limitMs: 30_000, what: "the 503 of the inbox" });
+  await page.getByRole("button", { name: "Move the clock by a minute" }).click();
+  // With the last step the checklist gives way to the figures, and the band shows that the clock was moved.
+  await page.getByRole("heading", { name: "First five minutes" }).waitFor({ state: "detached" });
+  await page.getByText("All five steps are done").waitFor();
+  await page.getByRole("complementary", { name: "Environment" }).getByText("ahead").waitFor();
+});
+
+browserTest("a one-time link works once, and is gone from the address bar", async (stage) => {
+  const { data } = await stage.service.ask("POST", "/session/links");
+  const page = await stage.open();
+  await page.goto(data.url);
+  await page.getByRole("navigation", { name: "Screens" }).waitFor();
+  assert.ok(!page.url().includes("link="), page.url());
+  const other = await stage.open();
+  await other.goto(data.url);
+  await other.getByRole("alert").waitFor();
+  assert.ok(!other.url().includes("link="), other.url());
+});

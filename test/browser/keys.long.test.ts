@@ -1,0 +1,166 @@
+/** Every key that `?` lists, on every screen: pressed, and seen to do what its line says. */
+
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { browserTest } from "../support/browser.ts";
+import { ADMIN_KEY, KEY } from "../support/process.ts";
+import { DESKTOP } from "../support/screens.ts";
+import { type Story, tellStory } from "../support/story.ts";
+import { until } from "../support/wait.ts";
+
+/** A screen, and the keys that it has beside those of every screen. */
+interface KeyedScreen {
+  path: (story: Story) => string;
+  isAdmin?: true;
+  keys: readonly string[];
+}
+
+const LIST = ["/", "j", "k", "↵"];
+
+const SCREENS: readonly KeyedScreen[] = [
+  { path: () => "/", keys: [] },
+  { path: () => "/messages", keys: [...LIST, "c"] },
+  { path: ({ messageId }) => `/m/${messageId}`, keys: [...LIST, "c", "r", "y", "Esc"] },
+  { path: ({ failedId }) => `/m/${failedId}`, keys: [...LIST, "c", "r", "y", "Esc"] },
+  { path: () => "/webhooks", keys: ["j", "k", "↵", "c"] },
+  { path: ({ webhookId }) => `/webhooks/endpoints/${webhookId}`, keys: ["j", "k", "↵", "c", "Esc"] },
+  { path: () => "/webhooks/deliveries", keys: LIST },
+  { path: ({ deliveryId }) => `/webhooks/deliveries/${deliveryId}`, keys: [...LIST, "Esc"] },
+  { path: () => "/webhooks/events/message.failed", keys: ["j", "k", "↵", "t", "Esc"] },
+  { path: () => "/logs", keys: LIST },
+  { path: ({ requestId }) => `/logs/${requestId}`, keys: [...LIST, "Esc"] },
+  { path: () => "/settings/contacts", keys: ["j", "k", "↵"] },
+  { path: () => "/settings/keys", isAdmin: true, keys: ["j", "k", "↵", "c"] },
+];
+
+const EVERYWHERE = ["Ctrl K", "~", "?"];
+/** The names of keys in the sheet that the keyboard calls otherwise. */
+const NAMES: Record<string, string> = { "Ctrl K": "Control+k", Esc: "Escape", "↵": "Enter" };
+
+const dialog = (page: Page, name: string) => page.getByRole("dialog", { name }).waitFor();
+const toast = (page: Page, text: string) => page.getByText(text).waitFor();
+
+/** Waits until the keys are on another row than before: the one that the table says, or the open one. */
+async function pressAndMove(page: Page, key: string): Promise<void> {
+  const active = () => page.getByRole("grid").first().getAttribute("aria-activedescendant");
+  const before = await active();
+  await page.keyboard.press(key);
+  await until(async () => ![null, before].includes(await active()), { what: `another row after ${key}` });
+}
+
+/** The effect that a line of the sheet promises. */
+const EFFECTS: Record<string, (page: Page, key: string) => Promise<void>> = {
+  "Next row": pressAndMove,
+  "Previous row": async (page, key) => {
+    await pressAndMove(page, "j");
+    // In a list of one row there is no other one to go to.
+    if ((await page.getByRole("grid").first().getByRole("row").count()) < 4) return;
+    await pressAndMove(page, "j");
+    await pressAndMove(page, key);
+  },
+  "Open the row": async (page, key) => {
+    const before = page.url();
+    await pressAndMove(page, "j");
+    await page.keyboard.press(key);
+    await until(async () => page.url() !== before || (await page.getByRole("dialog").count()) > 0);
+  },
+  Search: async (page, key) => {
+    await page.keyboard.press(key);
+    await until(() => page.evaluate(`document.activeElement?.closest("search") !== null`));
+  },
+  "Send a message": (page, key) => page.keyboard.press(key).then(() => dialog(page, "Send a message")),
+  "Send again": (page, key) => page.keyboard.press(key).then(() => dialog(page, "Send a message")),
+  "Add an endpoint": (page, key) => page.keyboard.press(key).then(() => dialog(page, "Add an endpoint")),
+  "Create a key": (page, key) => page.keyboard.press(key).then(() => dialog(page, "Create a key")),
+  "Retry the message": (page, key) => page.keyboard.press(key).then(() => toast(page, "The message is queued again.")),
+  "Copy the message's id": (page, key) => page.keyboard.press(key).then(() => toast(page, "The id is copied.")),
+  "Trigger the event": (page, key) => page.keyboard.press(key).then(() => toast(page, "happened")),
+  "Go to anything, or to a pasted id": (page, key) => page.keyboard.press(key).then(() => dialog(page, "Go to")),
+  "Show or hide the Wire": async (page, key) => {
+    const wire = page.getByRole("region", { name: "The Wire" });
+    await page.keyboard.press(key);
+    await wire.waitFor();
+    await page.keyboard.press(key);
+    await wire.waitFor({ state: "detached" });
+  },
+  "Show these keys": (page, key) => page.keyboard.press(key).then(() => dialog(page, "Keys")),
+};
+
+async function close(page: Page, key: string): Promise<void> {
+  const before = page.url();
+  await page.keyboard.press(key);
+  await until(() => page.url() !== before, { what: "the list without the row" });
+}
+
+/** The lines of the sheet: keys with their labels. */
+async function readSheet(page: Page): Promise<[key: string, label: string][]> {
+  await page.keyboard.press("?");
+  const sheet = page.getByRole("dialog", { name: "Keys" });
+  await sheet.waitFor();
+  const keys = await sheet.getByRole("term").allInnerTexts();
+  const labels = await sheet.getByRole("definition").allInnerTexts();
+  await page.keyboard.press("Escape");
+  await sheet.waitFor({ state: "detached" });
+  return keys.map((key, index) => [key, labels[index] ?? ""]);
+}
+
+browserTest(
+  "each key of the sheet does what its line says, on every screen",
+  async (stage, t) => {
+    const story = await tellStory(t, stage.service.url);
+    for (const { path, isAdmin = false, keys } of SCREENS) {
+      const address = stage.service.url + path(story);
+      const page = await stage.signedIn("/", DESKTOP, isAdmin ? ADMIN_KEY : KEY);
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      const show = async () => {
+        await page.goto(address);
+        await page.getByText("Live", { exact: true }).waitFor();
+        if (keys.includes("j")) await page.getByRole("grid").first().getByRole("row").nth(1).waitFor();
+      };
+      await show();
+      // The keys of what is still loading are bound once it is there.
+      const hasAll = async () => {
+        const found = (await readSheet(page)).map(([key]) => key);
+        return [...keys, ...EVERYWHERE].every((key) => found.includes(key));
+      };
+      await until(hasAll, { limitMs: 30_000, what: `the keys ${keys} on ${path(story)}` });
+      const sheet = await readSheet(page);
+      assert.deepEqual(sheet.map(([key]) => key).sort(), [...keys, ...EVERYWHERE].sort(), path(story));
+      for (const [key, label] of sheet) {
+        const effect = label.startsWith("Close the ") ? close : EFFECTS[label];
+        assert.ok(effect !== undefined, `no test knows what “${label}” does`);
+        await effect(page, NAMES[key] ?? key).catch((error: unknown) => {
+          throw new Error(`${key} on ${path(story)}: ${label}`, { cause: error });
+        });
+        await show();
+      }
+      await page.context().close();
+    }
+  },
+  { env: { TB_RATE_LIMIT: "10000/60s" } },
+);
+
+browserTest(
+  "a pasted id of each kind, and a number, land on their pages",
+  async (stage, t) => {
+    const { messageId, eventId, deliveryId, requestId, webhookId } = await tellStory(t, stage.service.url);
+    const page = await stage.signedIn();
+    const pages = [
+      [messageId, `/m/${messageId}`],
+      [`the message ${messageId}, which failed`, `/m/${messageId}`],
+      [eventId, `/e/${eventId}`],
+      [deliveryId, `/d/${deliveryId}`],
+      [requestId, `/logs/${requestId}`],
+      [webhookId, `/webhooks/endpoints/${webhookId}`],
+      ["+1 (415) 555-0142", "/phone/+14155550142"],
+    ] as const;
+    for (const [pasted, path] of pages) {
+      await page.keyboard.press("Control+k");
+      await dialog(page, "Go to");
+      await page.keyboard.insertText(pasted);
+      await page.keyboard.press("Enter");
+      await page.waitForURL((url) => url.pathname === path);
+    }
+  },
+  { env: { TB_RATE_LIMIT: "10000/60s" } },
+);

@@ -1,0 +1,100 @@
+/** The phone of the console: a conversation by mouse, and its recording, which runs as a test and passes. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { browserTest } from "../support/browser.ts";
+import { KEY } from "../support/process.ts";
+
+const PHONE = "+15005550199";
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+const phoneOf = (page: Page, name: string) => page.getByRole("region", { name: new RegExp(`^Phone of ${name},`) });
+
+/** Runs a recorded test as a reader would, but with the client of this tree. */
+async function replay(code: string): Promise<string> {
+  // In the tree, so that Node removes the types: it does not below node_modules.
+  const directory = mkdtempSync(join(ROOT, "dist/recorded-"));
+  try {
+    const file = join(directory, "recorded.test.ts");
+    writeFileSync(file, code.replace('"@tightbeam/sdk"', JSON.stringify(join(ROOT, "sdk/index.ts"))));
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined, TIGHTBEAM_API_KEY: KEY };
+    return (await promisify(execFile)(process.execPath, ["--test", file], { env })).stdout;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+browserTest("a recorded conversation runs as a test against the same sandbox, and passes", async (stage) => {
+  const page = await stage.signedIn(`/phone/${PHONE}`);
+  const phone = phoneOf(page, "You");
+  const thread = phone.getByRole("list", { name: "Messages on the phone" });
+  await page.getByRole("button", { name: "Record a test" }).click();
+  await stage.service.ask("POST", "/v1/messages", { to: PHONE, content: { text: "Shall we meet?" } });
+  await thread.getByText("Shall we meet?").waitFor();
+  await thread.getByText("Delivered", { exact: true }).waitFor();
+  await phone.getByRole("textbox", { name: "Write as the contact" }).fill("At eight");
+  await page.keyboard.press("Enter");
+  await thread.getByText("At eight").waitFor();
+  await phone.getByRole("button", { name: "React or reply to Shall we meet?" }).click();
+  await page.getByRole("button", { name: "love", exact: true }).click();
+  await thread.getByRole("img", { name: "Reactions: ❤️" }).waitFor();
+  await stage.service.ask("POST", "/v1/payments/request", { to: PHONE, amount: "12.50", note: "Tickets" });
+  await thread.getByRole("button", { name: "Pay", exact: true }).click();
+  await thread.getByText("paid", { exact: true }).waitFor();
+  await phone.getByRole("button", { name: "Ring by FaceTime" }).click();
+  await phone.getByRole("button", { name: "You answer" }).click();
+  await phone.getByText("In a FaceTime call").waitFor();
+  await phone.getByRole("button", { name: "Hang up" }).click();
+  await phone.getByText("In a FaceTime call").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  const code = await page.getByRole("dialog", { name: "The recording as a test" }).locator("pre").innerText();
+  for (const line of [
+    "messages.send(",
+    "phone.write(",
+    "phone.react(",
+    "payments.request(",
+    "phone.pay(",
+    "phone.call(",
+  ])
+    assert.ok(code.includes(line), `${line} in\n${code}`);
+  const output = await replay(code);
+  assert.match(output, /pass 1\b/, output);
+});
+
+browserTest("two phones side by side make a group, write in it, and see each other", async (stage) => {
+  const page = await stage.signedIn(`/phone/${PHONE}`);
+  await page.getByRole("button", { name: "Second phone" }).click();
+  const [you, echo] = [phoneOf(page, "You"), phoneOf(page, "Echo")];
+  await you.getByRole("button", { name: "Group" }).click();
+  await you.getByRole("button", { name: "2 people", pressed: true }).waitFor();
+  await you.getByRole("textbox", { name: "Write as the contact" }).fill("Hello group");
+  await page.keyboard.press("Enter");
+  await you.getByText("Hello group").waitFor();
+  await echo.getByRole("button", { name: "2 people" }).click();
+  await echo.getByText("Hello group").waitFor();
+  await echo.getByText(PHONE, { exact: true }).waitFor();
+});
+
+browserTest(
+  "a setting of a phone holds at once: offline, a message waits until the phone is online again",
+  async (stage) => {
+    const page = await stage.signedIn(`/phone/${PHONE}`);
+    const phone = phoneOf(page, "You");
+    const turn = async () => {
+      await phone.getByRole("button", { name: /^Settings of the phone/ }).click();
+      await page.getByRole("checkbox", { name: /^Online/ }).click();
+      await page.keyboard.press("Escape");
+    };
+    await turn();
+    await phone.getByText("offline", { exact: true }).waitFor();
+    await stage.service.ask("POST", "/v1/messages", { to: PHONE, content: { text: "Are you there?" } });
+    await phone.getByText("Sent, not delivered yet").waitFor();
+    await turn();
+    await phone.getByText("Delivered", { exact: true }).waitFor();
+  },
+);

@@ -1,0 +1,139 @@
+/** `serve` on a terminal: it opens the console at a key, and leaves the terminal and the signals of the keyboard as they were. */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { emptyDirectory } from "../support/cli.ts";
+import { until } from "../support/wait.ts";
+
+const SERVE = `${process.execPath} cli/bin.js serve`;
+const CONTROL_C = "\x03";
+
+/** Whether there is util-linux's `script`, which makes a terminal. */
+function hasTerminal(): boolean {
+  try {
+    return execFileSync("script", ["--version"], { encoding: "utf8" }).includes("util-linux");
+  } catch {
+    return false;
+  }
+}
+
+interface OnTerminal {
+  child: ChildProcess;
+  /** Everything printed so far, without carriage returns. */
+  printed(): string;
+  type(keys: string): void;
+  ended: Promise<unknown>;
+  /** The file that the opener wrote the address to. */
+  opened: string;
+}
+
+/** Runs a command of the shell on a terminal, with an opener that writes down what it is to open. */
+function runOnTerminal(t: TestContext, command: string, more: Record<string, string> = {}): OnTerminal {
+  const directory = emptyDirectory(t);
+  const opened = join(directory, "opened");
+  const opener = join(directory, "xdg-open");
+  writeFileSync(opener, `#!/bin/sh\nprintf '%s\\n' "$1" >> ${opened}\n`);
+  chmodSync(opener, 0o755);
+  const env = {
+    PATH: `${directory}:${process.env.PATH}`,
+    PORT: "0",
+    TB_DATA_DIR: join(directory, "data"),
+    LOG_LEVEL: "silent",
+    DISPLAY: ":0",
+    ...more,
+  };
+  const child = spawn("script", ["-qefc", command, "/dev/null"], { env, stdio: ["pipe", "pipe", "ignore"] });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text.replaceAll("\r", "");
+  });
+  t.after(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  return { child, printed: () => printed, type: (keys) => void child.stdin.write(keys), ended, opened };
+}
+
+const isReady = ({ printed }: OnTerminal) =>
+  until(() => /Tightbeam is ready.*\/inbox.*\n\n/s.test(printed()), { limitMs: 30_000, what: "the greeting" });
+
+/** Shows the modes of the terminal before and after the service. The shell outlives a Ctrl-C. */
+const WITH_MODES = `trap : INT; echo "modes $(stty -g)"; ${SERVE}; echo "code $?"; echo "modes $(stty -g)"`;
+
+function assertRestored(terminal: OnTerminal, code: number): void {
+  const [before, after, ...more] = terminal.printed().match(/^(\^C)?modes .*$/gm) ?? [];
+  assert.deepEqual([after, more], [before, []], terminal.printed());
+  assert.match(terminal.printed(), new RegExp(`(?:^|\\^C)code ${code}$`, "m"));
+}
+
+describe("on a terminal", {
+  skip: hasTerminal() ? false : "no util-linux script here to make a terminal with",
+  concurrency: 2,
+}, () => {
+  test("the key o opens a new one-time link, as often as it is pressed, and Ctrl-C stops the service", async (t) => {
+    const terminal = runOnTerminal(t, WITH_MODES);
+    await isReady(terminal);
+    assert.match(terminal.printed(), /^ {2}http:\/\/127\.0\.0\.1:\d+\/#link=tbl_[\w-]+\n {2}Press o to open it\.$/m);
+    const links = () => (existsSync(terminal.opened) ? readFileSync(terminal.opened, "utf8").trim().split("\n") : []);
+    terminal.type("o");
+    await until(() => links().length === 1, { what: "the first link" });
+    terminal.type("o");
+    await until(() => links().length === 2, { what: "the second link" });
+    const [printed = ""] = /http:\S+#link=\S+/.exec(terminal.printed()) ?? [];
+    assert.ok(printed.length <= 78, "the link fits a terminal of 80 columns");
+    assert.equal(new Set([printed, ...links()]).size, 3);
+    terminal.type("hello, o");
+    terminal.type(CONTROL_C);
+    await terminal.ended;
+    assertRestored(terminal, 0);
+    assert.equal(links().length, 2, "text that is pasted opens nothing");
+  });
+
+  test("a crash and SIGTERM leave the terminal as it was", async (t) => {
+    const crash = "data:text/javascript,process.on('SIGUSR2',()=>{throw new Error('crash')})";
+    for (const [signal, code] of [
+      ["SIGUSR2", 1],
+      ["SIGTERM", 0],
+    ] as const) {
+      const terminal = runOnTerminal(t, `echo "shell $$"; ${WITH_MODES}`, { NODE_OPTIONS: `--import "${crash}"` });
+      await isReady(terminal);
+      const [, shell = ""] = /^shell (\d+)$/m.exec(terminal.printed()) ?? [];
+      const pid = execFileSync("ps", ["-o", "pid=", "--ppid", shell], { encoding: "utf8" }).trim();
+      process.kill(Number(pid), signal);
+      await terminal.ended;
+      assertRestored(terminal, code);
+    }
+  });
+
+  test("a service in the background goes on while keys are pressed, and leaves the terminal alone", async (t) => {
+    const command = `bash -mc 'echo "modes $(stty -g)"; ${SERVE} & read line; stty -g | sed "s/^/modes /"; kill $!; wait $!; echo code $?'`;
+    const terminal = runOnTerminal(t, command);
+    await isReady(terminal);
+    const [, url] = /ready on (\S+)/.exec(terminal.printed()) ?? [];
+    terminal.type("o");
+    assert.equal((await fetch(`${url}/readyz`)).status, 200);
+    terminal.type("\n");
+    await terminal.ended;
+    assertRestored(terminal, 0);
+    assert.ok(!existsSync(terminal.opened));
+  });
+
+  test("over SSH and without a display the greeting says so, and no key is read", async (t) => {
+    for (const [more, reason] of [
+      [{ SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22" }, "This is an SSH session, without your browser"],
+      [{ DISPLAY: "" }, "There is no display here"],
+    ] as const) {
+      const terminal = runOnTerminal(t, WITH_MODES, more);
+      await isReady(terminal);
+      assert.ok(terminal.printed().includes(`  ${reason}: open the link yourself.\n`), terminal.printed());
+      assert.match(terminal.printed(), /Another one[^\n]*\n[^\n]*npx tightbeam open/);
+      terminal.type(CONTROL_C);
+      await terminal.ended;
+      assertRestored(terminal, 0);
+    }
+  });
+});

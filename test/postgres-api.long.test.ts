@@ -1,0 +1,31 @@
+/** Runs every quick test of the API on PostgreSQL. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { findTests } from "./support/run.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const RUNNER = fileURLToPath(new URL("support/run.ts", import.meta.url));
+const LIMIT_MS = 1_200_000;
+
+test("the API does the same on PostgreSQL", { timeout: LIMIT_MS }, async (t) => {
+  const files = findTests({ length: "quick" }).map((path) => relative(ROOT, path));
+  const ofApi = files.filter((path) => path.startsWith("test/api/"));
+  assert.ok(ofApi.length > 40);
+  const env: NodeJS.ProcessEnv = { ...process.env, TB_TEST_ENGINE: "postgres" };
+  // Otherwise the runner takes itself for a file of this run.
+  delete env.NODE_TEST_CONTEXT;
+  const child = spawn(process.execPath, [RUNNER, ...ofApi], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  t.after(() => child.kill("SIGKILL"));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  t.diagnostic(output.split("\n").slice(-12).join("\n"));
+  assert.equal(code, 0, output.slice(output.indexOf("failing tests")));
+});

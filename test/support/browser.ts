@@ -1,0 +1,213 @@
+/**
+ * The console in a real browser: a service on a free port, Debian's Chromium, and pages that are signed in. Each test ends with a
+ * look at what no page may do: an error on the console, a request to another host, a breach of the content security policy.
+ */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import axe from "axe-core";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { type Running, type Scope, startProcess } from "./process.ts";
+import { DESKTOP, type View } from "./screens.ts";
+import { until } from "./wait.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** A machine that runs many tests at once is slow. */
+const PAGE_LIMIT_MS = 30_000;
+const TEST_LIMIT_MS = 600_000;
+
+/** A running service with a browser beside it. */
+export interface Stage {
+  service: Running;
+  /** Opens a page in a browser profile of its own. */
+  open(view?: View): Promise<Page>;
+  /** Signs a page in by a one-time link of a key, the customer's by default, and goes on to `path`. */
+  signIn(page: Page, path?: string, key?: string): Promise<void>;
+  /** A page that is signed in. */
+  signedIn(path?: string, view?: View, key?: string): Promise<Page>;
+  /** Requests of all pages so far. */
+  requests: readonly string[];
+  /** Ends the service and starts it again with the same data on the same port. */
+  restart(): Promise<void>;
+}
+
+/** Settings of a stage beside the defaults. */
+export interface StageOptions {
+  /** Environment of the service. */
+  env?: Record<string, string>;
+  /** Environment of the browser, such as its fonts. */
+  browserEnv?: Record<string, string>;
+}
+
+/** A test with a browser. It also fails if a page did what none may do. */
+export function browserTest(
+  title: string,
+  run: (stage: Stage, t: TestContext) => Promise<void>,
+  options: StageOptions = {},
+): void {
+  test(title, { timeout: TEST_LIMIT_MS }, (t) => withStage(t, (stage) => run(stage, t), options));
+}
+
+/** Runs something on a stage, which ends with the scope. Throws if a page did what none may do. */
+export async function withStage(
+  t: Scope,
+  run: (stage: Stage) => Promise<void>,
+  { env = {}, browserEnv = {} }: StageOptions = {},
+): Promise<void> {
+  execFileSync(process.execPath, [join(ROOT, "console/build.ts"), "--if-stale"], { stdio: "inherit" });
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-browser-"));
+  const browser = await launchBrowser(browserEnv);
+  const faults: string[] = [];
+  try {
+    await run(await makeStage(t, { directory, env }, browser, faults));
+  } finally {
+    await browser.close();
+    t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  }
+  assert.deepEqual(faults, [], "errors, foreign requests and breaches of the policy on these pages");
+}
+
+/** Starts Chromium. */
+export function launchBrowser(env: Record<string, string> = {}): Promise<Browser> {
+  return chromium.launch({ executablePath: findBrowser(), args: flags(), env: { ...process.env, ...env } });
+}
+
+function findBrowser(): string {
+  return BROWSERS.find((path) => existsSync(path)) ?? assert.fail("no Chromium: apt-get install chromium");
+}
+
+/** Chromium refuses to run as root with its sandbox, as in a container. */
+function flags(): string[] {
+  return process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+}
+
+interface Place {
+  /** The data directory. */
+  directory: string;
+  /** Settings of the service. */
+  env: Record<string, string>;
+}
+
+async function makeStage(t: Scope, { directory, env: own }: Place, browser: Browser, faults: string[]): Promise<Stage> {
+  const env = { TB_SANDBOX_INBOX: "on", TB_RATE_LIMIT: "off", ...own };
+  const requests: string[] = [];
+  let wasRestarted = false;
+  const seen: Seen = { url: () => stage.service.url, requests, faults, wasRestarted: () => wasRestarted };
+  const stage: Stage = {
+    service: await startProcess(t, { dataDir: directory, env }),
+    requests,
+    open: async (view = DESKTOP) => {
+      const viewport = { width: view.width, height: view.height };
+      const context = await browser.newContext({ viewport, colorScheme: view.theme });
+      context.setDefaultTimeout(PAGE_LIMIT_MS);
+      const page = await context.newPage();
+      context.on("page", (other) => watch(other, seen));
+      watch(page, seen);
+      return page;
+    },
+    signIn: async (page, path = "/", key) => {
+      const { status, data, text } = await stage.service.ask("POST", "/session/links", undefined, key);
+      assert.equal(status, 201, text);
+      await page.goto(String(data.url));
+      await page.locator("#screen").waitFor();
+      if (path !== "/") await page.goto(stage.service.url + path);
+    },
+    signedIn: async (path, view, key) => {
+      const page = await stage.open(view);
+      await stage.signIn(page, path, key);
+      return page;
+    },
+    restart: async () => {
+      const { port, child, exited } = stage.service;
+      wasRestarted = true;
+      child.kill("SIGTERM");
+      await exited;
+      stage.service = await startProcess(t, { dataDir: directory, env: { ...env, PORT: String(port) } });
+    },
+  };
+  return stage;
+}
+
+/** Requests and faults of the pages of a test, and what else decides whether something is a fault. */
+interface Seen {
+  url(): string;
+  requests: string[];
+  faults: string[];
+  wasRestarted(): boolean;
+}
+
+/** Notes what a page does: its requests, and its faults. */
+function watch(page: Page, seen: Seen): void {
+  const { requests, faults } = seen;
+  page.on("request", (request) => {
+    requests.push(`${request.method()} ${request.url()}`);
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${seen.url()}/`))
+      faults.push(`a request to ${request.url()}`);
+  });
+  page.on("pageerror", (error) => faults.push(`an error: ${error.stack ?? error.message}`));
+  page.on("console", (message) => {
+    if (message.type() !== "error" || isExpected(message.text(), message.location().url, seen.wasRestarted())) return;
+    faults.push(`${message.text()} (${message.location().url})`);
+  });
+}
+
+/**
+ * The answer to a browser that is not signed in, and a service that is down, are on Chromium's console without the page's doing.
+ * A service that is being stopped answers 503 to what comes in its last moments, and 404 says that the sandbox's inbox is off.
+ */
+function isExpected(text: string, url: string, wasRestarted: boolean): boolean {
+  if (!text.startsWith("Failed to load resource")) return false;
+  if (wasRestarted && text.includes("503")) return true;
+  if (url.endsWith("/v1/sandbox/inbox") && text.includes("404")) return true;
+  return (url.endsWith("/session") && text.includes("401")) || /ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text);
+}
+
+const IS_STILL = `document.querySelectorAll('[aria-busy="true"]').length === 0
+  && [...document.images].every(({ complete }) => complete)
+  && document.getAnimations().every(({ playState, effect }) =>
+    playState !== "running" || effect?.getTiming().iterations === Infinity)`;
+const TWO_FRAMES = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))";
+
+/** Waits until nothing moves on a page: no list that loads, no picture on its way, no animation that ends. */
+export async function settle(page: Page): Promise<void> {
+  await page.waitForLoadState("load");
+  await page.evaluate(TWO_FRAMES);
+  await until(() => page.evaluate(IS_STILL), { limitMs: PAGE_LIMIT_MS, what: "a page that is still" });
+  await page.evaluate(TWO_FRAMES);
+}
+
+interface AxeViolation {
+  id: string;
+  nodes: { target: string[]; failureSummary?: string }[];
+}
+
+const ALL_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+
+/** The violations that axe-core finds in a page, one line each: of all rules, or of those named. */
+export async function findViolations(page: Page, rules: readonly string[] = ALL_RULES): Promise<string[]> {
+  // By the debugger, which the content security policy does not hold.
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe.source);
+  const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)} })`;
+  const { violations } = (await page.evaluate(run)) as { violations: AxeViolation[] };
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(
+      ({ target, failureSummary = "" }) => `${id}: ${target.join(" ")}: ${failureSummary.replace(/\s+/g, " ")}`,
+    ),
+  );
+}
+
+/** How many pixels the page itself can be scrolled down. Only parts of the console's shell scroll, so it is 0. */
+export async function scrollOf(page: Page): Promise<number> {
+  return Number(await page.evaluate("document.documentElement.scrollHeight - innerHeight"));
+}
+
+/** How far a page's content is wider than the page, in pixels. */
+export async function overflowOf(page: Page): Promise<number> {
+  return Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+}

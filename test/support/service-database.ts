@@ -1,0 +1,76 @@
+/** The database of a test's service: the embedded one, or one on PostgreSQL, which `TB_TEST_ENGINE=postgres` makes the default. */
+
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import { openPostgres } from "../../server/store/postgres/store.ts";
+import { createDatabase, type PostgresServer, startPostgres, type TestDatabase } from "./postgres.ts";
+
+type SqlText = string | number | null;
+
+/** A database of a service. */
+export interface ServiceDatabase {
+  /** Null: the embedded database. */
+  url: string | null;
+  sql(text: string, values: readonly SqlText[]): Promise<Record<string, unknown>[]>;
+  drop(): Promise<void>;
+}
+
+/** A server, and a migrated database without rows to copy. */
+export interface PreparedPostgres {
+  server: PostgresServer;
+  empty: TestDatabase;
+  /** The URL by which a service reaches a database, instead of the server's own. */
+  through?: (url: string) => string;
+}
+
+/** Whether services of tests are on PostgreSQL. */
+export const isOnPostgres = process.env.TB_TEST_ENGINE === "postgres";
+
+/** Value of `skip` for a test of the embedded database's file. */
+export const SKIP_ON_POSTGRES = isOnPostgres ? "it reads or breaks the file of the embedded database" : false;
+
+/** The server of this process, which ends with it. */
+let prepared: Promise<PreparedPostgres> | null = null;
+
+/** Prepares databases of a server, which the embedded one is unless given. The test stops it. */
+export async function preparePostgres(server?: PostgresServer): Promise<PreparedPostgres> {
+  const started = server ?? (await startPostgres(["fsync=off", "max_connections=500"]));
+  const empty = await createDatabase(started);
+  await (await openPostgres(empty.url, "member_0")).close();
+  return { server: started, empty };
+}
+
+/** The database of a service on `dataDir`: a new one of `postgres`, or the embedded one. */
+export async function serviceDatabase(dataDir: string, postgres: PreparedPostgres | null): Promise<ServiceDatabase> {
+  if (postgres === null && !isOnPostgres)
+    return { url: null, sql: async (...asked) => askSqlite(dataDir, ...asked), drop: async () => {} };
+  if (postgres === null && prepared === null) prepared = preparePostgres();
+  const { server, empty, through } = postgres ?? (await (prepared as Promise<PreparedPostgres>));
+  const { url, drop } = await createDatabase(server, empty);
+  return { url: through?.(url) ?? url, drop, sql: (...asked) => askPostgres(url, ...asked) };
+}
+
+function askSqlite(dataDir: string, text: string, values: readonly SqlText[]): Record<string, unknown>[] {
+  const database = new DatabaseSync(join(dataDir, "tightbeam.db"));
+  try {
+    return database.prepare(text).all(...values);
+  } finally {
+    database.close();
+  }
+}
+
+async function askPostgres(url: string, text: string, values: readonly SqlText[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    let number = 0;
+    const numbered = text.replaceAll("?", () => {
+      number += 1;
+      return `$${number}`;
+    });
+    return (await client.query(numbered, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,50 @@
+/** Passes connections on to a port of this machine, which a test may change: an address that moves from one server to another. */
+
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** A relay that listens. */
+export interface Relay {
+  port: number;
+  /** The port that new connections go to. */
+  target: number;
+  /** Cuts the next connection whose client sends this text as soon as its server answers: the answer is lost. */
+  losesReplyTo: string | null;
+  stop(): Promise<void>;
+}
+
+/** Starts a relay on a free port. */
+export async function startRelay(target: number): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  const server = createServer((from) => {
+    const to = connect(relay.target, "127.0.0.1");
+    from.on("data", (sent) => {
+      if (relay.losesReplyTo === null || !sent.includes(relay.losesReplyTo)) return;
+      relay.losesReplyTo = null;
+      to.unpipe(from);
+      to.once("data", () => to.destroy()).resume();
+    });
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const relay: Relay = {
+    port: (server.address() as AddressInfo).port,
+    target,
+    losesReplyTo: null,
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return relay;
+}
