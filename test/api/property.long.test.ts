@@ -27,9 +27,12 @@ import {
 import type { RawAnswer } from "../support/socket.ts";
 import { until } from "../support/wait.ts";
 
-/** `TB_PROPERTY_RUNS` sets how many requests are tried, `TB_PROPERTY_SEED` which. */
+/** `TB_PROPERTY_RUNS` sets how many requests are tried, `TB_PROPERTY_SEED` which: a number, or `random` to look for new faults. */
 const RUNS = Number(process.env.TB_PROPERTY_RUNS ?? 10_000);
-const SEED = Number(process.env.TB_PROPERTY_SEED ?? randomInt(2 ** 31));
+const SEED =
+  process.env.TB_PROPERTY_SEED === "random" ? randomInt(2 ** 31) : Number(process.env.TB_PROPERTY_SEED ?? 20261123);
+/** How many more requests a route gets if none of them succeeded. */
+const RUNS_MORE = 500;
 /** After so many requests the records that they used up are made anew; the keys that the test itself goes by are none. */
 const REFRESH_EVERY = 200;
 /** After a provider that reaches people was connected: everything that this forbids ends soon. */
@@ -155,16 +158,16 @@ function grounded(request: AnyRequest, world: World, imageUrl: string): AnyReque
   return { ...request, bytes };
 }
 
-/** An admin may know the database's engine and the data directory. */
-const TELLS_INSIDE = "GET /v1/admin/service";
+/** An admin may know the database's engine and the data directory: `GET /v1/admin/service` states them in this form, however it is asked. */
+const TOLD_TO_ADMINS = /"database":\{"engine":"sqlite"|"name":"TB_DATA_DIR","value":"[^"]*"/g;
 /** Signs of internals: a stack, a file, SQL, a driver. */
 const INSIDE = /\n\s*at |node:internal|node_modules|\.[jt]s:\d|SQLITE|sqlite_|\bselect .* from\b|\binsert into\b/i;
 
 /** Checks that a refusal names the invalid field, if there is one, and that no response reveals internals. */
 function checkNamed({ status, body }: RawAnswer, line: string, secrets: readonly string[]): void {
-  if (status === 200 && line.startsWith(TELLS_INSIDE)) return;
-  assert.doesNotMatch(body, INSIDE, line);
-  for (const secret of secrets) assert.ok(!body.includes(secret), `${line}: ${body}`);
+  const told = status === 200 ? body.replaceAll(TOLD_TO_ADMINS, "") : body;
+  assert.doesNotMatch(told, INSIDE, line);
+  for (const secret of secrets) assert.ok(!told.includes(secret), `${line}: ${body}`);
   if (status !== 400 || body === "") return;
   const { error } = JSON.parse(body) as { error: { code: string; message: string; details?: unknown[] } };
   if (
@@ -212,27 +215,33 @@ test(`${RUNS.toLocaleString("en-US")} requests at every route: none gets a 5xx, 
   let world = await makeWorld(api);
   let count = 0;
   let refreshAt = REFRESH_EVERY;
-  const requests = anyRequest(shapes, { messages: api.key, admin: api.adminKey });
-  await fc.assert(
-    fc.asyncProperty(requests, async (generated) => {
-      count += 1;
-      if (count >= refreshAt) {
-        world = await makeWorld(api, world);
-        refreshAt = count + REFRESH_EVERY;
-      }
-      const request = grounded(generated, world, imageUrl);
-      const answer = await checkAnswered(api.service.port, request, mayFail);
-      await checkDocumented(request, answer);
-      checkNamed(answer, request.line, [api.dataDir, process.cwd()]);
-      tally(statuses, String(answer.status));
-      if (answer.status >= 500) tally(statuses, `${answer.status} ${generated.name}`);
-      if (answer.status >= 300 || generated.name === null) return;
-      tally(succeeded, generated.name);
-      if (generated.name === "POST /v1/sandbox/reset") refreshAt = count;
-      if (generated.name === "POST /v1/admin/instances") refreshAt = Math.min(refreshAt, count + REFRESH_REAL_AFTER);
-    }),
-    { numRuns: RUNS, seed: SEED, endOnFailure: true },
-  );
+  const keys = { messages: api.key, admin: api.adminKey };
+  const ask = async (generated: AnyRequest) => {
+    count += 1;
+    if (count >= refreshAt) {
+      world = await makeWorld(api, world);
+      refreshAt = count + REFRESH_EVERY;
+    }
+    const request = grounded(generated, world, imageUrl);
+    const answer = await checkAnswered(api.service.port, request, mayFail);
+    await checkDocumented(request, answer);
+    checkNamed(answer, request.line, [api.dataDir, process.cwd()]);
+    tally(statuses, String(answer.status));
+    if (answer.status >= 500) tally(statuses, `${answer.status} ${generated.name}`);
+    if (answer.status >= 300 || generated.name === null) return;
+    tally(succeeded, generated.name);
+    if (generated.name === "POST /v1/sandbox/reset") refreshAt = count;
+    if (generated.name === "POST /v1/admin/instances") refreshAt = Math.min(refreshAt, count + REFRESH_REAL_AFTER);
+  };
+  const terms = { seed: SEED, endOnFailure: true };
+  await fc.assert(fc.asyncProperty(anyRequest(shapes, keys), ask), { ...terms, numRuns: RUNS });
+  for (const [name, own] of Map.groupBy(shapes, ({ name = "" }) => name)) {
+    // By chance a route may have got no request that succeeds; then it gets more requests, of its own.
+    for (const generated of fc.sample(anyRequest(own, keys), { seed: SEED, numRuns: RUNS_MORE })) {
+      if (succeeded.has(name)) break;
+      await ask(generated);
+    }
+  }
   t.diagnostic(JSON.stringify(Object.fromEntries([...statuses].sort())));
   for (const status of [200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 414, 415, 431]) {
     assert.ok(statuses.has(String(status)), `the generator never got a ${status}`);

@@ -42,9 +42,13 @@ browserTest(
     await page.waitForURL(/\/m\/msg_/);
     assert.ok(page.url().endsWith(id));
 
+    const palette = page.getByRole("dialog", { name: "Go to" });
     await page.keyboard.press("Control+k");
+    await palette.waitFor();
     await page.keyboard.type(id);
+    await palette.getByText("Open the message").waitFor();
     await page.keyboard.press("Enter");
+    await palette.waitFor({ state: "detached" });
     await page.waitForURL(new RegExp(id));
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).getByText("Next row").waitFor();

@@ -13,6 +13,7 @@ import type { Locator, Page } from "playwright-core";
 import { launchBrowser } from "../support/browser.ts";
 import { freePort } from "../support/free-port.ts";
 import { spawnCommand } from "../support/process.ts";
+import { userEnvironment } from "../support/user-environment.ts";
 import { until } from "../support/wait.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -21,21 +22,13 @@ const FRAMES = join(ROOT, "dist/from-clone");
 const LIMIT_MS = 300_000;
 const REPLY = "Yes, I am";
 
-/** The environment of a user, without variables of npm, of git and of Node's test runner. */
-function userEnvironment(port: number): Record<string, string> {
-  const own = Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|NODE_|GIT_|TB_|TIGHTBEAM_|INIT_CWD$)/i.test(name),
-  );
-  return { ...(Object.fromEntries(own) as Record<string, string>), PORT: String(port) };
-}
-
 /** Clones the repository, as it is committed, and starts it on a terminal. Returns its directory and the link that it prints. */
 async function start(t: TestContext): Promise<{ directory: string; link: string; commands: readonly string[] }> {
   mkdirSync(join(ROOT, "dist"), { recursive: true });
   const parent = mkdtempSync(join(ROOT, "dist/clone-"));
   t.after(() => rmSync(parent, { recursive: true, force: true, maxRetries: 5 }));
   const directory = join(parent, "tightbeam");
-  const env = userEnvironment(await freePort());
+  const env = userEnvironment({ PORT: String(await freePort()) });
   // git refuses to read a repository of another account, such as a checkout that was mounted.
   const config = join(parent, "gitconfig");
   writeFileSync(config, "[safe]\n\tdirectory = *\n");

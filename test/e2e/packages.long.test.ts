@@ -19,6 +19,7 @@ import test, { after, before, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { emptyDirectory } from "../support/cli.ts";
 import { type Exit, KEY, type Running, type Scope, spawnCommand, startProcess } from "../support/process.ts";
+import { userEnvironment } from "../support/user-environment.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
@@ -39,12 +40,11 @@ const AT_THE_END: Scope = { after: (end) => void ends.push(end) };
 const server = join(scratch, "tightbeam-0.1.0.tgz");
 const client = join(scratch, "tightbeam-sdk-0.1.0.tgz");
 
-/** The environment of a user whose `node` is the given one, without variables of npm and of Node's test runner. */
-function userEnvironment(node: string, more: Record<string, string> = {}): Record<string, string> {
+/** The environment of a user whose `node` is the given one. */
+function environmentOf(node: string, more: Record<string, string> = {}): Record<string, string> {
   const bin = mkdtempSync(join(scratch, "bin-"));
   symlinkSync(node, join(bin, "node"));
-  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|TB_|TIGHTBEAM_|PORT$)/i.test(name));
-  return { ...(Object.fromEntries(own) as Record<string, string>), PATH: `${bin}:${process.env.PATH}`, ...more };
+  return userEnvironment({ PATH: `${bin}:${process.env.PATH}`, ...more });
 }
 
 interface Ran extends Exit {
@@ -57,7 +57,7 @@ async function runIn(
   t: Scope,
   directory: string,
   command: readonly string[],
-  env = userEnvironment(process.execPath),
+  env = environmentOf(process.execPath),
 ): Promise<Ran> {
   const { exited, output } = spawnCommand(t, ["env", "-C", directory, ...command], env);
   return { ...(await exited), ...output };
@@ -94,7 +94,7 @@ before(async () => {
   const { exited, output } = spawnCommand(
     { after },
     ["npm", "run", "pack", "--", scratch],
-    userEnvironment(process.execPath),
+    environmentOf(process.execPath),
   );
   assert.equal((await exited).code, 0, output.stderr);
   assert.deepEqual(
@@ -162,7 +162,7 @@ function serveFrom(t: TestContext, project: string, node: string): Promise<Runni
 }
 
 async function runProgram(t: TestContext, project: string, node: string, { url }: Running): Promise<unknown> {
-  const env = userEnvironment(node, { TIGHTBEAM_URL: url, TIGHTBEAM_API_KEY: KEY });
+  const env = environmentOf(node, { TIGHTBEAM_URL: url, TIGHTBEAM_API_KEY: KEY });
   return JSON.parse(await succeeds(t, project, ["node", "program.js"], env));
 }
 
@@ -195,7 +195,7 @@ for (const { type, vectors } of KINDS) {
       assert.deepEqual(await service.end("SIGTERM"), { code: 0, signal: null });
     };
     await t.test("on this Node", (scope) => worksOn(scope, process.execPath));
-    await t.test(`on the oldest supported Node, ${OLDEST}`, async (scope) => {
+    await t.test(`on the oldest supported Node, ${OLDEST}`, { timeout: DOWNLOAD_MS_MAX }, async (scope) => {
       const node = await installNode(OLDEST);
       return node === null ? scope.skip(`npm cannot install Node ${OLDEST} here`) : worksOn(scope, node);
     });
@@ -217,7 +217,7 @@ test("an installed service on a Node that is too old ends with one clear line", 
     t,
     project,
     ["node_modules/.bin/tightbeam", "serve"],
-    userEnvironment(node),
+    environmentOf(node),
   );
   assert.deepEqual([code, stdout], [1, ""]);
   assert.match(stderr, /^error: tightbeam needs Node >=24\.15, and this is 12\.22\.12 \(.+\)\.\n$/);
@@ -230,7 +230,7 @@ test("npx serves the tarball from an empty directory, and keeps its data there",
   const program = ["setsid", "env", "-C", directory, "npx", "--yes", "./tightbeam-0.1.0.tgz", "serve"];
   // npx keeps packages by their relative path: one of an earlier run would be served.
   const cache = join(scratch, "npm-cache");
-  const env = userEnvironment(process.execPath, { TB_DATA_DIR: "", npm_config_cache: cache });
+  const env = environmentOf(process.execPath, { TB_DATA_DIR: "", npm_config_cache: cache });
   const service = await startProcess(t, { dataDir: "", env, program, startMsMax: 60_000 });
   t.after(() => endGroup(service.pid));
   const { status, data } = await service.ask("POST", "/v1/messages", { to: "+15005550100", content: { text: "Hi" } });

@@ -21,6 +21,7 @@ import { promisify } from "node:util";
 import type { AnyEvent, Delivery, Inbox, Message } from "../../sdk/wire.ts";
 import { emptyDirectory } from "../support/cli.ts";
 import { freePort } from "../support/free-port.ts";
+import { userEnvironment } from "../support/user-environment.ts";
 import { until } from "../support/wait.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -45,12 +46,6 @@ function checkout(t: TestContext): string {
     symlinkSync(join(ROOT, name), join(directory, name));
   }
   return directory;
-}
-
-/** The environment of a user, without variables of npm and of Node's test runner. */
-function cleanEnvironment(more: Record<string, string>): Record<string, string> {
-  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|TB_|TIGHTBEAM_|INIT_CWD$)/i.test(name));
-  return { ...(Object.fromEntries(own) as Record<string, string>), ...more };
 }
 
 /** A shell that commands are pasted into. `output` is all that it and its jobs printed. */
@@ -153,11 +148,11 @@ test("every command of the README and of docs/guarantees.md works when pasted in
   const here = (text: string) => text.replaceAll(":8080", `:${port}`).replaceAll(/\b3000\b/g, String(receiverPort));
   mkdirSync(join(directory, "examples"));
   writeFileSync(join(directory, "examples/receiver.mjs"), here(blocks(GUARANTEES, "js").join("")));
-  const serving = new Serving(directory, cleanEnvironment({ PORT: String(port), TB_WEBHOOK_RETRY_SCHEDULE: RETRIES }));
+  const serving = new Serving(directory, userEnvironment({ PORT: String(port), TB_WEBHOOK_RETRY_SCHEDULE: RETRIES }));
   // Other services may run on this machine, so pgrep finds only this service here.
   const bin = join(directory, "bin");
   mkdirSync(bin);
-  const shell = new Shell(directory, cleanEnvironment({ PATH: `${bin}:${process.env.PATH}` }));
+  const shell = new Shell(directory, userEnvironment({ PATH: `${bin}:${process.env.PATH}` }));
   t.after(async () => {
     shell.end();
     await serving.stop();
@@ -181,7 +176,7 @@ test("every command of the README and of docs/guarantees.md works when pasted in
     const project = emptyDirectory(t);
     writeFileSync(join(project, "package.json"), "{}");
     const { apiKey } = JSON.parse(readFileSync(join(directory, "data/credentials.json"), "utf8"));
-    const env = cleanEnvironment({ TIGHTBEAM_URL: url, TIGHTBEAM_API_KEY: apiKey });
+    const env = userEnvironment({ TIGHTBEAM_URL: url, TIGHTBEAM_API_KEY: apiKey });
     await promisify(execFile)("bash", ["-c", install], { cwd: project, env });
     const [source = ""] = blocks(README, "js").map(here);
     assert.equal(source.split("\n").filter((line) => line !== "").length, 8, "eight lines");
@@ -358,7 +353,7 @@ test("the curl that the first start prints to a terminal works as it is printed,
   skip: hasTerminal() ? false : "no util-linux script here to make a terminal with",
 }, async (t) => {
   const directory = checkout(t);
-  const env = cleanEnvironment({ PORT: "0", LOG_LEVEL: "silent" });
+  const env = userEnvironment({ PORT: "0", LOG_LEVEL: "silent" });
   const startOnTerminal = async () => {
     const terminal = spawn("script", ["-qefc", `exec ${START.replace(/^exec /, "")}`, "/dev/null"], {
       cwd: directory,

@@ -90,12 +90,14 @@ export class CarrierLoad {
 
   async #readWhenQuiet(service: Running): Promise<Message[]> {
     const own = { ask: (method: string, path: string) => service.ask(method, path, undefined, this.#key) };
-    const isQuiet = async () => {
-      const statuses = ["queued", "pending"].map((status) => own.ask("GET", `/v1/messages?status=${status}&limit=1`));
-      return (await Promise.all(statuses)).every(({ data }) => data.messages.length === 0);
+    let messages: Message[] = [];
+    const areQuiet = async () => {
+      // One read of each message: between two reads by status a message could go from one status to the other.
+      messages = (await allPages<Message>(own, "/v1/messages", "messages")).flatMap(({ items }) => items);
+      return messages.every(({ status }) => status !== "queued" && status !== "pending");
     };
-    await until(isQuiet, { limitMs: QUIET_MS_MAX, what: "the end of every message to the carrier" });
-    return (await allPages<Message>(own, "/v1/messages", "messages")).flatMap(({ items }) => items);
+    await until(areQuiet, { limitMs: QUIET_MS_MAX, what: "the end of every message to the carrier" });
+    return messages;
   }
 
   async #work(url: NextUrl): Promise<void> {

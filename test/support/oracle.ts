@@ -87,7 +87,7 @@ export async function readWhenQuiet(
       messages = await list();
       return messages.every(isDone);
     },
-    { limitMs: 30_000, what: "I4: every message in its final state" },
+    { limitMs: 120_000, what: "I4: every message in its final state" },
   ).catch((error: Error) => {
     const left = messages.filter((message) => !isDone(message)).map(({ id, to, timeline }) => ({ id, to, timeline }));
     assert.fail(`${error.message}: ${left.length} are left, ${JSON.stringify(left.slice(0, 3))}`);
