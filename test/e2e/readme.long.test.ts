@@ -24,6 +24,8 @@ import { freePort } from "../support/free-port.ts";
 import { userEnvironment } from "../support/user-environment.ts";
 import { until } from "../support/wait.ts";
 
+/** It takes half a minute on an idle machine. */
+const LIMIT_MS = 400_000;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const GUARANTEES = readFileSync(join(ROOT, "docs/guarantees.md"), "utf8");
@@ -141,7 +143,10 @@ test("the receiver in docs/guarantees.md is the one in examples/", () => {
   assert.deepEqual(blocks(GUARANTEES, "js"), [readFileSync(join(ROOT, "examples/receiver.mjs"), "utf8")]);
 });
 
-test("every command of the README and of docs/guarantees.md works when pasted in order, and what they say is so", async (t) => {
+const name =
+  "every command of the README and of docs/guarantees.md works when pasted in order, and what they say is so";
+
+test(name, { timeout: LIMIT_MS }, async (t) => {
   const directory = checkout(t);
   const [port, receiverPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
