@@ -3,6 +3,7 @@
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { CustomerWithNumbers, Instance, Route } from "../sdk/wire.ts";
+import { ago } from "./ago.ts";
 import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 
 /** Customers that are checked: doctor ends in seconds. */
@@ -13,9 +14,9 @@ const CARRIERS: readonly Instance["provider"][] = ["smpp", "twilio"];
 const SECRET_ADVICE = "tightbeam webhooks rotate-secret makes a new one, with a grace period for its receivers.";
 
 /** Results for every instance, then for customers' routes and numbers; `advice` is for a key that is refused. */
-export async function channelResults(admin: Tightbeam, advice: string): Promise<CheckResult[]> {
+export async function channelResults(admin: Tightbeam, advice: string, now: number): Promise<CheckResult[]> {
   try {
-    return await examineChannels(admin);
+    return await examineChannels(admin, now);
   } catch (error) {
     if (error instanceof TightbeamError) {
       const isOfServer = error.code === "SERVICE_UNAVAILABLE";
@@ -27,24 +28,31 @@ export async function channelResults(admin: Tightbeam, advice: string): Promise<
   }
 }
 
-async function examineChannels(admin: Tightbeam): Promise<CheckResult[]> {
+async function examineChannels(admin: Tightbeam, now: number): Promise<CheckResult[]> {
   const instances: Instance[] = [];
   for await (const instance of admin.admin.instances.listAll({ limit: 100 })) instances.push(instance);
-  const results = instances.flatMap(instanceResults);
+  const results = instances.flatMap((instance) => instanceResults(instance, now));
   const { customers } = await admin.admin.customers.list({ limit: CUSTOMERS_MAX });
   for (const { id } of customers) results.push(...(await customerResults(admin, id, instances)));
   return results;
 }
 
 /** Results for an instance and its warnings, each of which says what to do. */
-function instanceResults({ id, name, provider, health, warnings }: Instance): CheckResult[] {
+function instanceResults(instance: Instance, now: number): CheckResult[] {
+  const { id, name, provider, health, warnings } = instance;
   const page = provider === "sandbox" ? "docs/sandbox.md" : `docs/providers/${provider}.md`;
   const advice = `${page} says more; tightbeam instances get ${id} shows its settings.`;
-  const found = `${name} (${provider}) is ${health}`;
+  const found = `${name} (${provider}) is ${health}${lastEventOf(instance, now)}`;
   const judged = { healthy: ok, degraded: warning, unhealthy: broken, unknown: warning }[health];
   const hasOwnAdvice = health === "healthy" || warnings.length > 0;
   const states = [{ ...judged("instances", found, advice), advice: hasOwnAdvice ? null : advice }];
   return [...states, ...warnings.map((text) => warning("instances", `${name}: ${text}`, advice))];
+}
+
+/** The age of the last event. It is no warning by itself: nobody may have written. Servers of earlier versions do not tell it. */
+function lastEventOf({ lastEventAt }: Partial<Instance>, now: number): string {
+  if (lastEventAt === undefined) return "";
+  return lastEventAt === null ? ", and has sent no event yet" : `, last event ${ago(lastEventAt, now)}`;
 }
 
 async function customerResults(admin: Tightbeam, id: string, instances: readonly Instance[]): Promise<CheckResult[]> {

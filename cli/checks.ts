@@ -223,5 +223,6 @@ async function instanceResults(connection: Connection | null, admin: Tightbeam |
   if (connection === null || admin === null) {
     return [warning("instances", "not checked: there is no admin key", "Set TIGHTBEAM_ADMIN_KEY to check them too.")];
   }
-  return channelResults(admin, `The admin key is from ${connection.origin.apiKey}: is it one, and still valid?`);
+  const advice = `The admin key is from ${connection.origin.apiKey}: is it one, and still valid?`;
+  return channelResults(admin, advice, Date.now());
 }

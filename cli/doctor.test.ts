@@ -109,6 +109,7 @@ test("doctor reports at once that no server listens, that it is another server, 
 test("doctor compares the clocks, and says what is degraded and how much of the rate limit is left", async (t) => {
   const headers = { Date: new Date(Date.now() - 400_000).toUTCString() };
   const degraded = { database: { status: "degraded", message: "the disk is full" } };
+  const carrier = { provider: "smpp", health: "healthy", warnings: [] };
   const limit = { "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "1935478800" };
   const { env } = await serverWith(t, {
     "GET /health": { headers, raw: JSON.stringify({ status: "degraded", timestamp: "", checks: degraded }) },
@@ -121,6 +122,8 @@ test("doctor compares the clocks, and says what is degraded and how much of the 
       data: {
         instances: [
           { id: "inst_1", name: "Mac", provider: "bluebubbles", health: "degraded", warnings: ["Update it."] },
+          { id: "inst_2", name: "Quiet", ...carrier, lastEventAt: new Date(Date.now() - 7_300_000).toISOString() },
+          { id: "inst_3", name: "New", ...carrier, lastEventAt: null },
         ],
         pagination,
       },
@@ -141,7 +144,13 @@ test("doctor compares the clocks, and says what is degraded and how much of the 
   );
   assert.deepEqual(
     of("instances").map(({ found }) => found),
-    ["Mac (bluebubbles) is degraded", "Mac: Update it."],
+    [
+      // A server of an earlier version does not tell the last event.
+      "Mac (bluebubbles) is degraded",
+      "Mac: Update it.",
+      "Quiet (smpp) is healthy, last event 2 h ago",
+      "New (smpp) is healthy, and has sent no event yet",
+    ],
   );
 });
 

@@ -1,6 +1,7 @@
 /** `tightbeam instances`: the rows of its commands. They need the admin key, and show no secret. */
 
 import { type Instance, PROVIDERS, type ProviderName } from "../sdk/wire.ts";
+import { ago } from "./ago.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, list, present, request, type Value } from "./command.ts";
 import { UsageError } from "./failure.ts";
@@ -42,7 +43,7 @@ export const instances: CommandRow = {
   commands: [
     list({
       name: "list",
-      help: "List instances and their health, the newest first.",
+      help: "List instances, their health and the age of their last event, the newest first.",
       examples: { "tightbeam instances list | jq -r '.[].warnings[]'": "all warnings" },
       pages: (client) => client.admin.instances,
       items: (page) => page.instances,
@@ -51,13 +52,18 @@ export const instances: CommandRow = {
         { title: "PROVIDER", value: (instance) => instance.provider },
         { title: "HEALTH", value: (instance) => instance.health, style: (instance) => statusStyle(instance.health) },
         { title: "WARNINGS", value: (instance) => instance.warnings.length },
+        {
+          title: "LAST EVENT",
+          optional: true,
+          value: ({ lastEventAt }) => lastEventAt && ago(lastEventAt, Date.now()),
+        },
         { title: "NAME", value: (instance) => instance.name },
       ],
       empty: "No instances.",
     }),
     request({
       name: "get",
-      help: "Show one instance: its settings without secrets, its health and its warnings.",
+      help: "Show one instance: its settings without secrets, its health, its warnings and its last event.",
       arguments: INSTANCE,
       examples: { "tightbeam instances get <id> | jq -r .health": "one field of it" },
       call: (client, id: string) => client.admin.instances.get(id),
@@ -142,8 +148,9 @@ function configOf({ config, configFile }: ConfigOptions): Record<string, unknown
 }
 
 function detail(instance: Instance, paint: Paint): string {
-  const { id, name, provider, health, config, warnings, hookUrl, updatedAt } = instance;
-  const hook = hookUrl === null ? {} : { hookUrl };
-  const facts = listing({ id, name, provider, health, config: JSON.stringify(config), ...hook, updatedAt }, paint);
+  const { id, name, provider, health, config, warnings, lastEventAt, hookUrl, updatedAt } = instance;
+  const lastEvent = lastEventAt ? `${ago(lastEventAt, Date.now())} (${lastEventAt})` : "none yet";
+  const settings = JSON.stringify(config);
+  const facts = listing({ id, name, provider, health, lastEvent, config: settings, hookUrl, updatedAt }, paint);
   return [facts, ...warnings.map((warning) => paint("yellow", `! ${printable(warning)}`))].join("\n");
 }

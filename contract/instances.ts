@@ -3,6 +3,7 @@
 import { type Static, type TObject, Type } from "typebox";
 import { at, IDS } from "./samples.ts";
 import {
+  atOrNull,
   choice,
   closed,
   count,
@@ -164,6 +165,9 @@ export const Instance = record("Instance", "A provider instance. `config` is wit
   config: says(AnyObject, "Settings of the provider, without its secrets."),
   health: says(HealthStatus, "Health of the instance."),
   warnings: list(Type.String(), "Problems for the operator to fix, in words."),
+  lastEventAt: atOrNull(
+    "When the peer last sent an event, such as a receipt or a message; null if it sent none yet. What the service found by asking does not count.",
+  ),
   hookUrl: stringOrNull("URL to configure at the provider, which calls it with what happens; null if it needs none."),
   ...changed,
 });
@@ -180,6 +184,7 @@ export const instanceExample: Static<typeof Instance> = {
   config: { host: "smpp.example.com", port: 2775, systemId: "bistro", bindMode: "transceiver" },
   health: "healthy",
   warnings: [],
+  lastEventAt: at(0),
   hookUrl: null,
   createdAt: at(0),
   updatedAt: at(0),

@@ -1852,6 +1852,8 @@ export interface Instance {
   health: HealthStatus;
   /** Problems for the operator to fix, in words. */
   warnings: string[];
+  /** When the peer last sent an event, such as a receipt or a message; null if it sent none yet. What the service found by asking does not count. */
+  lastEventAt: string | null;
   /** URL to configure at the provider, which calls it with what happens; null if it needs none. */
   hookUrl: string | null;
   /** When the record was created. */

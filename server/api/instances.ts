@@ -103,8 +103,10 @@ async function recordOf(
   deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
   instance: Instance,
 ) {
-  const health = await deps.connections.health(deps, instance.id);
-  const shown = { health, hookUrl: shownHookUrl(deps, instance) };
+  const { connections } = deps;
+  const health = await connections.health(deps, instance.id);
+  const lastEventAt = await connections.lastEventAt(deps, instance.id);
+  const shown = { health, lastEventAt, hookUrl: shownHookUrl(deps, instance) };
   return instanceRecord(instance, openConfig(deps, instance), shown);
 }
 

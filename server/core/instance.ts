@@ -2,7 +2,7 @@
 
 import type { HealthStatus, ProviderName, Instance as WireInstance } from "../../sdk/wire.ts";
 import type { InstanceId } from "./id.ts";
-import { iso } from "./instant.ts";
+import { iso, isoOrNull } from "./instant.ts";
 
 export interface Instance {
   id: InstanceId;
@@ -51,7 +51,7 @@ function warningsOf({ status, message, warnings = [] }: InstanceHealth): string[
 export function instanceRecord(
   instance: Instance,
   config: Readonly<Record<string, unknown>>,
-  { health, hookUrl }: { health: InstanceHealth; hookUrl: string | null },
+  { health, lastEventAt, hookUrl }: { health: InstanceHealth; lastEventAt: number | null; hookUrl: string | null },
 ): WireInstance {
   return {
     id: instance.id,
@@ -60,6 +60,7 @@ export function instanceRecord(
     config: publicConfig(instance.provider, config),
     health: health.status,
     warnings: warningsOf(health),
+    lastEventAt: isoOrNull(lastEventAt),
     hookUrl,
     createdAt: iso(instance.createdAt),
     updatedAt: iso(instance.updatedAt),

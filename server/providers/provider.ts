@@ -1,6 +1,4 @@
-/**
- * The interface of a provider, which sends messages on a channel and reports receipts and everything that contacts do.
- */
+/** The interface of a provider, which sends messages on a channel, and reports receipts and all that contacts do. */
 
 import type {
   CallStatus,
@@ -359,6 +357,8 @@ export interface ProviderContext {
   mayWrite: () => boolean;
   /** The provider calls this when `isUp` has changed. */
   changed: () => void;
+  /** The provider calls this when its peer has sent an event, and not when the provider found something by asking. */
+  eventReceived: () => void;
   /** Logs a fault for the operator. Must contain no text, no full number and no secret. */
   fault: (error: unknown) => void;
 }

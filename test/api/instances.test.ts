@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { startTestService, type TestService } from "../support/service.ts";
 import { isOnPostgres } from "../support/service-database.ts";
+import { until } from "../support/wait.ts";
 
 const SMPP = {
   name: "Carrier",
@@ -33,7 +34,15 @@ describe("instances", () => {
     const { password: _, ...config } = SMPP.config;
     const { id, createdAt } = made.data;
     assert.match(id, /^inst_/);
-    const record = { id, name: "Carrier", provider: "smpp", config, health: "unhealthy", hookUrl: null };
+    const record = {
+      id,
+      name: "Carrier",
+      provider: "smpp",
+      config,
+      health: "unhealthy",
+      lastEventAt: null,
+      hookUrl: null,
+    };
     // Nobody listens there: why is in the warnings, in words that change while it connects.
     const shown = ({ warnings: [warning], ...rest }: { warnings: string[] }) => {
       assert.match(warning ?? "", /^Not connected to 127\.0\.0\.1:9 since /);
@@ -117,6 +126,27 @@ describe("instances", () => {
     assert.equal((await service.ask("GET", "/v1/admin/instances")).error?.code, "FORBIDDEN");
     assert.equal((await service.ask("POST", "/v1/admin/instances", { body: SMPP })).error?.code, "FORBIDDEN");
   });
+});
+
+test("the last event of an instance is the last thing that it reported, and survives a restart", async (t) => {
+  const service = await startTestService();
+  t.after(() => service.stop());
+  const lastEventAt = async () => {
+    const { data } = await service.ask("GET", "/v1/admin/instances", { key: service.adminKey });
+    return data.instances[0].lastEventAt as string | null;
+  };
+  assert.equal(await lastEventAt(), null);
+  const body = { to: "+15005550101", content: { text: "Hello" } };
+  const { data: sent } = await service.ask("POST", "/v1/messages", { body });
+  const read = await until(async () => {
+    const { data } = await service.ask("GET", `/v1/messages/${sent.id}`);
+    return data.status === "read" ? data : null;
+  });
+  const last = Date.parse((await lastEventAt()) ?? "");
+  // The receipt is applied right after it came.
+  assert.ok(last > Date.parse(sent.createdAt) && last <= Date.parse(read.readAt), `${last} ${read.readAt}`);
+  await service.restart();
+  assert.equal(Date.parse((await lastEventAt()) ?? ""), last);
 });
 
 test("the first real instance removes the keys from credentials.json and ends webhooks to loopback", async (t) => {

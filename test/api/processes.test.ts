@@ -185,7 +185,12 @@ test("an instance that reaches people is stored once no process posts to loopbac
   const contact = nextContact();
   const written = async () =>
     (await twilio.write(hookUrl, { from: contact, to: TWILIO_NUMBER, body: "Hello" })).status === 200;
+  const lastEventAt = async (at: TestService) => (await admin(at, `GET /v1/admin/instances/${id}`)).lastEventAt;
+  assert.equal(await lastEventAt(asked), null);
   await until(written, { what: "a callback by the process that does not run the instance" });
+  const told = await lastEventAt(owner);
+  assert.ok(Date.parse(told) > instanceStoredAt - SLACK_MS);
+  await until(async () => (await lastEventAt(asked)) === told, { limitMs: 20_000, what: "the owner's last event" });
   const { data: sent } = await send(asked, contact, { from: TWILIO_NUMBER });
   await until(() => twilio.taken({ to: contact }).length > 0, { what: "the message at the carrier" });
   await setTimeout(SLACK_MS);

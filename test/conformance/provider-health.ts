@@ -35,7 +35,7 @@ export function health(promise: Promises): void {
     if (provider.isUp === undefined) return t.skip("the provider never says whether it is up");
     const becomes = async (isUp: boolean) => {
       assert.ok(await stage.harness.advanceUntil(() => provider.isUp === isUp, LIMIT_MS), `isUp is not ${isUp}`);
-      return life.changes;
+      return life.changes.length;
     };
     const first = await becomes(true);
     const comeBack = goes();

@@ -97,6 +97,19 @@ function writing(promise: Promises): void {
     );
   });
 
+  promise("a contact's message counts as an event of the peer", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    if (writes === null) return;
+    const life = await stage.live();
+    await quiet(stage.harness);
+    const before = life.events.length;
+    await quiet(stage.harness);
+    assert.equal(life.events.length, before, "time is no event");
+    await run(stage, writes("Hello", []));
+    await reportedInbounds(stage, [life], ["Hello"]);
+    assert.ok(life.events.length > before);
+  });
+
   promise("a file of a message is reported with its bytes, or with a reference to fetch them", async (stage, t) => {
     const writes = able(stage, "writes", t);
     if (writes === null || able(stage, "files", t) === null) return;

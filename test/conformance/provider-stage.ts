@@ -114,8 +114,9 @@ export class Life {
   timers = 0;
   /** Whether its outcomes do not come to the disk. */
   losesOutcomes = false;
-  /** How often `changed` was called. */
-  changes = 0;
+  /** When `changed` was called, and when the peer sent an event. */
+  readonly changes: number[] = [];
+  readonly events: number[] = [];
   /** Everything that was logged. */
   readonly faults: unknown[] = [];
   readonly #disk: ProviderDisk;
@@ -138,9 +139,8 @@ export class Life {
         clock: this.#clock(harness.clock),
         numbers: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
         senders: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
-        changed: () => {
-          this.changes += 1;
-        },
+        changed: () => void this.changes.push(harness.clock.real()),
+        eventReceived: () => void this.events.push(harness.clock.real()),
         fault: (error) => void this.faults.push(error),
       }),
     );

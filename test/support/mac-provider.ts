@@ -80,6 +80,8 @@ export class MacProviderStage {
   /** Every signal reported and accepted, in order. */
   readonly signals: Signal[] = [];
   readonly faults: unknown[] = [];
+  /** Events that the Mac sent. */
+  events = 0;
   /** Decides the result of a signal: `applied` by default; a throw is a full disk. */
   onSignal: (signal: Signal) => Applied = () => "applied";
   /** Guids of ours that the service knows; a receipt for any other is `unknown`. Null: it knows all. */
@@ -133,6 +135,9 @@ export class MacProviderStage {
         config: { url: this.url ?? this.mac.url, password: this.password ?? this.mac.password, ingest: this.ingest },
         hookUrl: () => this.hookUrl,
         numbers: async () => this.numbers,
+        eventReceived: () => {
+          this.events += 1;
+        },
         fault: (error) => void this.faults.push(error),
       }),
     );

@@ -190,6 +190,7 @@ export function providerContext(
     senders: async () => [],
     mayWrite: () => true,
     changed() {},
+    eventReceived() {},
     fault() {},
     ...given,
   };

@@ -1,11 +1,11 @@
-/** Provider instances: their health, and the problems that an operator has to fix. */
+/** Provider instances: their health, the age of their last event, and the problems that an operator has to fix. */
 
 import type { Instance } from "../../../sdk/wire.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { CopyButton } from "../../parts/copy.tsx";
 import { Time } from "../../parts/time.tsx";
-import { ageColumn } from "./cells.tsx";
+import { ageColumn, Instant } from "./cells.tsx";
 import { idField, type RecordList, RecordTable } from "./record-table.tsx";
 import { Warnings } from "./warnings.tsx";
 
@@ -25,7 +25,7 @@ const INSTANCES: RecordList<Instance> = {
   columns: [
     { id: "health", header: "Health", width: "112px", cell: ({ health }) => <StatusBadge status={health} /> },
     { id: "name", header: "Name", width: "minmax(0, 1fr)", cell: ({ name }) => <b className="font-medium">{name}</b> },
-    { id: "provider", header: "Provider", width: "112px", from: 480, cell: ({ provider }) => provider },
+    { id: "provider", header: "Provider", width: "112px", from: 560, cell: ({ provider }) => provider },
     {
       id: "warnings",
       header: "Problems",
@@ -39,12 +39,21 @@ const INSTANCES: RecordList<Instance> = {
           </span>
         ),
     },
-    { ...ageColumn<Instance>(), from: 480 },
+    {
+      id: "lastEventAt",
+      header: "Last event",
+      width: "80px",
+      align: "right",
+      from: 480,
+      cell: ({ lastEventAt }) => <Instant at={lastEventAt} never="none yet" />,
+    },
+    { ...ageColumn<Instance>(), from: 640 },
   ],
-  fieldsOf: ({ id, provider, health, hookUrl, createdAt, updatedAt }) => [
+  fieldsOf: ({ id, provider, health, lastEventAt, hookUrl, createdAt, updatedAt }) => [
     idField(id),
     ["Health", <StatusBadge key="health" status={health} />],
     ["Provider", provider],
+    ["Last event", <Instant key="lastEventAt" at={lastEventAt} never="none yet" />],
     [
       "Hook URL",
       hookUrl === null ? null : (

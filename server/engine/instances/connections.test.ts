@@ -8,6 +8,7 @@ import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { EngineDeps } from "../engine-deps.ts";
+import { type InstanceReport, type Membership, soleMember } from "../members/membership.ts";
 import { Connections } from "./connections.ts";
 
 const PORTS: ConstructorParameters<typeof Connections>[1] = {
@@ -20,8 +21,9 @@ async function connected(t: NodeTest) {
   const made = await openContext(t);
   const provider = new ScriptedProvider();
   let changed = () => {};
+  let eventReceived = () => {};
   const connections = new Connections((_, given) => {
-    changed = given.changed;
+    ({ changed, eventReceived } = given);
     return provider;
   }, PORTS);
   const woken: string[] = [];
@@ -33,7 +35,8 @@ async function connected(t: NodeTest) {
   const { clock, instance } = made;
   const deps: EngineDeps = { ...made.deps, connections, wake };
   const isUp = () => connections.isUp(deps, instance.id);
-  return { connections, deps, clock, instance, provider, woken, isUp, changed: () => changed() };
+  const peer = { changed: () => changed(), eventReceived: () => eventReceived() };
+  return { connections, deps, clock, instance, provider, woken, isUp, ...peer };
 }
 
 test("an instance is up while it runs and its provider is up, and each change wakes its lane", async (t) => {
@@ -75,6 +78,39 @@ test("an instance that reports itself down gets no message for 1 to 60 s, or unt
   connections.reportDown(deps, instance.id, provider, 60_000);
   await connections.connect(deps, instance);
   assert.equal(isUp(), true, "with other settings it is another one");
+});
+
+test("the last event of an instance is known while it runs, after it was connected again, and while it does not run", async (t) => {
+  const { connections, deps, clock, instance, eventReceived } = await connected(t);
+  const last = () => connections.lastEventAt(deps, instance.id);
+  await connections.connect(deps, instance);
+  assert.equal(await last(), null);
+  eventReceived();
+  clock.shift(1_000);
+  eventReceived();
+  const at = clock.now();
+  assert.equal(await last(), at);
+  await connections.connect(deps, instance);
+  assert.equal(await last(), at);
+  clock.shift(1_000);
+  eventReceived();
+  await connections.disconnect(deps, instance.id);
+  assert.equal(await last(), at + 1_000);
+});
+
+test("the last event of an instance of another process is the one that its owner reports, or the stored one", async (t) => {
+  const { connections: before, deps, clock, instance, eventReceived } = await connected(t);
+  await before.connect(deps, instance);
+  eventReceived();
+  const stored = clock.now();
+  await before.disconnect(deps, instance.id);
+  let report: InstanceReport | null = { isUp: true, lastEventAt: stored + 5_000 };
+  const membership: Membership = { ...soleMember(), isAlone: false, owns: () => false, reportOf: () => report };
+  const connections = new Connections(() => new ScriptedProvider(), { ...PORTS, membership });
+  const last = () => connections.lastEventAt(deps, instance.id);
+  assert.equal(await last(), stored + 5_000);
+  // An owner of an earlier version, one that is about to connect the instance, and none.
+  for (report of [{ isUp: true }, { isUp: false, lastEventAt: null }, null]) assert.equal(await last(), stored);
 });
 
 test("a provider that fails to start is stopped, so that nothing of it runs beside its successor", async (t) => {

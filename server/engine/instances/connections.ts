@@ -18,6 +18,7 @@ import type { Deps } from "../deps.ts";
 import { hookUrl, type Links } from "../links.ts";
 import { hasWorker, type Membership, soleMember } from "../members/membership.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
+import { LastEvent, storedLastEvent } from "./last-event.ts";
 import { memoryOf } from "./memory.ts";
 
 /** Time limit for a provider's health, in real milliseconds; after it the status is `unknown`. */
@@ -63,6 +64,8 @@ export class Connections {
   /** Account of each instance, kept after it stops, so that a duplicate received by its replacement is still recognised. */
   readonly #accounts = new Map<InstanceId, string>();
   readonly #breakers = new Map<InstanceId, CircuitBreaker>();
+  /** Of each instance that is connected or being connected. */
+  readonly #lastEvents = new Map<InstanceId, LastEvent>();
   readonly #membership: Membership;
   /** The lease that each provider was connected under. */
   readonly #epochs = new WeakMap<Provider, LeaseEpoch>();
@@ -239,6 +242,18 @@ export class Connections {
     }
   }
 
+  /** When the peer last sent an event to this process, or to one before it, in epoch milliseconds; null if not known here. */
+  lastEventHere(id: InstanceId): number | null {
+    return this.#lastEvents.get(id)?.at ?? null;
+  }
+
+  /** When the peer of an instance last sent an event, whichever process runs the instance; null if there was none yet. */
+  async lastEventAt({ store }: Pick<Deps, "store">, id: InstanceId): Promise<number | null> {
+    const isHere = this.#lastEvents.has(id);
+    const known = isHere ? this.lastEventHere(id) : (this.#membership.reportOf(id)?.lastEventAt ?? null);
+    return isHere || known !== null ? known : storedLastEvent(store, id);
+  }
+
   async #make(deps: ConnectionDeps, instance: Instance): Promise<void> {
     const { id: instanceId } = instance;
     const config = openConfig(deps, instance);
@@ -246,6 +261,9 @@ export class Connections {
     const required = epoch === null ? [] : [{ op: "requireEpoch", ...epoch } as const];
     const memory = memoryOf(deps.store, instanceId, required);
     const { clock, observer } = deps;
+    const fault = (error: unknown) => observer.fault(`provider.${instance.provider}:${instanceId}`, error);
+    const lastEvent = await LastEvent.load(memory, clock, fault);
+    this.#lastEvents.set(instanceId, lastEvent);
     const provider = this.#createProvider(instance.provider, {
       instanceId,
       memory,
@@ -257,7 +275,8 @@ export class Connections {
       senders: () => deps.configCache.sendersOver(instanceId),
       mayWrite: () => this.#membership.owns(instanceId),
       changed: () => this.#changed(deps, instanceId),
-      fault: (error) => observer.fault(`provider.${instance.provider}:${instanceId}`, error),
+      eventReceived: () => lastEvent.note(),
+      fault,
     });
     if (epoch !== null) this.#epochs.set(provider, epoch);
     this.#accounts.set(instanceId, accountOf(instance, config));
@@ -296,6 +315,8 @@ export class Connections {
       deps.observer.fault(`provider.stop:${id}`, error);
     }
     if (provider !== undefined) await Promise.allSettled(this.#storing.get(provider) ?? []);
+    await this.#lastEvents.get(id)?.stop();
+    this.#lastEvents.delete(id);
     this.#stopping.delete(id);
   }
 }

@@ -93,7 +93,10 @@ export class InstanceLeases implements LeaseUse {
   /** A report on instances that this process serves, for the other members. */
   #reportOn(ids: readonly InstanceId[]): string {
     const { connections } = this.#deps;
-    const reports = ids.map((id): [InstanceId, InstanceReport] => [id, { isUp: connections.isUp(this.#deps, id) }]);
+    const reports = ids.map((id): [InstanceId, InstanceReport] => [
+      id,
+      { isUp: connections.isUp(this.#deps, id), lastEventAt: connections.lastEventHere(id) },
+    ]);
     return JSON.stringify(Object.fromEntries(reports));
   }
 }

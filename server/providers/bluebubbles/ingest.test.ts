@@ -35,6 +35,21 @@ for (const ingest of ["webhook", "socket"] as const) {
       ]);
     });
 
+    it("counts what the Mac sends as events, and nothing that the service finds by asking the Mac", async (t) => {
+      const stage = await stageMacProvider(t, { ingest });
+      const anna = stage.mac.phone(ANNA);
+      const before = stage.events;
+      const lift = stage.mac.fault("eventsLost");
+      anna.writes("found by asking");
+      await stage.pass(120_000);
+      assert.deepEqual([stage.of("inbound").length, stage.events], [1, before]);
+      lift();
+      anna.writes("sent");
+      await stage.idle();
+      assert.equal(stage.of("inbound").length, 2);
+      assert.ok(stage.events > before);
+    });
+
     it("reports an SMS as an SMS", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.phone(ANNA).writes("by text", { service: "SMS" });

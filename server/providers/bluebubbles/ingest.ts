@@ -132,6 +132,7 @@ export class Ingest {
   }
 
   #receiveEvent(type: string, data: unknown): void {
+    this.#mac.context.eventReceived();
     if (ROW_EVENTS.includes(type)) {
       this.#pushMonitor.pushReceived();
       this.#notifications.receive(data);

@@ -281,7 +281,8 @@ test("a stopped sandbox is unhealthy, and keeps no process alive although signal
     const { createSandbox } = await import(${JSON.stringify(new URL("./sandbox.ts", import.meta.url).href)});
     const { systemClock } = await import(${JSON.stringify(new URL("../../clock.ts", import.meta.url).href)});
     const memory = { list: async () => [], put: async () => {}, delete: async () => {} };
-    const sandbox = createSandbox({ config: {}, instanceId: "inst_test", memory, clock: systemClock() });
+    const context = { config: {}, instanceId: "inst_test", memory, clock: systemClock(), eventReceived() {} };
+    const sandbox = createSandbox(context);
     await sandbox.start(async () => {});
     const signal = new AbortController().signal;
     const message = { messageId: "msg_1", from: "+15005550006", text: "Hello", attempt: 1, channel: "imessage" };

@@ -68,7 +68,7 @@ const WAIT_MS_MAX = 3_600_000;
 
 /** Creates the sandbox. It begins with `start`. */
 export function createSandbox(context: ProviderContext): Provider & { actions: Actions; phones: Phones } {
-  return new Sandbox(context.memory, context.clock);
+  return new Sandbox(context);
 }
 
 class Sandbox implements Provider {
@@ -78,6 +78,7 @@ class Sandbox implements Provider {
   readonly phones: Phones;
   readonly #memory: Memory;
   readonly #clock: Clock;
+  readonly #eventReceived: () => void;
   readonly #settings: SandboxSettings;
   readonly #calls: SandboxCalls;
   readonly #pending = new Map<string, PendingSignals>();
@@ -89,9 +90,10 @@ class Sandbox implements Provider {
   #stopped = false;
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the sandbox is not started"));
 
-  constructor(memory: Memory, clock: Clock) {
+  constructor({ memory, clock, eventReceived }: ProviderContext) {
     this.#memory = memory;
     this.#clock = clock;
+    this.#eventReceived = eventReceived;
     this.#settings = new SandboxSettings(memory);
     this.#calls = new SandboxCalls(memory);
     this.actions = createActions((customerId, number) => this.#settings.of(customerId, number), clock);
@@ -105,7 +107,10 @@ class Sandbox implements Provider {
   }
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
-    this.#signals = signals;
+    this.#signals = (signal) => {
+      this.#eventReceived();
+      return signals(signal);
+    };
     await Promise.all([this.#settings.load(), this.#calls.load()]);
     const entries = await this.#memory.list(JOURNAL_PREFIX);
     const openKeys = new Set(entries.map(({ key }) => key));

@@ -61,6 +61,7 @@ class Smpp implements Provider {
   readonly #settings: SmppSettings;
   readonly #clock: Clock;
   readonly #fault: (error: unknown) => void;
+  readonly #eventReceived: () => void;
   readonly #link: SmscLink;
   readonly #outbox: SignalOutbox;
   readonly #recentSubmits: RecentSubmits;
@@ -73,9 +74,11 @@ class Smpp implements Provider {
   #sinceReceipt = 0;
   readonly #sweeps: RepeatingTask;
 
-  constructor({ attempts, clock, config, memory, numbers, mayWrite, changed, fault }: ProviderContext) {
+  constructor(context: ProviderContext) {
+    const { attempts, clock, config, memory, numbers, mayWrite, changed, fault } = context;
     this.#clock = clock;
     this.#fault = fault;
+    this.#eventReceived = context.eventReceived;
     this.#settings = readSettings(config);
     const events = {
       deliver: (pdu: DeliverSm | DataSm, session: SessionState) => this.#deliver(pdu, session),
@@ -174,6 +177,7 @@ class Smpp implements Provider {
 
   /** Handles a PDU from the SMSC: a receipt, or a message from a contact. */
   async #deliver(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
+    this.#eventReceived();
     const receipt = readReceipt(pdu, this.#settings);
     if (receipt === null) return await this.#inbound.handle(pdu, session);
     this.#sinceReceipt = 0;

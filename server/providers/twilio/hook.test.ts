@@ -142,6 +142,7 @@ test("a callback with a changed form, another path or another signer is a 403, a
   const right = fake.callback({ ...taken, status: "delivered" });
   const signature = getExpectedTwilioSignature(fake.authToken, url, right);
   const before = new Map(stage.entries);
+  const { events } = stage;
   const forged: [string, Record<string, string>, string][] = [
     [url, { ...right, MessageStatus: "failed" }, signature],
     [url, { ...right, Extra: "1" }, signature],
@@ -159,8 +160,9 @@ test("a callback with a changed form, another path or another signer is a 403, a
     assert.equal((await fake.call(to, parameters, signed)).status, 403, String(index));
   }
   assert.equal(receipts(stage).length, 1);
-  assert.deepEqual(stage.entries, before);
+  assert.deepEqual([stage.entries, stage.events], [before, events]);
   assert.equal((await fake.call(url, right, signature)).status, 204);
+  assert.equal(stage.events, events + 1, "only a signed request is an event of Twilio");
   assert.deepEqual(
     receipts(stage).map(({ receipt }) => receipt),
     ["sent", "delivered"],

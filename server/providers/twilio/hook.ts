@@ -17,6 +17,8 @@ export interface HookParts {
   receiver: InboundReceiver;
   /** Whether a later attempt of the message has begun, so that a status of this one says nothing about it. */
   isSuperseded(messageId: MessageId, attemptedAt: number): boolean;
+  /** A signed request arrived. */
+  eventReceived(): void;
   /** A status callback arrived. `notReported`: the status could not be stored, and Twilio will not send it again. */
   callbackReceived(): void;
   notReported(sent: SentMessage): void;
@@ -50,6 +52,7 @@ export async function receiveAt(parts: HookParts, request: HookRequest): Promise
   // Twilio signs a body that is not a form by its hash in the address, or not at all.
   if (!isForm && !url.includes("bodySHA256=") && body.length > 0) return FORBIDDEN;
   if (!isSignedBy(parts.authToken, { url, signature, parameters, body })) return FORBIDDEN;
+  parts.eventReceived();
   const path = request.path.replace(/\/+$/, "");
   if (path === "" || path === "/inbound") return receiveInbound(parts, parameters);
   const [, id, at] = STATUS_PATH.exec(path) ?? [];

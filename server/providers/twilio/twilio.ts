@@ -161,6 +161,7 @@ class Twilio implements Provider {
         reporter: this.#reporter,
         receiver: this.#receiver,
         isSuperseded: (messageId, attemptedAt) => attemptedAt < (this.#last.get(messageId) ?? 0),
+        eventReceived: this.#context.eventReceived,
         callbackReceived: () => this.#poller.callbackReceived(),
         notReported: (sent) => this.#poller.pollSoon(sent),
         fault: this.#context.fault,

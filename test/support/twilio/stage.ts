@@ -71,6 +71,8 @@ export interface TwilioStage {
   faults: string[];
   /** How often `changed` was called. */
   changes: number;
+  /** Events that Twilio sent. */
+  events: number;
   entries: Map<string, string>;
   attempts: AttemptsKept;
   /** The numbers of the instance; may be replaced. None by default. */
@@ -109,6 +111,9 @@ export async function twilioStage(
         changed: () => {
           stage.changes += 1;
         },
+        eventReceived: () => {
+          stage.events += 1;
+        },
         fault: (error) => void stage.faults.push(String(error)),
       }),
     );
@@ -128,6 +133,7 @@ export async function twilioStage(
     signals: [],
     faults: [],
     changes: 0,
+    events: 0,
     entries,
     attempts,
     numbers,
