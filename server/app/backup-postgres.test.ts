@@ -16,8 +16,12 @@ import { until } from "../../test/support/wait.ts";
 import { ConfigError, readConfig } from "../config.ts";
 import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { COPIED } from "../store/copied-tables.ts";
+import { newestPosition } from "../store/events.ts";
+import { dayOf, dayOfPosition, firstPositionOf } from "../store/positions.ts";
 import { CopySource } from "../store/postgres/copy-source.ts";
+import { inTransaction } from "../store/postgres/in-transaction.ts";
 import { migrate } from "../store/postgres/migrate.ts";
+import { addPartition } from "../store/postgres/partitions.ts";
 import { createPool } from "../store/postgres/pool.ts";
 import { openPostgres } from "../store/postgres/store.ts";
 import { takeBackup, verifyBackup } from "./backup.ts";
@@ -175,6 +179,39 @@ test("a backup taken while the service writes is one snapshot, and a service on 
     changes.data.messages.some(({ id }: { id: string }) => id === data.id),
     "a cursor of before the restore skips no event",
   );
+});
+
+test("events after a restore are behind those that were lost, also if they were of a later day than the backup", async (t) => {
+  const [url, other] = [await createDatabase(t), await createDatabase(t)];
+  const stage = new Stage(await openPostgres(url, "member_1"));
+  t.after(() => stage.store.close());
+  const customer = await stage.addCustomer();
+  const yesterday = dayOf(Date.now()) - 1;
+  const pool = createPool(url, 1);
+  await inTransaction(pool, (sql) => addPartition(sql, "events", yesterday, 1));
+  await pool.query("select setval('event_positions', $1)", [firstPositionOf(yesterday) + 5]);
+  await pool.end();
+  const { event } = await stage.addEvent(customer);
+  const place = emptyDirectory(t);
+  await take(place, url, join(place, "backup"));
+  const reopen = async (at: string, member: string) => {
+    await stage.store.close();
+    stage.store = await openPostgres(at, member);
+  };
+  const newest = () => newestPosition(stage.store.db, customer.id);
+  assert.equal(dayOfPosition((await newest()) ?? 0), yesterday);
+  await reopen(url, "member_2");
+  await stage.addEvent(customer);
+  const lost = (await newest()) ?? 0;
+  assert.ok(dayOfPosition(lost) > yesterday, "the service was started on another day");
+  await restore(place, other, join(place, "backup"));
+  await reopen(other, "member_3");
+  const later = await stage.addEvent(customer);
+  assert.deepEqual(
+    (await stage.all("events")).map(({ id }) => id),
+    [event.id, later.event.id],
+  );
+  assert.ok(((await newest()) ?? 0) > lost, "a cursor at the lost event skips no event");
 });
 
 test("an interrupted restore goes on, no service starts before its end, and it is not repeated", async (t) => {

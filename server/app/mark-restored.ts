@@ -3,7 +3,7 @@
 import { type Config, ConfigError } from "../config.ts";
 import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
-import { skipPositions } from "../store/postgres/restored-database.ts";
+import { skipRestoredPositions } from "../store/postgres/restored-database.ts";
 import { findSetting } from "../store/settings.ts";
 import { openStoreAlone } from "./open-store.ts";
 import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
@@ -20,7 +20,7 @@ export async function markRestored(config: Config, takenAt: number, now: number)
   const store = await openStoreAlone(config);
   try {
     const shift = Number((await findSetting(store.db, CLOCK_SHIFT)) ?? 0) || 0;
-    const work = await skipPositions(databaseUrl, (count) => countRestoredWork(now + shift, count));
+    const work = await skipRestoredPositions(databaseUrl, (count) => countRestoredWork(now + shift, count));
     const value = JSON.stringify({ takenAt, restoredAt: now, heldAt: null });
     await store.commit([{ op: "put", table: "settings", record: { name: RESTORED_BACKUP, value } }]);
     return work;

@@ -89,8 +89,6 @@ export async function migrateToPostgres(
 interface RestoredCopy {
   /** Identifies the backup: a copy of it that was interrupted goes on. */
   identity: string;
-  /** How many positions of events are left out. */
-  positionsSkipped: number;
   /** Is stored with the end of the copy. */
   setting: SettingEntry;
 }
@@ -117,7 +115,7 @@ export async function copyInto(
     const completed = await compareAll(source, target, total, options);
     const shiftMs = Number(source.setting(CLOCK_SHIFT) ?? 0) || 0;
     await target.finish({
-      lastPosition: source.lastPosition + (restored?.positionsSkipped ?? 0),
+      lastPosition: source.lastPosition,
       now: options.now + shiftMs,
       result: JSON.stringify(completed),
       setting: restored?.setting ?? null,

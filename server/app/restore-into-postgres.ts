@@ -4,7 +4,6 @@ import { ConfigError } from "../config.ts";
 import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { checkServer, requireAlone } from "../store/postgres/check-server.ts";
-import { POSITIONS_SKIPPED } from "../store/postgres/restored-database.ts";
 import { RowSource } from "../store/sqlite/row-source.ts";
 import { type BackupProgress, DATABASE_FILE } from "./backup.ts";
 import type { BackupManifest } from "./backup-manifest.ts";
@@ -34,7 +33,6 @@ export async function restoreIntoPostgres(
       { now, progress: (doing, done, total) => progress(doing, done, total, "rows") },
       {
         identity: `backup of ${takenAt}, SHA-256 ${files.find(({ name }) => name === DATABASE_FILE)?.sha256}`,
-        positionsSkipped: POSITIONS_SKIPPED,
         setting: { name: RESTORED_BACKUP, value },
       },
     );

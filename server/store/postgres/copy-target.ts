@@ -15,6 +15,7 @@ import { inTransaction } from "./in-transaction.ts";
 import { migrate } from "./migrate.ts";
 import { addPartition } from "./partitions.ts";
 import { createPool } from "./pool.ts";
+import { skipPositions } from "./restored-database.ts";
 import type { Sql } from "./sql.ts";
 
 /** A transaction, and the partitions beside it. */
@@ -42,6 +43,7 @@ export interface CopyEnd {
   lastPosition: number;
   now: number;
   result: string;
+  /** Says that the copy is one of a backup: the events since may have taken positions, which are skipped. Null: of a database that was stopped. */
   setting: SettingEntry | null;
 }
 
@@ -126,11 +128,6 @@ export class CopyTarget {
     await this.#long(async (sql) => {
       await sql.values("analyze");
       await addPartition(sql, "events", dayOfPosition(lastPosition), 1);
-      if (setting !== null)
-        await sql.values(
-          "insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
-          [setting.name, setting.value],
-        );
       for (const [sequence, last] of [
         ["event_positions", `select ${lastPosition}::bigint`],
         ["delivery_rows", "select max(rowid) from deliveries"],
@@ -139,6 +136,13 @@ export class CopyTarget {
       ] as const) {
         const name = sequence.includes("(") ? sequence : `'${sequence}'`;
         await sql.values(`select setval(${name}, found.last) from (${last}) as found (last) where found.last > 0`);
+      }
+      if (setting !== null) {
+        await skipPositions(sql, lastPosition);
+        await sql.values(
+          "insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
+          [setting.name, setting.value],
+        );
       }
       for (const statement of FINISHING) await sql.values(statement, statement.includes("$1") ? [now] : []);
       await note(sql, DONE, result);

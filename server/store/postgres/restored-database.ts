@@ -1,21 +1,41 @@
 /** Works on a database that was restored from a backup, before a service uses it. */
 
+import { dayOf, dayOfPosition, firstPositionOf } from "../positions.ts";
+import { inTransaction } from "./in-transaction.ts";
+import { addPartition } from "./partitions.ts";
 import { createPool } from "./pool.ts";
+import type { Sql } from "./sql.ts";
 
 /** Further than positions can have gone since the backup, and less than a day has room for. */
-export const POSITIONS_SKIPPED = 2 ** 30;
+const POSITIONS_SKIPPED = 2 ** 30;
+
+const NOW = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /**
- * Moves the positions of events on: later events get positions that no event since the backup can have had, so that the cursor
- * of a reader skips none of them. Then calls `work` with a function that counts rows: it returns the `count` of a query.
+ * Moves the positions of events on behind `last`, the last one of the backup: later events get positions that no event since can have
+ * had, so that the cursor of a reader skips none of them. The events since may be of the days after the backup, today included.
  */
-export async function skipPositions<Result>(
+export async function skipPositions(sql: Sql, last: number): Promise<void> {
+  const [[now = 0] = []] = await sql.values(NOW);
+  const position = Math.max(last, firstPositionOf(dayOf(Number(now)))) + POSITIONS_SKIPPED;
+  await addPartition(sql, "events", dayOfPosition(position), 1);
+  await sql.values("select setval('event_positions', $1)", [position]);
+}
+
+/**
+ * `skipPositions` for a database that the tools of PostgreSQL have restored. Then calls `work` with a function that counts rows: it
+ * returns the `count` of a query.
+ */
+export async function skipRestoredPositions<Result>(
   url: string,
   work: (count: (text: string) => Promise<number>) => Promise<Result>,
 ): Promise<Result> {
   const pool = createPool(url, 1);
   try {
-    await pool.query(`select setval('event_positions', last_value + ${POSITIONS_SKIPPED}) from event_positions`);
+    await inTransaction(pool, async (sql) => {
+      const [[last] = []] = await sql.values("select last_value from event_positions");
+      await skipPositions(sql, Number(last));
+    });
     return await work(async (text) => Number((await pool.query<{ count: number }>(text)).rows[0]?.count));
   } finally {
     await pool.end();
