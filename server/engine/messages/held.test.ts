@@ -6,7 +6,7 @@ import { type EngineStage, engineStage, type StageOptions } from "../../../test/
 import { receipt, SETTLE_AFTER_MS, UNKNOWN } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outcome, ReceiptSignal } from "../../providers/provider.ts";
-import type { Operation } from "../../store/store.ts";
+import type { Operation, Transaction } from "../../store/store.ts";
 import { QuarantineMonitor } from "../quarantine.ts";
 import { decideHeld, holdRestored, listHeld, RESTORED_BACKUP } from "./held.ts";
 
@@ -14,8 +14,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Notes that the database was restored from a backup of this moment, and holds its messages, as the next start does. */
-async function restored({ deps, clock, life }: EngineStage): Promise<void> {
-  const value = JSON.stringify({ takenAt: clock.real(), restoredAt: clock.real(), heldAt: null });
+async function restored({ deps, clock, life }: EngineStage, takenAt = clock.real()): Promise<void> {
+  const value = JSON.stringify({ takenAt, restoredAt: clock.real(), heldAt: null });
   await deps.store.commit([{ op: "put", table: "settings", record: { name: RESTORED_BACKUP, value } }]);
   await holdRestored(life.deps);
 }
@@ -167,7 +167,8 @@ for (const isParked of [true, false]) {
     };
     await rewrite({ timeline: "damaged" });
     if (isParked) await stage.run();
-    await restored(stage);
+    // The backup began before the message was accepted.
+    await restored(stage, stage.clock.real() - 1_000);
     const monitor = new QuarantineMonitor(life.deps);
     await monitor.check();
     await rewrite({ timeline });
@@ -231,4 +232,31 @@ test("a start that dies while it holds messages goes on at the next one, and sen
     await stage.pass(HOUR_MS);
     assert.deepEqual([(await held(stage)).toSorted(), stage.provider.handed.length], [ids.toSorted(), 0], `${written}`);
   }
+});
+
+test("a process that still holds when another one has held all holds nothing that the other accepted since", async (t) => {
+  const stage = await engineStage(t);
+  const { deps, life, provider } = stage;
+  provider.isUp = false;
+  const first = await stage.send();
+  const record = await stage.message(first);
+  // More than one page: the slower process reads the next one when the other has begun to serve.
+  const older = Array.from({ length: 200 }, (_, index) => `msg_0${String(index).padStart(35, "0")}` as MessageId);
+  await deps.store.commit(
+    older.map((id): Operation => ({ op: "insert", table: "messages", record: { ...record, id, timeline: [] } })),
+  );
+  const later: MessageId[] = [];
+  const { commit } = deps.store;
+  const slower = { ...life.deps, store: Object.create(life.deps.store) };
+  slower.store.commit = async (transaction: Transaction) => {
+    slower.store.commit = (each: Transaction) => commit.call(deps.store, each);
+    await holdRestored(life.deps);
+    later.push(await stage.send());
+    return slower.store.commit(transaction);
+  };
+  const value = JSON.stringify({ takenAt: stage.clock.real(), restoredAt: stage.clock.real(), heldAt: null });
+  await deps.store.commit([{ op: "put", table: "settings", record: { name: RESTORED_BACKUP, value } }]);
+  await holdRestored(slower);
+  assert.deepEqual(await Promise.all(later.map(async (id) => (await stage.message(id)).status)), ["queued"]);
+  assert.equal((await listHeld(deps.store.db, null, 1_000)).length, 201);
 });

@@ -9,7 +9,7 @@ import { listQuarantinedMessages } from "../../store/quarantine.ts";
 import { listRestorable, listUnknown } from "../../store/restored.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { findSetting } from "../../store/settings.ts";
-import type { Store } from "../../store/store.ts";
+import type { Operation, Store } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { endAllSessions } from "../sessions/end-sessions.ts";
@@ -29,26 +29,44 @@ export const HELD_COUNTED_MAX = 1_000;
 
 /**
  * Holds what may have been sent since the backup that the database was restored from, and ends the sessions of the backup, of which
- * some may have been ended since. Called by a start, before anything is sent; after a crash the next start goes on.
+ * some may have been ended since. Called by a start, before anything is sent; after a crash the next start goes on. If several
+ * processes start, the first that has held all notes that: what came since is nothing of the backup, and no other one holds it.
  */
 export async function holdRestored(deps: With<"link" | "messageCache">): Promise<void> {
+  const { stored, backup } = await readRestored(deps);
+  if (backup === null || backup.isHeld) return;
+  try {
+    await holdAll(deps, backup, unheld(stored ?? ""));
+  } catch (error) {
+    if ((await readRestored(deps)).stored === stored) throw error;
+  }
+}
+
+/** Requires that no process has held everything of the backup since the setting was read. */
+function unheld(stored: string): Operation {
+  return { op: "require", table: "settings", where: { name: RESTORED_BACKUP, value: stored }, scope: RESTORED_BACKUP };
+}
+
+async function holdAll(
+  deps: With<"link" | "messageCache">,
+  { record, ...backup }: RestoredSetting,
+  isUnheld: Operation,
+): Promise<void> {
   const { store, clock } = deps;
-  const { record, backup } = await readRestored(deps);
-  if (backup === null || numberOf(record?.heldAt) !== null) return;
   for (let after: MessageId | null = null; ; ) {
     const { messages, last } = await listRestorable(store.db, after, BATCH);
-    await Promise.all(messages.map((message) => holdOne(deps, message, backup)));
+    await Promise.all(messages.map((message) => holdOne(deps, message, backup, [isUnheld])));
     if (last === null) break;
     after = last;
   }
-  await endAllSessions(deps);
+  await endAllSessions(deps, [isUnheld]);
   const value = JSON.stringify({ ...record, heldAt: clock.real() });
-  await store.commit([{ op: "put", table: "settings", record: { name: RESTORED_BACKUP, value } }]);
+  await store.commit([isUnheld, { op: "put", table: "settings", record: { name: RESTORED_BACKUP, value } }]);
 }
 
 /**
- * Holds messages in quarantine that can be decoded again and are older than the backup that the database was restored from:
- * `holdRestored` could not read them. Called before they leave the quarantine and become due.
+ * Holds messages in quarantine that can be decoded again and are older than the restore of the database: `holdRestored` could not read
+ * them. A backup has messages of after its time, which is that of its beginning. Called before they leave the quarantine and become due.
  */
 export async function holdMended(deps: With<"link" | "messageCache">): Promise<void> {
   const { store } = deps;
@@ -58,7 +76,7 @@ export async function holdMended(deps: With<"link" | "messageCache">): Promise<v
     const ids: MessageId[] = await listQuarantinedMessages(store.db, after, BATCH);
     for (const id of ids) {
       const message = await findMessage(store.db, id).catch(nullIfRowUnreadable);
-      if (message !== null && message.createdAt <= backup.takenAt) await holdOne(deps, message, backup);
+      if (message !== null && message.createdAt <= backup.restoredAt) await holdOne(deps, message, backup);
     }
     if (ids.length < BATCH) return;
     after = ids.at(-1) ?? null;
@@ -70,17 +88,40 @@ function nullIfRowUnreadable(error: unknown): null {
   throw error;
 }
 
-/** The record that a restore wrote, and the backup that it names; null if the database was not restored. */
-async function readRestored({ store, clock }: Deps) {
-  const record = recordOf(jsonOf((await findSetting(store.db, RESTORED_BACKUP)) ?? "null"));
-  const takenAt = numberOf(record?.takenAt);
-  const backup: RestoredBackup | null = takenAt === null ? null : { takenAt: takenAt + clock.now() - clock.real() };
-  return { record, backup };
+/** The backup that a restore named, with all that it noted. `isHeld`: a process has held what may have been sent since. */
+interface RestoredSetting extends RestoredBackup {
+  record: Readonly<Record<string, unknown>>;
+  /** By the service's clock. */
+  restoredAt: number;
+  isHeld: boolean;
 }
 
-async function holdOne(deps: With<"link" | "messageCache">, message: Message, backup: RestoredBackup): Promise<void> {
+/** The setting that a restore wrote, as text too. The backup is null if the database was not restored. */
+async function readRestored({
+  store,
+  clock,
+}: Deps): Promise<{ stored: string | null; backup: RestoredSetting | null }> {
+  const stored = await findSetting(store.db, RESTORED_BACKUP);
+  const record = recordOf(jsonOf(stored ?? "null"));
+  const takenAt = numberOf(record?.takenAt);
+  if (record === null || takenAt === null) return { stored, backup: null };
+  const isHeld = numberOf(record.heldAt) !== null;
+  const shiftMs = clock.now() - clock.real();
+  const restoredAt = (numberOf(record.restoredAt) ?? takenAt) + shiftMs;
+  return { stored, backup: { record, isHeld, takenAt: takenAt + shiftMs, restoredAt } };
+}
+
+async function holdOne(
+  deps: With<"link" | "messageCache">,
+  message: Message,
+  backup: RestoredBackup,
+  also: Operation[] = [],
+): Promise<void> {
   const { settings } = deps;
-  await changeMessage(deps, message, (fresh) => hold(fresh, backup, settings.messageTtlMs, changeContext(deps)));
+  await changeMessage(deps, message, (fresh) => {
+    const change = hold(fresh, backup, settings.messageTtlMs, changeContext(deps));
+    return change === null ? null : { ...change, also };
+  });
 }
 
 /** Held messages older than one, the newest first. */

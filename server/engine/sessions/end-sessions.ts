@@ -21,15 +21,16 @@ export function removeEndedSessions(deps: Deps): Promise<boolean> {
   return removeSessions(deps, deps.clock.real());
 }
 
-/** Ends all sessions and links. */
-export async function endAllSessions(deps: Deps): Promise<void> {
-  while (await removeSessions(deps, Number.MAX_SAFE_INTEGER));
+/** Ends all sessions and links, as long as `required` holds. */
+export async function endAllSessions(deps: Deps, required: readonly Operation[]): Promise<void> {
+  while (await removeSessions(deps, Number.MAX_SAFE_INTEGER, required));
 }
 
-/** Removes sessions and links that are over at `at`. Returns whether there may be more. */
-async function removeSessions({ store }: Deps, at: number): Promise<boolean> {
+/** Removes sessions and links that are over at `at`, if `required` holds. Returns whether there may be more. */
+async function removeSessions({ store }: Deps, at: number, required: readonly Operation[] = []): Promise<boolean> {
   const ids = await listEndedSessions(store.db, at, REMOVED_AT_ONCE);
   if (ids.length === 0) return false;
-  await store.commit(ids.map((id): Operation => ({ op: "delete", table: "sessions", where: { id } })));
-  return ids.length === REMOVED_AT_ONCE;
+  const deletes = ids.map((id): Operation => ({ op: "delete", table: "sessions", where: { id } }));
+  const { result } = await store.commit([...required, ...deletes]);
+  return result === "ok" && ids.length === REMOVED_AT_ONCE;
 }
