@@ -18,6 +18,7 @@ import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-ver
 import { DeliveryLeases } from "./delivery-leases.ts";
 import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
 import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
+import { BEGIN } from "./in-transaction.ts";
 import { beat, leave } from "./member-leases.ts";
 import { endMessageLeases, leasedPairs, MessageQueue, releaseMessageLeases } from "./message-queue.ts";
 import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
@@ -40,9 +41,6 @@ const REPEATED_MAX = 5;
 const LOST_MS_MAX = 1_000;
 /** An SQL transaction without a wave locks nothing first. */
 const NO_START: WaveStart = { locks: [], changed: [] };
-
-/** The server ends a transaction whose process was suspended, so that its locks hold up nobody for longer. */
-const BEGIN = "begin; set local idle_in_transaction_session_timeout = '10s'";
 
 /** Name of the setting that `probe` writes. */
 const PROBE = "disk-probe";
