@@ -198,6 +198,23 @@ test("deliveries of a day without a partition are kept, and that day gets none",
   });
 });
 
+test("deliveries of a day without a partition leave with the events of the day", async (t) => {
+  await withStore(async ({ partitions, stage, days, add, prune }) => {
+    await add(AT + 1_000);
+    await partitions.keep(AT);
+    assert.ok(!(await days("deliveries")).includes(DAY));
+    await add(AT + 2_000);
+    await partitions.keep(AT + DAY_MS);
+    const kept = await add(AT + DAY_MS + 1_000);
+    t.assert.equal(await prune(AT + DAY_MS), 0);
+    assert.ok(!(await days("events")).includes(DAY));
+    t.assert.deepEqual(
+      (await stage.all("deliveries")).map(({ id }) => id),
+      [kept.deliveryId],
+    );
+  });
+});
+
 test("a transaction that reads events for long stops neither commits nor the next look", async (t) => {
   await withStore(async ({ partitions, pool, days, add, prune }) => {
     await partitions.keep(AT);

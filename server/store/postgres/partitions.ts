@@ -232,6 +232,13 @@ async function dropPartition(sql: Sql, partition: PartitionDays, before: number)
       if (removed.length === REMOVED_AT_ONCE) return null;
     }
   }
+  // Those of a day that got no partition, since one of them came first.
+  const strays = await sql.values(
+    `delete from deliveries_default where id = any(array(
+       select id from deliveries_default where id >= $1 and id < $2 limit ${REMOVED_AT_ONCE})) returning 1`,
+    [from, to],
+  );
+  if (strays.length === REMOVED_AT_ONCE) return null;
   await sql.values(`drop table if exists ${events}, ${deliveries}`);
   return true;
 }
