@@ -248,6 +248,24 @@ describe("the text of a deleted message", () => {
   });
 });
 
+test("a message whose events cannot be erased is reported, and those of others are erased", async (t) => {
+  const stage = await stageOf(t);
+  const { store } = stage.deps;
+  const ids = [await send(stage), await send(stage), await send(stage)];
+  for (const id of ids) await deleteMessage(stage.deps, stage.customer.id, id);
+  const { commit } = store;
+  const broken = new Error("the database refuses it");
+  store.commit = (transaction) => {
+    const isFirst = transaction.some((one) => one.op === "update" && one.id === ids[0]);
+    return isFirst ? Promise.reject(broken) : commit.call(store, transaction);
+  };
+  stage.sweep();
+  await stage.clock.advance(ERASE_EVERY_MS);
+  const erased = await Promise.all(ids.map(async (id) => (await findMessage(store.db, id))?.erasedAt !== null));
+  assert.deepEqual(erased, [false, true, true]);
+  assert.deepEqual(stage.observed.faults, [{ where: "sweep", error: broken }]);
+});
+
 test("an expired lease ends within 5 s, and its delivery is due again", async (t) => {
   const stage = await stageOf(t);
   await configure(stage);

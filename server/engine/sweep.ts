@@ -13,6 +13,7 @@ import { expirePayments } from "./payments/end-payments.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
 import { pruneRequests } from "./requests/prune-requests.ts";
 import { removeEndedSessions } from "./sessions/end-sessions.ts";
+import { forEach } from "./unreadable.ts";
 
 /** How often leases are looked at, in real milliseconds. */
 const RELEASE_EVERY_MS = 5_000;
@@ -160,8 +161,8 @@ async function vacuum({ store }: Deps): Promise<boolean> {
 /** Erases the text of deleted messages from events that no delivery waits for any more. */
 async function eraseDeleted(deps: Deps): Promise<boolean> {
   const messages = await listAwaitingErasure(deps.store.db, ERASED_AT_ONCE);
-  for (const message of messages) await eraseEvents(deps, message);
-  return messages.length === ERASED_AT_ONCE;
+  const erased = await forEach(deps, "sweep", messages, (message) => eraseEvents(deps, message));
+  return messages.length === ERASED_AT_ONCE && erased.length > 0;
 }
 
 async function eraseEvents(deps: Deps, message: Message): Promise<void> {

@@ -39,7 +39,7 @@ import { changeContext, type With } from "../engine-deps.ts";
 import { transactionOf } from "../messages/change-message.ts";
 import { eraseNotes } from "../messages/end-attempt.ts";
 import { paymentContext } from "../payments/payments.ts";
-import { nullIfUnreadable } from "../unreadable.ts";
+import { forEach } from "../unreadable.ts";
 import { deletionOf } from "./contacts.ts";
 
 /** Erasures in one batch. */
@@ -82,12 +82,9 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
 
 /** Erases one batch. Returns whether more can be erased at once. */
 export async function eraseContacts(deps: With<"link" | "messageCache" | "threadCache">): Promise<boolean> {
-  let more = false;
-  for (const erasure of await listOpenErasures(deps.store.db, ERASURES_AT_ONCE)) {
-    // An erasure that meets an unreadable row waits until the row is repaired.
-    if (await nullIfUnreadable(deps, "erase", () => goOn(deps, erasure))) more = true;
-  }
-  return more;
+  const open = await listOpenErasures(deps.store.db, ERASURES_AT_ONCE);
+  // An erasure that meets an unreadable row waits until the row is repaired.
+  return (await forEach(deps, "erase", open, (erasure) => goOn(deps, erasure))).includes(true);
 }
 
 /** One step of an erasure. Returns whether the next step can follow at once. */

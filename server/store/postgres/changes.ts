@@ -147,6 +147,12 @@ function changeOf(inputs: ShapeInputs, shape: Shape, clauses: Clauses, isChecked
 }
 
 /**
+ * SQL for the attempts of a delivery, to be read as JSON. A response may have NUL, which only `json` can hold and no function on it. Each
+ * escape by number becomes a line break: only responses have any, and they are erased. A backslash before it stays one of two.
+ */
+const ATTEMPTS = String.raw`regexp_replace(d.attempts, '\\u[0-9a-f]{4}', '\\n', 'gi')::json`;
+
+/**
  * Erases the responses to rewritten events: they may quote their texts. A version more keeps an attempt in flight from writing them
  * back. Attempts are lists of five values, or objects as an older version wrote them.
  */
@@ -154,6 +160,6 @@ function eraseResponses(clause: string, clauses: Clauses): string {
   return `update deliveries d set version = d.version + 1, attempts = (
       select json_agg(case json_typeof(one) when 'array' then jsonb_set(one::jsonb, '{3}', 'null')
         else jsonb_set(one::jsonb, '{response}', 'null') end order by place)::text
-      from json_array_elements(d.attempts::json) with ordinality as attempts (one, place))
+      from json_array_elements(${ATTEMPTS}) with ordinality as attempts (one, place))
     where d.attempts <> '[]' and d.id = any(array(${idsInPostgres(`(select k0 as id from ${clause} i where ${clauses.isAccepted("i")}) e`)}))`;
 }
