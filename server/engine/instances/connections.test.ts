@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
 import { AttemptsKept, attemptsIn } from "../../../test/support/attempts.ts";
-import { ScriptedProvider } from "../../../test/support/provider.ts";
+import { receipt, ScriptedProvider } from "../../../test/support/provider.ts";
 import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { MessageId } from "../../core/id.ts";
+import type { Applied, Signal } from "../../providers/provider.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { type InstanceReport, type Membership, soleMember } from "../members/membership.ts";
 import { Connections } from "./connections.ts";
@@ -193,4 +194,40 @@ test("after a pause an instance admits one probe message, another after a minute
   assert.deepEqual(admits("msg_2"), [false], "what the connection before it took says nothing of this one");
   connections.reportUp(deps, instance.id, provider);
   assert.deepEqual(admits("msg_1", "msg_3"), [true, true]);
+});
+
+/** A scripted provider that can report signals. */
+class ReportingProvider extends ScriptedProvider {
+  report: (signal: Signal) => Promise<Applied> = async () => "unknown";
+
+  override async start(report = this.report): Promise<void> {
+    this.report = report;
+  }
+}
+
+test("a provider writes and reports only under the lease that it was connected with, although its process got another one since", async (t) => {
+  const made = await openContext(t);
+  const provider = new ReportingProvider();
+  let epoch = 1;
+  let mayWrite = () => false;
+  const membership = { ...made.deps.membership, epochOf: () => ({ lease: "account", epoch }) };
+  const connections = new Connections(
+    (_, given) => {
+      ({ mayWrite } = given);
+      return provider;
+    },
+    { ...PORTS, membership },
+  );
+  const deps: EngineDeps = { ...made.deps, connections };
+  await connections.connect(deps, made.instance);
+  const report = () => provider.report(receipt("delivered"));
+  assert.equal(mayWrite(), true);
+  assert.equal(await report(), "applied");
+  // Another process owned the instance in between, and may have sent what this provider has in hand.
+  epoch = 3;
+  assert.equal(mayWrite(), false);
+  await assert.rejects(report(), /another process runs/);
+  await connections.connect(deps, made.instance);
+  assert.equal(mayWrite(), true);
+  assert.equal(await report(), "applied");
 });

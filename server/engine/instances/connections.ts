@@ -273,7 +273,7 @@ export class Connections {
       hookUrl: () => hookUrl(deps, instanceId),
       numbers: () => deps.configCache.numbersOn(instanceId),
       senders: () => deps.configCache.sendersOver(instanceId),
-      mayWrite: () => this.#membership.owns(instanceId),
+      mayWrite: () => this.#owns(instanceId, epoch),
       changed: () => this.#changed(deps, instanceId),
       eventReceived: () => lastEvent.note(),
       fault,
@@ -281,7 +281,7 @@ export class Connections {
     if (epoch !== null) this.#epochs.set(provider, epoch);
     this.#accounts.set(instanceId, accountOf(instance, config));
     try {
-      await provider.start((signal) => this.#apply(instanceId, signal));
+      await provider.start((signal) => this.#apply(instanceId, epoch, signal));
     } catch (error) {
       // A half-started provider would run beside its successor.
       await provider.stop();
@@ -290,9 +290,19 @@ export class Connections {
     this.#providers.set(instanceId, provider);
   }
 
+  /**
+   * Whether the instance is this process's under the lease that a provider was connected with. Under a later lease, another process
+   * may have owned it in between, and have read what the provider was about to send.
+   */
+  #owns(instanceId: InstanceId, epoch: LeaseEpoch | null): boolean {
+    if (!this.#membership.owns(instanceId)) return false;
+    const present = this.#membership.epochOf(instanceId);
+    return present?.lease === epoch?.lease && present?.epoch === epoch?.epoch;
+  }
+
   /** Throws if another process may own the instance by now: the provider reports the signal again, or its successor does. */
-  async #apply(instanceId: InstanceId, signal: Signal): Promise<Applied> {
-    if (!this.#membership.owns(instanceId)) throw new NotOwner(`another process runs ${instanceId} by now`);
+  async #apply(instanceId: InstanceId, epoch: LeaseEpoch | null, signal: Signal): Promise<Applied> {
+    if (!this.#owns(instanceId, epoch)) throw new NotOwner(`another process runs ${instanceId} by now`);
     return this.#ports.apply(instanceId, signal);
   }
 
