@@ -7,6 +7,8 @@ import { sql } from "kysely";
 import pg from "pg";
 import { idempotencyOf, Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { noUsage } from "../../core/usage.ts";
 import { type CommitResult, type Operation, type Store, StoreUnavailable, type Transaction } from "../store.ts";
 import { compareDueRows } from "./due-check.ts";
 import { createPool } from "./pool.ts";
@@ -209,4 +211,21 @@ test("a process that stops inside a SQL transaction holds up the others for some
     (await stopping.commit([{ op: "event", event: stage.event(customer), callbackUrl: null }])).result,
     "ok",
   );
+});
+
+test("a job that fails takes no transaction with it that shares its SQL transaction", async (t) => {
+  const { url, drop } = await postgres.create();
+  const store = await openPostgres(url, "member_1");
+  t.after(async () => {
+    await store.close();
+    await drop();
+  });
+  const half = { subject: "cust_1" as CustomerId, at: 0, ...noUsage(), requests: 0.5 };
+  const put = { op: "put", table: "settings", record: { name: "word", value: "1" } } as const;
+  const [counted, committed] = await Promise.allSettled([
+    store.addUsage({ owner: "member_1", number: 1, hours: [half] }, 0),
+    store.commit([put]),
+  ]);
+  assert.match(String(counted.status === "rejected" && counted.reason), /bigint/);
+  assert.deepEqual(committed, { status: "fulfilled", value: { result: "ok", lanes: [] } });
 });

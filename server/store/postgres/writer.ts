@@ -113,7 +113,7 @@ export class PostgresWriter {
       const mayRide = wave.stages === null && !changesDeliveries(wave);
       const joined = mayRide ? riding : [];
       if (mayRide) riding = [];
-      return this.#commitUnit(wave, joined, results);
+      return this.#commitWave(wave, joined, results);
     });
     const missing = others.filter((job) => !results.has(job));
     const together = missing.filter(([kind]) => RIDING.has(kind));
@@ -124,6 +124,20 @@ export class PostgresWriter {
       if (isCommit(job)) return resultOf(job, committed.splice(0, transactionsOf(job).length));
       return results.get(job) ?? NO_RESULT;
     });
+  }
+
+  /** Commits a wave with the jobs that ride in it. If that fails, one of these may be to blame: without a result, they are run by themselves. */
+  async #commitWave(
+    wave: Wave,
+    joined: readonly WritingJob[],
+    results: Map<WritingJob, JobResult>,
+  ): Promise<Map<number, CommitResult>> {
+    try {
+      return await this.#commitUnit(wave, joined, results);
+    } catch (error) {
+      if (joined.length === 0 || refusal(error).error !== "failed") throw error;
+      return this.#commitUnit(wave, [], results);
+    }
   }
 
   /** Runs jobs in one SQL transaction. Their results are missing if it fails and one of several may be to blame. */
