@@ -49,8 +49,8 @@ export function useBoundKeys(): readonly KeyBinding[] {
   return [...new Map(all.map((one) => [one.key, one])).values()];
 }
 
-/** Whether keys mean text at the element that has the focus. */
-function isTyping(target: EventTarget | null): boolean {
+/** Whether keys mean text at an element, such as the one that has the focus. */
+export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }

@@ -18,6 +18,7 @@ import type { WireRow } from "../../sdk/wire-rows.ts";
 import { useWireRows } from "../api/context.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Loading } from "../parts/empty.tsx";
+import { isTyping } from "../parts/keys.ts";
 import { countNew, relatedKeys } from "./order.ts";
 import { WireLine } from "./wire-line.tsx";
 
@@ -74,7 +75,8 @@ export function Wire({ aside, takesFocus = false }: { aside?: ReactNode; takesFo
     action();
   };
   useEffect(() => {
-    if (takesFocus) scroller.current?.focus();
+    // Somebody who began to write while the code of the Wire was loaded goes on writing.
+    if (takesFocus && !isTyping(document.activeElement)) scroller.current?.focus();
   }, [takesFocus]);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the list inside.

@@ -91,3 +91,24 @@ browserTest("the Wire shows the webhooks to the inbox from before the page was o
   await page.getByText("made again here: the same").waitFor();
   assert.equal(await posted.count(), 1);
 });
+
+browserTest("what somebody writes while the Wire is loaded stays in its field", async (stage) => {
+  const page = await stage.signedIn("/phone/+15005550100");
+  let load: () => void = assert.fail;
+  const isWanted = new Promise<void>((resolve) => {
+    load = resolve;
+  });
+  await page.route(/\/wire-[^/]*\.js$/, async (route) => {
+    await isWanted;
+    await route.continue();
+  });
+  const composer = page.getByLabel("Write as the contact");
+  await composer.waitFor();
+  await page.keyboard.press("~");
+  await page.getByRole("region", { name: "The Wire" }).waitFor();
+  await composer.pressSequentially("Yes");
+  load();
+  await page.getByRole("heading", { name: "Wire" }).waitFor();
+  await page.keyboard.type(", I am");
+  assert.equal(await composer.inputValue(), "Yes, I am");
+});
