@@ -119,3 +119,10 @@ const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 export function pictureOf({ name }: ScreenCase, { width, theme }: View): string {
   return join(IMAGES, `${name}-${width}-${theme}.webp`);
 }
+
+/** The recording of the walk from a clone to a webhook: the moving picture, and its last frame for readers who asked for less motion. */
+export const RECORDING = {
+  name: "from-clone",
+  moving: join(IMAGES, "from-clone.webp"),
+  still: join(IMAGES, "from-clone-still.webp"),
+};

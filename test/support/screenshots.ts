@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`: tells the story to a service of its own, looks at every screen in both themes and at both widths, and
- * writes docs/images. Needs Chromium, and the fonts that stand for the reader's: Debian's fonts-inter and fonts-noto-color-emoji.
+ * `npm run screenshots`: tells the story to a service of its own, looks at every screen in both themes and at both widths, records the
+ * walk from a clone to a webhook, and writes docs/images. With names it writes only those pictures; the recording is `from-clone`. Needs
+ * Chromium, the fonts that stand for the reader's (Debian's fonts-inter and fonts-noto-color-emoji), and Debian's webp.
  */
 
 import assert from "node:assert/strict";
@@ -11,7 +12,8 @@ import { join, relative } from "node:path";
 import type { Page } from "playwright-core";
 import { type Stage, settle, withStage } from "./browser.ts";
 import { ADMIN_KEY, KEY } from "./process.ts";
-import { pictureOf, SCREENS, type ScreenCase, VIEWS, type View } from "./screens.ts";
+import { recordFromClone, requireEncoder } from "./recording.ts";
+import { pictureOf, RECORDING, SCREENS, type ScreenCase, VIEWS, type View } from "./screens.ts";
 import { type Story, tellStory } from "./story.ts";
 
 /** WebP of this quality has no visible edges around letters. */
@@ -62,18 +64,22 @@ async function main(names: readonly string[]): Promise<void> {
   const scope = { after: (end: () => unknown) => void ends.push(end) };
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-pictures-"));
   const wanted = SCREENS.filter(({ name }) => names.length === 0 || names.includes(name));
+  const isRecorded = names.length === 0 || names.includes(RECORDING.name);
+  if (isRecorded) requireEncoder();
   const browserEnv = { FONTCONFIG_FILE: fontSettings(directory) };
   try {
     const run = async (stage: Stage) => {
       const story = await tellStory(scope, stage.service.url);
       for (const view of VIEWS) await takeAll(stage, story, view, wanted);
     };
-    await withStage(scope, run, { env: { TB_RATE_LIMIT: "10000/60s" }, browserEnv });
+    if (wanted.length > 0) await withStage(scope, run, { env: { TB_RATE_LIMIT: "10000/60s" }, browserEnv });
+    if (isRecorded) await recordFromClone(scope, browserEnv);
   } finally {
     for (const end of ends.reverse()) await end();
     rmSync(directory, { recursive: true, force: true });
   }
   const written = wanted.flatMap((screen) => VIEWS.map((view) => pictureOf(screen, view)));
+  if (isRecorded) written.push(RECORDING.moving, RECORDING.still);
   if (names.length === 0)
     for (const path of globSync(join(written[0] ?? "", "../*"))) if (!written.includes(path)) rmSync(path);
   const bytes = written.map((path) => statSync(path).size);

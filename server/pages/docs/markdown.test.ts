@@ -23,6 +23,12 @@ test("a picture of the repository is shown if it is there, and nothing else is H
     htmlOf(picture("images/a.webp")),
     '<p><picture><source media="(prefers-color-scheme: dark)" srcset="/docs/images/a.webp"><img alt="Home" width="620" loading="lazy" src="/docs/images/a.webp"></picture></p>\n',
   );
+  const moving =
+    '<picture><source media="(prefers-reduced-motion: reduce)" srcset="images/b.webp"><img alt="Run" width="820" src="images/a.webp"></picture>';
+  assert.equal(
+    htmlOf(moving),
+    '<p><picture><source media="(prefers-reduced-motion: reduce)" srcset="/docs/images/b.webp"><img alt="Run" width="820" loading="lazy" src="/docs/images/a.webp"></picture></p>\n',
+  );
   assert.equal(htmlOf(picture("unknown.webp")), "<p><picture></picture></p>\n");
   assert.match(htmlOf('<img alt="" width="1" src="https://example.com/a.png">'), /^&lt;img/);
 });

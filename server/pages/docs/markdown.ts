@@ -129,16 +129,20 @@ function rendererOf(targetOf: AddressOfLink, anchors: ReadonlyMap<Tokens.Heading
   };
 }
 
-const SOURCE = /^<source media="\(prefers-color-scheme: dark\)" srcset="([\w./-]+)">$/;
+const SOURCE =
+  /^<source media="(\((?:prefers-color-scheme: dark|prefers-reduced-motion: reduce)\))" srcset="([\w./-]+)">$/;
 const IMAGE = /^<img alt="([^"<>]*)" width="(\d+)" src="([\w./-]+)">$/;
 
-/** Parts of a picture in both themes: the only HTML of the files that is HTML on the pages. Null for any other. A picture that is not there is left out. */
+/**
+ * Parts of a picture in both themes, or with a still one for readers who asked for less motion: the only HTML of the files that is HTML on
+ * the pages. Null for any other. A picture that is not there is left out.
+ */
 function picturePart(text: string, targetOf: AddressOfLink): string | null {
   if (text === "<picture>" || text === "</picture>") return text;
-  const [, dark] = SOURCE.exec(text) ?? [];
-  if (dark !== undefined) {
-    const address = targetOf(dark);
-    return address === null ? "" : `<source media="(prefers-color-scheme: dark)" srcset="${escaped(address)}">`;
+  const [, media, other] = SOURCE.exec(text) ?? [];
+  if (media !== undefined && other !== undefined) {
+    const address = targetOf(other);
+    return address === null ? "" : `<source media="${media}" srcset="${escaped(address)}">`;
   }
   const [, alt, width, light] = IMAGE.exec(text) ?? [];
   if (alt === undefined || light === undefined) return null;
