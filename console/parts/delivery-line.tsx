@@ -1,4 +1,4 @@
-/** One delivery in a line: where it went, how it stands, and what can be done about it. */
+/** Deliveries in lines: where each went, how it stands, and what can be done about it. */
 
 import type { Delivery } from "../../sdk/wire.ts";
 import { useRetryDelivery } from "../api/deliveries.ts";
@@ -6,7 +6,7 @@ import { Badge, StatusBadge, toneOfHttp } from "./badge.tsx";
 import { Button } from "./button.tsx";
 import { formatMs } from "./formats.ts";
 import { RecordLink } from "./record-link.tsx";
-import { Countdown } from "./time.tsx";
+import { Countdown, Time } from "./time.tsx";
 import { toast, toastError } from "./toasts.tsx";
 
 interface AttemptBadgeProps {
@@ -33,28 +33,47 @@ export function RetryDelivery({ delivery, label = "Retry now" }: { delivery: Del
   );
 }
 
-/** The line. */
-export function DeliveryLine({ delivery }: { delivery: Delivery }) {
-  const last = delivery.attempts.at(-1);
-  const isOpen = delivery.status === "pending" || delivery.status === "exhausted";
+interface DeliveryLinesProps {
+  deliveries: readonly Delivery[];
+  /** The name of a line: the receiver where all are of one event, the event where all are to one receiver. */
+  by: "receiver" | "event";
+}
+
+/** Deliveries, a line each, in the given order; nothing without one. */
+export function DeliveryLines({ deliveries, by }: DeliveryLinesProps) {
+  if (deliveries.length === 0) return null;
   return (
-    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-t px-3 py-1.5">
-      <StatusBadge status={delivery.status} />
-      <RecordLink id={delivery.id}>
-        <span className="block max-w-72 truncate text-xs">{delivery.url}</span>
+    <ul aria-label="Deliveries" className="divide-y">
+      {deliveries.map((delivery) => (
+        <DeliveryLine key={delivery.id} delivery={delivery} name={by === "event" ? delivery.eventType : delivery.url} />
+      ))}
+    </ul>
+  );
+}
+
+function DeliveryLine({ delivery, name }: { delivery: Delivery; name: string }) {
+  const { id, status, attempts, nextAttemptAt, createdAt } = delivery;
+  const last = attempts.at(-1);
+  const isOpen = status === "pending" || status === "exhausted";
+  return (
+    <li className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5">
+      <StatusBadge status={status} />
+      <RecordLink id={id}>
+        <span className="block max-w-72 truncate font-mono text-xs">{name}</span>
       </RecordLink>
       <span className="flex-1" />
-      {last !== undefined && <AttemptBadge attempt={last} of={delivery.status} />}
-      <span className="text-xs text-faint tabular-nums">
-        {last === undefined ? "no attempt yet" : formatMs(last.durationMs)}
-        {delivery.attempts.length > 1 && ` · ${delivery.attempts.length} attempts`}
-      </span>
-      {delivery.nextAttemptAt !== null && delivery.attempts.length > 0 && (
+      {nextAttemptAt !== null && attempts.length > 0 && (
         <span className="text-xs text-warn">
-          next in <Countdown until={delivery.nextAttemptAt} />
+          next in <Countdown until={nextAttemptAt} />
         </span>
       )}
       {isOpen && last !== undefined && <RetryDelivery delivery={delivery} />}
-    </div>
+      {last !== undefined && <AttemptBadge attempt={last} of={status} />}
+      <span className="text-xs text-faint tabular-nums">
+        {last === undefined ? "no attempt yet" : formatMs(last.durationMs)}
+        {attempts.length > 1 && ` · ${attempts.length} attempts`}
+      </span>
+      <Time at={createdAt} className="w-12 text-right text-xs text-faint" />
+    </li>
   );
 }

@@ -14,7 +14,7 @@ import { StatusBadge } from "../parts/badge.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { CopyButton } from "../parts/copy.tsx";
-import { DeliveryLine, RetryDelivery } from "../parts/delivery-line.tsx";
+import { DeliveryLines, RetryDelivery } from "../parts/delivery-line.tsx";
 import { Failed, Loading } from "../parts/empty.tsx";
 import { Fields, Panel } from "../parts/fields.tsx";
 import { formatExact, formatMs } from "../parts/formats.ts";
@@ -144,9 +144,7 @@ function EventParts({ event }: { event: Event }) {
       <Bytes title="The event's bytes" text={JSON.stringify(event)} />
       {sent.length > 0 && (
         <Panel title="Deliveries">
-          {sent.map((delivery) => (
-            <DeliveryLine key={delivery.id} delivery={delivery} />
-          ))}
+          <DeliveryLines deliveries={sent} by="receiver" />
         </Panel>
       )}
       <Code label="The event as code" call={eventCall(id)} />

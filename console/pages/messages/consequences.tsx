@@ -3,7 +3,7 @@
 import type { Delivery, Event } from "../../../sdk/wire.ts";
 import { useDeliveries } from "../../api/deliveries.ts";
 import { useEvents } from "../../api/events.ts";
-import { DeliveryLine } from "../../parts/delivery-line.tsx";
+import { DeliveryLines } from "../../parts/delivery-line.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Read } from "../../parts/read.tsx";
 import { RecordLink } from "../../parts/record-link.tsx";
@@ -40,17 +40,19 @@ function EventCards({ events, deliveries }: { events: readonly Event[]; deliveri
 function EventCard({ event, deliveries }: { event: Event; deliveries: readonly Delivery[] }) {
   return (
     <li className="overflow-hidden rounded-lg border">
-      <div className="flex items-center justify-between gap-3 bg-panel px-3 py-1.5">
+      <div className="flex items-center justify-between gap-3 bg-panel px-4 py-1.5">
         <RecordLink id={event.id}>
           <span className="font-mono text-xs font-medium">{event.type}</span>
         </RecordLink>
         <Time at={event.timestamp} className="text-xs text-faint" />
       </div>
-      {deliveries.length === 0 ? (
-        <p className="border-t px-3 py-1.5 text-xs text-faint">No endpoint subscribes to it.</p>
-      ) : (
-        deliveries.toReversed().map((delivery) => <DeliveryLine key={delivery.id} delivery={delivery} />)
-      )}
+      <div className="border-t">
+        {deliveries.length === 0 ? (
+          <p className="px-4 py-1.5 text-xs text-faint">No endpoint subscribes to it.</p>
+        ) : (
+          <DeliveryLines deliveries={deliveries.toReversed()} by="receiver" />
+        )}
+      </div>
     </li>
   );
 }

@@ -4,7 +4,7 @@ import type { Event } from "../../../sdk/wire.ts";
 import { useDeliveries } from "../../api/deliveries.ts";
 import { useEvent } from "../../api/events.ts";
 import { CopyId } from "../../parts/copy.tsx";
-import { DeliveryLine } from "../../parts/delivery-line.tsx";
+import { DeliveryLines } from "../../parts/delivery-line.tsx";
 import { Fields, Panel } from "../../parts/fields.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Read } from "../../parts/read.tsx";
@@ -39,11 +39,7 @@ function EventDetail({ event }: { event: Event }) {
             sent.length === 0 ? (
               <p className="p-4 text-soft">No endpoint subscribes to it.</p>
             ) : (
-              <div className="[&>*:first-child]:border-t-0">
-                {sent.map((delivery) => (
-                  <DeliveryLine key={delivery.id} delivery={delivery} />
-                ))}
-              </div>
+              <DeliveryLines deliveries={sent} by="receiver" />
             )
           }
         </Read>

@@ -4,16 +4,15 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { Delivery, Webhook } from "../../../sdk/wire.ts";
 import { useDeliveries, useRetryDeliveries } from "../../api/deliveries.ts";
-import { Badge, StatusBadge } from "../../parts/badge.tsx";
+import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton, CopyId } from "../../parts/copy.tsx";
-import { AttemptBadge } from "../../parts/delivery-line.tsx";
+import { DeliveryLines } from "../../parts/delivery-line.tsx";
 import { Fields, Panel } from "../../parts/fields.tsx";
 import { counted, formatMs, formatShare } from "../../parts/formats.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { RecordLink } from "../../parts/record-link.tsx";
 import { DetailHead } from "../../parts/split.tsx";
-import { Countdown, Time } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
 import { toast, toastError } from "../../parts/toasts.tsx";
 import { EndpointBadge, nameOf } from "./endpoint-columns.tsx";
 import { statsOf } from "./endpoint-stats.ts";
@@ -82,9 +81,7 @@ export function EndpointDetail({ endpoint, onClose }: { endpoint: Webhook; onClo
           {found.data !== undefined && newest.length === 0 && (
             <p className="p-4 text-soft">No delivery yet: send a test event to make one.</p>
           )}
-          {newest.slice(0, NEWEST_SHOWN).map((delivery) => (
-            <DeliveryRow key={delivery.id} delivery={delivery} />
-          ))}
+          <DeliveryLines deliveries={newest.slice(0, NEWEST_SHOWN)} by="event" />
         </Panel>
       </div>
       <ReplayDialog endpoint={endpoint} open={isReplaying} onClose={() => setReplaying(false)} />
@@ -132,26 +129,5 @@ function Subscribed({ endpoint: { events } }: { endpoint: Webhook }) {
         </Badge>
       ))}
     </span>
-  );
-}
-
-function DeliveryRow({ delivery }: { delivery: Delivery }) {
-  const { id, status, eventType, attempts, nextAttemptAt, createdAt } = delivery;
-  const last = attempts.at(-1);
-  return (
-    <div className="flex flex-wrap items-center gap-x-3 border-t px-4 py-1.5 first-of-type:border-t-0">
-      <StatusBadge status={status} />
-      <RecordLink id={id}>
-        <span className="font-mono text-xs">{eventType}</span>
-      </RecordLink>
-      <span className="flex-1" />
-      {nextAttemptAt !== null && attempts.length > 0 && (
-        <span className="text-xs text-warn">
-          next in <Countdown until={nextAttemptAt} />
-        </span>
-      )}
-      {last !== undefined && <AttemptBadge attempt={last} of={status} />}
-      <Time at={createdAt} className="w-12 text-right text-xs text-faint" />
-    </div>
   );
 }

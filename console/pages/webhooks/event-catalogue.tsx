@@ -8,7 +8,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import { DeliveryLine } from "../../parts/delivery-line.tsx";
+import { DeliveryLines } from "../../parts/delivery-line.tsx";
 import { Failed, Loading } from "../../parts/empty.tsx";
 import { Panel } from "../../parts/fields.tsx";
 import { InlineCode } from "../../parts/inline-code.tsx";
@@ -144,9 +144,11 @@ function Triggered({ event }: { event: AnyEvent }) {
         <RecordLink id={event.id} />
         {found.length === 0 && <span className="text-soft">No endpoint subscribes to it.</span>}
       </p>
-      {found.map((delivery) => (
-        <DeliveryLine key={delivery.id} delivery={delivery} />
-      ))}
+      {found.length > 0 && (
+        <div className="border-t">
+          <DeliveryLines deliveries={found} by="receiver" />
+        </div>
+      )}
     </div>
   );
 }
