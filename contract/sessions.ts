@@ -24,6 +24,7 @@ export const Session = record("Session", "A session, as the browser that has it 
   csrfToken: string("Value of `X-CSRF-Token` of each request that changes something."),
   isSandbox: flag("Whether all numbers are on the sandbox."),
   isClockMoved: flag("Whether the sandbox's clock is ahead of the time."),
+  isInboxOn: flag("Whether the sandbox has its inbox: `TB_SANDBOX_INBOX`."),
   expiresAt: at("When the session ends unless it is used."),
   version: string("Version of the service."),
 });
@@ -55,6 +56,7 @@ export const sessionExample: Static<typeof Session> = {
   csrfToken: "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY",
   isSandbox: true,
   isClockMoved: false,
+  isInboxOn: true,
   expiresAt: time(86_400),
   version: "0.1.0",
 };

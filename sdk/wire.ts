@@ -1777,6 +1777,8 @@ export interface Session {
   isSandbox: boolean;
   /** Whether the sandbox's clock is ahead of the time. */
   isClockMoved: boolean;
+  /** Whether the sandbox has its inbox: `TB_SANDBOX_INBOX`. */
+  isInboxOn: boolean;
   /** When the session ends unless it is used. */
   expiresAt: string;
   /** Version of the service. */

@@ -51,8 +51,8 @@ function attemptOf({ receivedAt, status }: InboxRequest): Attempt {
   return { at: receivedAt, status, durationMs: 0, response: null, error: null };
 }
 
-/** Null if the body is no event: anybody who knows the secret may write to the inbox. */
-function eventOf({ body }: InboxRequest): Event | null {
+/** The event of a request. Null if the body is no event: anybody who knows the secret may write to the inbox. */
+export function eventOf({ body }: Pick<InboxRequest, "body">): Event | null {
   try {
     const event: Partial<Event> | null = JSON.parse(body);
     const isEvent = typeof event?.id === "string" && typeof event.type === "string" && typeof event.data === "object";

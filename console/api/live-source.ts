@@ -38,7 +38,7 @@ export function liveSource(session: Session, customerId: string | null, onSigned
         readLists(),
         client.events.list({ limit: PAST_MAX }),
         client.messages.list({ limit: PAST_MAX }),
-        session.isSandbox ? readInbox(client) : [],
+        session.isInboxOn ? readInbox(client) : [],
       ]);
       return [
         ...lists,
@@ -87,7 +87,7 @@ async function readNewest(
   ].toReversed();
 }
 
-/** The newest requests of the sandbox's inbox; none if the customer has no inbox. */
+/** The newest requests of the sandbox's inbox; none if they cannot be read. */
 async function readInbox({ sandbox }: Tightbeam): Promise<WireItem[]> {
   const inbox = await sandbox.inbox.get().catch(() => null);
   return inbox === null ? [] : inboxItems({ ...inbox, requests: inbox.requests.slice(0, PAST_MAX) });

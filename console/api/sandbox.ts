@@ -35,13 +35,13 @@ export function useMoveClock() {
   });
 }
 
-/** The built-in receiver of webhooks. */
+/** The built-in receiver of webhooks; not asked for where it is off. */
 export function useInbox() {
   const { api, session } = useConnected();
   return useQuery({
     queryKey: ["inbox"],
     queryFn: ({ signal }) => api.sandbox.inbox.get({ signal }),
-    enabled: session.isSandbox,
+    enabled: session.isInboxOn,
   });
 }
 

@@ -325,7 +325,12 @@ class Composition {
     const parts = { usage: this.#usage, requestLog: this.#requestLog, inboxes, describeService: describe };
     const api = allRoutes(deps, parts, this.#lasting);
     const names = () => ({ publicUrl: this.#url, bindHost: this.#config.host });
-    const state = () => ({ isSandbox: this.#isSandbox, isClockMoved: deps.shift.ms !== 0, version });
+    const state = () => ({
+      isSandbox: this.#isSandbox,
+      isClockMoved: deps.shift.ms !== 0,
+      isInboxOn: this.#isSandbox && deps.settings.sandboxInbox,
+      version,
+    });
     const sessions = browserRoutes(deps, { names, state });
     const options: ServerOptions = {
       routes: [...api, ...sessions, ...healthRoutes(health), ...hookRoutes(deps), inboxReceiver(inboxes)],

@@ -96,7 +96,7 @@ export function sessionSummary({ id, keyId, createdAt, lastUsedAt, expiresAt }: 
 }
 
 /** The service as its console shows it. */
-export type ConsoleState = Pick<WireSession, "isSandbox" | "isClockMoved" | "version">;
+export type ConsoleState = Pick<WireSession, "isSandbox" | "isClockMoved" | "isInboxOn" | "version">;
 
 /** A session as its own browser sees it. */
 export function sessionRecord(session: BrowserSession, token: string, key: ApiKey, state: ConsoleState): WireSession {

@@ -5,15 +5,17 @@ import { after, before, test } from "node:test";
 import { type BrowserHeaders, originOf, type SignedIn, send, signIn } from "../support/browser-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
-const PUBLIC = "https://tightbeam.example";
 let local: TestService;
-let remote: TestService;
+let inboxless: TestService;
 
 before(async () => {
-  [local, remote] = await Promise.all([startTestService(), startTestService({ TB_PUBLIC_URL: PUBLIC })]);
+  [local, inboxless] = await Promise.all([
+    startTestService({ TB_SANDBOX_INBOX: "on" }),
+    startTestService({ TB_SANDBOX_INBOX: "off" }),
+  ]);
 });
 after(async () => {
-  await Promise.all([local.stop(), remote.stop()]);
+  await Promise.all([local.stop(), inboxless.stop()]);
 });
 
 test("a browser signs in with a key, reads, changes something with the CSRF token, and signs out", async () => {
@@ -37,6 +39,7 @@ test("a browser signs in with a key, reads, changes something with the CSRF toke
       csrfToken: "",
       isSandbox: true,
       isClockMoved: false,
+      isInboxOn: true,
       expiresAt: "",
       version: "",
     },
@@ -54,6 +57,12 @@ test("a browser signs in with a key, reads, changes something with the CSRF toke
   assert.equal(out.status, 200, out.body);
   assert.match(out.headers["set-cookie"] ?? "", /=; Path=\/; Max-Age=0; /);
   assert.equal((await send(local, "GET /session", own)).status, 401);
+});
+
+test("a session tells that the sandbox's inbox is off", async () => {
+  const { cookie } = await signIn(inboxless, { key: inboxless.key });
+  const { body } = await send(inboxless, "GET /session", { Cookie: cookie, "Sec-Fetch-Site": "same-origin" });
+  assert.equal(JSON.parse(body).data.isInboxOn, false);
 });
 
 /** A request with a session, and the response's status. `@` stands for the service's own host and port. */

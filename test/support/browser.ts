@@ -43,6 +43,8 @@ export interface StageOptions {
   env?: Record<string, string>;
   /** Environment of the browser, such as its fonts. */
   browserEnv?: Record<string, string>;
+  /** Path whose requests the test has refused on purpose: Chromium's console names each of them. */
+  refusedPath?: string;
 }
 
 /** A test with a browser. It also fails if a page did what none may do. */
@@ -58,14 +60,14 @@ export function browserTest(
 export async function withStage(
   t: Scope,
   run: (stage: Stage) => Promise<void>,
-  { env = {}, browserEnv = {} }: StageOptions = {},
+  { env = {}, browserEnv = {}, refusedPath = "" }: StageOptions = {},
 ): Promise<void> {
   execFileSync(process.execPath, [join(ROOT, "console/build.ts"), "--if-stale"], { stdio: "inherit" });
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-browser-"));
   const browser = await launchBrowser(browserEnv);
   const faults: string[] = [];
   try {
-    await run(await makeStage(t, { directory, env }, browser, faults));
+    await run(await makeStage(t, { directory, env, refusedPath }, browser, faults));
   } finally {
     await browser.close();
     t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
@@ -92,13 +94,15 @@ interface Place {
   directory: string;
   /** Settings of the service. */
   env: Record<string, string>;
+  refusedPath: string;
 }
 
-async function makeStage(t: Scope, { directory, env: own }: Place, browser: Browser, faults: string[]): Promise<Stage> {
+async function makeStage(t: Scope, place: Place, browser: Browser, faults: string[]): Promise<Stage> {
+  const { directory, env: own, refusedPath } = place;
   const env = { TB_SANDBOX_INBOX: "on", TB_RATE_LIMIT: "off", ...own };
   const requests: string[] = [];
   let wasRestarted = false;
-  const seen: Seen = { url: () => stage.service.url, requests, faults, wasRestarted: () => wasRestarted };
+  const seen: Seen = { url: () => stage.service.url, requests, faults, refusedPath, wasRestarted: () => wasRestarted };
   const stage: Stage = {
     service: await startProcess(t, { dataDir: directory, env }),
     requests,
@@ -139,6 +143,7 @@ interface Seen {
   url(): string;
   requests: string[];
   faults: string[];
+  refusedPath: string;
   wasRestarted(): boolean;
 }
 
@@ -152,19 +157,19 @@ function watch(page: Page, seen: Seen): void {
   });
   page.on("pageerror", (error) => faults.push(`an error: ${error.stack ?? error.message}`));
   page.on("console", (message) => {
-    if (message.type() !== "error" || isExpected(message.text(), message.location().url, seen.wasRestarted())) return;
+    if (message.type() !== "error" || isExpected(message.text(), message.location().url, seen)) return;
     faults.push(`${message.text()} (${message.location().url})`);
   });
 }
 
 /**
  * The answer to a browser that is not signed in, and a service that is down, are on Chromium's console without the page's doing.
- * A service that is being stopped answers 503 to what comes in its last moments, and 404 says that the sandbox's inbox is off.
+ * A service that is being stopped answers 503 to what comes in its last moments.
  */
-function isExpected(text: string, url: string, wasRestarted: boolean): boolean {
+function isExpected(text: string, url: string, { refusedPath, wasRestarted }: Seen): boolean {
   if (!text.startsWith("Failed to load resource")) return false;
-  if (wasRestarted && text.includes("503")) return true;
-  if (url.endsWith("/v1/sandbox/inbox") && text.includes("404")) return true;
+  if (wasRestarted() && text.includes("503")) return true;
+  if (refusedPath !== "" && url.endsWith(refusedPath) && /status of 4/.test(text)) return true;
   return (url.endsWith("/session") && text.includes("401")) || /ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text);
 }
 
