@@ -62,12 +62,25 @@ browserTest(
 browserTest("by mouse: the checklist ticks itself, from the first message to the retry", async (stage) => {
   const page = await stage.signedIn();
   const done = (title: string) => page.getByRole("button", { name: `${title} (done)` }).waitFor();
+  await page.getByText("0 of 5").waitFor();
   await page.getByRole("button", { name: "Send it" }).click();
   await page.waitForURL(/\/m\/msg_/);
   await page.getByRole("link", { name: "Home" }).click();
   await done("Send a message");
   await done("See a webhook answered with 2xx");
-  await done("Verify a signature");
+  await done("See a signature verified");
+  await page.getByRole("button", { name: "See a webhook answered with 2xx" }).click();
+  const received = page.getByRole("list", { name: "Newest requests of the inbox" });
+  await received.getByText("200", { exact: true }).first().waitFor();
+  await received.getByText("signature verified").first().waitFor();
+  await page.getByRole("button", { name: "Show it on the Wire" }).click();
+  await page.getByRole("region", { name: "The Wire" }).waitFor();
+  await page.keyboard.press("~");
+  await page.getByRole("button", { name: "See a signature verified" }).click();
+  await page.getByRole("button", { name: "Check one by hand" }).click();
+  await page.getByRole("button", { name: "Use the inbox's newest request" }).click();
+  await page.getByText("The request is genuine").waitFor();
+  await page.getByRole("link", { name: "Home" }).click();
   await page.getByRole("button", { name: "Reply", exact: true }).click();
   await page.waitForURL(/\/m\/msg_/);
   await page.getByRole("link", { name: "Home" }).click();
@@ -82,7 +95,7 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
   await page.getByRole("button", { name: "Move the clock by a minute" }).click();
   // With the last step the checklist gives way to the figures, and the band shows that the clock was moved.
   await page.getByRole("heading", { name: "First five minutes" }).waitFor({ state: "detached" });
-  await page.getByText("All five steps are done").waitFor();
+  await page.getByText("All steps are done").waitFor();
   await page.getByRole("complementary", { name: "Environment" }).getByText("ahead").waitFor();
 });
 
@@ -96,4 +109,18 @@ browserTest("a one-time link works once, and is gone from the address bar", asyn
   await other.goto(data.url);
   await other.getByRole("alert").waitFor();
   assert.ok(!other.url().includes("link="), other.url());
+});
+
+browserTest("a step that was done stays ticked after a restart, which empties the inbox", async (stage) => {
+  const page = await stage.signedIn();
+  const done = (title: string) => page.getByRole("button", { name: `${title} (done)` }).waitFor();
+  await stage.service.ask("POST", "/v1/messages", { to: "+15005550100", content: { text: "Hello" } });
+  await done("Send a message");
+  await done("See a signature verified");
+  await stage.restart();
+  const { data } = await stage.service.ask("GET", "/v1/sandbox/inbox");
+  assert.deepEqual(data.requests, []);
+  await page.reload();
+  await done("Send a message");
+  await done("See a signature verified");
 });

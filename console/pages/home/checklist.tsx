@@ -1,19 +1,21 @@
-/** The checklist of the first five minutes: each step ticks itself, has the line to paste, and a button that does it. */
+/** The checklist of the first five minutes: each step ticks itself, has the line to paste, and a button that does or shows it. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
+import type { Inbox } from "../../../sdk/wire.ts";
 import { useSendMessage } from "../../api/messages.ts";
 import { useFailInbox, useMoveClock, useWriteAsContact } from "../../api/sandbox.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Icon } from "../../parts/icons.tsx";
+import { usePreference } from "../../parts/preference.ts";
 import { type ApiCall, snippetsOf } from "../../parts/snippets.ts";
 import { toast, toastError } from "../../parts/toasts.tsx";
 import type { StepName } from "./first-steps.ts";
+import { Receipts } from "./receipts.tsx";
 
 interface Step {
-  name: StepName;
   title: string;
   text: string;
   call: ApiCall;
@@ -22,11 +24,16 @@ interface Step {
 
 const HELLO = { to: "+15005550100", content: { text: "Hello" } };
 const REPLY = { text: "Hi! Who is this?" };
+const READ_INBOX: ApiCall = {
+  method: "GET",
+  path: "/v1/sandbox/inbox",
+  typescript: "tightbeam.sandbox.inbox.get()",
+  cli: "inbox",
+};
 const REPLY_PATH = "/v1/sandbox/phones/+15005550100/messages";
 
-const STEPS: readonly Step[] = [
-  {
-    name: "send",
+const STEPS: Record<StepName, Step> = {
+  send: {
     title: "Send a message",
     text: "To a phone of the sandbox, which has iMessage and reads what it gets.",
     call: {
@@ -38,8 +45,7 @@ const STEPS: readonly Step[] = [
     },
     verb: "Send it",
   },
-  {
-    name: "reply",
+  reply: {
     title: "Get a reply",
     text: "Write back from that phone: it arrives as message.inbound.",
     call: {
@@ -51,27 +57,19 @@ const STEPS: readonly Step[] = [
     },
     verb: "Reply",
   },
-  {
-    name: "webhook",
+  webhook: {
     title: "See a webhook answered with 2xx",
-    text: "Every event is POSTed to your endpoints; the built-in inbox is the first one.",
-    call: { method: "GET", path: "/v1/sandbox/inbox", typescript: "tightbeam.sandbox.inbox.get()", cli: "inbox" },
-    verb: "Send one more",
+    text: "Every event is POSTed to your endpoints; the built-in inbox is the first one, and has those of your message.",
+    call: READ_INBOX,
+    verb: "Show it on the Wire",
   },
-  {
-    name: "signature",
-    title: "Verify a signature",
-    text: "The inbox checks X-Signature with its secret, as your server will.",
-    call: {
-      method: "GET",
-      path: "/v1/sandbox/inbox",
-      typescript: "tightbeam.sandbox.inbox.get()",
-      cli: "inbox",
-    },
-    verb: "Send one more",
+  signature: {
+    title: "See a signature verified",
+    text: "The inbox checks X-Signature with its secret, as your server will. Check one by hand to see what it is made of.",
+    call: READ_INBOX,
+    verb: "Check one by hand",
   },
-  {
-    name: "retry",
+  retry: {
     title: "See a retry",
     text: "Let the inbox answer 503 once: half a minute later the event comes again, with the same bytes. The sandbox's clock shortens the wait.",
     call: {
@@ -82,7 +80,10 @@ const STEPS: readonly Step[] = [
     },
     verb: "Fail once, and send",
   },
-];
+};
+
+/** Steps that the inbox has the proof of. */
+const SHOWS_RECEIPTS: ReadonlySet<StepName> = new Set(["webhook", "signature", "retry"]);
 
 /** The verbs of the steps. */
 function useStepVerbs(): { run: (name: StepName) => void; isBusy: boolean } {
@@ -91,31 +92,44 @@ function useStepVerbs(): { run: (name: StepName) => void; isBusy: boolean } {
   const send = useSendMessage();
   const write = useWriteAsContact();
   const fail = useFailInbox();
-  const refresh = () => void cache.invalidateQueries();
+  const [, showWire] = usePreference("wire", "closed");
+  const onFailing = () => {
+    void cache.invalidateQueries();
+    toast("The inbox answers 503 once. Move the clock by a minute, and the event comes again.");
+  };
   const sendHello = (onSent: (id: string) => void) =>
     send.mutate(HELLO, { onSuccess: ({ id }) => onSent(id), onError: toastError });
   const run = (name: StepName) => {
-    if (name === "reply") {
-      write.mutate(
-        { number: HELLO.to, message: REPLY },
-        { onSuccess: ({ id }) => navigate(`/m/${id}`), onError: toastError },
-      );
-    } else if (name === "retry") {
-      const onSent = () => {
-        refresh();
-        toast("The inbox answers 503 once. Move the clock by a minute, and the event comes again.");
-      };
-      fail.mutate(1, { onSuccess: () => sendHello(onSent), onError: toastError });
-    } else if (name === "send") sendHello((id) => navigate(`/m/${id}`));
-    else sendHello(refresh);
+    switch (name) {
+      case "send":
+        return sendHello((id) => navigate(`/m/${id}`));
+      case "reply":
+        return write.mutate(
+          { number: HELLO.to, message: REPLY },
+          { onSuccess: ({ id }) => navigate(`/m/${id}`), onError: toastError },
+        );
+      case "webhook":
+        return showWire("open");
+      case "signature":
+        return navigate("/webhooks/check");
+      case "retry":
+        return fail.mutate(1, { onSuccess: () => sendHello(onFailing), onError: toastError });
+    }
   };
   return { run, isBusy: send.isPending || write.isPending || fail.isPending };
 }
 
+interface ChecklistProps {
+  steps: readonly StepName[];
+  done: ReadonlySet<StepName>;
+  /** The inbox, if there is one: it shows what it received. */
+  inbox: Inbox | undefined;
+}
+
 /** The checklist. The first step that is not done is open. */
-export function Checklist({ done }: { done: ReadonlySet<StepName> }) {
+export function Checklist({ steps, done, inbox }: ChecklistProps) {
   const [chosen, setChosen] = useState<StepName | null>(null);
-  const open = chosen ?? STEPS.find(({ name }) => !done.has(name))?.name ?? null;
+  const open = chosen ?? steps.find((name) => !done.has(name)) ?? null;
   const { run, isBusy } = useStepVerbs();
   return (
     <section aria-labelledby="first-steps" className="overflow-hidden rounded-xl border bg-raised">
@@ -124,22 +138,23 @@ export function Checklist({ done }: { done: ReadonlySet<StepName> }) {
           First five minutes
         </h2>
         <span className="text-soft tabular-nums">
-          {done.size} of {STEPS.length}
+          {done.size} of {steps.length}
         </span>
       </header>
       <ol>
-        {STEPS.map((step, index) => (
-          <li key={step.name} className={index === 0 ? "" : "border-t"}>
+        {steps.map((name, index) => (
+          <li key={name} className={index === 0 ? "" : "border-t"}>
             <StepRow
-              step={step}
+              step={STEPS[name]}
               number={index + 1}
-              isDone={done.has(step.name)}
-              isOpen={open === step.name}
+              isDone={done.has(name)}
+              isOpen={open === name}
               isBusy={isBusy}
-              onToggle={() => setChosen(step.name)}
-              onRun={() => run(step.name)}
+              onToggle={() => setChosen(name)}
+              onRun={() => run(name)}
+              found={SHOWS_RECEIPTS.has(name) && inbox !== undefined && <Receipts inbox={inbox} />}
             >
-              {step.name === "retry" && <SkipMinute />}
+              {name === "retry" && <SkipMinute />}
             </StepRow>
           </li>
         ))}
@@ -156,6 +171,8 @@ interface StepRowProps {
   isBusy: boolean;
   onToggle: () => void;
   onRun: () => void;
+  /** The proof that the step was done. */
+  found: ReactNode;
   /** More verbs. */
   children: ReactNode;
 }
@@ -172,7 +189,7 @@ function SkipMinute() {
   );
 }
 
-function StepRow({ step, number, isDone, isOpen, isBusy, onToggle, onRun, children }: StepRowProps) {
+function StepRow({ step, number, isDone, isOpen, isBusy, onToggle, onRun, found, children }: StepRowProps) {
   return (
     <>
       <button
@@ -193,6 +210,7 @@ function StepRow({ step, number, isDone, isOpen, isBusy, onToggle, onRun, childr
       {isOpen && (
         <div className="flex flex-col gap-3 px-4 pb-4 sm:pl-12">
           <p className="text-soft">{step.text}</p>
+          {found}
           <CodeBlock label={step.title} snippets={snippetsOf(step.call, location.origin)} />
           <div className="flex flex-wrap gap-2">
             <Button tone={isDone ? "plain" : "primary"} icon="play" disabled={isBusy} onClick={onRun}>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Delivery, Event, Inbox } from "../../../sdk/wire.ts";
-import { doneSteps } from "./first-steps.ts";
+import { doneSteps, stepsOf } from "./first-steps.ts";
 
 const attempt = (status: number | null) => ({ at: "", status, durationMs: 1, response: null, error: null });
 const delivery = (...statuses: (number | null)[]) => ({ attempts: statuses.map(attempt) }) as unknown as Delivery;
@@ -28,4 +28,9 @@ test("a retry to the built-in inbox ticks too: the same event arrived twice", ()
 
 test("an attempt without an answer, or with an error, ticks no webhook", () => {
   assert.ok(!doneSteps({ events: [], deliveries: [delivery(null), delivery(500)], inbox: undefined }).has("webhook"));
+});
+
+test("where the inbox is off, the checklist has no step that only the inbox can tick", () => {
+  assert.deepEqual(stepsOf({ isInboxOn: true }), ["send", "reply", "webhook", "signature", "retry"]);
+  assert.deepEqual(stepsOf({ isInboxOn: false }), ["send", "reply"]);
 });

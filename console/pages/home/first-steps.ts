@@ -1,9 +1,16 @@
 /** The first steps of somebody new, and which of them have been done. Pure: read from what the service has recorded. */
 
-import type { Delivery, Event, Inbox } from "../../../sdk/wire.ts";
+import type { Delivery, Event, Inbox, Session } from "../../../sdk/wire.ts";
+
+const STEPS = ["send", "reply", "webhook", "signature", "retry"] as const;
 
 /** A step of the checklist. */
-export type StepName = "send" | "reply" | "webhook" | "signature" | "retry";
+export type StepName = (typeof STEPS)[number];
+
+/** The steps in order. Without the sandbox's inbox they end with the reply: the others are seen there. */
+export function stepsOf({ isInboxOn }: Pick<Session, "isInboxOn">): readonly StepName[] {
+  return isInboxOn ? STEPS : STEPS.slice(0, STEPS.indexOf("webhook"));
+}
 
 /** Everything that tells whether the steps were done. */
 export interface Traces {
