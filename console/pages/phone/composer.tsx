@@ -1,10 +1,11 @@
 /** Where one writes: as the contact on this phone, or as your own program to it. */
 
-import { type ChangeEvent, type FormEvent, useEffect, useRef, useState } from "react";
+import { type ChangeEvent, useEffect, useRef, useState } from "react";
 import type { Chat, PhoneMessage } from "../../../sdk/wire.ts";
 import { useSendMessage } from "../../api/messages.ts";
 import { useCreateGroup, usePhoneActs } from "../../api/phones.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
+import { FIELD_LOOK, Field, Form } from "../../parts/form.tsx";
 import { toastError } from "../../parts/toasts.tsx";
 import type { PhoneAct } from "./recording.ts";
 
@@ -32,35 +33,26 @@ export function Composer({ number, group, others, replyTo, onReplied, onAct, onG
   const { write } = usePhoneActs(number);
   const send = useSendMessage();
   const typing = useTypingSignal(number, side === "contact" && group === null);
-  const writeAs = (message: PhoneMessage, onRefused?: () => void) =>
-    write.mutate(message, {
-      onSuccess: ({ id }) => onAct({ does: "write", number, message, id }),
-      onError: (error) => {
-        toastError(error);
-        onRefused?.();
-      },
-    });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const writeAs = (message: PhoneMessage, onError: (error: unknown) => void = toastError) =>
+    write.mutate(message, { onSuccess: ({ id }) => onAct({ does: "write", number, message, id }), onError });
+  const submit = (refuse: (error: unknown) => void) => {
     if (text.trim() === "") return;
     typing.end();
     // A refused text comes back, unless something else is written meanwhile.
-    const giveBack = () => setText((present) => (present === "" ? text : present));
-    if (side === "program") {
-      const onError = (error: unknown) => {
-        toastError(error);
-        giveBack();
-      };
-      send.mutate({ to: group?.id ?? number, content: { text } }, { onError });
-    } else {
+    const onError = (error: unknown) => {
+      refuse(error);
+      setText((present) => (present === "" ? text : present));
+    };
+    if (side === "program") send.mutate({ to: group?.id ?? number, content: { text } }, { onError });
+    else {
       const reply = { ...(replyTo === null ? {} : { replyTo }), ...(group === null ? {} : { chatId: group.id }) };
-      writeAs({ text, ...reply }, giveBack);
+      writeAs({ text, ...reply }, onError);
     }
     setText("");
     onReplied();
   };
   return (
-    <form onSubmit={submit} className="shrink-0 border-t px-3 pt-2 pb-3">
+    <Form onSubmit={submit} className="shrink-0 border-t px-3 pt-2 pb-3">
       <div className="mb-1.5 flex flex-wrap items-center gap-1">
         <SideButton title="As the contact" isOn={side === "contact"} onClick={() => setSide("contact")} />
         <SideButton title="As your program" isOn={side === "program"} onClick={() => setSide("program")} />
@@ -75,16 +67,25 @@ export function Composer({ number, group, others, replyTo, onReplied, onAct, onG
       )}
       <div className="flex items-center gap-1.5">
         {side === "contact" && group === null && <FileButton onFile={writeAs} />}
-        <input
-          aria-label={side === "contact" ? "Write as the contact" : "Send as your program"}
-          placeholder={side === "contact" ? "Text message" : "Sent by POST /v1/messages"}
-          className="h-8 min-w-0 flex-1 rounded-full border border-strong-line bg-back px-3 outline-none focus:border-accent"
-          value={text}
-          onChange={(event) => {
-            setText(event.target.value);
-            typing.noteKey();
-          }}
-        />
+        <Field
+          name={side === "contact" ? "text" : "content.text"}
+          label={side === "contact" ? "Write as the contact" : "Send as your program"}
+          isLabelHidden
+          className="flex-1"
+        >
+          {(field) => (
+            <input
+              {...field}
+              placeholder={side === "contact" ? "Text message" : "Sent by POST /v1/messages"}
+              className={`h-8 w-full rounded-full px-3 ${FIELD_LOOK}`}
+              value={text}
+              onChange={(event) => {
+                setText(event.target.value);
+                typing.noteKey();
+              }}
+            />
+          )}
+        </Field>
         <button
           type="submit"
           aria-label="Send"
@@ -94,7 +95,7 @@ export function Composer({ number, group, others, replyTo, onReplied, onAct, onG
           ↑
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 

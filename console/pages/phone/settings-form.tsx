@@ -4,6 +4,7 @@ import type { PhoneSettings } from "../../../sdk/wire.ts";
 import { useChangePhone, usePhoneSettings } from "../../api/phones.ts";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Failed, Loading } from "../../parts/empty.tsx";
+import { FIELD_LOOK } from "../../parts/form.tsx";
 import { snippetsOf } from "../../parts/snippets.ts";
 import { toastError } from "../../parts/toasts.tsx";
 import type { PhoneAct } from "./recording.ts";
@@ -18,9 +19,49 @@ const FLAGS: readonly { name: Flag; title: string; says: string }[] = [
 ];
 
 const NUMBERS = [
-  { name: "latencyMs", title: "Latency", unit: "ms before each receipt", max: 600_000, step: 100 },
-  { name: "lossPercent", title: "Loss", unit: "% of messages, accepted and then lost", max: 100, step: 5 },
+  { name: "latencyMs", title: "Latency", unit: "ms before each receipt", max: 600_000, step: 100, round: Math.round },
+  {
+    name: "lossPercent",
+    title: "Loss",
+    unit: "% of messages, accepted and then lost",
+    max: 100,
+    step: 5,
+    round: Number,
+  },
 ] as const;
+
+interface NumberRowProps {
+  row: (typeof NUMBERS)[number];
+  value: number;
+  onSet: (value: number) => void;
+}
+
+/** A number that holds once it is left or Enter is pressed. The field then shows the number that holds. */
+function NumberRow({ row: { title, unit, max, step, round }, value, onSet }: NumberRowProps) {
+  const take = (input: HTMLInputElement) => {
+    const typed = Number.isNaN(input.valueAsNumber) ? value : input.valueAsNumber;
+    const taken = Math.min(max, Math.max(0, round(typed)));
+    input.value = String(taken);
+    onSet(taken);
+  };
+  return (
+    <label className="flex items-center gap-3">
+      <span className="w-16 font-medium">{title}</span>
+      <input
+        type="number"
+        min={0}
+        max={max}
+        step={step}
+        defaultValue={value}
+        key={value}
+        className={`h-8 w-24 px-2 tabular-nums ${FIELD_LOOK}`}
+        onBlur={(event) => take(event.currentTarget)}
+        onKeyDown={(event) => event.key === "Enter" && take(event.currentTarget)}
+      />
+      <span className="text-xs text-faint">{unit}</span>
+    </label>
+  );
+}
 
 /** The form. */
 export function PhoneSettingsForm({ number, onAct }: { number: string; onAct: (act: PhoneAct) => void }) {
@@ -51,24 +92,13 @@ export function PhoneSettingsForm({ number, onAct }: { number: string; onAct: (a
           </span>
         </label>
       ))}
-      {NUMBERS.map(({ name, title, unit, max, step }) => (
-        <label key={name} className="flex items-center gap-3">
-          <span className="w-16 font-medium">{title}</span>
-          <input
-            type="number"
-            min={0}
-            max={max}
-            step={step}
-            defaultValue={settings[name]}
-            key={settings[name]}
-            className="h-8 w-24 rounded-md border border-strong-line bg-back px-2 tabular-nums"
-            onBlur={(event) => {
-              const value = Math.min(max, Math.max(0, event.target.valueAsNumber || 0));
-              if (value !== settings[name]) set({ [name]: value });
-            }}
-          />
-          <span className="text-xs text-faint">{unit}</span>
-        </label>
+      {NUMBERS.map((row) => (
+        <NumberRow
+          key={row.name}
+          row={row}
+          value={settings[row.name]}
+          onSet={(value) => value !== settings[row.name] && set({ [row.name]: value })}
+        />
       ))}
       <CodeBlock
         label="The settings as a request"

@@ -1,10 +1,11 @@
 /** The sandbox's clock: its time, the moves forward, and the way back. */
 
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { isMoved, useClock, useMoveClock } from "../../api/sandbox.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Panel } from "../../parts/fields.tsx";
+import { FIELD_LOOK, Field, Form } from "../../parts/form.tsx";
 import { formatExact, formatMs } from "../../parts/formats.ts";
 import { quote, snippetsOf } from "../../parts/snippets.ts";
 import { useNow } from "../../parts/time.tsx";
@@ -22,15 +23,11 @@ export function ClockPanel() {
   const move = useMoveClock();
   const [by, setBy] = useState("2h");
   const offsetMs = clock.data?.offsetMs ?? 0;
-  const run = (step: string | null) =>
+  const run = (step: string | null, onError: (error: unknown) => void = toastError) =>
     move.mutate(step, {
       onSuccess: () => toast(step === null ? "The clock shows real time again." : `The clock is ${step} further.`),
-      onError: toastError,
+      onError,
     });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    run(by.trim());
-  };
   const call = {
     method: "POST",
     path: "/v1/sandbox/clock",
@@ -57,17 +54,21 @@ export function ClockPanel() {
               +{words}
             </Button>
           ))}
-          <form onSubmit={submit} className="flex gap-2">
-            <input
-              aria-label="Duration to move by, such as 30s or 2h"
-              className="h-7 w-20 rounded-md border border-strong-line bg-back px-2 tabular-nums outline-none focus:border-accent"
-              value={by}
-              onChange={(event) => setBy(event.target.value)}
-            />
-            <Button type="submit" disabled={move.isPending || by.trim() === ""}>
+          <Form onSubmit={(refuse) => run(by.trim(), refuse)} className="flex gap-2">
+            <Field name="advance" label="Duration to move by, such as 30s or 2h" isLabelHidden>
+              {(field) => (
+                <input
+                  {...field}
+                  className={`h-7 w-20 px-2 tabular-nums ${FIELD_LOOK}`}
+                  value={by}
+                  onChange={(event) => setBy(event.target.value)}
+                />
+              )}
+            </Field>
+            <Button type="submit" disabled={move.isPending}>
               Move
             </Button>
-          </form>
+          </Form>
         </div>
         <CodeBlock label="The move as code" snippets={snippetsOf(call, location.origin)} />
       </div>

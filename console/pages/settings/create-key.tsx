@@ -1,6 +1,6 @@
 /** A new key: a drawer with its name, its scope, its customer and its permissions. */
 
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { type CreateKey, KEY_PERMISSIONS, type Key, type KeyPermission } from "../../../sdk/wire.ts";
 import { useConnected } from "../../api/context.ts";
 import { useCreateKey } from "../../api/keys.ts";
@@ -8,8 +8,8 @@ import { useCustomers } from "../../api/service.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Drawer } from "../../parts/dialog.tsx";
+import { FIELD, Field, FieldGroup, Form } from "../../parts/form.tsx";
 import { snippetsOf } from "../../parts/snippets.ts";
-import { toastError } from "../../parts/toasts.tsx";
 
 interface CreateKeyProps {
   open: boolean;
@@ -26,7 +26,6 @@ export function CreateKeyDrawer(props: CreateKeyProps) {
   );
 }
 
-const FIELD = "mt-1 h-8 w-full rounded-md border border-strong-line bg-back px-2 outline-none focus:border-accent";
 const PERMISSION_TEXTS: Record<KeyPermission, string> = {
   read: "read everything of the customer",
   send: "send, and change messages and records",
@@ -46,11 +45,7 @@ function CreateKeyForm({ onClose, onCreated }: CreateKeyProps) {
     owner === "admin"
       ? { name: name.trim(), scope: "admin" }
       : { name: name.trim(), customerId: owner, permissions: [...allowed] };
-  const isReady = key.name !== "" && (owner === "admin" || allowed.length > 0);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate(key, { onSuccess: onCreated, onError: toastError });
-  };
+  const submit = (refuse: (error: unknown) => void) => create.mutate(key, { onSuccess: onCreated, onError: refuse });
   const toggle = (permission: KeyPermission) =>
     setAllowed(KEY_PERMISSIONS.filter((one) => (one === permission) !== allowed.includes(one)));
   const call = {
@@ -60,50 +55,56 @@ function CreateKeyForm({ onClose, onCreated }: CreateKeyProps) {
     typescript: `tightbeam.admin.keys.create(${JSON.stringify(key)})`,
   };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-3">
-      <label>
-        <span className="font-medium">Name</span>
-        <input
-          className={FIELD}
-          value={name}
-          placeholder="Booking system"
-          onChange={(event) => setName(event.target.value)}
-        />
-      </label>
-      <label>
-        <span className="font-medium">For</span>
-        <select className={FIELD} value={owner} onChange={(event) => setChosen(event.target.value)}>
-          {customers.map((customer) => (
-            <option key={customer.id} value={customer.id}>
-              {customer.name}
-            </option>
-          ))}
-          <option value="admin">Administration of all customers</option>
-        </select>
-      </label>
+    <Form onSubmit={submit} className="flex flex-col gap-3">
+      <Field name="name" label="Name">
+        {(field) => (
+          <input
+            {...field}
+            className={FIELD}
+            value={name}
+            placeholder="Booking system"
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field name="customerId" label="For">
+        {(field) => (
+          <select {...field} className={FIELD} value={owner} onChange={(event) => setChosen(event.target.value)}>
+            {customers.map((customer) => (
+              <option key={customer.id} value={customer.id}>
+                {customer.name}
+              </option>
+            ))}
+            <option value="admin">Administration of all customers</option>
+          </select>
+        )}
+      </Field>
       {owner !== "admin" && (
-        <fieldset>
-          <legend className="mb-1 font-medium">It may</legend>
-          {KEY_PERMISSIONS.map((permission) => (
-            <label key={permission} className="flex items-center gap-2 py-0.5">
-              <input
-                type="checkbox"
-                className="size-4 accent-[var(--accent-solid)]"
-                checked={allowed.includes(permission)}
-                onChange={() => toggle(permission)}
-              />
-              {PERMISSION_TEXTS[permission]}
-            </label>
-          ))}
-        </fieldset>
+        <FieldGroup name="permissions" label="It may">
+          {({ name: group, ...first }) =>
+            KEY_PERMISSIONS.map((permission, index) => (
+              <label key={permission} className="flex items-center gap-2 py-0.5">
+                <input
+                  {...(index === 0 ? first : {})}
+                  name={group}
+                  type="checkbox"
+                  className="size-4 accent-[var(--accent-solid)]"
+                  checked={allowed.includes(permission)}
+                  onChange={() => toggle(permission)}
+                />
+                {PERMISSION_TEXTS[permission]}
+              </label>
+            ))
+          }
+        </FieldGroup>
       )}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" tone="primary" disabled={create.isPending || !isReady}>
+        <Button type="submit" tone="primary" disabled={create.isPending}>
           {create.isPending ? "Creating…" : "Create"}
         </Button>
       </div>
       <CodeBlock label="The same request as code" snippets={snippetsOf(call, location.origin)} />
-    </form>
+    </Form>
   );
 }

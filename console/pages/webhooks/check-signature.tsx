@@ -5,7 +5,7 @@ import { useApi, useConnected } from "../../api/context.ts";
 import { useInbox } from "../../api/sandbox.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
-import { FIELD } from "../../parts/form-field.ts";
+import { FIELD } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { checkSignature, parseHeaders, type SignatureCheck, type SignaturePart } from "./signature-check.ts";
@@ -74,7 +74,7 @@ export function CheckSignature() {
             />
           </label>
           <div className="flex flex-wrap gap-2">
-            {session.isSandbox && (
+            {session.isInboxOn && (
               <Button icon="arrowDownLeft" onClick={() => void takeNewest()}>
                 Use the inbox's newest request
               </Button>

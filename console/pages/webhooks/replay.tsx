@@ -6,11 +6,10 @@ import { EVENT_TYPES, type EventType, type Webhook } from "../../../sdk/wire.ts"
 import { useEventCount, useReplay, useWaitingCount } from "../../api/webhooks.ts";
 import { Button, buttonClass } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { FIELD } from "../../parts/form-field.ts";
+import { FIELD, Field, Form } from "../../parts/form.tsx";
 import { formatCount } from "../../parts/formats.ts";
 import { instantOf } from "../../parts/search-terms.ts";
 import { serviceNow } from "../../parts/time.tsx";
-import { toastError } from "../../parts/toasts.tsx";
 
 interface ReplayDialogProps {
   endpoint: Webhook;
@@ -54,29 +53,31 @@ function ReplayForm({ endpoint, onReplayed }: ReplayFormProps) {
   const since = useMemo(() => instantOf(text.trim(), serviceNow()), [text]);
   const offered = replayedTypes(endpoint);
   const counted = useEventCount(since, type === "" ? offered : [type]);
-  const run = () => {
+  const run = (refuse: (error: unknown) => void) => {
     if (since === undefined) return;
     replay.mutate(
       { since, ...(type === "" ? {} : { types: [type] }) },
-      { onSuccess: ({ deliveries }) => onReplayed(deliveries), onError: toastError },
+      { onSuccess: ({ deliveries }) => onReplayed(deliveries), onError: refuse },
     );
   };
   const count = counted.data === undefined ? null : formatCount(counted.data.count);
   return (
-    <div className="flex flex-col gap-3">
+    <Form onSubmit={run} className="flex flex-col gap-3">
       <p>
         Each stored event of the period that the endpoint subscribes to gets a new delivery. Ids stay, so that your
         receiver can skip what it knows.
       </p>
-      <label>
-        <span className="font-medium">Since</span>
-        <input
-          className={`${FIELD} font-mono text-xs`}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          placeholder="1h, 7d, or 2026-03-01T12:00:00Z"
-        />
-      </label>
+      <Field name="since" label="Since">
+        {(field) => (
+          <input
+            {...field}
+            className={`${FIELD} font-mono text-xs`}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            placeholder="1h, 7d, or 2026-03-01T12:00:00Z"
+          />
+        )}
+      </Field>
       <div className="flex gap-1">
         {["15m", "1h", "24h", "7d"].map((period) => (
           <Button key={period} tone="quiet" aria-pressed={text === period} onClick={() => setText(period)}>
@@ -84,15 +85,21 @@ function ReplayForm({ endpoint, onReplayed }: ReplayFormProps) {
           </Button>
         ))}
       </div>
-      <label>
-        <span className="font-medium">Type</span>
-        <select className={FIELD} value={type} onChange={(event) => setType(event.target.value as EventType | "")}>
-          <option value="">every type that the endpoint gets</option>
-          {offered.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </select>
-      </label>
+      <Field name="types" label="Type">
+        {(field) => (
+          <select
+            {...field}
+            className={FIELD}
+            value={type}
+            onChange={(event) => setType(event.target.value as EventType | "")}
+          >
+            <option value="">every type that the endpoint gets</option>
+            {offered.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        )}
+      </Field>
       <div className="flex items-center gap-2">
         <p role="status" className="flex-1 text-soft">
           {since === undefined
@@ -102,15 +109,15 @@ function ReplayForm({ endpoint, onReplayed }: ReplayFormProps) {
               : `${count}${counted.data?.isAtLeast === true ? " or more" : ""} stored ${count === "1" ? "event" : "events"}`}
         </p>
         <Button
+          type="submit"
           tone="primary"
           icon="retry"
           disabled={since === undefined || replay.isPending || counted.data?.count === 0}
-          onClick={run}
         >
           {replay.isPending ? "Replaying…" : "Replay"}
         </Button>
       </div>
-    </div>
+    </Form>
   );
 }
 
