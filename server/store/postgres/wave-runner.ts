@@ -8,7 +8,7 @@ import { CONFLICT, DUPLICATE, STALE, type Unmet } from "./checks.ts";
 import type { DeliveryLeases } from "./delivery-leases.ts";
 import { changeRouting, customersOfEndpoints, EndpointCache } from "./endpoint-cache.ts";
 import { type MadeDelivery, makeDeliveries } from "./made-deliveries.ts";
-import { leasedAmong } from "./message-queue.ts";
+import { leasedAmong } from "./message-leases.ts";
 import { retryDelivery } from "./outcomes.ts";
 import { addToQuarantine } from "./quarantine.ts";
 import type { PlacedOperation } from "./shapes.ts";

@@ -20,7 +20,8 @@ import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-qu
 import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
 import { BEGIN } from "./in-transaction.ts";
 import { beat, leave } from "./member-leases.ts";
-import { endMessageLeases, leasedPairs, MessageQueue, releaseMessageLeases } from "./message-queue.ts";
+import { endMessageLeases, leasedPairs, releaseMessageLeases } from "./message-leases.ts";
+import { MessageQueue } from "./message-queue.ts";
 import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
 import { endUnknownLeases, leasesKey } from "./own-leases.ts";
 import type { Partitions } from "./partitions.ts";

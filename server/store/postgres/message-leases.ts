@@ -1,0 +1,114 @@
+/** The statements that end leases of messages, and those that ask for leased pairs. A lease is in the message's row of `due_messages`, with its owner. */
+
+import pg from "pg";
+import { lockLanes } from "./claim-messages.ts";
+import { DUE_COLUMNS, keepDueMessages, UNLEASED } from "./due-messages.ts";
+import type { Sql } from "./sql.ts";
+
+/** Ends leases of a member, except those that have ended already. Their messages are due as before, or in a send attempt without a lease. */
+export async function releaseMessages(sql: Sql, owner: string, leases: readonly number[]): Promise<void> {
+  const list = leases.filter((lease) => Number.isSafeInteger(lease)).join(", ");
+  await sql.script([
+    `set local synchronous_commit = off`,
+    endLeases(
+      `d.lease = any(array[${list}]::bigint[]) and d.lease is not null and d.owner = ${pg.escapeLiteral(owner)}`,
+      "skip locked",
+    ),
+  ]);
+}
+
+/** A statement that ends the leases of rows `d` of the queue, and makes the rows as their messages `m` say. */
+function endLeases(where: string, locking = ""): string {
+  return `with ended as (
+      select d.id, m.due_at, m.claimed_until from due_messages d left join messages m on m.id = d.id
+      where ${where} for update of d ${locking}
+    ), gone as (
+      delete from due_messages
+      where id = any(array(select id from ended where due_at is null and claimed_until is null))
+    ), attempted as (
+      update due_messages set ${UNLEASED}, due_at = null, is_queued = 0
+      where id = any(array(select id from ended where due_at is null and claimed_until is not null))
+    )
+    update due_messages set ${UNLEASED} where id = any(array(select id from ended where due_at is not null))`;
+}
+
+/** SQL for whether the lease of a row of `due_messages` has not ended by time. */
+const IS_LEASED = "lease is not null and (is_held = 1 or leased_until > clock_timestamp())";
+
+/** The pairs with a leased message in the lane. */
+export function leasedPairs(sql: Sql, lane: string): Promise<{ from: string; to: string }[]> {
+  return sql.query(`select distinct "from", "to" from due_messages where lane = $1 and ${IS_LEASED}`, [lane]);
+}
+
+/** SQL for whether a message of a pair is leased in a lane, which the planner does not make a join of. While `lockLanes` holds the lane, no further one is leased. */
+function isLeasedPair(lane: string, from: string, to: string): string {
+  const leased = `d.lane = ${lane} and d."from" = ${from} and d."to" = ${to} and ${IS_LEASED}`;
+  return `coalesce((select true from due_messages d where ${leased} limit 1), false)`;
+}
+
+/** Whether a message of each pair is leased in its lane. No further one is leased until the SQL transaction ends. */
+export async function leasedAmong(
+  sql: Sql,
+  pairs: readonly { lane: string; from: string; to: string }[],
+): Promise<boolean[]> {
+  await sql.script([lockLanes(pairs.map(({ lane }) => lane))]);
+  const rows = await sql.values(
+    `select (${isLeasedPair("p.lane", 'p."from"', 'p."to"')})::int
+     from unnest($1::text[], $2::text[], $3::text[]) with ordinality p (lane, "from", "to", place) order by place`,
+    [pairs.map(({ lane }) => lane), pairs.map(({ from }) => from), pairs.map(({ to }) => to)],
+  );
+  return rows.map(([isLeased]) => isLeased === 1);
+}
+
+/** CTEs that follow one named `ended` in a statement: its messages are in no attempt any more, and due. `changed` are those messages. */
+function endAttempts(now: string): string {
+  return `changed as (
+      update messages set claimed_until = null, version = version + 1,
+        due_at = case status when 'queued' then least(coalesce(scheduled_at, created_at), ${now}) else ${now} end
+      where id = any(array(select id from ended))
+      returning ${DUE_COLUMNS}, 'ends' as lease_effect
+    ), ${keepDueMessages("changed")}`;
+}
+
+/** Ends all leases of a dead member, also those of its send attempts, whose messages become due at `now`. */
+export async function endMessageLeases(sql: Sql, owner: string, now: number): Promise<void> {
+  await sql.values(
+    `with ended as (
+       select m.id from messages m
+       where m.id = any(array(select id from due_messages where lease is not null and owner = $1))
+         and claimed_until is not null
+       order by m.id for update of m
+     ), ${endAttempts("$2")}
+     select`,
+    [owner, now],
+  );
+  await sql.values(endLeases("d.lease is not null and d.owner = $1"), [owner]);
+}
+
+/**
+ * Ends leases as `releaseLeases` of a store promises. While another member lives, only itself ends its leases on disk: the clocks of
+ * hosts differ. Those of a dead member last as long, since its last write to a provider may still be on its way.
+ */
+export async function releaseMessageLeases(
+  sql: Sql,
+  { until, now, member }: { until: number; now: number; member: string },
+): Promise<number> {
+  const end = Math.min(until, Number.MAX_SAFE_INTEGER);
+  const isOfOther = "(owner <> $2 and exists (select from members where members.id = owner))";
+  const rows = await sql.values(
+    `with ended as (
+       select m.id from messages m
+       where m.id = any(array(
+           select id from due_messages where lease is not null and is_held = 1 and ($1 = ${Number.MAX_SAFE_INTEGER} or not ${isOfOther})
+           union all select id from due_messages where due_at is null))
+         and claimed_until < $1
+       order by m.id for update of m
+     ), ${endAttempts("$3")}
+     select id from changed`,
+    [end, member, now],
+  );
+  if (until === Number.POSITIVE_INFINITY)
+    await sql.values(`update due_messages set ${UNLEASED} where id = any(array(
+      select id from due_messages where lease is not null and is_held = 0 for update skip locked))`);
+  return rows.length;
+}
