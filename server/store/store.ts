@@ -266,7 +266,8 @@ export interface Store {
    * A claim reads a bounded number of due messages, at least 64 more than its permits. In a longer lane a run may be shorter than
    * `runMax` although permits are left, and the claims after the run go on with it. But as long as permits are left, each pair
    * that is free, does not wait and has a due `queued` message gets a message of its own, if the lane has fewer than 256 pairs; with
-   * more, the pairs get theirs in turn.
+   * more, the pairs get theirs in turn. So do free pairs with a due message that is not `queued`, however many messages of other pairs
+   * are in front of it.
    *
    * A lease changes nothing of the message, which stays due. It ends after its time, by `release`, when a commit
    * sets the message's status, due time or instance, with the message, or with the process. A commit that sets `claimedUntil`

@@ -15,6 +15,7 @@ import { reads } from "./store-reads.ts";
 import { requirements } from "./store-requirements.ts";
 import { resetting } from "./store-reset.ts";
 import { type Promises, Stage, type StoreUnderTest } from "./store-stage.ts";
+import { claimsOfTimers } from "./store-timers.ts";
 import { eventsAndDeliveries, transactions } from "./store-transactions.ts";
 import { claimsOfWaitingPairs } from "./store-waiting.ts";
 
@@ -27,6 +28,7 @@ const GROUPS = {
   filteredQueues,
   claimedDeliveries,
   claimedMessages,
+  claimsOfTimers,
   claimsOfWaitingPairs,
   heldDeliveries,
   leases,

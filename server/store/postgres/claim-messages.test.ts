@@ -5,8 +5,9 @@ import { type TestContext, test } from "node:test";
 import type pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
+import { PASSED_MAX, STEPS_MAX, WALK_BEGINS } from "../claim-walk.ts";
 import { LAYOUT } from "../rows.ts";
-import { type ClaimTerms, claimFront, claimPairs, FIRST_PAIR, PAIRS_READ_MAX } from "./claim-messages.ts";
+import { type ClaimTerms, claimBehind, claimFront } from "./claim-messages.ts";
 import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
@@ -18,8 +19,8 @@ const HOT = "+15005550001";
 interface Deps {
   stage: Stage;
   pool: pg.Pool;
-  /** Adds due messages to the queue; `to` and `dueAt` are SQL, with the number of the message in `i`. */
-  add(count: number, to: string, dueAt: string): Promise<void>;
+  /** Adds due messages to the queue, or timers; `to` and `dueAt` are SQL, with the number of the message in `i`. */
+  add(count: number, to: string, dueAt: string, isQueued?: 0 | 1): Promise<void>;
   /** The pages that the statements of a claim read. Its leases are rolled back. */
   pagesRead(statements: readonly string[]): Promise<number>;
 }
@@ -35,7 +36,7 @@ async function open(t: TestContext): Promise<Deps> {
   const stage = new Stage(store);
   const template = await stage.addMessage(await stage.addCustomer());
   let added = 0;
-  const add = async (count: number, to: string, dueAt: string) => {
+  const add = async (count: number, to: string, dueAt: string, isQueued = 1) => {
     const id = `'msg_' || lpad((${added} + i)::text, 26, '0')`;
     added += count;
     const values: Record<string, string> = { id, to, due_at: dueAt };
@@ -45,7 +46,7 @@ async function open(t: TestContext): Promise<Deps> {
     await pool.query(`insert into messages (${columns}) select ${selected} from messages m, generate_series(1, 100) i
       where m.id = '${template.id}'`);
     await pool.query(`insert into due_messages (id, lane, "from", "to", due_at, is_queued)
-      select ${id}, instance_id, "from", ${to}, ${dueAt}, 1 from messages m, generate_series(1, ${count}) i
+      select ${id}, instance_id, "from", ${to}, ${dueAt}, ${isQueued} from messages m, generate_series(1, ${count}) i
       where m.id = '${template.id}'`);
   };
   const pagesRead = async (statements: readonly string[]) => {
@@ -66,13 +67,13 @@ async function open(t: TestContext): Promise<Deps> {
 }
 
 /** Checks the pages that claims of 16 messages read. */
-async function checkPages(t: TestContext, { stage, pagesRead }: Deps, expected: { front: number; pairs: number }) {
+async function checkPages(t: TestContext, { stage, pagesRead }: Deps, expected: { front: number; behind: number }) {
   const lane = { lane: stage.instanceId, permits: 16 };
   const front = await pagesRead(claimFront([lane], TERMS));
-  const pairs = await pagesRead(claimPairs([{ ...lane, after: FIRST_PAIR }], TERMS));
-  t.diagnostic(`${front} pages at the front, ${pairs} of pairs`);
+  const behind = await pagesRead(claimBehind([{ ...lane, walk: WALK_BEGINS }], TERMS));
+  t.diagnostic(`${front} pages at the front, ${behind} behind it`);
   assert.ok(front <= expected.front, `${front} pages at the front`);
-  assert.ok(pairs <= expected.pairs, `${pairs} pages of pairs`);
+  assert.ok(behind <= expected.behind, `${behind} pages behind it`);
 }
 
 for (const statistics of [false, true]) {
@@ -83,11 +84,11 @@ for (const statistics of [false, true]) {
     await add(100_000, `'${HOT}'`, `${NOW} - 1000000 + i`);
     await add(10_000, `'+1600' || lpad(i::text, 7, '0')`, String(NOW - 1));
     if (statistics) await pool.query("analyze");
-    await checkPages(t, deps, { front: 500, pairs: 8 * PAIRS_READ_MAX });
+    await checkPages(t, deps, { front: 500, behind: 8 * STEPS_MAX });
     const claimed = await stage.claimMessages(stage.instanceId, 16);
     assert.equal(claimed.filter((message) => message.to === HOT).length, 8);
     assert.equal(claimed.length, 16, "recipients behind the others are found");
-    await checkPages(t, deps, { front: 500, pairs: 8 * PAIRS_READ_MAX });
+    await checkPages(t, deps, { front: 500, behind: 8 * STEPS_MAX });
     // Nothing else is due: the walk ends, and no claim follows another without end.
     await pool.query(`update due_messages set due_at = ${NOW + 1} where "to" <> '${HOT}'`);
     let claims = 0;
@@ -103,6 +104,25 @@ test("a claim reads as many pages of 100,000 messages to 10,000 recipients as of
   const deps = await open(t);
   const { stage, add } = deps;
   await add(100_000, `'+1600' || lpad((i % 10000)::text, 7, '0')`, `${NOW} - 1000000 + i`);
-  await checkPages(t, deps, { front: 500, pairs: 9 * PAIRS_READ_MAX });
+  await checkPages(t, deps, { front: 500, behind: 9 * STEPS_MAX });
   assert.equal((await stage.claimMessages(stage.instanceId, 16)).length, 16);
 });
+
+for (const statistics of [false, true]) {
+  const title = statistics ? "with statistics of the tables" : "before the first statistics of the tables";
+  test(`${title}, a claim reads few pages of 100,000 timers of a busy recipient and 10,000 messages`, async (t) => {
+    const deps = await open(t);
+    const { stage, pool, add } = deps;
+    await add(10_000, `'+1600' || lpad(i::text, 7, '0')`, String(NOW + 1));
+    await add(100_000, `'${HOT}'`, `${NOW} - 1000000 + i`, 0);
+    await pool.query(`update due_messages set lease = 1, owner = 'another', leased_until = 'infinity'
+      where id = (select min(id) from due_messages where "to" = '${HOT}')`);
+    if (statistics) await pool.query("analyze");
+    await checkPages(t, deps, { front: 500, behind: 8 * STEPS_MAX });
+    const timers = { last: [NOW - 500_000, ""] as const, left: 2 };
+    const walk = { ...WALK_BEGINS, timers, passed: Array.from({ length: PASSED_MAX }, (_, index) => `+1 +${index}`) };
+    const behind = await deps.pagesRead(claimBehind([{ lane: stage.instanceId, permits: 16, walk }], TERMS));
+    t.diagnostic(`${behind} pages from a place in the middle`);
+    assert.ok(behind <= 8 * STEPS_MAX, `${behind} pages from a place in the middle`);
+  });
+}

@@ -4,6 +4,7 @@
  */
 
 import pg from "pg";
+import { type ClaimWalk, STEPS_MAX, WALK_BEGINS } from "../claim-walk.ts";
 import { LAYOUT } from "../rows.ts";
 import { storedColumn } from "../split-timeline.ts";
 import type { MessageLane, WaitingPair } from "../store.ts";
@@ -14,8 +15,6 @@ import { leasesKey } from "./own-leases.ts";
 const RUN_MAX = 8;
 /** Due messages that a claim reads at the front of a lane, besides one per permit. */
 const ROWS_PASSED_MAX = 64;
-/** Pairs that a claim reads by their index if the messages at the front are of busy pairs. */
-export const PAIRS_READ_MAX = 256;
 /** How long a claim waits for a transaction that requires that no message of a pair is leased. */
 const WAIT_MS_MAX = 1_000;
 
@@ -30,31 +29,25 @@ export interface ClaimTerms {
   firstLease: number;
 }
 
-/** The pair before all pairs: a sender and a recipient. */
-export const FIRST_PAIR: readonly [from: string, to: string] = ["", ""];
-
-/** A lane of a walk through its pairs. */
+/** A lane in which a claim goes on behind the front. */
 export interface WalkedLane extends MessageLane {
-  /** The last pair that the walk before read. */
-  after: typeof FIRST_PAIR;
+  walk: ClaimWalk;
 }
 
-/**
- * The beginning of a claim's row; the message's columns follow. `rowsRead` and `pairsRead` say how far the claim went in the lane,
- * to the last pair. All but the lease are the same in each row of a lane.
- */
-export type ClaimRowStart = [
-  lane: string,
-  found: number,
-  rowsRead: number,
-  pairsRead: number,
-  lastFrom: string,
-  lastTo: string,
-  lease: number | null,
-];
-export const CLAIM_ROW_START = 7;
+/** The part of a lane's front that a claim read. */
+export interface FrontRead {
+  /** Messages that it could lease, those beyond the permits included. */
+  found: number;
+  /** Whether the lane may have due messages behind those that it has read. */
+  isCut: boolean;
+}
+
+/** The beginning of a claim's row; the message's columns follow. `read` is the same in each row of a lane; null if the claim read nothing there. */
+export type ClaimRowStart<Read> = [lane: string, read: Read | null, lease: number | null];
+export const CLAIM_ROW_START = 3;
 
 const text = (value: string) => `${pg.escapeLiteral(value)}::text`;
+const texts = (values: readonly string[]) => `array[${values.map(text).join(", ")}]::text[]`;
 
 function integer(value: number): string {
   if (!Number.isSafeInteger(value)) throw new Error(`${value} is not a whole number`);
@@ -66,7 +59,7 @@ const valuesOf = (rows: readonly (readonly string[])[]) =>
 const laneNames = (lanes: readonly MessageLane[]) => lanes.map(({ lane }) => text(lane)).join(", ");
 
 /** The rows of a lane that a claim reads at its front at most. */
-export function frontMax(lanes: readonly MessageLane[]): number {
+function frontMax(lanes: readonly MessageLane[]): number {
   return Math.max(...lanes.map(({ permits }) => permits)) + ROWS_PASSED_MAX;
 }
 
@@ -96,7 +89,7 @@ function before(lanes: readonly MessageLane[], owner: string): string[] {
   ];
 }
 
-/** Leases the oldest messages at the front of each lane, and of waiting pairs what they wait for. */
+/** Leases the oldest messages at the front of each lane, and of waiting pairs what they wait for. The rows begin with `ClaimRowStart<FrontRead>`. */
 export function claimFront(lanes: readonly MessageLane[], terms: ClaimTerms): string[] {
   const max = integer(frontMax(lanes));
   const { now, waiting } = terms;
@@ -123,19 +116,22 @@ export function claimFront(lanes: readonly MessageLane[], terms: ClaimTerms): st
       select f.* from free f join lanes using (lane) where place <= run_max
       ${waiting.length === 0 ? "" : "union all select * from awaited where place = 1"}
     ),
+    ${lease(terms)},
     reads as (
-      select lane, count(*) as rows_read, 0 as pairs_read, '' as last_from, '' as last_to from found group by lane
-    ),
-    ${lease(terms)}
+      select f.lane, jsonb_build_object('isCut', f.count = ${max}, 'found', coalesce(o.count, 0)) as read
+      from (select lane, count(*) from found group by lane) f
+      left join (select lane, count(*) from ordered group by lane) o using (lane)
+    )
     ${result()}`;
   return [...before(lanes, terms.owner), claim];
 }
 
 /**
- * Leases runs of the oldest among the next pairs of each lane that have a \`queued\` message, from where the walk before ended, and
- * messages that are not \`queued\`.
+ * Leases runs of the oldest among the next pairs of each lane that have a `queued` message, and among the next timers, from where the
+ * walk before ended. Of a paused lane it leases only timers, and of a waiting pair only its first one. The rows begin with
+ * `ClaimRowStart<WalkedPart>`.
  */
-export function claimPairs(lanes: readonly WalkedLane[], terms: ClaimTerms): string[] {
+export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): string[] {
   const { now, waiting } = terms;
   const isDue = isDueAt(now);
   const runMax = integer(Math.max(...lanes.map(runMaxOf)));
@@ -148,9 +144,10 @@ export function claimPairs(lanes: readonly WalkedLane[], terms: ClaimTerms): str
     ${waitingPairs(waiting)}
     pairs as (
       select l.lane, p."from", p."to", p.due_at, 1 as step from lanes l cross join lateral (${next("l.lane", "l")}) p
+      where not l.paused
       union all
       select q.lane, p."from", p."to", p.due_at, q.step + 1 from pairs q cross join lateral (${next("q.lane", "q")}) p
-      where q.step < ${PAIRS_READ_MAX}
+      where q.step < ${STEPS_MAX}
     ),
     heads as (
       select p.*, row_number() over (partition by lane order by due_at, "from", "to") as turn from pairs p
@@ -164,24 +161,36 @@ export function claimPairs(lanes: readonly WalkedLane[], terms: ClaimTerms): str
       ) d where h.turn <= l.permits
     ),
     timers as (
-      select l.lane, d.* from lanes l cross join lateral (
-        select id, "from", "to", due_at from due_messages where lane = l.lane and ${isDue} and is_queued = 0
-        order by due_at, id limit ${integer(frontMax(lanes))}
+      select l.lane, d.*, d."from" || ' ' || d."to" as name, row_number() over (partition by l.lane order by d.due_at, d.id) as step
+      from lanes l cross join lateral (
+        select id, "from", "to", due_at from due_messages
+        where lane = l.lane and ${isDue} and is_queued = 0 and (due_at, id) > (l.due_at, l.id)
+        order by due_at, id limit ${STEPS_MAX}
       ) d
     ),
     free as (
       select 1 as rank, lane, id, "from", "to", due_at,
         row_number() over (partition by lane, "from", "to" order by due_at, id) as place
       from (
-        select * from queued union all select * from timers t where ${isFree("t")} and ${isNotWaiting(waiting, "t")}
+        select lane, id, "from", "to", due_at from queued
+        union all
+        select t.lane, t.id, t."from", t."to", t.due_at from timers t join lanes l using (lane)
+        where name <> all(l.passed) and ${isFree("t")}
       ) found
     ),
-    candidates as (select f.* from free f join lanes using (lane) where place <= run_max),
-    reads as (
-      select distinct on (lane) lane, 0 as rows_read, step as pairs_read, "from" as last_from, "to" as last_to from pairs
-      order by lane, step desc
+    candidates as (
+      select f.* from free f join lanes using (lane) where place <= run_max and (place = 1 or paused or ${isNotWaiting(waiting, "f")})
     ),
-    ${lease(terms)}
+    ${lease(terms)},
+    reads as (
+      select l.lane, jsonb_build_object('pair', p.place, 'timer', t.place, 'passed', coalesce(b.names, '[]')) as read
+      from lanes l
+      left join (select lane, jsonb_build_array("from", "to") as place from pairs where step = ${STEPS_MAX}) p using (lane)
+      left join (select lane, jsonb_build_array(due_at, id) as place from timers where step = ${STEPS_MAX}) t using (lane)
+      left join (
+        select lane, jsonb_agg(distinct name) as names from timers where id not in (select id from leased) group by lane
+      ) b using (lane)
+    )
     ${result()}`;
   return [...before(lanes, terms.owner), claim];
 }
@@ -194,13 +203,24 @@ const isDueById = (now: number) => `owner is null and due_at <= ${integer(now)}`
 
 const runMaxOf = ({ runMax = RUN_MAX }: Pick<MessageLane, "runMax">) => runMax;
 
-/** The query of `lanes`, except those whose claim requires another epoch. */
+/** Before all pairs, and before all timers. */
+const [FIRST_PAIR, FIRST_TIMER] = [
+  ["", ""],
+  [Number.MIN_SAFE_INTEGER, ""],
+] as const;
+
+/** The query of `lanes` and the places of their walks, except lanes whose claim requires another epoch. */
 function lanesOf(lanes: readonly (MessageLane & Partial<WalkedLane>)[]): string {
-  const rows = lanes.map(({ lane, permits, paused = false, required, after = FIRST_PAIR, ...rest }) => [
-    ...[text(lane), integer(permits), integer(runMaxOf(rest)), String(paused), ...after.map(text)],
-    ...(required === undefined ? ["null::text", "null::bigint"] : [text(required.lease), integer(required.epoch)]),
-  ]);
-  return `select * from ${valuesOf(rows)} l (lane, permits, run_max, paused, "from", "to", required, epoch)
+  const rows = lanes.map(({ lane, permits, paused = false, required, walk = WALK_BEGINS, ...rest }) => {
+    const [[from, to], [dueAt, id]] = [walk.pairs.last ?? FIRST_PAIR, walk.timers.last ?? FIRST_TIMER];
+    return [
+      ...[text(lane), integer(permits), integer(runMaxOf(rest)), String(paused)],
+      ...[text(from), text(to), `${integer(dueAt)}::bigint`, text(id), texts(walk.passed)],
+      ...(required === undefined ? ["null::text", "null::bigint"] : [text(required.lease), integer(required.epoch)]),
+    ];
+  });
+  return `select * from ${valuesOf(rows)}
+      l (lane, permits, run_max, paused, "from", "to", due_at, id, passed, required, epoch)
     where required is null or exists (select from member_leases m where m.lease = l.required and m.epoch = l.epoch)`;
 }
 
@@ -224,9 +244,9 @@ function isNotWaiting(waiting: readonly WaitingPair[], row: string): string {
 function awaited({ now, waiting }: ClaimTerms, isDue: string, inOrder: string): string {
   if (waiting.length === 0) return "";
   const columns = `id, "from", "to", due_at`;
-  const ids = waiting.flatMap(({ except }) => except).map((id) => text(id));
+  const ids = texts(waiting.flatMap(({ except }) => except));
   const named = `select 0 as rank, lane, ${columns} from due_messages
-    where id = any(array[${ids.join(", ")}]::text[]) and ${isDueById(now)} and lane in (select lane from lanes where not paused)`;
+    where id = any(${ids}) and ${isDueById(now)} and lane in (select lane from lanes where not paused)`;
   const timers = `select 1 as rank, l.lane, d.* from lanes l cross join lateral (
       select ${columns} from due_messages where lane = l.lane and ${isDue} and is_queued = 0 ${inOrder}) d
     where not l.paused`;
@@ -268,10 +288,8 @@ function lease({ now, leaseMs, owner, firstLease }: ClaimTerms): string {
 function result(): string {
   const columns = LAYOUT.messages.map(({ column }) => storedColumn("messages", column, "m")).join(", ");
   return `
-    select l.lane, coalesce(f.found, 0), coalesce(r.rows_read, 0), coalesce(r.pairs_read, 0), coalesce(r.last_from, ''),
-      coalesce(r.last_to, ''), c.lease, ${columns}
+    select l.lane, r.read, c.lease, ${columns}
     from lanes l left join reads r on r.lane = l.lane
-    left join (select lane, count(*) as found from ordered group by lane) f on f.lane = l.lane
     left join (select ordinal, lane, lease, id from runs join leased using (id)) c on c.lane = l.lane
     left join lateral (select * from messages where id = c.id limit 1) m on true
     order by l.lane, c.ordinal`;

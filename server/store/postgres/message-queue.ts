@@ -1,5 +1,9 @@
-/** The queue of due messages as one member claims from it. */
+/**
+ * The queue of due messages as one member claims from it. A claim leases at the front of a lane, and if permits are left, behind it: there
+ * each claim goes on where the one before ended (`claim-walk.ts`).
+ */
 
+import { type ClaimWalk, WALK_BEGINS, type WalkedPart, walkOn } from "../claim-walk.ts";
 import type { ClaimedMessageRows, LeasedRow } from "../jobs/jobs.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import type { MessageClaim, MessageLane } from "../store.ts";
@@ -7,11 +11,9 @@ import {
   CLAIM_ROW_START,
   type ClaimRowStart,
   type ClaimTerms,
+  claimBehind,
   claimFront,
-  claimPairs,
-  FIRST_PAIR,
-  frontMax,
-  PAIRS_READ_MAX,
+  type FrontRead,
   type WalkedLane,
 } from "./claim-messages.ts";
 import { releaseMessages } from "./message-leases.ts";
@@ -20,38 +22,25 @@ import type { Sql } from "./sql.ts";
 
 /** Lanes whose walks are kept. A lost walk begins again. */
 const LANES_MAX = 1_000;
-/** Claims one after the other that walk through pairs and find nothing to lease. */
-const IDLE_WALKS_MAX = 40;
 
-/** The walk through the pairs of a lane, which goes on with each claim that needs it. */
-interface PairWalk {
-  after: typeof FIRST_PAIR;
-  /** Claims since one leased a message. */
-  idle: number;
-}
-
-/** The result of a claim in a lane. */
-interface LaneClaim {
-  /** Messages that it could lease, those beyond the permits included. */
-  found: number;
-  rowsRead: number;
-  pairsRead: number;
-  last: typeof FIRST_PAIR;
+/** Messages that a statement leased in a lane, and how far it read there; null if it read nothing. */
+interface LaneClaim<Read> {
   rows: LeasedRow[];
+  read: Read | null;
 }
 
-const NOTHING: LaneClaim = { found: 0, rowsRead: 0, pairsRead: 0, last: FIRST_PAIR, rows: [] };
+const NOTHING = { rows: [], read: null };
 
 /** Index of a message's property in the values of its row. */
 const indexOf = (name: string) => LAYOUT.messages.findIndex(({ property }) => property === name);
 const [ID, FROM, TO] = ["id", "from", "to"].map(indexOf) as [number, number, number];
 
-/** The queue as one member uses it. */
 export class MessageQueue {
   readonly #owner: string;
   readonly #leases: OwnMessageLeases;
-  readonly #walks = new Map<string, PairWalk>();
   readonly #failed: (error: unknown) => void;
+  /** The walks of lanes. */
+  readonly #walks = new Map<string, ClaimWalk>();
 
   /** `owner` names the member in its leases. `now`: the monotonic clock. `failed` is called if a part of a claim failed that goes on. */
   constructor(owner: string, now: () => number, failed: (error: unknown) => void = () => {}) {
@@ -75,22 +64,23 @@ export class MessageQueue {
   async claim(sql: Sql, { lanes, now, leaseMs, waiting = [] }: MessageClaim): Promise<ClaimedMessageRows> {
     if (lanes.length === 0) return { rows: [], more: [] };
     const terms = { now, leaseMs, waiting };
-    const fronts = await this.#run(sql, terms, lanes, claimFront);
-    const full = lanes.flatMap((lane): WalkedLane[] => {
-      const { rows, rowsRead } = fronts.get(lane.lane) ?? NOTHING;
-      if (lane.paused === true || rowsRead < frontMax(lanes) || rows.length >= lane.permits) return [];
-      return [{ ...lane, permits: lane.permits - rows.length, after: this.#walk(lane.lane).after }];
+    const fronts = await this.#lease<MessageLane, FrontRead>(sql, lanes, claimFront, terms);
+    const walked = lanes.flatMap((lane): WalkedLane[] => {
+      const { rows, read } = fronts.get(lane.lane) ?? NOTHING;
+      const permits = lane.permits - rows.length;
+      if (read?.isCut !== true || permits <= 0) return [];
+      return [{ ...lane, permits, walk: this.#walks.get(lane.lane) ?? WALK_BEGINS }];
     });
-    const walked = await this.#walkPairs(sql, terms, full, fronts);
+    const behind = await this.#leaseBehind(sql, walked, terms, fronts);
     const more = lanes.filter((lane) => {
-      const walk = full.find((one) => one.lane === lane.lane);
-      if (walk !== undefined) return this.#endWalk(walk, walked.get(lane.lane) ?? NOTHING);
-      const { found, rows, rowsRead } = fronts.get(lane.lane) ?? NOTHING;
-      return rows.length >= lane.permits && (found > lane.permits || rowsRead === frontMax(lanes));
+      const walk = walked.find((one) => one.lane === lane.lane);
+      if (walk !== undefined) return this.#goOn(walk, behind.get(lane.lane) ?? NOTHING);
+      const { rows, read } = fronts.get(lane.lane) ?? NOTHING;
+      return read !== null && rows.length >= lane.permits && (read.isCut || read.found > lane.permits);
     });
-    const rowsOf = ({ lane }: MessageLane) =>
-      [fronts, walked].flatMap((claimed) => inOrderOfAcceptance((claimed.get(lane) ?? NOTHING).rows));
-    const rows = lanes.flatMap(rowsOf);
+    const rows = lanes.flatMap(({ lane }) =>
+      [fronts, behind].flatMap((claims) => inOrderOfAcceptance((claims.get(lane) ?? NOTHING).rows)),
+    );
     this.#leases.add(
       rows.map(({ lease }) => lease),
       leaseMs,
@@ -98,60 +88,50 @@ export class MessageQueue {
     return { rows, more: more.map(({ lane }) => lane) };
   }
 
-  /** Walks through the pairs of lanes. A failure is thrown only if no message was claimed before: those would stay leased. */
-  async #walkPairs(
+  /** Leases behind the fronts of lanes. A failure is thrown only if nothing was leased at the fronts: that would stay leased. */
+  async #leaseBehind(
     sql: Sql,
-    terms: Pick<ClaimTerms, "now" | "leaseMs" | "waiting">,
     lanes: readonly WalkedLane[],
-    fronts: ReadonlyMap<string, LaneClaim>,
-  ): Promise<Map<string, LaneClaim>> {
+    terms: Pick<ClaimTerms, "now" | "leaseMs" | "waiting">,
+    fronts: ReadonlyMap<string, LaneClaim<FrontRead>>,
+  ): Promise<Map<string, LaneClaim<WalkedPart>>> {
+    if (lanes.length === 0) return new Map();
     try {
-      return lanes.length === 0 ? new Map() : await this.#run(sql, terms, lanes, claimPairs);
+      return await this.#lease<WalkedLane, WalkedPart>(sql, lanes, claimBehind, terms);
     } catch (error) {
-      if (![...fronts.values()].some(({ rows }) => rows.length > 0)) throw error;
+      if ([...fronts.values()].every(({ rows }) => rows.length === 0)) throw error;
       this.#failed(error);
       return new Map();
     }
   }
 
-  async #run<Lane extends MessageLane>(
+  async #lease<Lane extends MessageLane, Read>(
     sql: Sql,
-    terms: Pick<ClaimTerms, "now" | "leaseMs" | "waiting">,
     lanes: readonly Lane[],
     statements: (lanes: readonly Lane[], terms: ClaimTerms) => string[],
-  ): Promise<Map<string, LaneClaim>> {
+    terms: Pick<ClaimTerms, "now" | "leaseMs" | "waiting">,
+  ): Promise<Map<string, LaneClaim<Read>>> {
     const permits = lanes.reduce((sum, lane) => sum + lane.permits, 0);
     const firstLease = await this.#leases.take(sql, permits);
     const rows = await sql.script(statements(lanes, { ...terms, owner: this.#owner, firstLease }));
-    return new Map([...Map.groupBy(rows, ([lane]) => String(lane))].map(([lane, each]) => [lane, laneClaimOf(each)]));
+    const byLane = Map.groupBy(rows, ([lane]) => String(lane));
+    return new Map([...byLane].map(([lane, each]) => [lane, laneClaimOf<Read>(each)]));
   }
 
-  #walk(lane: string): PairWalk {
-    const known = this.#walks.get(lane);
-    if (known !== undefined) return known;
-    if (this.#walks.size >= LANES_MAX) this.#walks.clear();
-    const walk = { after: FIRST_PAIR, idle: 0 };
+  /** Keeps how far the walk of a lane has come. Returns whether the next claim may find more there. */
+  #goOn({ lane, permits, walk: before }: WalkedLane, { rows, read }: LaneClaim<WalkedPart>): boolean {
+    if (read === null) return false;
+    const { walk, more } = walkOn(before, read, { leased: rows.length, permits });
+    if (this.#walks.size >= LANES_MAX && !this.#walks.has(lane)) this.#walks.clear();
     this.#walks.set(lane, walk);
-    return walk;
-  }
-
-  /** Keeps how far a walk has come. Returns whether the next claim may find more in the lane. */
-  #endWalk({ lane, permits, after }: WalkedLane, { rows, pairsRead, last }: LaneClaim): boolean {
-    const isOver = pairsRead < PAIRS_READ_MAX;
-    const idle = rows.length > 0 ? 0 : this.#walk(lane).idle + 1;
-    const mayGoOn = rows.length >= permits || (idle < IDLE_WALKS_MAX && (!isOver || after !== FIRST_PAIR));
-    this.#walks.set(lane, { after: isOver ? FIRST_PAIR : last, idle: mayGoOn ? idle : 0 });
-    return mayGoOn;
+    return more;
   }
 }
 
-function laneClaimOf(rows: readonly SqlValue[][]): LaneClaim {
-  const [, found, rowsRead, pairsRead, lastFrom, lastTo] = (rows[0] ?? []) as unknown as ClaimRowStart;
+function laneClaimOf<Read>(rows: readonly SqlValue[][]): LaneClaim<Read> {
+  const [, read] = (rows[0] ?? []) as unknown as ClaimRowStart<Read>;
   return {
-    found,
-    rowsRead,
-    pairsRead,
-    last: [lastFrom, lastTo],
+    read,
     rows: rows.flatMap((row) => {
       const lease = row[CLAIM_ROW_START - 1];
       const values = row.slice(CLAIM_ROW_START);

@@ -19,6 +19,7 @@ const GROUPS: readonly StoreGroup[] = [
   "filteredQueues",
   "claimedDeliveries",
   "claimedMessages",
+  "claimsOfTimers",
   "claimsOfWaitingPairs",
   "heldDeliveries",
   "leases",

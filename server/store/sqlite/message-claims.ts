@@ -3,6 +3,7 @@
  * in front: once when a lane's cursor passes it, once when its pair of sender and recipient is free.
  */
 
+import { type ClaimWalk, STEPS_MAX, type TimerPosition, WALK_BEGINS, walkOn } from "../claim-walk.ts";
 import type { LeasedRow } from "../jobs/jobs.ts";
 import type { SqlValue } from "../rows.ts";
 import type { MessageClaim, MessageLane, WaitingPair } from "../store.ts";
@@ -14,9 +15,7 @@ import { allRows } from "./wide-rows.ts";
 const RUN_MAX = 8;
 /** Due messages that a claim reads after the cursor, besides one per permit. */
 const ROWS_PASSED_MAX = 64;
-/** Pairs that a claim reads by their index if the messages that it passed are of busy pairs. */
-const PAIRS_READ_MAX = 256;
-/** Lanes with a cursor. A lost cursor costs a repeated scan. */
+/** Lanes with a cursor, and lanes with a walk. A lost one costs a repeated scan. */
 const LANES_MAX = 1_000;
 /** Pairs behind the cursor of a lane. Beyond it the lane is scanned again from its front. */
 const PAIRS_MAX = 10_000;
@@ -40,6 +39,7 @@ interface LaneCursor extends Place {
 }
 
 const FIRST_PAIR: AddressPair = ["", ""];
+const FIRST_TIMER: TimerPosition = [Number.MIN_SAFE_INTEGER, ""];
 
 /** A claim of one lane while it is collected. */
 interface Collecting {
@@ -61,6 +61,8 @@ export class MessageClaims {
   readonly #now: () => number;
   readonly #leases = new MessageLeases();
   readonly #cursors = new Map<string, LaneCursor>();
+  /** The walks through the timers of lanes that are paused or have waiting pairs. Cursors do not serve these. */
+  readonly #walks = new Map<string, ClaimWalk>();
   #rowsRead = 0;
 
   constructor(statements: Statements, now: () => number) {
@@ -122,12 +124,13 @@ export class MessageClaims {
   /** Drops every lease. */
   clear(): void {
     this.#leases.clear();
-    this.#cursors.clear();
+    this.rescan();
   }
 
   /** Scans every lane from its front again: messages may have become due anywhere. */
   rescan(): void {
     this.#cursors.clear();
+    this.#walks.clear();
   }
 
   /**
@@ -156,7 +159,7 @@ export class MessageClaims {
       lease,
     };
     try {
-      const more = lane.paused === true ? this.#addTimers(claim) : this.#addDue(claim, waiting);
+      const more = lane.paused === true ? this.#addTimers(claim, claim.runMax) : this.#addDue(claim, waiting);
       return { rows: inOrderOfAcceptance(found).map((one) => this.#read(one)), more };
     } catch (error) {
       this.release(found.map((one) => one.lease));
@@ -210,8 +213,8 @@ export class MessageClaims {
   }
 
   #addDue(claim: Collecting, waiting: readonly WaitingPair[]): boolean {
-    if (waiting.length > 0) this.#addAwaited(claim, waiting);
     const { lane, now, waiting: names } = claim;
+    const hasMoreAwaited = waiting.length > 0 && this.#addAwaited(claim, waiting);
     const cursor = this.#cursor(lane.lane, now);
     const free = [...cursor.free.values()]
       .filter(({ pair }) => !names.has(pairName(pair)))
@@ -219,24 +222,23 @@ export class MessageClaims {
       .reverse();
     const more = this.#scan(claim, cursor, free);
     this.#addFree(claim, cursor, free);
-    return more || free.length > 0;
+    return more || free.length > 0 || hasMoreAwaited;
   }
 
-  /** Adds at most one message of each waiting pair. */
-  #addAwaited(
-    { lane: { lane, permits }, now, waiting, found, lease }: Collecting,
-    pairs: readonly WaitingPair[],
-  ): void {
+  /** Adds at most one message of each waiting pair. Returns whether there may be more. */
+  #addAwaited(claim: Collecting, pairs: readonly WaitingPair[]): boolean {
+    const { lane, now, waiting, found, lease } = claim;
     const awaited = pairs.flatMap(({ except }) =>
-      except.flatMap((id) => this.#statements.dueMessage().all(id, lane, now)),
-    );
-    const timers = this.#statements.dueTimers().all(lane, now, permits + ROWS_PASSED_MAX);
-    this.#rowsRead += awaited.length + timers.length;
-    for (const [id, from, to, dueAt] of [...awaited, ...timers] as unknown as [string, string, string, number][]) {
+      except.flatMap((id) => this.#statements.dueMessage().all(id, lane.lane, now)),
+    ) as unknown as [string, string, string, number][];
+    this.#rowsRead += awaited.length;
+    for (const [id, from, to, dueAt] of awaited) {
       const pair: AddressPair = [from, to];
-      if (found.length >= permits || !waiting.has(pairName(pair)) || this.#leases.isBusy(lane, pair)) continue;
+      if (found.length >= lane.permits || !waiting.has(pairName(pair)) || this.#leases.isBusy(lane.lane, pair))
+        continue;
       lease({ id, dueAt }, pair);
     }
+    return this.#addTimers(claim, 1, (name) => waiting.has(name));
   }
 
   /** Adds runs of free pairs, the oldest last in `free`, up to a place. */
@@ -298,7 +300,7 @@ export class MessageClaims {
       waiting,
       found,
     } = claim;
-    for (let read = 0; read < PAIRS_READ_MAX && found.length < permits; read += 1) {
+    for (let read = 0; read < STEPS_MAX && found.length < permits; read += 1) {
       this.#rowsRead += 1;
       const next = this.#statements.nextPair().get(lane, ...cursor.pair) as unknown as
         | [string, string, number]
@@ -333,21 +335,47 @@ export class MessageClaims {
     } else cursor.behind.set(name, place);
   }
 
-  /** Adds messages of a paused lane: those that are not `queued`. */
-  #addTimers({ lane: { lane, permits }, now, runs, runMax, found, lease }: Collecting): boolean {
-    const limit = permits + ROWS_PASSED_MAX + this.#leases.pairs(lane).length;
-    for (const row of this.#statements.dueTimers().iterate(lane, now, limit)) {
+  /** Adds runs among the next timers of a lane, from where the claim before ended. Returns whether there may be more. */
+  #addTimers(claim: Collecting, runMax: number, isWanted: (name: string) => boolean = () => true): boolean {
+    const {
+      lane: { lane, permits },
+      now,
+      runs,
+      found,
+      lease,
+    } = claim;
+    const walk = this.#walks.get(lane) ?? WALK_BEGINS;
+    const before = found.length;
+    const passed = new Set(walk.passed);
+    const read: Place[] = [];
+    for (const row of this.#statements
+      .dueTimers()
+      .iterate(lane, ...(walk.timers.last ?? FIRST_TIMER), now, STEPS_MAX)) {
+      if (found.length >= permits) break;
       const [id, from, to, dueAt] = row as unknown as [string, string, string, number];
-      this.#rowsRead += 1;
-      if (found.length >= permits) return true;
+      read.push({ id, dueAt });
       const pair: AddressPair = [from, to];
       const name = pairName(pair);
+      if (!isWanted(name)) continue;
       const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? runMax : 0);
-      if (run >= runMax) continue;
+      if (run >= runMax || passed.has(name)) {
+        passed.add(name);
+        continue;
+      }
       lease({ id, dueAt }, pair);
       runs.set(name, run + 1);
     }
-    return false;
+    this.#rowsRead += read.length;
+    const last = read[STEPS_MAX - 1];
+    const part = {
+      pair: null,
+      timer: last === undefined ? null : ([last.dueAt, last.id] as const),
+      passed: [...passed],
+    };
+    const after = walkOn(walk, part, { leased: found.length - before, permits: permits - before });
+    if (this.#walks.size >= LANES_MAX && !this.#walks.has(lane)) this.#walks.clear();
+    this.#walks.set(lane, after.walk);
+    return after.more;
   }
 }
 

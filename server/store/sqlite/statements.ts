@@ -127,12 +127,12 @@ export class Statements {
     );
   }
 
-  /** Messages of a lane with a due timer, which are not `queued`: id, sender, recipient, due time. */
+  /** Messages of a lane with a due timer, which are not `queued`, after a place in the order of the lane: id, sender, recipient, due time. */
   dueTimers(): StatementSync {
     return this.#get(
       "dueTimers",
-      () => `select id, "from", "to", due_at from messages where instance_id = ? and due_at is not null and due_at <= ?
-             and status <> 'queued' order by due_at, id ${LIMIT}`,
+      () => `select id, "from", "to", due_at from messages where instance_id = ? and due_at is not null
+             and (due_at, id) > (?, ?) and due_at <= ? and status <> 'queued' order by due_at, id ${LIMIT}`,
     );
   }
 

@@ -141,7 +141,10 @@ test("every lookup of the writer uses an index and sorts nothing", async (t) => 
       statements.messagesDueAfter(),
       /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND \(due_at,id\)>\(\?,\?\) AND due_at<\?\)$/,
     ],
-    [statements.dueTimers(), /^SEARCH messages USING INDEX messages_due_beside \(instance_id=\? AND due_at[<>]/],
+    [
+      statements.dueTimers(),
+      /^SEARCH messages USING INDEX messages_due_beside \(instance_id=\? AND \(due_at,id\)>\(\?,\?\) AND due_at<\?\)$/,
+    ],
     [statements.releaseLeases(), /USING (COVERING )?INDEX messages_claimed/],
     [statements.dueOfLane(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_due \(lane=\?/],
     [statements.oldEvents(), /^SEARCH e USING (COVERING )?INDEX \S+ \(id<\?\)$/],
