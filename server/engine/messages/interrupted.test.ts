@@ -109,6 +109,26 @@ describe("after a kill, messages from one number to one recipient", () => {
     assert.deepEqual(handed(), ["To another", "Second", "Third", "Fourth"]);
   });
 
+  test("keep their order if several were interrupted and the outcome of a later one is known first", async (t) => {
+    const stage = await engineStage(t, { provider: new ScriptedProvider({ takesRuns: true }) });
+    const { provider } = stage;
+    provider.onSend = () => "never";
+    for (const text of ["First", "Second"]) await stage.send({ content: { text } });
+    await stage.run();
+    assert.equal(provider.handed.length, 2);
+    await stage.send({ content: { text: "Third" } });
+    await stage.restart();
+    provider.onSend = () => provider.accepted();
+    provider.onSettle = ({ text }) => (text === "First" ? { outcome: "unknown", reason: "not yet" } : "absent");
+    for (let seconds = 0; seconds < 20; seconds += 1) await stage.pass(SECOND_MS);
+    const handed = () => provider.handed.slice(2).map(({ text }) => text);
+    assert.ok(provider.asked.some(({ text }) => text === "Second"));
+    assert.deepEqual(handed(), []);
+    provider.onSettle = () => "absent";
+    for (let seconds = 0; seconds < 20; seconds += 1) await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["First", "Second", "Third"]);
+  });
+
   test("do not wait if the provider cannot reconcile", async (t) => {
     const { handed } = await killed(t, { asks: false });
     assert.deepEqual(handed().toSorted(), ["Second", "Third", "To another"]);

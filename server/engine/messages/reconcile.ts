@@ -168,11 +168,19 @@ export class InterruptedPairs {
     await this.#reading;
   }
 
-  /** Pairs of which no later message is claimed now: later messages keep their places in the order of acceptance. */
+  /**
+   * Pairs of which no later message is claimed now: later messages keep their places in the order of acceptance. Of several interrupted
+   * messages, the first is sent again before the others. All of them are looked up meanwhile.
+   */
   waiting(): WaitingPair[] {
     const now = this.#deps.clock.now();
     for (const [pair, { endsAt }] of this.#waits) if (now >= endsAt) this.#waits.delete(pair);
-    return [...this.#waits.values()].map(({ from, to, asked }) => ({ from, to, except: [...asked] }));
+    // The order of ids is the order of acceptance.
+    return [...this.#waits.values()].map(({ from, to, asked }) => ({
+      from,
+      to,
+      except: [...asked].sort().slice(0, 1),
+    }));
   }
 
   /**
