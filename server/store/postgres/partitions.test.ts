@@ -243,6 +243,43 @@ test("a transaction that reads events for long stops neither commits nor the nex
   });
 });
 
+test("while a transaction reads events for long, the prunes of a minute try once to drop the oldest day", async (t) => {
+  await withStore(async ({ partitions, pool, days, add }) => {
+    await partitions.keep(AT);
+    await add(AT + 1_000);
+    await partitions.keep(AT + DAY_MS);
+    let [tries, now] = [0, 0];
+    const connect = () => {
+      tries += 1;
+      return pool.connect();
+    };
+    const looking = new Partitions({ connect } as pg.Pool, RETENTION_MS, () => now);
+    /** How often prunes that follow one another use a connection: to see what there is, and for each try. */
+    const triesOfPrunes = async () => {
+      tries = 0;
+      for (let prunes = 0; prunes < 3; prunes += 1) looking.beginDrop(AT + DAY_MS);
+      await looking.idle();
+      return tries;
+    };
+    const reader = await pool.connect();
+    try {
+      await reader.query("begin");
+      await reader.query("select count(*) from events");
+      t.assert.equal(await triesOfPrunes(), 2);
+      t.assert.equal(await triesOfPrunes(), 0);
+      now = 60_000;
+      t.assert.equal(await triesOfPrunes(), 2);
+      await reader.query("commit");
+    } finally {
+      reader.release(true);
+    }
+    assert.ok((await days("events")).includes(DAY));
+    now = 120_000;
+    await triesOfPrunes();
+    assert.ok(!(await days("events")).includes(DAY));
+  });
+});
+
 test("partitions have more days if rows are kept for long, beside those of a shorter retention", async (t) => {
   await withStore(async ({ pool, stage, add }) => {
     const sql = sqlOn(pool, () => {});

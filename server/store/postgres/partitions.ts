@@ -16,8 +16,10 @@ const DAYS_AHEAD = 2;
 const PARTITIONS_MAX = 30;
 /** Days of a partition if its rows are never dropped. */
 const DAYS_FOR_EVER = 30;
-/** Deliveries of dropped events that one look deletes. */
+/** Deliveries of dropped events that one SQL transaction deletes. */
 const REMOVED_AT_ONCE = 1_000;
+/** Time between two looks at what to drop, in milliseconds. */
+const DROP_EVERY_MS = 60_000;
 /** The advisory lock of whoever changes partitions. */
 const LOCK = "select pg_advisory_xact_lock(7236914582)";
 
@@ -103,11 +105,14 @@ export class Partitions {
   readonly #days: number;
   /** First days of partitions past retention that stay, since one of their deliveries is open. */
   #held: ReadonlySet<number> = new Set();
+  readonly #now: () => number;
+  #dropBeganAt = Number.NEGATIVE_INFINITY;
 
-  /** `retentionMs`: how long rows are kept; null: for ever. */
-  constructor(pool: pg.Pool, retentionMs: number | null) {
+  /** `retentionMs`: how long rows are kept; null: for ever. `now`: the monotonic clock. */
+  constructor(pool: pg.Pool, retentionMs: number | null, now = () => performance.now()) {
     this.#pool = pool;
     this.#days = daysFor(retentionMs);
+    this.#now = now;
   }
 
   /** First days of partitions whose events have to be deleted one by one. */
@@ -130,7 +135,14 @@ export class Partitions {
     this.keep().catch(() => {});
   }
 
+  /**
+   * Does nothing if it was called less than a minute ago. A partition cannot be dropped while a transaction, such as that of a backup,
+   * reads the tables, and who comes after a try waits with it.
+   */
   beginDrop(before: number): void {
+    const now = this.#now();
+    if (now - this.#dropBeganAt < DROP_EVERY_MS) return;
+    this.#dropBeganAt = now;
     this.drop(before).catch(() => {});
   }
 
@@ -171,10 +183,15 @@ export class Partitions {
       const byName = new Map(all.map((one) => [partitionOf("events", one), one]));
       return [...byName.values()].sort((a, b) => a.first - b.first);
     });
-    const held = new Set<number>();
+    const held = new Set(this.#held);
     for (const partition of partitions ?? []) {
       if (endOf(partition) * DAY_MS > before) continue;
-      if ((await this.#try((sql) => dropPartition(sql, partition, before))) === false) held.add(partition.first);
+      let dropping: Dropping | null = "more";
+      while (dropping === "more") dropping = await this.#try((sql) => dropPartition(sql, partition, before));
+      // Its lock is that of all of them.
+      if (dropping === null) break;
+      if (dropping === "open") held.add(partition.first);
+      else held.delete(partition.first);
     }
     this.#held = held;
   }
@@ -208,28 +225,28 @@ const ELSEWHERE = [
   .map((where) => `select id, due_at from deliveries d where ${where}`)
   .join(" union all ");
 
-/**
- * Drops the partitions of some days, events with deliveries, and deletes the later replays of those events. False if a delivery is
- * open; null if something else has to happen first.
- */
-async function dropPartition(sql: Sql, partition: PartitionDays, before: number): Promise<boolean | null> {
+/** How far the drop of a partition is. `open`: a delivery is; `later`: something else has to happen first; `more`: it has deleted some rows. */
+type Dropping = "dropped" | "open" | "later" | "more";
+
+/** Drops the partitions of some days, events with deliveries, and deletes the later replays of those events. */
+async function dropPartition(sql: Sql, partition: PartitionDays, before: number): Promise<Dropping> {
   const [events, deliveries] = [partitionOf("events", partition), partitionOf("deliveries", partition)];
   const [from, to] = idsOf(partition);
   const isAny = async (query: string, parameters: string[]) => (await sql.values(query, parameters)).length > 0;
-  if (await isAny("select 1 from due_deliveries where id >= $1 and id < $2 limit 1", [from, to])) return false;
+  if (await isAny("select 1 from due_deliveries where id >= $1 and id < $2 limit 1", [from, to])) return "open";
   if (await isAny("select 1 where to_regclass($1) is not null", [events])) {
     const isOver = `select 1 from event_positions where last_value >= ${firstPositionOf(endOf(partition))}`;
-    if (!(await isAny(isOver, []))) return null;
+    if (!(await isAny(isOver, []))) return "later";
     const [[first, last] = []] = await sql.values(`select min(id), max(id) from ${events}`);
     if (typeof first === "string" && typeof last === "string") {
-      if (last >= firstIdAt("evt", before)) return null;
+      if (last >= firstIdAt("evt", before)) return "later";
       const elsewhere = [first, last, from, to, ...boundsBeside(first, last)];
-      if (await isAny(`select 1 from (${ELSEWHERE}) d where due_at is not null limit 1`, elsewhere)) return false;
+      if (await isAny(`select 1 from (${ELSEWHERE}) d where due_at is not null limit 1`, elsewhere)) return "open";
       const removed = await sql.values(
         `delete from deliveries where id = any(array(select id from (${ELSEWHERE}) d limit ${REMOVED_AT_ONCE})) returning 1`,
         elsewhere,
       );
-      if (removed.length === REMOVED_AT_ONCE) return null;
+      if (removed.length === REMOVED_AT_ONCE) return "more";
     }
   }
   // Those of a day that got no partition, since one of them came first.
@@ -238,9 +255,9 @@ async function dropPartition(sql: Sql, partition: PartitionDays, before: number)
        select id from deliveries_default where id >= $1 and id < $2 limit ${REMOVED_AT_ONCE})) returning 1`,
     [from, to],
   );
-  if (strays.length === REMOVED_AT_ONCE) return null;
+  if (strays.length === REMOVED_AT_ONCE) return "more";
   await sql.values(`drop table if exists ${events}, ${deliveries}`);
-  return true;
+  return "dropped";
 }
 
 /** SQLSTATE of a lock that others hold, and of a table that another process made or dropped meanwhile. */
