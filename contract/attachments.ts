@@ -23,6 +23,9 @@ export const ATTACHMENTS_MAX = 20;
 export const ATTACHMENT_SOURCES = ["url", "base64"] as const;
 const Source = choice("AttachmentSource", ATTACHMENT_SOURCES, "Where the bytes of a file to send come from.");
 
+/** A type or a subtype (RFC 6838, 4.2). */
+const TYPE_NAME = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}";
+
 export const AttachmentInput = request(
   "AttachmentInput",
   "A file to send (iMessage): its HTTPS URL, or its bytes as base64.",
@@ -32,10 +35,16 @@ export const AttachmentInput = request(
     data: optional(
       shows(Type.String({ description: "The bytes of the file; required with `base64`." }), {
         contentEncoding: "base64",
+        // The older name of the same rule: some generators know no other.
+        format: "byte",
         minLength: 1,
       }),
     ),
-    mimeType: optional(text(1, 255, "MIME type of the file; its content decides if the two differ.")),
+    mimeType: optional(
+      text(1, 255, "MIME type of the file; its content decides if the two differ.", {
+        pattern: `^\\s*${TYPE_NAME}/${TYPE_NAME}\\s*(?:;[^\\x00]*)?$`,
+      }),
+    ),
     filename: optional(text(1, 255, "Name of the file.")),
     isAudioMessage: optional(flag("Whether the file is a voice message.")),
   },

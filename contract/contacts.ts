@@ -3,7 +3,6 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { at, CONTACT, IDS } from "./samples.ts";
 import {
-  atLeastOne,
   atOrNull,
   closed,
   count,
@@ -63,8 +62,17 @@ const fields = {
   metadata: nullable(metadataInput, "Your own JSON object, returned unchanged: at most 50 keys and 16 KiB."),
 };
 
-/** The engine checks that one of the two is there. */
-const reachable = { allOf: [atLeastOne("phoneNumber", "email")] };
+/** The engine checks that one of the two is there, and not null. */
+const reachable = {
+  allOf: [
+    {
+      anyOf: ["phoneNumber", "email"].map((name) => ({
+        required: [name],
+        properties: { [name]: { type: "string" } },
+      })),
+    },
+  ],
+};
 
 export const CreateContact = request(
   "CreateContact",

@@ -1,9 +1,10 @@
 /** Customers: their numbers, the routes of their SMS, and their quiet hours. */
 
 import { type Static, Type } from "typebox";
-import { HealthStatus, ProviderName } from "./instances.ts";
+import { HealthStatus, type PROVIDERS, ProviderName } from "./instances.ts";
 import { at, IDS, OWN } from "./samples.ts";
 import {
+  absent,
   exactlyOne,
   flag,
   id,
@@ -33,6 +34,9 @@ export const CreateCustomer = request("CreateCustomer", "Body of `POST /v1/admin
   idempotencyKey: optional(IdempotencyKey),
 });
 
+/** Only these providers know e-mail addresses; the others carry SMS alone. */
+const mailProviders: (typeof PROVIDERS)[number][] = ["sandbox", "bluebubbles"];
+
 export const AddNumber = request(
   "AddNumber",
   "Body of `POST /v1/admin/customers/:id/numbers`: exactly one of `phoneNumber` and `email`.",
@@ -43,7 +47,12 @@ export const AddNumber = request(
     instanceId: optional(text(1, 128, "The provider instance. Default: the oldest one of the provider.")),
     idempotencyKey: optional(IdempotencyKey),
   },
-  { allOf: [exactlyOne("phoneNumber", "email")] },
+  {
+    allOf: [
+      exactlyOne("phoneNumber", "email"),
+      { anyOf: [{ properties: { email: absent } }, { properties: { provider: { enum: mailProviders } } }] },
+    ],
+  },
 );
 
 export const CustomerNumber = record("CustomerNumber", "A number of a customer, as admin routes return it.", {
@@ -105,7 +114,7 @@ export const SetRoutes = Type.Array(
     }),
     instanceId: text(1, 128, "The provider instance that carries the SMS; it must have SMS."),
   }),
-  { maxItems: ROUTES_MAX },
+  { maxItems: ROUTES_MAX, [SHOWN]: { uniqueItems: true } },
 );
 
 const clockTime = (sentence: string) =>

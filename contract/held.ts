@@ -2,7 +2,21 @@
 
 import { type Static, Type } from "typebox";
 import { CONTACT, IDS, OWN, at as time } from "./samples.ts";
-import { at, atOrNull, count, exactlyOne, flag, id, list, optional, record, request, says, string } from "./schema.ts";
+import {
+  at,
+  atOrNull,
+  count,
+  exactlyOne,
+  flag,
+  id,
+  list,
+  optional,
+  record,
+  request,
+  says,
+  string,
+  text,
+} from "./schema.ts";
 import { Channel, created, IdempotencyKey, Pagination } from "./values.ts";
 
 /** The most messages that one request names. */
@@ -13,7 +27,7 @@ export const DecideHeld = request(
   "Body of `POST /v1/admin/held/release` and `POST /v1/admin/held/discard`.",
   {
     ids: optional(
-      list(Type.String({ minLength: 1, maxLength: 128 }), "The messages; or give `all`.", {
+      list(text(1, 128), "The messages; or give `all`.", {
         minItems: 1,
         maxItems: IDS_MAX,
       }),
@@ -21,7 +35,7 @@ export const DecideHeld = request(
     all: optional(Type.Literal(true, { description: "All held messages, the oldest first, up to 1,000 a request." })),
     idempotencyKey: optional(IdempotencyKey),
   },
-  exactlyOne("ids", "all"),
+  { allOf: [exactlyOne("ids", "all")] },
 );
 
 export const HeldMessage = record("HeldMessage", "A message that a restore holds, without its content.", {

@@ -16,6 +16,7 @@ import {
   request,
   SHOWN,
   says,
+  shows,
   string,
   stringOrNull,
   text,
@@ -37,10 +38,10 @@ const serverUrl = (description: string) =>
     maxLength: 2_048,
     format: "serverUrl",
     description,
-    [SHOWN]: { format: "uri", pattern: "^https?://[^\\s/@]+(?:/\\S*)?$" },
+    [SHOWN]: { format: "uri", pattern: "^https?://[^\\s/@\\x00]+(?:/[^\\s\\x00]*)?$" },
   });
 const host = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 253, format: "host", description, [SHOWN]: { pattern: "^[^\\s/@]+$" } });
+  Type.String({ minLength: 1, maxLength: 253, format: "host", description, [SHOWN]: { pattern: "^[^\\s/@\\x00]+$" } });
 const patterned = (format: string, pattern: string, description: string) =>
   Type.String({ format, description, [SHOWN]: { pattern } });
 const octet = (description: string) => optional(count(description, { minimum: 0, maximum: 255 }));
@@ -145,17 +146,33 @@ const Config = Type.Unsafe<Record<string, unknown>>({
 /** The document shows the settings of each provider as `config`. */
 const shownConfig = { instead: Type.Union(Object.values(providerConfigs)) };
 
-export const CreateInstance = request("CreateInstance", "Body of `POST /v1/admin/instances`.", {
-  name: Name,
-  provider: says(ProviderName, "Provider of the instance."),
-  config: Type.Unsafe<Record<string, unknown>>({ ...Config, [SHOWN]: shownConfig }),
-  idempotencyKey: optional(IdempotencyKey),
-});
+/** `config` is that of the provider. */
+const ofItsProvider = {
+  anyOf: Object.entries(providerConfigs).map(([provider, schema]) => {
+    const { [NAME]: name } = schema as unknown as Record<string, string>;
+    return { properties: { provider: { const: provider }, config: { $ref: `#/components/schemas/${name}` } } };
+  }),
+};
+
+export const CreateInstance = request(
+  "CreateInstance",
+  "Body of `POST /v1/admin/instances`.",
+  {
+    name: Name,
+    provider: says(ProviderName, "Provider of the instance."),
+    config: Type.Unsafe<Record<string, unknown>>({ ...Config, [SHOWN]: shownConfig }),
+    idempotencyKey: optional(IdempotencyKey),
+  },
+  { allOf: [ofItsProvider] },
+);
 
 export const UpdateInstance = request(
   "UpdateInstance",
   "Body of `PATCH /v1/admin/instances/:id`: what `config` names is changed, the rest stays.",
-  { name: optional(Name), config: optional(Config) },
+  {
+    name: optional(Name),
+    config: optional(shows(Config, { propertyNames: { pattern: "^[A-Za-z][A-Za-z0-9]*$" } })),
+  },
 );
 
 export const Instance = record("Instance", "A provider instance. `config` is without its secrets.", {

@@ -59,12 +59,16 @@ export const AmountText = Type.String({
   [SHOWN]: { pattern: "^(?:0\\.(?:0[1-9]|[1-9]\\d?)|[1-9]\\d{0,5}(?:\\.\\d{1,2})?)$" },
 });
 
+/** Dollars: a number or a decimal string. */
+export const Amount = Type.Union([
+  Type.Number({ minimum: AMOUNT_MIN, maximum: AMOUNT_MAX, "x-amount": true }),
+  AmountText,
+]);
+
 export const RequestPayment = request("RequestPayment", "Body of `POST /v1/payments/request`.", {
   to: text(0, 512, "The contact who is to pay: a phone number or iMessage e-mail.", addressShown),
   from: optional(Sender),
-  amount: Type.Union([Type.Number({ minimum: AMOUNT_MIN, maximum: AMOUNT_MAX, "x-amount": true }), AmountText], {
-    description: "Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string.",
-  }),
+  amount: says(Amount, "Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string."),
   currency: optional(Type.Literal("USD", { description: "US dollars." })),
   note: optional(text(0, NOTE_LENGTH_MAX, "Purpose of the payment.")),
   callbackUrl: optional(

@@ -3,7 +3,7 @@
 import { type Static, Type } from "typebox";
 import { ATTACHMENTS_MAX, AttachmentInput } from "./attachments.ts";
 import { ReactionCommand } from "./messages.ts";
-import { AmountText } from "./payments.ts";
+import { Amount } from "./payments.ts";
 import { at, CONTACT, CORRELATION_ID, IDS, OWN } from "./samples.ts";
 import {
   atLeastOne,
@@ -109,14 +109,11 @@ export const PhoneGroupPhoto = request("PhoneGroupPhoto", "Body of `POST /v1/san
   idempotencyKey,
 });
 
-/** The engine checks the decimals of a number. */
 export const PhonePayment = request(
   "PhonePayment",
   "Body of `POST /v1/sandbox/phones/:number/payments`.",
   {
-    amount: optional(
-      Type.Union([Type.Number(), AmountText], { description: "Dollars. Default: the amount of the request." }),
-    ),
+    amount: optional(says(Amount, "Dollars. Default: the amount of the request.")),
     requestId: optional(text(1, 512, "Id of the payment request to pay.")),
     to,
     idempotencyKey,

@@ -85,13 +85,19 @@ export function atLeastOne(...fields: string[]): Keywords {
 /** A field that must be absent, in a rule about others. */
 export const absent: Keywords = { not: {} };
 
-/** Text of `min` to `max` characters. NUL and lone surrogates are refused in every string of every body. */
-export function text(min: number, max: number, description?: string, shown?: Keywords) {
+/** The rule of every text of a request: the service refuses NUL wherever it stands. */
+const storable: Keywords = { pattern: "^[^\\x00]*$" };
+
+/**
+ * Text of a request, of `min` to `max` characters. `shown` replaces the pattern that forbids NUL, so a pattern in it must
+ * forbid NUL too.
+ */
+export function text(min: number, max: number, description?: string, shown: Keywords = storable) {
   return Type.String({
     minLength: min,
     maxLength: max,
     ...(description === undefined ? {} : { description }),
-    ...(shown === undefined ? {} : { [SHOWN]: shown }),
+    [SHOWN]: shown,
   });
 }
 

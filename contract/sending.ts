@@ -10,7 +10,6 @@ import {
   choice,
   closed,
   count,
-  exactlyOne,
   flag,
   id,
   at as instant,
@@ -170,7 +169,13 @@ export const mediaInput = (minItems?: number) => ({
   mediaUrl: optional(alias("content.mediaUrls", HttpsUrl)),
 });
 
-const oneRecipient = exactlyOne("to", "chatId", "conversationId");
+/** Exactly one of the three fields must be given and not be empty. */
+const oneRecipient = {
+  oneOf: ["to", "chatId", "conversationId"].map((name) => ({
+    required: [name],
+    properties: { [name]: { minLength: 1 } },
+  })),
+};
 
 /** A text, media or attachments. */
 const hasContent = {

@@ -26,11 +26,12 @@ const LAST_LABEL = "(?:[0-9][A-Za-z0-9-]{0,61})?[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-
 const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+${LAST_LABEL}`;
 const ADDRESS = `${PHONE}|${EMAIL}`;
 /** A chat by its id, or a one-to-one thread in the form of Apple's Messages. */
-const CHAT = `chat_.+|(?:iMessage|SMS);-;(?:${ADDRESS})`;
+const CHAT = `chat_[^\\x00]+|(?:iMessage|SMS);-;(?:${ADDRESS})`;
 
 /** Rules of texts whose check comes later, with an error code of its own: for the document only. */
 export const addressShown = { pattern: `^(?:${ADDRESS})$` };
-export const recipientShown = { pattern: `^(?:${ADDRESS}|${CHAT})$` };
+/** An empty recipient counts as absent. */
+export const recipientShown = { pattern: `^(?:${ADDRESS}|${CHAT})?$` };
 export const instantShown = { format: "date-time" };
 const MONTH = "(?:0[1-9]|1[0-2])";
 const DAY = "(?:0[1-9]|[12]\\d|3[01])";
@@ -52,7 +53,7 @@ export const Email = Type.String({ format: "email", maxLength: 254, [SHOWN]: { f
 export const HttpsUrl = Type.String({
   minLength: 1,
   maxLength: 2048,
-  [SHOWN]: { format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@]+$" },
+  [SHOWN]: { format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@\\x00-\\x20\\x7f]+$" },
 });
 
 /** An instant with an offset or `Z`. */

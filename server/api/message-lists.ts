@@ -15,7 +15,7 @@ import { beginChanges, type ChangesCursor, listChanges } from "../store/message-
 import { listMessages, listScheduled, type MessageFilter, type ScheduledCursor } from "../store/message-lists.ts";
 import { decodeCursor, encodeCursor, readCursor } from "./cursor.ts";
 import { listReader } from "./list-reader.ts";
-import { pageOf } from "./paging.ts";
+import { pageOf, startOf } from "./paging.ts";
 import { type ApiRequest, type Route, route } from "./route.ts";
 
 export function messageListRoutes(deps: With<"link" | "threadCache">): Route[] {
@@ -64,6 +64,8 @@ async function feed(
   if (offset !== undefined)
     throw invalidField("offset", "cannot be used together with updatedAfter; continue with cursor");
   if (cursor !== undefined && place === null) {
+    // Throws for text that is no cursor of the list either.
+    startOf("msg_", cursor);
     throw invalidField("cursor", "comes from a list without updatedAfter; begin the feed without a cursor");
   }
   const { clock, settings } = deps;

@@ -34,8 +34,8 @@ export function pageOfAll<Record_ extends { id: string }>(
   });
 }
 
-/** The start of the page by its cursor; null without a cursor. */
-function startOf(prefix: string, cursor: string | undefined): PageStart | null {
+/** The start of the page by its cursor; null without a cursor. Throws 400 for a cursor of another list. */
+export function startOf(prefix: string, cursor: string | undefined): PageStart | null {
   if (cursor === undefined) return null;
   const isId = (value: unknown): value is string => typeof value === "string" && value.startsWith(prefix);
   const isStart = (value: unknown): value is string | PageStart =>

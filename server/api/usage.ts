@@ -118,7 +118,7 @@ async function subjectOf(deps: Deps, { key, customerId }: Caller, query: UsageFi
   if (customerId !== null) return ownUsage(key, customerId, query);
   const { db } = deps.store;
   if (query.keyId !== undefined && query.customerId !== undefined) {
-    throw invalidField("customerId", "must be left out if keyId is given");
+    throw invalidField("customerId", "cannot be used together with keyId");
   }
   if (query.keyId !== undefined) {
     const found = await findKey(db, query.keyId as KeyId);

@@ -162,6 +162,10 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       { ask: "GET /v1/contacts?cursor=x", ...field("cursor", /is unknown; known are limit, offset, search, tag/) },
     ];
   },
+  "a phone that is the customer's own number": () => [
+    { ask: `GET ${phone("0001")}/settings`, ...field("number", /is the phone itself/) },
+    { ask: `POST ${phone("0001")}/typing`, body: { typing: true, to: number("0001") }, ...field("to", /phone itself/) },
+  ],
   "paying or cancelling what is no longer pending": () => [
     {
       ask: `POST /v1/payments/requests/${one.cancelled}/cancel`,
@@ -192,6 +196,14 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       ...field("after", /is no event of this customer, or is no longer stored/),
     },
   ],
+  "a feed of changes by a cursor that is none, or that comes from a list": () => {
+    const feed = "GET /v1/messages?updatedAfter=2020-01-01T00:00:00Z";
+    const ofList = Buffer.from(JSON.stringify("msg_1")).toString("base64url");
+    return [
+      { ask: `${feed}&cursor=x`, ...field("cursor", /must be the nextCursor of an earlier answer/) },
+      { ask: `${feed}&cursor=${ofList}`, ...field("cursor", /comes from a list without updatedAfter; begin the feed/) },
+    ];
+  },
   "a wait of no length, for no event": () => [
     ...["31", "-1"].map((seconds) => ({
       ask: `GET /v1/sandbox/wait?timeoutSeconds=${seconds}`,

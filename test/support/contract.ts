@@ -47,6 +47,7 @@ export function createValidator(source: OpenApiDocument): Validator {
   ajv.addFormat("date-time", (text) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)));
   ajv.addFormat("email", true);
   ajv.addFormat("uri", true);
+  ajv.addFormat("byte", true);
   ajv.addSchema(closed, "api");
   const compiled = new Map<string, ValidateFunction>();
   const find = createFinder(source);

@@ -243,7 +243,9 @@ async function lineTo(
   to: string | undefined,
 ): Promise<ContactLine> {
   const number = chooseNumber(await deps.configCache.numbers(customerId), to, "to");
-  if (number.address === contact) throw invalidField("to", `is the phone itself; ${contact} cannot turn to itself`);
+  if (number.address === contact) {
+    throw invalidField(to === undefined ? "number" : "to", `is the phone itself; ${contact} cannot turn to itself`);
+  }
   const phones = deps.providers.get(number.instanceId)?.phones;
   if (phones !== undefined) return { phone: { customerId, number: contact, to: number.address }, number, phones };
   throw new NotRunningHere(number.instanceId, "The sandbox of this number");
