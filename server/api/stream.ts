@@ -46,7 +46,7 @@ export interface Subscription {
   /** Id of the last event that the client has; null: the client wants later events only. */
   lastEventId: string | null;
   /** The feed of the Wire, if the stream is one of the Wire's: it follows the messages and deliveries of the events. */
-  wire: { noteEvent(customerId: CustomerId, messageId: string | null): void } | null;
+  wire: { noteEvent(event: PositionedEvent): void } | null;
 }
 
 /** One open stream. `position` is that of the last event that was written to it or left out by its filter. */
@@ -337,11 +337,11 @@ async function spread(hub: Hub, events: readonly PositionedEvent[]): Promise<voi
 
 /** Writes the event in one piece if the stream subscribes to it. Returns whether the client keeps up. */
 function give(stream: Stream, event: PositionedEvent): boolean {
-  const { types, messageId, wire, customerId } = stream.subscription;
+  const { types, messageId, wire } = stream.subscription;
   if (types !== null && !types.has(event.type)) return true;
   if (messageId !== null && event.messageId !== messageId) return true;
   if (!isOpen(stream)) return true;
-  wire?.noteEvent(customerId, event.messageId);
+  wire?.noteEvent(event);
   const name = wire === null ? event.type : "event";
   return stream.response.write(`id: ${event.id}\nevent: ${name}\ndata: ${event.bytes}\n\n`);
 }

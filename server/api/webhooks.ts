@@ -207,7 +207,7 @@ async function testedRecord(deps: Deps, delivery: Delivery): Promise<TestedDeliv
   return { ...record, delivered, responseStatus: record.attempts.at(-1)?.status ?? null };
 }
 
-function replayRoute(deps: Deps): Route {
+function replayRoute(deps: With<"attempted">): Route {
   return route({
     method: "POST",
     path: "/v1/webhooks/:id/replay",

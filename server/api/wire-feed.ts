@@ -4,8 +4,10 @@
  */
 
 import type { ServerResponse } from "node:http";
+import type { Clock } from "../clock.ts";
 import type { Delivery } from "../core/delivery.ts";
-import type { CustomerId, DeliveryId, KeyId, MessageId } from "../core/id.ts";
+import type { Event } from "../core/event.ts";
+import type { CustomerId, DeliveryId, EventId, KeyId, MessageId } from "../core/id.ts";
 import { iso } from "../core/instant.ts";
 import { loggedRequestRecord } from "../core/logged-request.ts";
 import { RepeatingTask } from "../core/repeating-task.ts";
@@ -15,6 +17,7 @@ import { listRequests, type PositionedRequest } from "../store/requests.ts";
 import { FIRST_PAGE } from "../store/windows.ts";
 import {
   findDeliveries,
+  findDeliveriesSince,
   findPendingDeliveries,
   findVersions,
   findWireMessages,
@@ -48,6 +51,8 @@ interface WireHub {
   readonly streams: Set<WireStream>;
   /** By the service's clock. Requests and deliveries from before are not new. */
   readonly openedAt: number;
+  /** When it was opened, in monotonic time. */
+  readonly followsSince: number;
   /** Position of the newest request that was sent; null: not known yet. */
   requestPosition: number | null;
   /** Versions of deliveries that were sent or are old, by id, in the order in which they were found. */
@@ -62,8 +67,8 @@ interface WireHub {
   readonly messages: Map<MessageId, FollowedMessage>;
   /** Correlation ids of messages, for requests about them. */
   readonly correlations: Map<MessageId, string>;
-  /** Whether there are events whose deliveries were not looked for. */
-  hasNewEvents: boolean;
+  /** The least id of the events whose deliveries were not looked for; null if there are none. */
+  newEvents: EventId | null;
 }
 
 /** The version of a message that was read last, and the length of its timeline then. */
@@ -83,7 +88,10 @@ export class WireFeed {
 
   constructor(deps: With<"attempted">) {
     this.#deps = deps;
-    deps.attempted.watch((changed) => this.#noteChange(changed));
+    deps.attempted.watch({
+      customers: () => [...this.#hubs].map(([customerId, { followsSince }]) => [customerId, followsSince] as const),
+      changed: (id, customerId) => this.#noteChange(id, customerId),
+    });
     this.#looks = new RepeatingTask({
       clock: deps.clock,
       run: () => this.#look(),
@@ -94,7 +102,7 @@ export class WireFeed {
 
   /** Sends to a stream what happens from now on, until it is closed. */
   add(stream: WireStream): void {
-    const hub = this.#hubs.get(stream.customerId) ?? newHub(this.#deps.clock.now());
+    const hub = this.#hubs.get(stream.customerId) ?? newHub(this.#deps.clock);
     this.#hubs.set(stream.customerId, hub);
     hub.streams.add(stream);
     if (stream.messageId !== null) follow(hub.messages, stream.messageId as MessageId, UNREAD);
@@ -106,22 +114,20 @@ export class WireFeed {
   }
 
   /** An event was sent to a stream of the customer: its deliveries are new, and its message may have changed. */
-  noteEvent(customerId: CustomerId, messageId: string | null): void {
+  noteEvent({ id, customerId, messageId }: Pick<Event, "id" | "customerId" | "messageId">): void {
     const hub = this.#hubs.get(customerId);
     if (hub === undefined) return;
-    hub.hasNewEvents = true;
-    const id = messageId as MessageId | null;
-    if (id !== null && !hub.messages.has(id)) follow(hub.messages, id, UNREAD);
+    // Processes commit events in another order than that of their ids.
+    if (hub.newEvents === null || id < hub.newEvents) hub.newEvents = id;
+    if (messageId !== null && !hub.messages.has(messageId)) follow(hub.messages, messageId, UNREAD);
   }
 
-  #noteChange(changed: { id: DeliveryId; customerId: CustomerId } | null): void {
-    // Another process may have made deliveries of old events.
-    if (changed === null) for (const hub of this.#hubs.values()) hub.hasNewEvents = true;
-    const hub = changed === null ? undefined : this.#hubs.get(changed.customerId);
-    if (changed === null || hub === undefined) return;
-    keep(hub.changed, changed.id);
+  #noteChange(id: DeliveryId, customerId: CustomerId): void {
+    const hub = this.#hubs.get(customerId);
+    if (hub === undefined) return;
+    keep(hub.changed, id);
     // The first look may have found the record as it is after this change.
-    if (hub.unsent.delete(changed.id)) hub.deliveries.delete(changed.id);
+    if (hub.unsent.delete(id)) hub.deliveries.delete(id);
   }
 
   /** Resolves with the time until the next look; null if nobody watches. */
@@ -209,10 +215,10 @@ export class WireFeed {
   async #sendDeliveries(customerId: CustomerId, hub: WireHub): Promise<void> {
     const { db } = this.#deps.store;
     const changed: Delivery[] = [];
-    if (hub.hasNewEvents) {
-      hub.hasNewEvents = false;
-      const { records } = await listDeliveries(db, customerId, ALL, FIRST_PAGE, READ_AT_ONCE);
-      changed.push(...records.toReversed());
+    if (hub.newEvents !== null) {
+      const since = hub.newEvents;
+      hub.newEvents = null;
+      changed.push(...(await findDeliveriesSince(db, customerId, since, READ_AT_ONCE)));
     }
     const listed = new Set(changed.map(({ id }) => id));
     const others = [...new Set([...hub.pending, ...hub.changed])].filter((id) => !listed.has(id));
@@ -233,9 +239,10 @@ export class WireFeed {
   }
 }
 
-function newHub(openedAt: number): WireHub {
+function newHub(clock: Clock): WireHub {
   return {
-    openedAt,
+    openedAt: clock.now(),
+    followsSince: clock.monotonic(),
     streams: new Set(),
     requestPosition: null,
     deliveries: new Map(),
@@ -244,7 +251,7 @@ function newHub(openedAt: number): WireHub {
     unsent: new Set(),
     messages: new Map(),
     correlations: new Map(),
-    hasNewEvents: false,
+    newEvents: null,
   };
 }
 

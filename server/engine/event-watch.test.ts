@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Stage } from "../../test/conformance/store-stage.ts";
 import { SimulatedClock } from "../../test/support/clock.ts";
-import type { DeliveryId } from "../core/id.ts";
+import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { openSqliteInProcess } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { EventNotifier } from "./event-notifier.ts";
@@ -54,5 +54,46 @@ test("a listener is called once for events of its customer that another process 
   for (const end of ends) end();
   await stage.addEvent(own);
   assert.equal(await passed(1_000), 2);
+  await watch.stop();
+});
+
+test("a watcher of a customer's deliveries learns of those that another process announced since the last look", async (t) => {
+  const store = await openSqliteInProcess();
+  t.after(() => store.close());
+  const clock = new SimulatedClock();
+  const asked: { customerIds: readonly CustomerId[]; withinMs: number }[] = [];
+  let isAway = false;
+  const shared: Partial<NonNullable<Store["shared"]>> = {
+    async announcedDeliveries(customerIds, withinMs) {
+      asked.push({ customerIds, withinMs });
+      if (isAway) throw new Error("the database is away");
+      return [
+        { customerId: "cust_1", ids: ["dlv_1", "dlv_2"], agoMs: 100 },
+        { customerId: "cust_1", ids: ["dlv_3"], agoMs: 300 },
+      ];
+    },
+  };
+  const attempts = new AttemptFeed();
+  const observer = { fault: () => {} } as never;
+  const deps = { store: { ...store, db: store.db, shared } as Store, clock, observer };
+  const watch = new EventWatch(deps, { events: new EventNotifier(), attempts });
+  watch.start();
+  await clock.advance(10_000);
+  assert.equal(asked.length, 0, "nobody follows any");
+  const changed: string[] = [];
+  const since = clock.monotonic();
+  attempts.watch({
+    customers: () => [["cust_1", since]],
+    changed: (id, customerId) => void changed.push(`${customerId} ${id}`),
+  });
+  await clock.advance(250);
+  assert.deepEqual(changed, ["cust_1 dlv_1", "cust_1 dlv_2"], "the third was announced before");
+  assert.deepEqual(asked, [{ customerIds: ["cust_1"], withinMs: 1_250 }]);
+  isAway = true;
+  await clock.advance(5_000);
+  isAway = false;
+  asked.length = 0;
+  await clock.advance(250);
+  assert.equal(asked[0]?.withinMs, 6_250, "after a failure it asks for the time since the last look that ended well");
   await watch.stop();
 });

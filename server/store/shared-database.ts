@@ -1,6 +1,6 @@
-/** The part of a store that only a database of several processes has: versions of what they cache, limits that they share, attempts of each other. */
+/** The part of a store that only a database of several processes has: versions of what they cache, limits that they share, what they tell each other. */
 
-import type { InstanceId } from "../core/id.ts";
+import type { CustomerId, DeliveryId, InstanceId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { RateBucket } from "../core/rate-limit.ts";
 
@@ -28,6 +28,12 @@ export interface OpenAttempt extends Pick<Message, "id" | "from" | "to"> {
   claimedUntil: number;
 }
 
+/** Deliveries of a customer that a request changed, or that it made of old events. */
+export interface AnnouncedDeliveries {
+  customerId: CustomerId;
+  ids: readonly DeliveryId[];
+}
+
 /** The database, as its processes use it together. */
 export interface SharedDatabase {
   /** Reads the versions of the configuration: a commit that changes a part, by whichever process, raises the version of the part. */
@@ -36,6 +42,13 @@ export interface SharedDatabase {
   takeRate: TakeRate;
   /** Messages of an instance in a send attempt whose lease another process has, or nobody any more. */
   listOpenAttempts(instanceId: InstanceId): Promise<OpenAttempt[]>;
+  /** Tells the other processes of deliveries. Lost in a crash of the server. */
+  announceDeliveries(announced: AnnouncedDeliveries): Promise<void>;
+  /** The deliveries of some customers (at least one) that were announced within the last `withinMs`, a minute at most, and how long ago. */
+  announcedDeliveries(
+    customerIds: readonly CustomerId[],
+    withinMs: number,
+  ): Promise<(AnnouncedDeliveries & { agoMs: number })[]>;
   /** Removes dead rows from the queues. */
   vacuumQueues(): Promise<void>;
 }

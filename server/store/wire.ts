@@ -2,13 +2,14 @@
 
 import { type Kysely, type SqlBool, sql } from "kysely";
 import type { Delivery } from "../core/delivery.ts";
-import type { CustomerId, DeliveryId, MessageId } from "../core/id.ts";
+import type { CustomerId, DeliveryId, EventId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import { boundsBeside } from "./deliveries-of-event.ts";
 import { decodeRows } from "./quarantine.ts";
 import { DELIVERY_QUEUE } from "./queue-rows.ts";
 import type { Database } from "./rows.ts";
 import { ofCustomer } from "./rows-of-customer.ts";
-import { spelled } from "./spelling.ts";
+import { narrowedId, spelled } from "./spelling.ts";
 import { storedColumn } from "./split-timeline.ts";
 
 /**
@@ -36,6 +37,26 @@ export async function findDeliveries(
   if (ids.length === 0) return [];
   const query = db.selectFrom("deliveries").selectAll().where(ofCustomer(customerId));
   return decodeRows(db, "deliveries", await query.where("id", "in", ids).execute());
+}
+
+/**
+ * The newest deliveries, at most `limit`, among those of an event and of the customer's events with later ids; the oldest first. Those
+ * of replays that were made since are among them.
+ */
+export async function findDeliveriesSince(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  eventId: EventId,
+  limit: number,
+): Promise<Delivery[]> {
+  const [bound] = boundsBeside(eventId, eventId);
+  const id = narrowedId("deliveries");
+  // Named in the collation of the table, too, the bound leaves out partitions.
+  const isRecent = spelled<SqlBool>(sql`true`, sql`deliveries.id > ${bound}`);
+  const { rows } = await sql<object>`select * from deliveries
+    where ${ofCustomer(customerId)} and ${id} > ${bound} and ${isRecent}
+    order by ${id} desc limit ${limit} + 0`.execute(db);
+  return decodeRows(db, "deliveries", rows).toReversed();
 }
 
 /** Up to `limit` pending deliveries of a customer's endpoints, those that are due first of each; not those of a `callbackUrl`. */

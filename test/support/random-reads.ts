@@ -366,6 +366,7 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
     return requests.listRequests(db, filter, { order: any.one(["newest", "oldest"]), from, limit: any.limit() });
   },
   "wire.findDeliveries": (db, any) => wire.findDeliveries(db, any.customer(), any.ids("deliveries")),
+  "wire.findDeliveriesSince": (db, any) => wire.findDeliveriesSince(db, any.customer(), any.id("events"), any.limit()),
   "wire.findPendingDeliveries": (db, any) => wire.findPendingDeliveries(db, any.customer(), 4_000),
   "wire.findVersions": (db, any) => wire.findVersions(db, "messages", any.customer(), any.ids("messages")),
   "wire.findWireMessages": (db, any) => wire.findWireMessages(db, any.customer(), any.ids("messages")),

@@ -64,7 +64,13 @@ import { createReader } from "../../server/store/sqlite/query.ts";
 import { sumUsage } from "../../server/store/usage.ts";
 import { findEndpoints, findPrimaryEndpoint, findWebhook, listWebhooks } from "../../server/store/webhooks.ts";
 import { countAll, readPage } from "../../server/store/windows.ts";
-import { findDeliveries, findPendingDeliveries, findVersions, findWireMessages } from "../../server/store/wire.ts";
+import {
+  findDeliveries,
+  findDeliveriesSince,
+  findPendingDeliveries,
+  findVersions,
+  findWireMessages,
+} from "../../server/store/wire.ts";
 
 type Db = Kysely<Database>;
 const NOW = 1_767_000_000_000;
@@ -94,6 +100,7 @@ const CONTACT = { id: "con_1", customerId: "cust_1" } as never;
 /** Calls of each read, by its name: several if its filter makes other statements. */
 export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "wire.findDeliveries": (db) => findDeliveries(db, "cust_1", ["dlv_1", "dlv_2"]),
+  "wire.findDeliveriesSince": (db) => findDeliveriesSince(db, "cust_1", "evt_1", 100),
   "wire.findPendingDeliveries": (db) => findPendingDeliveries(db, "cust_1", 100),
   "wire.findVersions": (db) => findVersions(db, "deliveries", "cust_1", ["dlv_1", "dlv_2"]),
   "wire.findWireMessages": (db) => findWireMessages(db, "cust_1", ["msg_1", "msg_2"]),

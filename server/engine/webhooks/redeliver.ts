@@ -12,6 +12,7 @@ import { findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
+import { announceDeliveries } from "./announce-deliveries.ts";
 import { type EndpointRef, requireActive } from "./endpoints.ts";
 
 const TEST_MESSAGE = "A test event: if you read this, your endpoint receives what is sent to it.";
@@ -37,7 +38,7 @@ export async function retryDelivery(
   });
   if (!result.repeated) {
     deps.wake.deliveries([result.value.lane]);
-    deps.attempted.notify(result.value.id, customerId);
+    await announceDeliveries(deps, customerId, [result.value.id]);
   }
   return result;
 }

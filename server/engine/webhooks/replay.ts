@@ -13,7 +13,9 @@ import type { Operation } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { decide } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
+import { announceDeliveries } from "./announce-deliveries.ts";
 import { requireActive } from "./endpoints.ts";
 
 /** Events per transaction: a larger one would delay other commits. */
@@ -52,7 +54,7 @@ interface ReplayPlan {
  * Throws 404 `WEBHOOK_NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused.
  */
 export async function replay(
-  deps: Deps,
+  deps: With<"attempted">,
   request: IdempotentRequest,
   customerId: CustomerId,
   wish: ReplayRequest,
@@ -88,7 +90,7 @@ async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): 
 }
 
 /** Creates the missing deliveries of the plan. Ends early if the endpoint is paused or deleted. */
-async function carryOut(deps: Deps, customerId: CustomerId, plan: ReplayPlan): Promise<number> {
+async function carryOut(deps: With<"attempted">, customerId: CustomerId, plan: ReplayPlan): Promise<number> {
   const { db } = deps.store;
   let from = plan.after;
   let deliveries = 0;
@@ -102,7 +104,11 @@ async function carryOut(deps: Deps, customerId: CustomerId, plan: ReplayPlan): P
     const wanted = page.filter((event) => event.position <= plan.upTo && isWanted(plan, event));
     // A delivery's id contains the address of the plan; an attempt uses the endpoint's own.
     const made = wanted.map((event) => deliveryTo(event, { ...endpoint, url: plan.url }, plan.now, plan.salt));
-    if (await insertMissing(deps, customerId, made)) deps.wake.deliveries([endpoint.id]);
+    if (await insertMissing(deps, customerId, made)) {
+      deps.wake.deliveries([endpoint.id]);
+      const ids = made.map(({ id }) => id);
+      await announceDeliveries(deps, customerId, ids);
+    }
     deliveries += made.length;
   }
   return deliveries;

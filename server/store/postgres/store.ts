@@ -4,6 +4,7 @@ import { GroupWriter } from "../jobs/group-writer.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { type Reads, StoreClient, type StoreDialect, type StoreParts } from "../jobs/store-client.ts";
 import type { CommitObserver, Store } from "../store.ts";
+import { announceDeliveries, announcedDeliveries } from "./announced-deliveries.ts";
 import { readVersions } from "./config-versions.ts";
 import { requireNoPartialCopy } from "./copy-target.ts";
 import { queryDatabase } from "./driver.ts";
@@ -85,6 +86,8 @@ export async function openPostgres(
     fork: () => new StoreClient({ ...parts, reads: { ...reads, close: async () => {} } }),
     openPorts: () => null,
     shared: {
+      announceDeliveries: (announced) => announceDeliveries(db, announced),
+      announcedDeliveries: (customerIds, withinMs) => announcedDeliveries(db, customerIds, withinMs),
       configVersions: () => readVersions(db),
       listOpenAttempts: (instanceId) => listOpenAttempts(db, instanceId, member),
       takeRate: (take) => takeRate(db, take),

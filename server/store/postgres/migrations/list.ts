@@ -10,6 +10,7 @@ import { SESSIONS_0002 } from "./0002-sessions.ts";
 import { REQUESTS_0003 } from "./0003-requests.ts";
 import { SHORTER_LOG_0004 } from "./0004-shorter-log.ts";
 import { SPLIT_TIMELINES_0005 } from "./0005-split-timelines.ts";
+import { ANNOUNCED_DELIVERIES_0006 } from "./0006-announced-deliveries.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001": {
@@ -36,6 +37,11 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0005": {
     async up(db) {
       for (const statement of SPLIT_TIMELINES_0005.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0006": {
+    async up(db) {
+      await sql.raw(ANNOUNCED_DELIVERIES_0006).execute(db);
     },
   },
 };
