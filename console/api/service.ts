@@ -30,6 +30,16 @@ export function useServiceDetails() {
   });
 }
 
+/** The instances, at most the newest 100, for an admin's session. */
+export function useInstances() {
+  const { api, session } = useConnected();
+  return useQuery({
+    queryKey: ["instances", "newest"],
+    queryFn: async ({ signal }) => (await api.admin.instances.list({ limit: 100 }, { signal })).instances,
+    enabled: session.scope === "admin",
+  });
+}
+
 /** Usage of a period. */
 export function useUsage(query: UsageQuery) {
   const api = useApi();

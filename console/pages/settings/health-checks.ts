@@ -1,6 +1,6 @@
 /** The checks of the service's health: their titles, and what mends each. Pure. */
 
-import type { Session } from "../../../sdk/wire.ts";
+import type { Instance, Session } from "../../../sdk/wire.ts";
 
 /** A command of the operator, or a page of the console. */
 type Cure = { command: string } | { path: string; verb: string };
@@ -22,9 +22,9 @@ const CHECKS: Record<string, Check> = {
   workers: { title: "Processes that send", command: "TB_ROLE=worker npx tightbeam serve" },
 };
 
-/** The title of a check. */
-export function titleOfCheck(name: string): string {
-  return CHECKS[name]?.title ?? name;
+/** The title of a check; that of an instance is the instance's name, if it is among `instances`. */
+export function titleOfCheck(name: string, instances: readonly Pick<Instance, "id" | "name">[]): string {
+  return CHECKS[name]?.title ?? instances.find(({ id }) => id === name)?.name ?? name;
 }
 
 /** The cure of a check that is not well. */
