@@ -45,35 +45,36 @@ export function DeliveryLines({ deliveries, by }: DeliveryLinesProps) {
   return (
     <ul aria-label="Deliveries" className="divide-y">
       {deliveries.map((delivery) => (
-        <DeliveryLine key={delivery.id} delivery={delivery} name={by === "event" ? delivery.eventType : delivery.url} />
+        <DeliveryLine key={delivery.id} delivery={delivery} by={by} />
       ))}
     </ul>
   );
 }
 
-function DeliveryLine({ delivery, name }: { delivery: Delivery; name: string }) {
-  const { id, status, attempts, nextAttemptAt, createdAt } = delivery;
+/** The event's own time stands above the lines of one event; on a narrow page the duration makes room. */
+function DeliveryLine({ delivery, by }: { delivery: Delivery; by: DeliveryLinesProps["by"] }) {
+  const { id, status, attempts, nextAttemptAt, createdAt, eventType, url } = delivery;
   const last = attempts.at(-1);
   const isOpen = status === "pending" || status === "exhausted";
   return (
-    <li className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5">
+    <li className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5 max-sm:gap-x-2">
       <StatusBadge status={status} />
       <RecordLink id={id}>
-        <span className="block max-w-72 truncate font-mono text-xs">{name}</span>
+        <span className="block max-w-72 truncate font-mono text-xs">{by === "event" ? eventType : url}</span>
       </RecordLink>
-      <span className="flex-1" />
-      {nextAttemptAt !== null && attempts.length > 0 && (
-        <span className="text-xs text-warn">
-          next in <Countdown until={nextAttemptAt} />
-        </span>
-      )}
-      {isOpen && last !== undefined && <RetryDelivery delivery={delivery} />}
-      {last !== undefined && <AttemptBadge attempt={last} of={status} />}
-      <span className="text-xs text-faint tabular-nums">
-        {last === undefined ? "no attempt yet" : formatMs(last.durationMs)}
-        {attempts.length > 1 && ` · ${attempts.length} attempts`}
+      <span className="ml-auto flex flex-wrap items-center justify-end gap-x-3 gap-y-1 text-xs text-faint tabular-nums max-sm:gap-x-2">
+        {nextAttemptAt !== null && attempts.length > 0 && (
+          <span className="text-warn">
+            next in <Countdown until={nextAttemptAt} />
+          </span>
+        )}
+        {isOpen && last !== undefined && <RetryDelivery delivery={delivery} />}
+        {last !== undefined && <AttemptBadge attempt={last} of={status} />}
+        {last === undefined && "no attempt yet"}
+        {last !== undefined && <span className="max-sm:hidden">{formatMs(last.durationMs)}</span>}
+        {attempts.length > 1 && <span>{attempts.length} attempts</span>}
+        {by === "event" && <Time at={createdAt} className="text-right sm:w-12" />}
       </span>
-      <Time at={createdAt} className="w-12 text-right text-xs text-faint" />
     </li>
   );
 }

@@ -19,6 +19,9 @@ import { toastError } from "./toasts.tsx";
 export const FIELD_LOOK =
   "rounded-md border border-strong-line bg-back outline-none focus:border-accent aria-invalid:border-bad aria-invalid:focus:ring-2 aria-invalid:focus:ring-bad/30";
 
+/** Classes of a `Field` in a row that wraps: its problem is a line of its own below the row. */
+export const IN_ROW = "contents [&>[role=alert]]:order-last [&>[role=alert]]:w-full";
+
 /** Classes of a field that takes the whole width below its label. */
 export const FIELD = `mt-1 w-full px-2.5 py-1.5 ${FIELD_LOOK}`;
 
@@ -110,7 +113,7 @@ interface FieldProps {
 export function Field({ name, label, isLabelHidden = false, className = "", children }: FieldProps) {
   const { attributes, problem } = useField(name);
   return (
-    <div className={`min-w-0 ${className}`}>
+    <div className={className === "" ? "min-w-0" : className}>
       <label htmlFor={attributes.id} className={isLabelHidden ? "sr-only" : "block font-medium"}>
         {label}
       </label>
@@ -121,10 +124,10 @@ export function Field({ name, label, isLabelHidden = false, className = "", chil
 }
 
 /** Boxes to tick, or buttons of a choice, as one field. The first of them takes the attributes, the others its name. */
-export function FieldGroup({ name, label, className = "", children }: Omit<FieldProps, "isLabelHidden">) {
+export function FieldGroup({ name, label, children }: Pick<FieldProps, "name" | "label" | "children">) {
   const { attributes, problem } = useField(name);
   return (
-    <fieldset className={`min-w-0 ${className}`}>
+    <fieldset className="min-w-0">
       <legend className="font-medium">{label}</legend>
       {children(attributes)}
       {problem}

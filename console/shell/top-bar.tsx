@@ -33,7 +33,7 @@ export function TopBar({ screens, isWireOpen, onMenu, onPalette, onHelp, onWire 
   return (
     <header className="flex h-12 shrink-0 items-center gap-1 border-b px-3">
       <IconButton label="Menu" icon="menu" className="md:hidden" onClick={onMenu} />
-      <h1 className="truncate px-1 text-base font-semibold">{screen?.title ?? "Tightbeam"}</h1>
+      <h1 className="shrink-0 px-1 text-base font-semibold">{screen?.title ?? "Tightbeam"}</h1>
       <Customers />
       <div className="flex-1" />
       <LiveDot />
@@ -77,7 +77,7 @@ function Customers() {
       aria-label="Customer"
       value={customerId ?? ""}
       onChange={(event) => setCustomerId(event.target.value || null)}
-      className="ml-1 h-7 max-w-40 truncate rounded-md border border-transparent bg-transparent px-1 text-soft hover:bg-hover"
+      className="ml-1 h-7 max-w-40 min-w-0 truncate rounded-md border border-transparent bg-transparent px-1 text-soft hover:bg-hover"
     >
       <option value="">First customer</option>
       {all.map(({ id, name }) => (

@@ -5,7 +5,7 @@ import type { Chat, PhoneMessage } from "../../../sdk/wire.ts";
 import { useSendMessage } from "../../api/messages.ts";
 import { useCreateGroup, usePhoneActs } from "../../api/phones.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
-import { FIELD_LOOK, Field, Form } from "../../parts/form.tsx";
+import { FIELD_LOOK, Field, Form, IN_ROW } from "../../parts/form.tsx";
 import { toastError } from "../../parts/toasts.tsx";
 import type { PhoneAct } from "./recording.ts";
 
@@ -65,19 +65,19 @@ export function Composer({ number, group, others, replyTo, onReplied, onAct, onG
           <IconButton label="No reply" icon="close" className="size-5" onClick={onReplied} />
         </p>
       )}
-      <div className="flex items-center gap-1.5">
+      <div className="flex flex-wrap items-center gap-1.5">
         {side === "contact" && group === null && <FileButton onFile={writeAs} />}
         <Field
           name={side === "contact" ? "text" : "content.text"}
           label={side === "contact" ? "Write as the contact" : "Send as your program"}
           isLabelHidden
-          className="flex-1"
+          className={IN_ROW}
         >
           {(field) => (
             <input
               {...field}
               placeholder={side === "contact" ? "Text message" : "Sent by POST /v1/messages"}
-              className={`h-8 w-full rounded-full px-3 ${FIELD_LOOK}`}
+              className={`h-8 min-w-0 flex-1 rounded-full px-3 ${FIELD_LOOK}`}
               value={text}
               onChange={(event) => {
                 setText(event.target.value);

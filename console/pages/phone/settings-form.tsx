@@ -46,7 +46,7 @@ function NumberRow({ row: { title, unit, max, step, round }, value, onSet }: Num
   };
   return (
     <label className="flex items-center gap-3">
-      <span className="w-16 font-medium">{title}</span>
+      <span className="w-16 shrink-0 font-medium">{title}</span>
       <input
         type="number"
         min={0}
@@ -54,7 +54,7 @@ function NumberRow({ row: { title, unit, max, step, round }, value, onSet }: Num
         step={step}
         defaultValue={value}
         key={value}
-        className={`h-8 w-24 px-2 tabular-nums ${FIELD_LOOK}`}
+        className={`h-8 w-24 shrink-0 px-2 tabular-nums ${FIELD_LOOK}`}
         onBlur={(event) => take(event.currentTarget)}
         onKeyDown={(event) => event.key === "Enter" && take(event.currentTarget)}
       />

@@ -5,7 +5,7 @@ import { isMoved, useClock, useMoveClock } from "../../api/sandbox.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Panel } from "../../parts/fields.tsx";
-import { FIELD_LOOK, Field, Form } from "../../parts/form.tsx";
+import { FIELD_LOOK, Field, Form, IN_ROW } from "../../parts/form.tsx";
 import { formatExact, formatMs } from "../../parts/formats.ts";
 import { quote, snippetsOf } from "../../parts/snippets.ts";
 import { useNow } from "../../parts/time.tsx";
@@ -54,8 +54,8 @@ export function ClockPanel() {
               +{words}
             </Button>
           ))}
-          <Form onSubmit={(refuse) => run(by.trim(), refuse)} className="flex gap-2">
-            <Field name="advance" label="Duration to move by, such as 30s or 2h" isLabelHidden>
+          <Form onSubmit={(refuse) => run(by.trim(), refuse)} className="flex min-w-0 flex-wrap gap-2">
+            <Field name="advance" label="Duration to move by, such as 30s or 2h" isLabelHidden className={IN_ROW}>
               {(field) => (
                 <input
                   {...field}
