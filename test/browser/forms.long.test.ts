@@ -138,3 +138,17 @@ browserTest(
   },
   { refusedPath: "/v1/admin/keys" },
 );
+
+browserTest("a number of a phone's settings holds at Enter, and the field shows the one that holds", async (stage) => {
+  const page = await stage.signedIn("/phone/+15005550100");
+  await page.getByRole("button", { name: /Settings of the phone/ }).click();
+  const latency = page.getByRole("spinbutton", { name: /^Latency/ });
+  await latency.fill("700000");
+  await latency.press("Enter");
+  const stored = async () =>
+    (await stage.service.ask("GET", "/v1/sandbox/phones/+15005550100/settings")).data.latencyMs;
+  await until(async () => (await stored()) === 600_000, { what: "the longest latency" });
+  await latency.fill("800000");
+  await latency.press("Tab");
+  assert.equal(await latency.inputValue(), "600000");
+});
