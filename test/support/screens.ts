@@ -106,6 +106,7 @@ export const SCREENS: readonly ScreenCase[] = [
   { name: "payments", path: () => "/settings/payments", ready: row(2) },
   { name: "calls", path: () => "/settings/calls", ready: row(1) },
   { name: "admin-home", isAdmin: true, path: () => "/", ready: figures },
+  { name: "service", isAdmin: true, path: () => "/settings/service", ready: text("Write-ahead log") },
   { name: "configuration", isAdmin: true, path: () => "/settings/configuration", ready: text("TB_RATE_LIMIT") },
   { name: "instances", isAdmin: true, path: () => "/settings/instances", ready: text("Sandbox, west coast") },
   { name: "keys", isAdmin: true, path: () => "/settings/keys", ready: text("Shop window display") },
