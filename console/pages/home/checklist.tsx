@@ -35,7 +35,7 @@ const REPLY_PATH = "/v1/sandbox/phones/+15005550100/messages";
 const STEPS: Record<StepName, Step> = {
   send: {
     title: "Send a message",
-    text: "To a phone of the sandbox, which has iMessage and reads what it gets.",
+    text: "To a phone of the sandbox, which has iMessage and receives every message.",
     call: {
       method: "POST",
       path: "/v1/messages",
