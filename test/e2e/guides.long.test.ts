@@ -81,6 +81,15 @@ function changes(requests: RecordedRequest[] = []): string[] {
     .sort();
 }
 
+test("every wait of the guides names a message or an earlier event, so that no event of an earlier try answers it", () => {
+  const waits = GUIDES.flatMap((path) => textOf(path).match(/.*\bsandbox(?:\/|\.| )wait\b.*\bmessage\..*/g) ?? []);
+  assert.ok(waits.length >= 20, `${waits.length} waits`);
+  assert.deepEqual(
+    waits.filter((wait) => !/messageId|--message|\bafter\b/.test(wait)),
+    [],
+  );
+});
+
 /** Follows a guide in one language. Returns the requests of each step. */
 async function follow(t: TestContext, steps: GuideStep[], language: GuideLanguage): Promise<RecordedRequest[][]> {
   const api = await startTestService({ TB_SANDBOX_INBOX: "on" }, { inThreads: true });
