@@ -10,6 +10,7 @@ import { leasesOfMessages } from "./store-leases.ts";
 import { lists } from "./store-lists.ts";
 import { claimsWithEpoch, members } from "./store-members.ts";
 import { model } from "./store-model.ts";
+import { ordersOfPairs } from "./store-pair-order.ts";
 import { filteredQueues } from "./store-queues.ts";
 import { reads } from "./store-reads.ts";
 import { requirements } from "./store-requirements.ts";
@@ -19,8 +20,8 @@ import { claimsOfTimers } from "./store-timers.ts";
 import { eventsAndDeliveries, transactions } from "./store-transactions.ts";
 import { claimsOfWaitingPairs } from "./store-waiting.ts";
 
-/** The groups of the suite. Those of a database that is being built may be switched on one by one. */
-const GROUPS = {
+/** The groups of the suite. */
+const GROUPS = [
   transactions,
   eventsAndDeliveries,
   reads,
@@ -33,6 +34,7 @@ const GROUPS = {
   heldDeliveries,
   leases,
   leasesOfMessages,
+  ordersOfPairs,
   keeping,
   sendAttempts,
   resetting,
@@ -40,18 +42,10 @@ const GROUPS = {
   members,
   claimsWithEpoch,
   model,
-} satisfies Record<string, (promise: Promises) => void>;
+] satisfies ((promise: Promises) => void)[];
 
-export type StoreGroup = keyof typeof GROUPS | "endings";
-
-const ALL: readonly StoreGroup[] = [...(Object.keys(GROUPS) as (keyof typeof GROUPS)[]), "endings"];
-
-/** Runs the suite, or some groups of it; `open` is called for every test, and opens a store with nothing in it. */
-export function storeConformance(
-  name: string,
-  open: () => Promise<StoreUnderTest>,
-  groups: readonly StoreGroup[] = ALL,
-): void {
+/** Runs the suite; `open` is called for every test, and opens a store with nothing in it. */
+export function storeConformance(name: string, open: () => Promise<StoreUnderTest>): void {
   const promise: Promises = (title, run) =>
     test(`${name}: ${title}`, async (deps) => {
       const opened = await open();
@@ -63,10 +57,8 @@ export function storeConformance(
         await opened.remove();
       }
     });
-  for (const group of groups) {
-    if (group === "endings") endings(name, open);
-    else GROUPS[group](promise);
-  }
+  for (const group of GROUPS) group(promise);
+  endings(name, open);
 }
 
 function endings(name: string, open: () => Promise<StoreUnderTest>): void {
