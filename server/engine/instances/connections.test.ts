@@ -205,12 +205,16 @@ class ReportingProvider extends ScriptedProvider {
   }
 }
 
-test("a provider writes and reports only under the lease that it was connected with, although its process got another one since", async (t) => {
+test("a provider writes only under the lease that it was connected with, and reports as long as its process owns the instance", async (t) => {
   const made = await openContext(t);
   const provider = new ReportingProvider();
-  let epoch = 1;
+  let [epoch, isOwner] = [1, true];
   let mayWrite = () => false;
-  const membership = { ...made.deps.membership, epochOf: () => ({ lease: "account", epoch }) };
+  const membership = {
+    ...made.deps.membership,
+    owns: () => isOwner,
+    epochOf: () => ({ lease: "account", epoch }),
+  };
   const connections = new Connections(
     (_, given) => {
       ({ mayWrite } = given);
@@ -224,9 +228,12 @@ test("a provider writes and reports only under the lease that it was connected w
   assert.equal(mayWrite(), true);
   assert.equal(await report(), "applied");
   // Another process owned the instance in between, and may have sent what this provider has in hand.
-  epoch = 3;
+  isOwner = false;
   assert.equal(mayWrite(), false);
   await assert.rejects(report(), /another process runs/);
+  [epoch, isOwner] = [3, true];
+  assert.equal(mayWrite(), false);
+  assert.equal(await report(), "applied");
   await connections.connect(deps, made.instance);
   assert.equal(mayWrite(), true);
   assert.equal(await report(), "applied");

@@ -281,7 +281,7 @@ export class Connections {
     if (epoch !== null) this.#epochs.set(provider, epoch);
     this.#accounts.set(instanceId, accountOf(instance, config));
     try {
-      await provider.start((signal) => this.#apply(instanceId, epoch, signal));
+      await provider.start((signal) => this.#apply(instanceId, signal));
     } catch (error) {
       // A half-started provider would run beside its successor.
       await provider.stop();
@@ -292,7 +292,8 @@ export class Connections {
 
   /**
    * Whether the instance is this process's under the lease that a provider was connected with. Under a later lease, another process
-   * may have owned it in between, and have read what the provider was about to send.
+   * may have owned it in between, and have sent what the provider was about to send. Signals are applied under either: some peers never
+   * repeat what was refused, and a signal that comes twice changes nothing.
    */
   #owns(instanceId: InstanceId, epoch: LeaseEpoch | null): boolean {
     if (!this.#membership.owns(instanceId)) return false;
@@ -301,8 +302,8 @@ export class Connections {
   }
 
   /** Throws if another process may own the instance by now: the provider reports the signal again, or its successor does. */
-  async #apply(instanceId: InstanceId, epoch: LeaseEpoch | null, signal: Signal): Promise<Applied> {
-    if (!this.#owns(instanceId, epoch)) throw new NotOwner(`another process runs ${instanceId} by now`);
+  async #apply(instanceId: InstanceId, signal: Signal): Promise<Applied> {
+    if (!this.#membership.owns(instanceId)) throw new NotOwner(`another process runs ${instanceId} by now`);
     return this.#ports.apply(instanceId, signal);
   }
 
