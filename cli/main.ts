@@ -38,6 +38,7 @@ import { serve, serveWithSettings } from "./serve.ts";
 import { sessions } from "./sessions.ts";
 import { trigger } from "./trigger.ts";
 import { webhooks } from "./webhooks.ts";
+import { vacuum } from "./vacuum.ts";
 import { wire } from "./wire.ts";
 
 /** Every command, in the order of the help page. */
@@ -75,6 +76,7 @@ const COMMANDS: readonly CommandRow[] = [
   migrate,
   held,
   changeSecretKey,
+  vacuum,
   quarantine,
   completion,
 ];

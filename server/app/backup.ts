@@ -4,6 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, wr
 import { basename, dirname, join, resolve } from "node:path";
 import { type Config, ConfigError } from "../config.ts";
 import { fingerprint, secretKeysIn } from "../secrets.ts";
+import { ERASED_SINCE_VACUUM } from "../store/settings.ts";
+import { openWriter } from "../store/sqlite/connection.ts";
 import {
   copyDatabase,
   DatabaseDamaged,
@@ -12,6 +14,7 @@ import {
   settingOfCopy,
   syncFile,
 } from "../store/sqlite/snapshot.ts";
+import { vacuumAfterErasure } from "../store/sqlite/vacuum.ts";
 import { StoreUnusable } from "../store/store.ts";
 import {
   type BackupFile,
@@ -67,6 +70,7 @@ export async function takeBackup(config: Config, to: string, options: BackupOpti
     const copy = join(partial, DATABASE_FILE);
     if (databaseUrl === null) await copyDatabase(database, copy, (...done) => options.progress("copying", ...done));
     else await copyFromPostgres(databaseUrl, copy, (...done) => options.progress(...done, "rows"));
+    const unvacuumed = vacuumCopy(copy, options.progress);
     const content = inspectCopy(copy, false);
     const sealedWith = settingOfCopy(copy, SECRET_KEY);
     const key = keepKey(dataDir, partial, { sealedWith, given: secretKey, isWanted: options.withKey });
@@ -79,7 +83,7 @@ export async function takeBackup(config: Config, to: string, options: BackupOpti
     syncFile(partial);
     renameSync(partial, path);
     syncFile(dirname(path));
-    return { path, manifest, warnings: warningsOf(manifest) };
+    return { path, manifest, warnings: [...warningsOf(manifest), ...unvacuumed] };
   } catch (error) {
     rmSync(partial, { recursive: true, force: true });
     throw explain(error, databaseUrl === null ? database : path, path);
@@ -114,6 +118,24 @@ function makePartial(path: string): string {
     if (code === "EACCES" || code === "EPERM" || code === "EROFS")
       throw new ConfigError(`${basename(path)} cannot be written into ${directory}: ${message}.`);
     throw explain(error, path, path);
+  }
+}
+
+/** A copy has the unused parts of pages too: vacuums it if an erasure asks for it. Returns warnings. */
+function vacuumCopy(copy: string, progress: BackupProgress): string[] {
+  if (settingOfCopy(copy, ERASED_SINCE_VACUUM) === null) return [];
+  const { size } = statSync(copy);
+  const database = openWriter(copy);
+  try {
+    const reason = vacuumAfterErasure(database, copy, () => progress("vacuuming", 0, size));
+    if (reason === null) progress("vacuuming", size, size);
+    const remedy = "Vacuum the database of the service (tightbeam vacuum --help), and take another one.";
+    return reason === null
+      ? []
+      : [`The backup may have copies of texts of erased contacts, since ${reason}. ${remedy}`];
+  } finally {
+    database.close();
+    syncFile(copy);
   }
 }
 

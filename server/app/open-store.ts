@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Config, ConfigError } from "../config.ts";
 import { checkServer, requireAlone } from "../store/postgres/check-server.ts";
 import { openPostgres } from "../store/postgres/store.ts";
-import { openSqlite } from "../store/sqlite/store.ts";
+import { openSqlite, type VacuumLog } from "../store/sqlite/store.ts";
 import { type CommitObserver, type Store, StoreUnusable } from "../store/store.ts";
 import { newMemberId } from "./members.ts";
 
@@ -16,6 +16,8 @@ export interface StoreEvents {
   committed: CommitObserver;
   /** Progress of a long migration. */
   upgrading(progress: string): void;
+  /** Vacuums of the embedded database that an erasure asks for; null: the next start of the service does them. */
+  vacuum: VacuumLog | null;
   /** A setting of the server or of the data directory that deserves a look. */
   warn(reason: string): void;
   /** PostgreSQL cannot be reached any more, for this reason; null: it can be reached again. */
@@ -29,7 +31,10 @@ export async function openStore(
   memberId: string,
 ): Promise<Store> {
   return await refusing(async () => {
-    if (databaseUrl === null) return await openSqlite(dataDir, events.lost, events.committed, events.upgrading);
+    if (databaseUrl === null) {
+      const { lost, committed, upgrading, vacuum } = events;
+      return await openSqlite(dataDir, lost, committed, upgrading, vacuum);
+    }
     for (const warning of await checkServer(databaseUrl)) events.warn(warning);
     if (existsSync(join(dataDir, "tightbeam.db")))
       events.warn(`DATABASE_URL is set: the embedded database in ${dataDir} is not used`);
@@ -43,6 +48,7 @@ const NO_EVENTS: StoreEvents = {
   },
   committed() {},
   upgrading() {},
+  vacuum: null,
   warn() {},
   reachable() {},
 };
@@ -54,7 +60,8 @@ export async function openStoreAlone(config: Config): Promise<Store> {
   return await openStore(config, NO_EVENTS, newMemberId());
 }
 
-async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs work on the store. Throws `ConfigError` with one line if the store cannot be used. */
+export async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

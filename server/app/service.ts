@@ -106,6 +106,10 @@ export async function startService(config: Config, options: StartOptions): Promi
     lost: (reason: string) => options.lost(`the database is lost (${reason}); start again when the disk is well`),
     committed,
     upgrading: (progress: string) => log.info("upgrade", { reason: progress }),
+    vacuum: {
+      info: (reason: string) => log.info("vacuum", { reason }),
+      warn: (reason: string) => log.warn("vacuum", { reason }),
+    },
     warn: (reason: string) => log.warn("database", { reason }),
     reachable: (trouble: string | null) => logReachable(log, trouble),
   };

@@ -4,6 +4,12 @@ import { type Kysely, sql } from "kysely";
 import type { Database } from "./rows.ts";
 import { spelled } from "./spelling.ts";
 
+/**
+ * The setting of the embedded database that exists from the end of an erasure to the next vacuum. Its value: how many vacuums were
+ * begun since.
+ */
+export const ERASED_SINCE_VACUUM = "erased-since-vacuum";
+
 /** The value of a fact, or null when it was never set. */
 export async function findSetting(db: Kysely<Database>, name: string): Promise<string | null> {
   const row = await db.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();

@@ -92,6 +92,33 @@ test("a first start on a full disk says so in one line and exits with 1; with ro
   assert.deepEqual(await service.end("SIGTERM"), ENDED);
 });
 
+test("a start without room for the vacuum after an erasure says so and serves; the next one with room vacuums", async (t) => {
+  const disk = await smallDisk(t);
+  if (disk === null) {
+    t.skip("a file system of its own is not permitted here: unshare -rm and nsenter must work");
+    return;
+  }
+  const { dataDir, behind, seen } = disk;
+  const service = await startProcess(t, { dataDir, behind });
+  const { data } = await service.ask("POST", "/v1/contacts", { phoneNumber: "+15005550100" });
+  await accepted(service, 0);
+  const erase = () => service.ask("DELETE", `/v1/contacts/${data.id}?erase=true`);
+  await until(async () => (await erase()).data.erasedAt !== null, { limitMs: 60_000 });
+  assert.deepEqual(await service.end("SIGTERM"), ENDED);
+  const filler = join(seen, "filler");
+  fill(filler);
+  truncateSync(filler, statSync(filler).size - 1_200_000);
+  const given = await startProcess(t, { dataDir, behind });
+  assert.match(
+    given.output.stdout,
+    /"reason":"copies [^"]* has \S+ MB free, and [^"]* run tightbeam vacuum","event":"vacuum"/,
+  );
+  assert.deepEqual(await given.end("SIGTERM"), ENDED);
+  rmSync(filler);
+  const next = await startProcess(t, { dataDir, behind });
+  assert.match(next.output.stdout, /"reason":"a contact was erased: vacuuming [^"]*","event":"vacuum"/);
+});
+
 const limited = "a file that may not grow is a full disk too: refused, nothing lost, and well again when it may";
 
 test(limited, { timeout: 200_000 }, async (t) => {

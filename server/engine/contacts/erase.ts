@@ -32,6 +32,7 @@ import {
 import { newestPosition } from "../../store/events.ts";
 import { findMessage } from "../../store/messages.ts";
 import { findPayment } from "../../store/payments.ts";
+import { ERASED_SINCE_VACUUM } from "../../store/settings.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
@@ -104,12 +105,13 @@ async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure
   if (await emptyRequestLog(deps, erasure.customerId)) return true;
   await deleteThreads(deps, erasure);
   const done: Erasure = { ...erasure, addresses: [], completedAt: deps.clock.now() };
-  await put(deps, done);
+  const vacuum: Operation = { op: "put", table: "settings", record: { name: ERASED_SINCE_VACUUM, value: "0" } };
+  const also = deps.store.shared === null ? [vacuum] : [];
+  await change(deps, () => ({
+    transaction: [{ op: "put", table: "erasures", record: done }, ...also],
+    value: undefined,
+  }));
   return false;
-}
-
-async function put(deps: Deps, record: Erasure): Promise<void> {
-  await change(deps, () => ({ transaction: [{ op: "put", table: "erasures", record }], value: undefined }));
 }
 
 /**

@@ -65,8 +65,9 @@ export async function copyDatabase(from: string, to: string, progress: ByteProgr
 export function requireSpace(directory: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(directory);
   const free = bavail * bsize;
-  if (free >= bytes + SPACE_LEFT_MIN) return;
-  throw new NoSpace(`${directory} has ${inMegabytes(free)} free, and ${inMegabytes(bytes)} are needed`);
+  const needed = bytes + SPACE_LEFT_MIN;
+  if (free >= needed) return;
+  throw new NoSpace(`${directory} has ${inMegabytes(free)} free, and ${inMegabytes(needed)} are needed`);
 }
 
 /**

@@ -17,6 +17,7 @@ import { migrate } from "./migrate.ts";
 import { createReader } from "./query.ts";
 import { finishRestore } from "./restored-files.ts";
 import { ReaderThread, WriterThread } from "./thread.ts";
+import { vacuumAfterErasure } from "./vacuum.ts";
 import { SqliteWriter } from "./writer.ts";
 
 /** Publishes each store that runs on threads, so that a benchmark inside the process can read its counts. */
@@ -24,6 +25,14 @@ const OPENED = channel("tightbeam:store");
 
 /** Threads that read lists. A customer uses at most one of them at a time. */
 const LIST_READERS = 2;
+
+/** Gets lines about the vacuum of a start. */
+export interface VacuumLog {
+  /** A vacuum begins. */
+  info(line: string): void;
+  /** There was no vacuum, or it failed. */
+  warn(line: string): void;
+}
 
 /** The database, as a store of one process without threads uses it. */
 export interface Ports extends Reads {
@@ -38,13 +47,14 @@ export interface Ports extends Reads {
 /**
  * Opens the database in a data directory: locks the directory, migrates, starts the threads. Throws `StoreUnusable` with a
  * one-line message if it cannot. `lost` is called if a database thread ends: the process has to end then. `report` gets the
- * progress of a long migration.
+ * progress of a long migration. `vacuumLog`: vacuums if an erasure asks for it; null: the next start does.
  */
 export async function openSqlite(
   dataDir: string,
   lost: (reason: string) => void,
   observe: CommitObserver = () => {},
   report: (progress: string) => void = () => {},
+  vacuumLog: VacuumLog | null = null,
 ): Promise<Store> {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -55,7 +65,7 @@ export async function openSqlite(
   const path = join(dataDir, "tightbeam.db");
   try {
     finishRestore(dataDir);
-    await prepare(path, report);
+    await prepare(path, report, vacuumLog);
   } catch (error) {
     lock.close();
     throw error;
@@ -78,10 +88,15 @@ export async function openSqlite(
   return store;
 }
 
-async function prepare(path: string, report: (progress: string) => void): Promise<void> {
+async function prepare(path: string, report: (progress: string) => void, vacuumLog: VacuumLog | null): Promise<void> {
   const first = openWriter(path);
   try {
     await migrate(first, report);
+    const reason = vacuumLog === null ? null : vacuumAfterErasure(first, path, vacuumLog.info);
+    if (reason !== null)
+      vacuumLog?.warn(
+        `copies of texts of erased contacts may be left in ${path}, since ${reason}: stop the service and run tightbeam vacuum`,
+      );
   } finally {
     first.close();
   }
