@@ -42,8 +42,8 @@ export function exitCodeOf(thrown: unknown): ExitCode {
   return thrown instanceof UsageError ? EXIT.usage : EXIT.failed;
 }
 
-/** The lines for a thrown value; none for commander's errors, which it prints itself. A bug shows its stack. `pageOf` gives the page of a request, if a person may look at it. */
-export function explain(thrown: unknown, pageOf: (requestId: string) => string | null = () => null): string[] {
+/** The lines for a thrown value; none for commander's errors, which it prints itself. A bug shows its stack. `page`: that of the refused request; null if there is none. */
+export function explain(thrown: unknown, page: string | null = null): string[] {
   if (thrown instanceof CommanderError) return [];
   if (thrown instanceof UsageError) return [`error: ${thrown.message}`];
   if (thrown instanceof Failure) {
@@ -54,7 +54,8 @@ export function explain(thrown: unknown, pageOf: (requestId: string) => string |
     const details = thrown.details
       .filter((detail) => !isInMessage(thrown, detail))
       .map((detail) => printable(`${detail.path}: ${detail.message}`));
-    const request = thrown.requestId === null ? [] : requestLines(printable(thrown.requestId), pageOf);
+    const request = thrown.requestId === null ? [] : [`requestId: ${printable(thrown.requestId)}`];
+    if (page !== null) request.push(page);
     return [
       // The command line names its own options instead of the client's.
       `error: ${thrown.code} ${printable(thrown.message.replace(` ${ABSENCE_ADVICE}`, ""))}`,
@@ -62,12 +63,6 @@ export function explain(thrown: unknown, pageOf: (requestId: string) => string |
     ];
   }
   return [`error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`];
-}
-
-/** The id of the refused request, and its page if there is one. */
-function requestLines(id: string, pageOf: (requestId: string) => string | null): string[] {
-  const page = pageOf(id);
-  return page === null ? [`requestId: ${id}`] : [`requestId: ${id}`, page];
 }
 
 /** Whether the message of a refusal already contains this detail, perhaps with the value in between. */

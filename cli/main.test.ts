@@ -139,21 +139,21 @@ test("without a server a command says so at once, with how to start it, whether 
   }
 });
 
-test("a refusal of one field is printed once, even if its message quotes the value, and on a terminal with the request's page", async (t) => {
+test("a refusal of one field is printed once, even if its message quotes the value, and on a terminal with the request's page if the log keeps the request", async (t) => {
   const wrong = "must be a phone number in E.164 form";
   const error = {
     code: "INVALID_PHONE_NUMBER",
     message: `to: "x" ${wrong}.`,
     details: [{ path: "to", message: wrong }],
   };
-  const { env } = await serverWith(t, { "POST /v1/messages": { status: 400, error } });
-  const { stderr } = await runOnTerminal(["send", "x", "Hello"], env);
-  assert.deepEqual(stderr.split("\n"), [
-    `error: INVALID_PHONE_NUMBER to: "x" ${wrong}.`,
-    "  requestId: req_1",
-    `  ${env.TIGHTBEAM_URL}/r/req_1`,
-    "",
-  ]);
+  const refused = { "POST /v1/messages": { status: 400, error } };
+  const lines = [`error: INVALID_PHONE_NUMBER to: "x" ${wrong}.`, "  requestId: req_1"];
+  const { env } = await serverWith(t, { ...refused, "GET /v1/requests/req_1": { data: { id: "req_1" } } });
+  const logged = await runOnTerminal(["send", "x", "Hello"], env);
+  assert.deepEqual(logged.stderr.split("\n"), [...lines, `  ${env.TIGHTBEAM_URL}/r/req_1`, ""]);
+  // With TB_REQUEST_LOG=off the log has no request.
+  const { env: off } = await serverWith(t, refused);
+  assert.deepEqual((await runOnTerminal(["send", "x", "Hello"], off)).stderr.split("\n"), [...lines, ""]);
 });
 
 test("a command waits for a busy server, visibly, and never longer than a minute", async (t) => {

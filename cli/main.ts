@@ -2,16 +2,17 @@
 
 import { styleText } from "node:util";
 import { Command } from "commander";
+import { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import { capabilities, numbers, usage } from "./account.ts";
 import { pageAddress } from "./addresses.ts";
 import { api } from "./api.ts";
 import { backup } from "./backup.ts";
 import { chats } from "./chats.ts";
-import { createCli } from "./cli.ts";
+import { type Cli, createCli } from "./cli.ts";
 import { addCommand, type CommandRow } from "./command.ts";
 import { completion } from "./completion.ts";
-import { absenceOf, findServer } from "./connection.ts";
+import { absenceOf } from "./connection.ts";
 import { contacts, optOuts } from "./contacts.ts";
 import { customers, quietHours, routes } from "./customers.ts";
 import { doctor } from "./doctor.ts";
@@ -37,8 +38,8 @@ import { send } from "./send.ts";
 import { serve, serveWithSettings } from "./serve.ts";
 import { sessions } from "./sessions.ts";
 import { trigger } from "./trigger.ts";
-import { webhooks } from "./webhooks.ts";
 import { vacuum } from "./vacuum.ts";
+import { webhooks } from "./webhooks.ts";
 import { wire } from "./wire.ts";
 
 /** Every command, in the order of the help page. */
@@ -75,8 +76,8 @@ const COMMANDS: readonly CommandRow[] = [
   restore,
   migrate,
   held,
-  changeSecretKey,
   vacuum,
+  changeSecretKey,
   quarantine,
   completion,
 ];
@@ -90,7 +91,8 @@ export async function run(args: readonly string[], version: string, terminal: Te
     return EXIT.done;
   } catch (error) {
     const thrown = await underlying(error);
-    const [first, ...more] = explain(thrown, (id) => pageOfRequest(id, thrown, program, terminal));
+    const page = program === null ? null : await pageOfRefusal(thrown, createCli(program, terminal));
+    const [first, ...more] = explain(thrown, page);
     if (first !== undefined) {
       terminal.stderr.write(`${[styleText("red", first, { stream: terminal.stderr }), ...more].join("\n")}\n`);
     }
@@ -98,11 +100,24 @@ export async function run(args: readonly string[], version: string, terminal: Te
   }
 }
 
-/** The page of a refused request, for a person at the terminal: a program needs the id only. A request without a key is on no page. */
-function pageOfRequest(id: string, thrown: unknown, program: Command | null, terminal: Terminal): string | null {
-  if (program === null || terminal.stderr.isTTY !== true) return null;
-  if (thrown instanceof TightbeamError && thrown.code === "UNAUTHORIZED") return null;
-  return pageAddress(findServer(program.opts(), terminal.env).baseUrl, id);
+/** Longest time in milliseconds that the server may take to say whether its log has a request. */
+const LOOKUP_MS_MAX = 2_000;
+
+/** The page of a refused request, for a person at the terminal; null unless the server's log keeps the request. */
+async function pageOfRefusal(thrown: unknown, cli: Cli): Promise<string | null> {
+  if (cli.terminal.stderr.isTTY !== true) return null;
+  if (!(thrown instanceof TightbeamError) || thrown.requestId === null || thrown.code === "UNAUTHORIZED") return null;
+  for (const kind of ["messages", "admin"] as const) {
+    try {
+      const { baseUrl, apiKey } = cli.connection(kind);
+      const client = new Tightbeam({ baseUrl, apiKey, maxRetries: 0, timeoutMs: LOOKUP_MS_MAX });
+      await client.requests.get(thrown.requestId);
+      return pageAddress(baseUrl, thrown.requestId);
+    } catch {
+      // There is no such key, or it does not see the request.
+    }
+  }
+  return null;
 }
 
 /** Replaces a missing key by the server's absence, if no server runs at the address. */
