@@ -32,14 +32,15 @@ export async function serve(config: Config, own: OwnPackage): Promise<void> {
   process.umask(0o077);
   const log = createLog(config.logLevel);
   const starting = startService(config, { version, lost: die, log, root, readClient });
-  stopOnSignal(starting);
+  const isStopping = stopOnSignal(starting);
   const service = await starting;
+  if (isStopping()) return;
   const built = config.role === "worker" ? Promise.resolve() : buildConsole(root, log);
-  await greet(service, config, own, built);
+  await greet(service, config, own, built, isStopping);
 }
 
-/** Ends the process in good order on SIGTERM or SIGINT, even during the start. */
-function stopOnSignal(starting: Promise<Service>): void {
+/** Ends the process in good order on SIGTERM or SIGINT, even during the start. Returns a function that says whether it is ending. */
+function stopOnSignal(starting: Promise<Service>): () => boolean {
   let isStopping = false;
   const stop = async () => {
     if (isStopping) return;
@@ -56,6 +57,7 @@ function stopOnSignal(starting: Promise<Service>): void {
     );
   process.on("SIGTERM", stopOrDie);
   process.on("SIGINT", stopOrDie);
+  return () => isStopping;
 }
 
 /** Prints a greeting to a terminal; otherwise the address, unless the log contains it. */
@@ -64,13 +66,15 @@ async function greet(
   config: Config,
   { offerConsole }: OwnPackage,
   built: Promise<void>,
+  isStopping: () => boolean,
 ): Promise<void> {
   const terminal = [process.stdout, process.stderr].find(({ isTTY }) => isTTY);
   if (terminal !== undefined) {
     // The console is there when somebody opens the link: a page that says otherwise stays, since an address with a # is not loaded anew.
     await built;
     // Only a terminal: whoever reads a log could use the link.
-    const link = await service.link();
+    const link = isStopping() ? null : await service.link();
+    if (isStopping()) return;
     const console = link === null ? [] : describeLink(link, offerConsole(service.link));
     terminal.write(welcome(service, config, console));
   } else if (!LEVELS_WITH_START.includes(config.logLevel)) process.stderr.write(`listening on ${service.url}\n`);

@@ -9,13 +9,43 @@ import type { Delivery, Message } from "../../sdk/wire.ts";
 import { emptyDirectory } from "../support/cli.ts";
 import { hang, startHostile } from "../support/hostile.ts";
 import { Load, seeded } from "../support/load.ts";
-import { ADMIN_KEY, allPages, KEY, type Running, spawnCommand, startProcess } from "../support/process.ts";
+import {
+  ADMIN_KEY,
+  allPages,
+  KEY,
+  type Running,
+  spawnCommand,
+  spawnService,
+  startProcess,
+} from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
 /** Exit 0 within 30 s; the rest is for a busy machine. */
 const STOP_MS_MAX = 30_000;
 const ENDED = { code: 0, signal: null };
+
+/** Loaded into the service: sends it the signal as soon as it listens to it, long before the end of its start. */
+const INTERRUPT = `
+  const { on } = process;
+  process.on = function (name, listener) {
+    on.call(this, name, listener);
+    if (name === "SIGINT") process.kill(process.pid, "SIGINT");
+    return this;
+  };`;
+
+test("Ctrl-C during the start ends the service in good order, and no greeting follows `stopping`", async (t) => {
+  const dataDir = join(emptyDirectory(t), "data");
+  const preload = `--import=data:text/javascript,${encodeURIComponent(INTERRUPT)}`;
+  for (const env of [{}, { LOG_LEVEL: "error" }]) {
+    const service = spawnService(t, { dataDir, env: { ...env, NODE_OPTIONS: preload } });
+    assert.deepEqual(await service.exited, ENDED);
+    assert.equal(service.output.stderr, "");
+    const events = service.output.stdout.split("\n").filter((line) => line !== "");
+    const last = events.slice(-2).map((line) => (JSON.parse(line) as { event: string }).event);
+    assert.deepEqual(last, "LOG_LEVEL" in env ? [] : ["stopping", "stopped"]);
+  }
+});
 
 describe("SIGTERM", { concurrency: true }, () => {
   test("a request in flight is finished, a new one refused with a 503 that names when to come back", async (t) => {
