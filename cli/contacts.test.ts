@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { runOnTerminal, serverWith } from "../test/support/cli.ts";
+import { emptyDirectory, runOnTerminal, serverWith } from "../test/support/cli.ts";
 
 test("contacts delete --erase requests the erasure of each contact and shows its progress", async (t) => {
   const { env, requests } = await serverWith(t, {
@@ -13,4 +15,15 @@ test("contacts delete --erase requests the erasure of each contact and shows its
     requests.map(({ query }) => query),
     [{ erase: "true" }, { erase: "true" }],
   );
+});
+
+test("contacts import shows how many contacts it has created, up to 100 %, and then the result", async (t) => {
+  const { env } = await serverWith(t, {
+    "POST /v1/contacts/bulk": { data: { created: 1, failed: 0, errors: [] } },
+  });
+  const file = join(emptyDirectory(t), "contacts.json");
+  writeFileSync(file, JSON.stringify([{ phoneNumber: "+15005550100" }]));
+  const { code, stdout, stderr } = await runOnTerminal(["contacts", "import", file], env);
+  assert.deepEqual([code, stdout], [0, "1 created, 0 failed\n"]);
+  assert.match(stderr, /creating {2}░+ {4}0 % {2}0 of 1 contacts.*creating {2}█+ {2}100 % {2}1 of 1 contacts/s);
 });

@@ -26,6 +26,7 @@ export async function importContacts(cli: Cli, file: string): Promise<void> {
       all.failed += batch.failed;
       all.errors.push(...batch.errors.map(({ index, error }) => ({ index: start + index, error })));
     }
+    progress.show("creating", entries.length, entries.length, "contacts");
   });
   cli.output().show(all, ({ created, failed, errors }) => {
     const lines = errors.map(({ index, error }) => `  entry ${index + 1}: ${error}`);
