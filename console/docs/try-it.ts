@@ -98,6 +98,7 @@ class Trial {
       redirect: "manual",
     });
     const took = () => `${Math.round(performance.now() - startedAt)} ms`;
+    const logged = this.#loggedId(method, response);
     const status = `${response.status} ${response.statusText}`.trim();
     const tone = response.ok ? "good" : "bad";
     const type = response.headers.get("content-type") ?? "";
@@ -107,7 +108,20 @@ class Trial {
       code.textContent = size === 0 ? "" : `${size.toLocaleString("en-US")} bytes of ${type || "an unknown type"}`;
     } else {
       await readInto(code, response);
-      this.#say(tone, `${status} · ${took()}`, code.textContent ?? "", response.headers.get("x-request-id"));
+      const line = `${status} · ${took()}`;
+      this.#say(tone, line, code.textContent ?? "", await logged);
+    }
+  }
+
+  /** The id of a request that the log has; null for any other: the log keeps no reads of a session, and may be off. */
+  async #loggedId(method: string, { headers }: Response): Promise<string | null> {
+    const id = headers.get("x-request-id");
+    if (id === null || method === "GET" || !this.#form.dataset.scope) return null;
+    try {
+      const found = await fetch(`/v1/requests/${encodeURIComponent(id)}`, { headers: await this.#headers() });
+      return found.ok ? id : null;
+    } catch {
+      return null;
     }
   }
 
