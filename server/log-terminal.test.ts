@@ -38,6 +38,21 @@ test("posts to the built-in inbox are not shown; reads of it are", () => {
   assert.deepEqual(shown(), ["HH:MM:SS  GET     /v1/sandbox/inbox                       200  1.0 ms"]);
 });
 
+test("successful reads of an open console are not shown; its changes and refusals are, and reads of programs", () => {
+  const { log, shown } = onTerminal();
+  const sessionId = "ses_01a2";
+  const line = { route: "/v1/sandbox/clock", durationMs: 1, requestId: "req_1" };
+  log.info("request", { ...line, method: "GET", status: 200, sessionId });
+  log.info("request", { ...line, method: "GET", status: 200, sessionId: null });
+  log.info("request", { ...line, method: "POST", status: 200, sessionId });
+  log.info("request", { ...line, method: "GET", status: 403, sessionId });
+  assert.deepEqual(shown(), [
+    "HH:MM:SS  GET     /v1/sandbox/clock                       200  1.0 ms",
+    "HH:MM:SS  POST    /v1/sandbox/clock                       200  1.0 ms",
+    "HH:MM:SS  GET     /v1/sandbox/clock                       403  1.0 ms  req_1",
+  ]);
+});
+
 test("other lines show the event with its fields, warnings and errors their level, errors also causes and frames", () => {
   const { log, shown } = onTerminal();
   log.info("listening", { port: 8080, version: "1.0.0" });

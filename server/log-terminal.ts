@@ -36,10 +36,13 @@ function terminalLine(line: string, paint: Paint): string | null {
   return [`${at}  ${name}`, ...pairs].join("  ") + errorLines(error, paint);
 }
 
-function requestLine({ method, route, status, durationMs, requestId }: Record<string, unknown>, paint: Paint) {
+function requestLine(fields: Record<string, unknown>, paint: Paint): string | null {
+  const { method, route, status, durationMs, requestId, sessionId } = fields;
   const path = typeof route === "string" ? route : "(no such route)";
   if (method === "POST" && path.startsWith(INBOX_ROUTE)) return null;
   const isRefused = Number(status) >= 400;
+  // Open pages of the console read every few seconds.
+  if (sessionId !== undefined && method === "GET" && !isRefused) return null;
   const parts = [
     plain(method ?? "-").padEnd(6),
     plain(path).padEnd(ROUTE_WIDTH),

@@ -18,6 +18,8 @@ export interface LogFields {
   durationMs?: number;
   keyId?: string | null;
   customerId?: string | null;
+  /** The browser's session whose key a request uses. */
+  sessionId?: string | null;
   messageId?: string | null;
   eventId?: string;
   eventType?: string;
@@ -73,6 +75,7 @@ const RULES: Readonly<Record<keyof LogFields, Rule>> = {
   durationMs: number,
   keyId: word,
   customerId: word,
+  sessionId: word,
   messageId: word,
   eventId: word,
   eventType: word,

@@ -6,13 +6,18 @@ import { test } from "node:test";
 import { buildServer } from "../api/server.ts";
 import { systemClock } from "../clock.ts";
 import { createIdSource } from "../core/id.ts";
+import type { LogFields } from "../log.ts";
 import { addPages } from "./pages.ts";
 
-test("an error of a page has the envelope of the API, and reveals nothing of the inside", async () => {
+/** An edge whose lines are in `seen`, with their level. */
+function edgeOf(seen: string[]) {
   const clock = systemClock();
-  const seen: string[] = [];
   const line = (event: string) => void seen.push(event);
-  const edge = {
+  const at =
+    (level: string) =>
+    (event: string, fields: LogFields = {}) =>
+      line(fields.route === undefined ? event : `${level} ${event} ${fields.route}`);
+  return {
     authenticate: () => null,
     sessions: null,
     keyUsed: () => {},
@@ -24,12 +29,17 @@ test("an error of a page has the envelope of the API, and reveals nothing of the
     hasDatabase: () => true,
     requestLog: null,
     completed: ({ route, status }: { route: string | null; status: number }) => line(`${route} ${status}`),
-    log: { debug: line, info: line, warn: line, error: line },
+    log: { debug: at("debug"), info: at("info"), warn: line, error: line },
     clock,
     newId: createIdSource(() => clock.real(), randomBytes),
     random: randomBytes,
     routes: [],
   };
+}
+
+test("an error of a page has the envelope of the API, and reveals nothing of the inside", async () => {
+  const seen: string[] = [];
+  const edge = edgeOf(seen);
   const app = buildServer(edge);
   addPages(app, edge, (pages) => {
     pages.get("/broken", () => {
@@ -43,6 +53,30 @@ test("an error of a page has the envelope of the API, and reveals nothing of the
   assert.ok(!body.includes("inside"));
   const tooLong = await app.inject({ url: `/broken?${"x".repeat(9_000)}` });
   assert.equal(JSON.parse(tooLong.body).error.code, "URI_TOO_LONG");
-  assert.deepEqual(seen, ["request failed", "/broken 500", "request", "/broken 414", "request"]);
+  assert.deepEqual(seen, [
+    "request failed",
+    "/broken 500",
+    "info request /broken",
+    "/broken 414",
+    "info request /broken",
+  ]);
+  await app.close();
+});
+
+test("the files that a page loads are logged at debug, unless they are refused; pages are logged at info", async () => {
+  const seen: string[] = [];
+  const edge = edgeOf(seen);
+  const app = buildServer(edge);
+  addPages(app, edge, (pages) => {
+    pages.get<{ Params: { file: string } }>("/assets/:file", ({ params }, reply) =>
+      reply.code(Number(params.file)).send(""),
+    );
+    pages.get("/docs", () => "");
+  });
+  for (const path of ["/assets/200", "/assets/304", "/assets/404", "/docs"]) await app.inject({ url: path });
+  assert.deepEqual(
+    seen.filter((line) => line.includes("request")),
+    ["debug request /assets/:file", "debug request /assets/:file", "info request /assets/:file", "info request /docs"],
+  );
   await app.close();
 });

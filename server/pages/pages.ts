@@ -23,7 +23,8 @@ export function addPages(
       const { method, id: requestId } = request;
       const { statusCode: status, elapsedTime: durationMs } = reply;
       completed({ method, route, status, durationMs, keyId: null, customerId: null, limited: false });
-      log.info("request", { requestId, method, ...(route === null ? {} : { route }), status, durationMs });
+      const level = isFile(route) && status < 400 ? "debug" : "info";
+      log[level]("request", { requestId, method, ...(route === null ? {} : { route }), status, durationMs });
       next();
     });
     pages.addHook("onSend", (request, _reply, payload, next) => {
@@ -37,4 +38,11 @@ export function addPages(
     add(pages);
     done();
   });
+}
+
+/** The files that a page loads by itself: scripts, styles, fonts and pictures. */
+const FILES: readonly string[] = ["/assets/:file", "/docs/images/:name"];
+
+function isFile(route: string | null): boolean {
+  return route !== null && FILES.includes(route);
 }

@@ -140,7 +140,7 @@ function complete(
 }
 
 function count(exchange: Exchange, status: number): void {
-  const { edge, request, requestId, correlationId, startedAt, compiled, key, rate } = exchange;
+  const { edge, request, requestId, correlationId, startedAt, compiled, key, rate, session } = exchange;
   const method = request.method ?? "";
   const route = compiled?.route.path ?? null;
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
@@ -159,6 +159,7 @@ function count(exchange: Exchange, status: number): void {
     durationMs,
     keyId,
     customerId,
+    sessionId: session?.session.id ?? null,
   });
 }
 
