@@ -53,7 +53,9 @@ export const SettingSource = choice("SettingSource", SETTING_SOURCES, "Where the
 
 export const ServiceSetting = record("ServiceSetting", "A setting of a process of the service.", {
   name: string("Name of its environment variable."),
-  value: stringOrNull("The value as it was given, or the default; null if there is none, and for every secret."),
+  value: stringOrNull(
+    "The value as it was given, or the default that is in force; null if there is none, and for every secret.",
+  ),
   source: says(SettingSource, "Where the value comes from; `default` if the setting was not given."),
   isSecret: flag("Whether the value is never told."),
 });

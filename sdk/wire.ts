@@ -2236,7 +2236,7 @@ export interface ServiceDetails {
 export interface ServiceSetting {
   /** Name of its environment variable. */
   name: string;
-  /** The value as it was given, or the default; null if there is none, and for every secret. */
+  /** The value as it was given, or the default that is in force; null if there is none, and for every secret. */
   value: string | null;
   /** Where the value comes from; `default` if the setting was not given. */
   source: SettingSource;

@@ -251,6 +251,9 @@ const TABLE = {
 /** Every setting, in the order of the documentation. */
 export const SETTINGS: readonly ConfigSetting[] = Object.values(TABLE);
 
+/** Where webhooks may go by default, if only this machine reaches the service and every instance is a sandbox. */
+export const LOCAL_WEBHOOKS = "loopback";
+
 type Environment = Readonly<Record<string, string | undefined>>;
 type Flags = Readonly<Record<string, string>>;
 
@@ -285,7 +288,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     apiKey: readOptional(TABLE.apiKey),
     adminKey: readOptional(TABLE.adminKey),
     rateLimit: read(TABLE.rateLimit),
-    webhookAllow: readAllowed(TABLE.webhookAllow, isLocalOnly(host, publicUrl) ? "loopback" : ""),
+    webhookAllow: readAllowed(TABLE.webhookAllow, isLocalOnly(host, publicUrl) ? LOCAL_WEBHOOKS : ""),
     webhookAllowReal: readAllowed(TABLE.webhookAllow, ""),
     fetchAllow: readAllowed(TABLE.fetchAllow, ""),
     webhookRetryScheduleMs: read(TABLE.webhookRetryScheduleMs),

@@ -9,22 +9,31 @@ import type { With } from "../engine/engine-deps.ts";
 import { clockRecord } from "../engine/sandbox/clock.ts";
 import { readDatabaseBytes } from "../store/settings.ts";
 import type { Store } from "../store/store.ts";
+import { settingsInForce } from "./settings-in-force.ts";
 
 interface DescribedParts {
   version: string;
-  config: Pick<Config, "databaseUrl" | "dataDir" | "settings">;
+  config: Config;
+  /** Whether every instance is a sandbox. */
+  isSandbox: boolean;
   deps: With<"shift">;
   health: Pick<HealthOptions, "checks" | "clock">;
 }
 
 /** Reads everything that `GET /v1/admin/service` tells. */
-export async function describeService({ version, config, deps, health }: DescribedParts): Promise<ServiceDetails> {
+export async function describeService({
+  version,
+  config,
+  isSandbox,
+  deps,
+  health,
+}: DescribedParts): Promise<ServiceDetails> {
   return {
     version,
     health: await readHealth(health),
     database: await measureDatabase(config, deps),
     clock: clockRecord(deps),
-    settings: [...config.settings],
+    settings: settingsInForce(config, isSandbox),
   };
 }
 

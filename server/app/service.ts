@@ -53,6 +53,7 @@ import { pooledRandom } from "./pooled-random.ts";
 import { describeService } from "./service-details.ts";
 import { sessionSource } from "./session-source.ts";
 import { settingAside } from "./setting-aside.ts";
+import { sandboxSettings } from "./settings-in-force.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
 import { warnOfProxy } from "./warn-of-proxy.ts";
 import { type HostedLoop, type LoopSettings, runLoopHere } from "./webhook-loop.ts";
@@ -201,7 +202,7 @@ class Composition {
     this.#shared = joinMembers({ ...parts, config, fault, ownUrl: () => this.#ownUrl });
     this.#usage = new UsageCounters({ store, clock, fault, owner: memberId });
     this.#requestLog = new RequestLog({ store, clock, fault, dropped: (count) => metrics.requestsUnlogged.inc(count) });
-    this.#requestLog.mode = config.requestLog ?? "bodies";
+    this.#requestLog.mode = sandboxSettings(config, true).requestLog;
     this.#fetcher = new Fetcher({ allow: config.fetchAllow, userAgent: `Tightbeam/${options.version}` });
     this.#engine = new Engine({
       store,
@@ -233,7 +234,7 @@ class Composition {
   }
 
   #webhookAllow(): AllowList {
-    return this.#isSandbox ? this.#config.webhookAllow : this.#config.webhookAllowReal;
+    return sandboxSettings(this.#config, this.#isSandbox).webhookAllow;
   }
 
   /** The loop of deliveries: in a thread of its own, if the database is in threads too. */
@@ -267,7 +268,7 @@ class Composition {
       const hadKeys = removeKeys(this.#config.dataDir, this.#url);
       if (hadKeys) this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
       this.#isSandbox = false;
-      this.#requestLog.mode = this.#config.requestLog ?? "off";
+      this.#requestLog.mode = sandboxSettings(this.#config, false).requestLog;
       this.#guarded = this.#loop?.allow(this.#webhookAllow());
     }
     // Another request may have begun it.
@@ -325,7 +326,8 @@ class Composition {
     };
     const { version, root = null, readClient } = this.#options;
     const health = createHealth({ deps, metrics, authenticate, state: () => this.#state });
-    const describe = () => describeService({ version, config: this.#config, deps, health });
+    const described = { version, config: this.#config, deps, health };
+    const describe = () => describeService({ ...described, isSandbox: this.#isSandbox });
     const parts = { usage: this.#usage, requestLog: this.#requestLog, inboxes, describeService: describe };
     const api = allRoutes(deps, parts, this.#lasting);
     const names = () => ({ publicUrl: this.#url, bindHost: this.#config.host });
