@@ -217,7 +217,8 @@ export class StoreUnavailable extends Error {}
 
 /**
  * Requests of the log to remove, at most `limit` in all: those that were logged before `before` (real time), and the oldest ones
- * of customers; null: of admin keys. `erases`: nothing of them stays in the database file of SQLite, which costs a write of each page.
+ * of customers; null: of admin keys. `erases`: an erasure asks for it. Nothing of them then stays in the database file of SQLite, which
+ * costs a write of each page; and of admin keys only the requests that may name a person are removed.
  */
 export interface RequestRemoval {
   before: number;

@@ -119,6 +119,9 @@ test("no table holds the contact's texts, files or address any more; other conta
   await post("/v1/messages", { to: OTHER, content: { text: "Somebody else's words" } });
   await writeWith(someone);
   await settled();
+  const byAdmin = (path: string) => api.ask("GET", path, { key: api.adminKey });
+  assert.equal((await byAdmin(`/v1/chats/${to}/messages`)).status, 403);
+  assert.equal((await byAdmin("/v1/admin/customers")).status, 200);
   assert.ok((await found(word)).length > 15 && (await found(to)).length > 15);
   const { status, data } = await erase(id);
   assert.deepEqual([status, data], [200, { id, deleted: true, erasedAt: null }]);
@@ -128,6 +131,7 @@ test("no table holds the contact's texts, files or address any more; other conta
   assert.deepEqual(await found(to, ["chats.participants", "memory.", 'events.bytes: {"id":"evt_none']), []);
   assert.ok((await found("Somebody else's words")).length > 0);
   assert.ok((await found("To the group")).length > 0);
+  assert.ok((await found("/v1/admin/customers")).length > 0);
 });
 
 test("ids, times and statuses of erased messages and events stay, in valid records", async () => {

@@ -62,6 +62,22 @@ export function keeping(promise: Promises): void {
     assert.ok(((await findRequest(stage.store.db, "e", {}))?.position ?? 0) > position, "no position is used twice");
   });
 
+  promise(
+    "an erasure removes the requests of admin keys that may name a person, and keeps the operator's own",
+    async (stage) => {
+      const routes = [null, "/v1/messages", "/v1/admin/keys", "/v1/admin/held", "/v1/admin/held/release"];
+      const request = (route: string | null) => ({ ...requestOf(stage, null, String(route)), route });
+      await stage.store.logRequests(routes.map(request));
+      const removal = { before: 0, oldest: [[null, 9]] as const, limit: 9 };
+      assert.equal(await stage.store.removeRequests({ ...removal, erases: true }), 4);
+      assert.deepEqual(
+        (await stage.all("requests")).map(({ id }) => id),
+        ["/v1/admin/keys"],
+      );
+      assert.equal(await stage.store.removeRequests({ ...removal, erases: false }), 1);
+    },
+  );
+
   promise("usage adds up by subject and hour", async (stage) => {
     const hour = (subject: UsageHour["subject"], at: number, requests: number, segments: number): UsageHour => {
       const none = { rateLimited: 0, messagesSent: 0, messagesReceived: 0, webhooksDelivered: 0, webhooksFailed: 0 };

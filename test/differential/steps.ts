@@ -234,16 +234,27 @@ async function addUsage(world: World): Promise<void> {
   await world.both("usage", (store) => store.addUsage(batch, NOW));
 }
 
+const ROUTES = [null, "/v1/messages", "/v1/admin/keys", "/v1/admin/held"];
+
 async function logRequests(world: World): Promise<void> {
   const requests = Array.from({ length: world.below(4) }, (_, index) => {
     const customerId = world.chance(0.2) ? null : (world.pick(world.customers).id as CustomerId);
     const texts = { id: `req_${world.steps}_${index}`, keyId: "key_1", method: "GET", path: "/v1/messages" } as const;
     const numbers = { status: 200, durationUs: world.below(1_000), createdAt: NOW, loggedAt: NOW + world.below(10) };
     const bodies = { request: "{}", response: null, requestCut: false, responseCut: world.chance(0.5) };
-    return { ...texts, ...numbers, ...bodies, customerId, route: null, correlationId: "cor_1", errorCode: null };
+    return {
+      ...texts,
+      ...numbers,
+      ...bodies,
+      customerId,
+      route: world.pick(ROUTES),
+      correlationId: "cor_1",
+      errorCode: null,
+    };
   });
   await world.both("log requests", (store) => store.logRequests(requests));
-  const oldest = world.customers.slice(0, 2).map(({ id }) => [id as CustomerId, world.below(3)] as const);
+  const owners = [...world.customers.slice(0, 2).map(({ id }) => id as CustomerId), null];
+  const oldest = owners.map((owner) => [owner, world.below(3)] as const);
   const removal = { before: NOW + world.below(12), oldest, limit: world.below(5), erases: world.chance(0.5) };
   await world.both("remove requests", (store) => store.removeRequests(removal));
 }

@@ -146,10 +146,14 @@ async function paymentErased(deps: Deps, id: Payment["id"]): Promise<Operation[]
 
 /**
  * Removes a customer's requests from the log, bodies and paths with the person's data among them: the log is kept for a few
- * days at most, and nobody can tell which of its bodies mean the person. Returns whether more are left.
+ * days at most, and nobody can tell which of its bodies mean the person. Requests of admin keys go too, unless they cannot name
+ * anybody. Returns whether more are left.
  */
 async function emptyRequestLog({ store }: Deps, customerId: CustomerId): Promise<boolean> {
-  const oldest = [[customerId, REQUESTS_AT_ONCE]] as const;
+  const oldest = [
+    [customerId, REQUESTS_AT_ONCE],
+    [null, REQUESTS_AT_ONCE],
+  ] as const;
   const removal = { before: 0, oldest, limit: REQUESTS_AT_ONCE, erases: true };
   return (await store.removeRequests(removal)) >= REQUESTS_AT_ONCE;
 }

@@ -84,20 +84,28 @@ export class RecordRemoval {
 
   /** Removes requests from the log. Returns how many. */
   removeRequests({ before, oldest, limit, erases }: RequestRemoval): number {
-    if (!erases) return this.#removeRequests(before, oldest, limit);
+    if (!erases) return this.#removeRequests(before, oldest, limit, "ofCustomer");
     this.#statements.overwriteDeleted(true);
     try {
-      return this.#removeRequests(before, oldest, limit);
+      return this.#removeRequests(before, oldest, limit, "namingPeople");
     } finally {
       this.#statements.overwriteDeleted(false);
     }
   }
 
-  #removeRequests(before: number, oldest: RequestRemoval["oldest"], limit: number): number {
+  /** `ofAdmins`: the requests of admin keys to remove. */
+  #removeRequests(
+    before: number,
+    oldest: RequestRemoval["oldest"],
+    limit: number,
+    ofAdmins: "ofCustomer" | "namingPeople",
+  ): number {
     let removed = Number(this.#statements.deleteRequests("old").run(before, limit).changes);
     for (const [customerId, count] of oldest) {
       removed += Number(
-        this.#statements.deleteRequests("ofCustomer").run(customerId, Math.min(count, limit - removed)).changes,
+        this.#statements
+          .deleteRequests(customerId === null ? ofAdmins : "ofCustomer")
+          .run(customerId, Math.min(count, limit - removed)).changes,
       );
     }
     return removed;
