@@ -22,7 +22,7 @@ export interface DocsOptions {
 interface Shelf {
   library: Library;
   template: string;
-  texts: Map<string, Rendered>;
+  texts: Map<string, Rendered | Promise<Rendered>>;
 }
 
 /** The name of a picture: no path leads out of its directory. */
@@ -41,17 +41,25 @@ export function addDocs(app: FastifyInstance, { document, baseUrl, root }: DocsO
     }
     return shelf;
   };
-  const send = (request: FastifyRequest, reply: FastifyReply, name: string, make: (from: Shelf) => Rendered) => {
+  type Make = (from: Shelf) => Rendered | Promise<Rendered>;
+  const send = async (request: FastifyRequest, reply: FastifyReply, name: string, make: Make) => {
     const from = present();
     const text = from.texts.get(name) ?? make(from);
     from.texts.set(name, text);
-    return sendRendered(request, reply, text);
+    try {
+      return await sendRendered(request, reply, await text);
+    } catch (error) {
+      from.texts.delete(name);
+      throw error;
+    }
   };
   app.get("/llms-full.txt", (request, reply) =>
-    send(request, reply, "llms-full.txt", ({ library }) => rendered("text/plain", wholeText(library))),
+    send(request, reply, "llms-full.txt", async ({ library }) => rendered("text/plain", await wholeText(library))),
   );
   app.get("/docs/search.json", (request, reply) =>
-    send(request, reply, "search.json", ({ library }) => rendered("application/json", searchTexts(library))),
+    send(request, reply, "search.json", async ({ library }) =>
+      rendered("application/json", await searchTexts(library)),
+    ),
   );
   const sendPage = (request: FastifyRequest, reply: FastifyReply, path: string) => {
     const { library } = present();

@@ -1,13 +1,18 @@
 /** `/llms-full.txt`: every guide, every document and the whole reference in one text, for language models with room for it. Pure but for reading the pages. */
 
+import { setImmediate } from "node:timers/promises";
 import { addressOf, type Library } from "./library.ts";
 
-/** The text. Each page begins with its address. */
-export function wholeText({ baseUrl, chapters }: Library): string {
+/** The text. Each page begins with its address. Other work goes on between two pages. */
+export async function wholeText({ baseUrl, chapters }: Library): Promise<string> {
   const pages = chapters.flatMap(({ pages }) => pages);
   const about = `# Tightbeam: all documentation
 
 > A self-hosted messaging service: iMessage with SMS fallback behind one REST API, and signed webhooks that never get lost. This one is at ${baseUrl}. The short form of this text: ${baseUrl}/llms.txt.`;
-  const texts = pages.map((page) => `Source: ${baseUrl}${addressOf(page.path)}\n\n${page.markdown().trim()}`);
-  return `${[about, ...texts].join("\n\n---\n\n")}\n`;
+  const texts = [about];
+  for (const page of pages) {
+    texts.push(`Source: ${baseUrl}${addressOf(page.path)}\n\n${page.markdown().trim()}`);
+    await setImmediate();
+  }
+  return `${texts.join("\n\n---\n\n")}\n`;
 }
