@@ -54,6 +54,7 @@ import { describeService } from "./service-details.ts";
 import { sessionSource } from "./session-source.ts";
 import { settingAside } from "./setting-aside.ts";
 import { sandboxSettings } from "./settings-in-force.ts";
+import { logged } from "./store-events.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
 import { warnOfProxy } from "./warn-of-proxy.ts";
 import { type HostedLoop, type LoopSettings, runLoopHere } from "./webhook-loop.ts";
@@ -103,17 +104,7 @@ export async function startService(config: Config, options: StartOptions): Promi
   };
   makeDataDir(config);
   const memberId = newMemberId();
-  const events = {
-    lost: (reason: string) => options.lost(`the database is lost (${reason}); start again when the disk is well`),
-    committed,
-    upgrading: (progress: string) => log.info("upgrade", { reason: progress }),
-    vacuum: {
-      info: (reason: string) => log.info("vacuum", { reason }),
-      warn: (reason: string) => log.warn("vacuum", { reason }),
-    },
-    warn: (reason: string) => log.warn("database", { reason }),
-    reachable: (trouble: string | null) => logReachable(log, trouble),
-  };
+  const events = logged(log, options.lost, committed);
   const place = openMemberPlace(config, memberId);
   let store: Store | null = null;
   try {
@@ -140,11 +131,6 @@ export async function startService(config: Config, options: StartOptions): Promi
       );
     throw error;
   }
-}
-
-function logReachable(log: Log, trouble: string | null): void {
-  if (trouble === null) log.info("database", { reason: "PostgreSQL can be reached again" });
-  else log.error("database", { reason: `PostgreSQL cannot be reached: ${trouble}` });
 }
 
 interface Parts {
