@@ -72,7 +72,7 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
   await page.getByRole("button", { name: "See a webhook answered with 2xx" }).click();
   const received = page.getByRole("list", { name: "Newest requests of the inbox" });
   await received.getByText("200", { exact: true }).first().waitFor();
-  await received.getByText("signature verified").first().waitFor();
+  await received.getByText("verified", { exact: true }).first().waitFor();
   await page.getByRole("button", { name: "Show it on the Wire" }).click();
   await page.getByRole("region", { name: "The Wire" }).waitFor();
   await page.keyboard.press("~");

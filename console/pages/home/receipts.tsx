@@ -38,9 +38,11 @@ function Receipt({ request }: { request: InboxRequest }) {
         </RecordLink>
       )}
       <span className="flex-1" />
-      <Badge tone={verified ? "good" : "warn"}>{verified ? "signature verified" : "not verified"}</Badge>
+      <Badge tone={verified ? "good" : "warn"} title="X-Signature, checked with the inbox's secret">
+        {verified ? "verified" : "not verified"}
+      </Badge>
       <Badge tone={status >= 500 ? "warn" : toneOfHttp(status)}>{status}</Badge>
-      <Time at={receivedAt} className="w-12 text-right text-xs text-faint" />
+      <Time at={receivedAt} className="w-12 text-right text-xs text-faint max-sm:hidden" />
     </>
   );
 }
