@@ -1,7 +1,7 @@
 /** Dialogs in the middle of the page, drawers at its side: both keep the focus, and Escape closes them. */
 
 import { Dialog as Base } from "@base-ui/react/dialog";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { IconButton } from "./button.tsx";
 
 interface DialogProps {
@@ -18,13 +18,23 @@ interface DialogProps {
 const BACKDROP =
   "fixed inset-0 z-40 bg-black/35 transition-opacity data-[ending-style]:opacity-0 data-[starting-style]:opacity-0";
 
+/** The first field of the form in a popup gets the focus; true leaves the choice to the dialog, where there is no form. */
+function firstField(popup: HTMLElement | null): HTMLElement | true {
+  return popup?.querySelector<HTMLElement>(["input", "select", "textarea"].map((tag) => `form ${tag}`).join()) ?? true;
+}
+
 /** A dialog. */
 export function Dialog({ open, onClose, title, actions, isFirm = false, children }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} disablePointerDismissal={isFirm} onOpenChange={(isOpen) => isOpen || onClose()}>
       <Base.Portal>
         <Base.Backdrop className={BACKDROP} />
-        <Base.Popup className="fixed top-[12vh] left-1/2 z-50 flex max-h-[76vh] w-[min(32rem,calc(100vw-2rem))] -translate-x-1/2 flex-col rounded-xl border bg-raised shadow-2xl outline-none">
+        <Base.Popup
+          ref={popup}
+          initialFocus={() => firstField(popup.current)}
+          className="fixed top-[12vh] left-1/2 z-50 flex max-h-[76vh] w-[min(32rem,calc(100vw-2rem))] -translate-x-1/2 flex-col rounded-xl border bg-raised shadow-2xl outline-none"
+        >
           <Head title={title} />
           <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-4 scroll-thin">{children}</div>
           {actions !== undefined && <div className="flex justify-end gap-2 border-t px-4 py-3">{actions}</div>}
@@ -36,11 +46,16 @@ export function Dialog({ open, onClose, title, actions, isFirm = false, children
 
 /** A drawer at the right; on a narrow page it takes the whole width. */
 export function Drawer({ open, onClose, title, actions, children }: Omit<DialogProps, "isFirm">) {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(isOpen) => isOpen || onClose()}>
       <Base.Portal>
         <Base.Backdrop className={BACKDROP} />
-        <Base.Popup className="fixed inset-y-0 right-0 z-50 flex w-[min(28rem,100vw)] flex-col border-l bg-raised shadow-2xl outline-none">
+        <Base.Popup
+          ref={popup}
+          initialFocus={() => firstField(popup.current)}
+          className="fixed inset-y-0 right-0 z-50 flex w-[min(28rem,100vw)] flex-col border-l bg-raised shadow-2xl outline-none"
+        >
           <Head title={title} />
           <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-4 scroll-thin">{children}</div>
           {actions !== undefined && <div className="flex justify-end gap-2 border-t px-4 py-3">{actions}</div>}

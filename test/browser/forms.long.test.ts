@@ -120,6 +120,7 @@ browserTest(
     await page.getByRole("button", { name: "Create a key" }).click();
     const drawer = page.getByRole("dialog", { name: "Create a key" });
     const name = drawer.getByRole("textbox", { name: "Name", exact: true });
+    await hasFocus(name, "the focus in the first field of the form that opens");
     await name.press("Enter");
     assert.match(await problemOf(name), /^Must have 1 to \d+ characters\.$/);
     await hasFocus(name, "the focus on the name");
