@@ -16,6 +16,7 @@ import { STOP_MS_MAX } from "../server/app/serve.ts";
 import { baseUrl, readConfig, SETTINGS } from "../server/config.ts";
 import { hostOf, isLoopback } from "../server/core/address.ts";
 import { parseDuration } from "../server/core/duration.ts";
+import { freePort } from "./support/free-port.ts";
 import { spawnCommand } from "./support/process.ts";
 import { startTestService } from "./support/service.ts";
 
@@ -164,11 +165,11 @@ test("proxies, probes and the image name one port", () => {
 test("the image's health check succeeds while the service is ready, and fails where nothing listens", async (t) => {
   assert.equal(HEALTH_COMMAND.shift(), "/opt/tightbeam/bin/node");
   const check = (port: number) => spawnCommand(t, [process.execPath, ...HEALTH_COMMAND], { PORT: String(port) }).exited;
-  const service = await startTestService();
-  const { port } = new URL(service.url);
-  const whileReady = await check(Number(port));
+  const port = await freePort();
+  const service = await startTestService({ PORT: String(port) });
+  const whileReady = await check(port);
   await service.stop();
-  const afterwards = await check(Number(port));
+  const afterwards = await check(port);
   assert.deepEqual([whileReady.code, afterwards.code], [0, 1]);
 });
 

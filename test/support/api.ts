@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
+import { freePort } from "./free-port.ts";
 
 /** A request as it arrived; `body` is parsed JSON, undefined when there was none. */
 export interface AskedRequest {
@@ -55,11 +56,7 @@ export async function startApi(t: TestContext, routes: Record<string, Route>): P
 
 /** An address on loopback where nothing listens. */
 export async function closedAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}`;
+  return `http://127.0.0.1:${await freePort()}`;
 }
 
 async function read(incoming: IncomingMessage): Promise<AskedRequest> {

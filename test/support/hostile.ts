@@ -4,6 +4,7 @@ import { createServer as createTcp, type Server, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { createServer as createTls } from "node:tls";
 import { TLS_CERTIFICATE, TLS_KEY } from "./certificate.ts";
+import { freePort } from "./free-port.ts";
 
 /** A receiver that reads requests and responds in its own way. */
 export interface Hostile {
@@ -45,7 +46,7 @@ export const flood: Behaviour = (socket) => {
   pour();
 };
 
-/** Starts a receiver on a free port of loopback until the test ends; with TLS its certificate is not trusted. */
+/** Starts a receiver until the test ends, on a port of loopback where nothing else listens afterwards; with TLS its certificate is not trusted. */
 export async function startHostile(
   t: TestContext,
   behave: Behaviour,
@@ -73,9 +74,8 @@ export async function startHostile(
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const stop = async () => {
     for (const socket of sockets) socket.destroy();
     if (server.listening) await new Promise((resolve) => server.close(resolve));

@@ -1,11 +1,12 @@
 /** A fake Mac with BlueBubbles on a loopback port: HTTP, sockets, faults, and the phones that it writes with. */
 
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { Server as SocketServer } from "socket.io";
 import type { Clock } from "../../../server/clock.ts";
 import { SimulatedClock } from "../clock.ts";
+import { freePort } from "../free-port.ts";
 import { type AttachmentRow, ChatDb, type ChatRow, type MessageRow } from "./chat-db.ts";
 import { CONVERSATION_ROUTES } from "./conversations.ts";
 import { type Answer, type FileBody, Refusal, unauthorized, unhandled } from "./envelope.ts";
@@ -263,8 +264,8 @@ export class Mac {
   }
 
   async listen(): Promise<void> {
+    if (this.#port === 0) this.#port = await freePort();
     await new Promise<void>((resolve) => this.#http.listen(this.#port, "127.0.0.1", resolve));
-    this.#port = (this.#http.address() as AddressInfo).port;
   }
 
   async stop(): Promise<void> {

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../free-port.ts";
 import { until } from "../wait.ts";
 
 const SCRIPT = fileURLToPath(new URL("smsc.pl", import.meta.url));
@@ -93,9 +94,12 @@ export function isInstalled(): boolean {
   return installed;
 }
 
-/** Starts the centre; `options` are those of the script. */
+/** Starts the centre on a port that stays its own when it is killed; `options` are those of the script. */
 export async function startSmsc(options: Record<string, string | number> = {}): Promise<Smsc> {
-  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const args = Object.entries({ port: await freePort(), ...options }).flatMap(([name, value]) => [
+    `--${name}`,
+    String(value),
+  ]);
   const child = spawn("perl", [SCRIPT, ...args], { stdio: ["pipe", "pipe", "pipe"] });
   const submits: SeenSubmit[] = [];
   const seen: Seen[] = [];

@@ -1,7 +1,7 @@
 /** A server on loopback that a test can close and open again. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { freePort } from "../free-port.ts";
 
 export interface Listening {
   url: string;
@@ -12,14 +12,14 @@ export interface Listening {
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** Listens on a free port. A handler that throws ends the connection. */
+/** Listens on a port that stays its own while it is closed. A handler that throws ends the connection. */
 export async function listen(serve: Serve): Promise<Listening> {
   const server = createServer((request, response) => {
     Promise.resolve(serve(request, response)).catch(() => response.destroy());
   });
-  const open = (port: number) => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
-  await open(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await freePort();
+  const open = () => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  await open();
   return {
     url: `http://127.0.0.1:${port}`,
     async close() {
@@ -28,7 +28,7 @@ export async function listen(serve: Serve): Promise<Listening> {
       server.closeAllConnections();
       await closed;
     },
-    reopen: () => open(port),
+    reopen: open,
   };
 }
 
