@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { BODY_BYTES_MAX, maskBody, maskPath, SCANNED_MAX } from "./mask.ts";
 
 const masked = (value: unknown) => JSON.parse(maskBody(JSON.stringify(value), true).text);
@@ -88,15 +89,15 @@ test("masking takes time in proportion to the length of a text, however hostile 
     "a=b&",
     '"   ',
   ];
-  const startedAt = process.cpuUsage();
-  for (const unit of hostile) {
-    const text = unit.repeat(SCANNED_MAX / unit.length);
-    maskBody(`{"text":"tb_x ${text}"}`, false);
-    maskBody(text, false);
-    maskPath(`/v1/messages?tb_x${text}`);
-  }
-  const { user } = process.cpuUsage(startedAt);
-  assert.ok(user < 2_000_000, `${user} µs`);
+  const ms = cpuMsOf(() => {
+    for (const unit of hostile) {
+      const text = unit.repeat(SCANNED_MAX / unit.length);
+      maskBody(`{"text":"tb_x ${text}"}`, false);
+      maskBody(text, false);
+      maskPath(`/v1/messages?tb_x${text}`);
+    }
+  });
+  assert.ok(ms < 2_000, `${ms} ms`);
 });
 
 test("the log holds at most 4 KiB of a body in memory, not the whole body", () => {

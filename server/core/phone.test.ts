@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { runsOf } from "../../test/support/runs.ts";
 import { checkRecipient, maskAddress, parseAddress } from "./phone.ts";
 
@@ -90,11 +91,10 @@ test("parsing a parsed address returns it unchanged, and no text takes long to p
       if (parsed !== null) assert.deepEqual(parseAddress(parsed.address), parsed);
     }),
   );
-  const startedAt = performance.now();
   for (const text of ["a.".repeat(127), `a@${"a.".repeat(126)}`, `a@${"a-".repeat(126)}`, "+1".repeat(5_000_000)]) {
-    assert.equal(parseAddress(text), null);
+    const ms = cpuMsOf(() => assert.equal(parseAddress(text), null));
+    assert.ok(ms < 1_000, `${ms} ms`);
   }
-  assert.ok(performance.now() - startedAt < 1_000);
 });
 
 test("a log shows four characters of an address at most, and none of a short one", () => {
