@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, closeSync, cpSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before } from "node:test";
@@ -33,7 +33,9 @@ const OTHER = process.env.TB_TEST_DATABASE_URL;
 
 /** A user without rights, as whom the server runs if the test runs as root, which the server refuses. */
 export const NOBODY = { uid: 65_534, gid: 65_534 };
-const START_MS_MAX = 30_000;
+const START_MS_MAX = 60_000;
+/** Characters of its log that the error of a failed start shows. */
+const LOG_MAX = 2_000;
 /** How long the processes of a server take to end after SIGQUIT, in milliseconds. */
 const QUIT_MS = 100;
 
@@ -59,6 +61,7 @@ export async function startEmbedded(
   if (isRoot) chownSync(directory, NOBODY.uid, NOBODY.gid);
   const binaries = await findBinaries(directory, as);
   const data = join(directory, "data");
+  const logFile = join(directory, "log");
   const port = await freePort();
   fill(data);
   await filled();
@@ -68,10 +71,16 @@ export async function startEmbedded(
   const urlOf = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   let server: ChildProcess;
   const start = async () => {
-    server = spawn(binaries.postgres, parameters, { ...as, stdio: "ignore" });
+    const log = openSync(logFile, "w");
+    const started = spawn(binaries.postgres, parameters, { ...as, stdio: ["ignore", "ignore", log] });
+    closeSync(log);
+    server = started;
     // It ends with this process, and does not keep it.
-    server.unref();
-    await accepting(urlOf("postgres"));
+    started.unref();
+    await accepting(urlOf("postgres"), () => {
+      if (started.exitCode === null) return;
+      throw new Error(`PostgreSQL ended with ${started.exitCode}: ${readFileSync(logFile, "utf8").slice(-LOG_MAX)}`);
+    });
   };
   const end = async (signal: NodeJS.Signals) => {
     if (server.exitCode !== null || server.signalCode !== null) return;
@@ -118,8 +127,8 @@ function run(command: string, parameters: readonly string[], as: object): void {
   if (status !== 0) throw new Error(`${command} failed: ${stderr}`);
 }
 
-/** Resolves when the server behind a URL takes connections. */
-export async function accepting(url: string): Promise<void> {
+/** Resolves when the server behind a URL takes connections. `check` throws if it never will. */
+export async function accepting(url: string, check: () => void = () => {}): Promise<void> {
   const until = Date.now() + START_MS_MAX;
   for (;;) {
     const client = new pg.Client({ connectionString: url });
@@ -127,12 +136,21 @@ export async function accepting(url: string): Promise<void> {
       await client.connect();
       return;
     } catch (error) {
+      check();
       if (Date.now() > until) throw error;
       await setTimeout(20);
     } finally {
       await client.end().catch(() => {});
     }
   }
+}
+
+/** Whether another connection to the database of `client` waits for a lock. */
+export async function isLockAwaited(client: pg.ClientBase): Promise<boolean> {
+  // Otherwise the activity of other connections is read once in an SQL transaction.
+  await client.query("select pg_stat_clear_snapshot()");
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  return (await client.query(waiting)).rowCount !== 0;
 }
 
 /** A database of a test. `drop` ends its connections and drops it. */

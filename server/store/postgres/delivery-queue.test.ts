@@ -14,7 +14,8 @@ import {
   raceFor,
 } from "../../../test/support/delivery-members.ts";
 import { type DeliveryRows, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { isLockAwaited, postgresForFile } from "../../../test/support/postgres.ts";
+import { until } from "../../../test/support/wait.ts";
 import type { ClaimedDelivery, DeliveryOutcome, Store } from "../store.ts";
 import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
 import { beat } from "./member-leases.ts";
@@ -52,11 +53,13 @@ for (const members of [2, 8]) {
 test("the next process claims a lane when the leases of the one before have ended, oldest first", async (t) => {
   const pool = await database(t, { count: 20, lanes: 2 });
   const [dead, alive] = [new Member(pool, "dead"), new Member(pool, "alive")];
-  const lost = await dead.claim(laneName(0), 3, 300);
+  const lost = await dead.claim(laneName(0), 3);
   assert.deepEqual(await alive.claim(laneName(0), 9), [], "they would overtake what is leased");
   assert.equal((await alive.claim(laneName(1), 1)).length, 1, "another lane is not affected");
-  assert.equal((await dead.claim(laneName(0), 1, 300)).length, 1, "its own leases are no hindrance");
-  await new Promise((resolve) => setTimeout(resolve, 350));
+  assert.equal((await dead.claim(laneName(0), 1)).length, 1, "its own leases are no hindrance");
+  await pool.query("update due_deliveries set leased_until = clock_timestamp() where lane = $1 and lease is not null", [
+    laneName(0),
+  ]);
   const next = await alive.claim(laneName(0), 7);
   assert.deepEqual(next.slice(0, 3).map(idOf), lost.map(idOf));
   assert.equal(next.length, 7);
@@ -136,7 +139,7 @@ test("an outcome is not written if another process takes the lease while it is b
     rows.map((row) => outcomeOf(row, null)),
   );
   const refused = assert.rejects(finished, { code: "40001" });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await until(() => isLockAwaited(blocker));
   await blocker.query("commit");
   await refused;
   await writer.query("rollback");

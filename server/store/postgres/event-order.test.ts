@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { isLockAwaited, postgresForFile } from "../../../test/support/postgres.ts";
+import { until } from "../../../test/support/wait.ts";
 import { listEvents, newestPosition } from "../events.ts";
 import { beginChanges, listChanges } from "../message-changes.ts";
 import type { Store } from "../store.ts";
@@ -68,7 +69,7 @@ test("no event of a customer can be seen before one of the same customer with an
       { op: "update", table: "messages", id, version, set: { sequence: 1 } },
       { op: "event", event: first, callbackUrl: null },
     ]);
-    await setTimeout(200);
+    await until(() => isLockAwaited(client));
     const behind = other.commit([{ op: "event", event: second, callbackUrl: null }]);
     assert.equal(await Promise.race([behind, setTimeout(200, "waiting")]), "waiting");
     assert.equal(await newestPosition(other.db, customer.id), null);

@@ -237,7 +237,7 @@ test("a transaction that reads events for long stops neither commits nor the nex
     } finally {
       reader.release(true);
     }
-    assert.ok(Math.max(...committed) < 2_000);
+    assert.ok(Math.max(...committed) < 10_000);
     t.assert.equal(await prune(AT + DAY_MS), 0);
     assert.ok(!(await days("events")).includes(DAY));
   });

@@ -5,7 +5,7 @@ import { mock, type TestContext, test } from "node:test";
 import pg from "pg";
 import { addChat, deleteEmpty, write } from "../../../test/conformance/store-requirements.ts";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { isLockAwaited, postgresForFile } from "../../../test/support/postgres.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Store, Transaction } from "../store.ts";
 import { openPostgres } from "./store.ts";
@@ -30,8 +30,7 @@ async function openStores(t: TestContext): Promise<TwoStores> {
     await Promise.all([first.close(), second.close()]);
     await drop();
   });
-  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  return { first, second, isWaiting: async () => ((await admin.query(waiting)).rowCount ?? 0) > 0 };
+  return { first, second, isWaiting: () => isLockAwaited(admin) };
 }
 
 /** Does `before`, and does `after` between the last statement of `before` and its COMMIT. Returns both results. */
