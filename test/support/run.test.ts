@@ -44,10 +44,11 @@ test("a run of tests that pass succeeds, from any directory, and ends with the t
   );
 });
 
-test("a test that fails fails the run", async (t) => {
-  const failing = `${OK}test("breaks", () => { throw new Error("broken"); });\n`;
-  const { code, stdout } = await runOn(t, { "a.test.ts": OK, "b.test.ts": failing });
+test("a test that fails fails the run, which ends with its file, its name and its error", async (t) => {
+  const failing = `${OK}test("breaks", () => { throw new Error("broken\\n  in two"); });\n`;
+  const { code, stdout, stderr } = await runOn(t, { "a.test.ts": OK, "b.test.ts": failing });
   assert.equal(code, 1);
+  assert.equal(stderr, "✖ failed: b.test.ts: breaks: broken in two\n");
   assert.match(stdout, /\nℹ tests 3\n.*\nℹ fail 1\n/s);
 });
 
@@ -55,7 +56,12 @@ test("a file that cannot be loaded, or holds no test, fails the run and is named
   const files = { "a.test.ts": OK, "broken.test.ts": 'import "./missing.ts";\n', "empty.test.ts": "export {};\n" };
   const { code, stderr } = await runOn(t, files);
   assert.equal(code, 1);
-  assert.match(stderr, /^✖ broken\.test\.ts ran no test to its end\n✖ empty\.test\.ts ran no test to its end\n$/);
+  const [broken, empty, failed] = stderr.split("\n");
+  assert.deepEqual(
+    [broken, empty],
+    ["✖ broken.test.ts ran no test to its end", "✖ empty.test.ts ran no test to its end"],
+  );
+  assert.match(failed ?? "", /^✖ failed: broken\.test\.ts: /);
 });
 
 test("a project without a test file fails", async (t) => {

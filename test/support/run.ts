@@ -1,8 +1,8 @@
 /**
  * `npm test` runs every test file but those named `.long.test.ts`; `npm run test:long` runs those, and `npm run
  * test:browser` those of them that need a browser; with parts of paths as arguments it runs the files whose paths contain
- * one of them, long or not. Node's own runner runs the tests, and this
- * file fails the run for what that runner lets pass.
+ * one of them, long or not. Node's own runner runs the tests. This file fails the run for what that runner lets pass, and
+ * ends it with a line for each failure: the end of a log is what is left of a long one.
  */
 
 import { globSync } from "node:fs";
@@ -14,15 +14,17 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Files at once: one more than two cores, since files wait for disks, sockets and child processes. */
 const CONCURRENCY = 3;
-/** A longer test sets its own `timeout`. */
-const TEST_TIMEOUT_MS = 120_000;
+/** Many times what a test takes that sets no `timeout` of its own. */
+const TEST_TIMEOUT_MS = 300_000;
 /** A file that takes at least this long is named at the end of a run, slowest first. */
 const SLOW_MS_MIN = 10_000;
 const SLOW_FILES_MAX = 10;
+/** Characters of an error at the end of a run, which has the whole of it above. */
+const MESSAGE_MAX = 300;
 /** If no test ends for this time, the run counts as hanging and is aborted. */
 const SILENCE_MS_MAX = 900_000;
 
-/** The record of a run, in which this runner finds faults that Node's runner may call a success. */
+/** The record of a run: its failures, and faults that Node's runner may call a success. */
 interface RunRecord {
   /** The test files of the run. */
   files: readonly string[];
@@ -30,17 +32,30 @@ interface RunRecord {
   ran: ReadonlySet<string>;
   todo: readonly string[];
   skippedWithoutReason: readonly string[];
+  /** One line for each failure. */
+  failed: readonly string[];
 }
 
-/** One line for each fault: a file that ran no test, a todo, and a skip without a reason. */
-function complaints({ files, ran, todo, skippedWithoutReason }: RunRecord): string[] {
+/** One line for each fault: a file that ran no test, a todo, a skip without a reason, and a test that failed. */
+function complaints({ files, ran, todo, skippedWithoutReason, failed }: RunRecord): string[] {
   const idle = files.filter((file) => !ran.has(file)).map((file) => `${relative(ROOT, file)} ran no test to its end`);
   return [
     ...(files.length === 0 ? ["there is no such test file"] : idle),
     ...todo.map((name) => `todo: ${name} (a test is written or it is not there)`),
     ...skippedWithoutReason.map((name) => `skipped without a reason: ${name}`),
+    ...failed.map((line) => `failed: ${line}`),
   ];
 }
+
+/** The line about a failure: the message of its error, cut. Null for a suite or file that fails because of a test in it. */
+function failureOf(name: string, error: TestError): string | null {
+  if (error.failureType === "subtestsFailed") return null;
+  const cause = error.cause instanceof Error ? error.cause.message : String(error.cause ?? error.message);
+  return `${name}: ${cause.replaceAll(/\s+/g, " ").slice(0, MESSAGE_MAX)}`;
+}
+
+/** The error of a failed test, as Node's runner reports it. */
+type TestError = Error & { failureType?: string };
 
 /** The test processes share a cache of compiled code: loading would otherwise be a quarter of the run. */
 const COMPILE_CACHE = resolve(ROOT, "node_modules/.cache/tightbeam-tests");
@@ -80,14 +95,16 @@ async function main(args: readonly string[]): Promise<void> {
   const durationsMs = new Map<string, number>();
   const todo: string[] = [];
   const skippedWithoutReason: string[] = [];
+  const failed: string[] = [];
   const hang = new AbortController();
   process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
   const tests = run({ files, concurrency: CONCURRENCY, timeout: TEST_TIMEOUT_MS, signal: hang.signal, cwd: ROOT });
 
   const silence = setTimeout(() => hang.abort(), SILENCE_MS_MAX);
+  const nameOf = (event: { name: string; file?: string }) => `${relative(ROOT, event.file ?? "")}: ${event.name}`;
   const note = (event: { name: string; file?: string; skip?: string | boolean; todo?: string | boolean }) => {
     silence.refresh();
-    const name = `${relative(ROOT, event.file ?? "")}: ${event.name}`;
+    const name = nameOf(event);
     if (event.todo !== undefined) todo.push(name);
     if (event.skip === true || event.skip === "") skippedWithoutReason.push(name);
   };
@@ -95,6 +112,8 @@ async function main(args: readonly string[]): Promise<void> {
   tests.on("test:fail", (event) => {
     note(event);
     process.exitCode = 1;
+    const line = failureOf(nameOf(event), event.details.error);
+    if (line !== null) failed.push(line);
   });
   tests.on("test:summary", ({ file, counts, success, duration_ms }) => {
     if (file !== undefined && counts.tests > 0) ran.add(file);
@@ -106,7 +125,7 @@ async function main(args: readonly string[]): Promise<void> {
   clearTimeout(silence);
   for (const line of slowest(durationsMs)) process.stdout.write(`ℹ slow: ${line}\n`);
   const isStrict = process.env.CI !== undefined && process.env.CI !== "";
-  const wrong = complaints({ files, ran, todo, skippedWithoutReason: isStrict ? skippedWithoutReason : [] });
+  const wrong = complaints({ files, ran, todo, skippedWithoutReason: isStrict ? skippedWithoutReason : [], failed });
   for (const line of wrong) process.stderr.write(`✖ ${line}\n`);
   if (wrong.length > 0) process.exitCode = 1;
 }
