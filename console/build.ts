@@ -1,19 +1,10 @@
 /** `npm run build`: builds the console into `dist/console`, with each file compressed beside it. With `--if-stale`, only if a source has changed. */
 
-import {
-  chmodSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { takePlace } from "./place.ts";
 import { BUILT_FROM, hashSources, isBuilt } from "./sources.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -31,18 +22,6 @@ function compressFiles(directory: string): void {
   }
 }
 
-/** Moves a build to where the service reads it. Another process may have put the same build there at the same time. */
-function takePlace(directory: string): void {
-  const former = `${directory}-former`;
-  if (existsSync(TARGET)) renameSync(TARGET, former);
-  try {
-    renameSync(directory, TARGET);
-  } catch (error) {
-    if (!isBuilt(ROOT)) throw error;
-  }
-  rmSync(former, { recursive: true, force: true });
-}
-
 /** Builds beside the present build, and then takes its place: a service that runs never sees half a build. */
 async function buildConsole(): Promise<void> {
   const { build } = await import("vite");
@@ -58,10 +37,17 @@ async function buildConsole(): Promise<void> {
     compressFiles(directory);
     writeFileSync(join(directory, BUILT_FROM), `${hash}\n`);
     chmodSync(directory, 0o755);
-    takePlace(directory);
+    // Services that start at once build at once: the first build stays, which the others may already serve.
+    if (!isNeeded()) return;
+    takePlace(directory, TARGET, () => isBuilt(ROOT));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-if (!process.argv.includes("--if-stale") || !isBuilt(ROOT)) await buildConsole();
+/** Whether a build is asked for. */
+function isNeeded(): boolean {
+  return !process.argv.includes("--if-stale") || !isBuilt(ROOT);
+}
+
+if (isNeeded()) await buildConsole();

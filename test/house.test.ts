@@ -93,8 +93,8 @@ const LAYERS: readonly Layer[] = [
   ),
   layer(
     "console build",
-    "console/(build|sources|vite\\.config)\\.ts$",
-    "console/sources\\.ts",
+    "console/(build|place|sources|vite\\.config)\\.ts$",
+    "console/(sources|place)\\.ts",
     `${NODE}|vite|@vitejs/.+|@tailwindcss/vite`,
     "",
   ),
