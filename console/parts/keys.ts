@@ -1,6 +1,6 @@
 /** Key bindings: a component binds keys while it is shown, the last one that binds a key has it, and `?` lists them all. */
 
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 
 /** A key and its action. `label` is shown in the help. */
 export interface KeyBinding {
@@ -29,7 +29,8 @@ export function useKeys(bindings: readonly KeyBinding[]): void {
   const latest = useRef(bindings);
   latest.current = bindings;
   const names = bindings.map(({ key, label, whileTyping }) => `${key}\n${label}\n${whileTyping ?? false}`).join("\r");
-  useEffect(() => {
+  // Together with what is shown: a key that follows the sight of it works.
+  useLayoutEffect(() => {
     const own =
       names === ""
         ? []

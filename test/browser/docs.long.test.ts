@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest, findViolations, overflowOf } from "../support/browser.ts";
+import { browserTest, findViolations, overflowOf, typeInPalette } from "../support/browser.ts";
 import { VIEWS } from "../support/screens.ts";
 
 /** One page of each kind. */
@@ -129,8 +129,7 @@ browserTest("without a script every page can be reached and read, on a phone too
 browserTest("the console leads to the documentation: the side bar, the palette, the keys", async (stage) => {
   const page = await stage.signedIn("/messages");
   await page.getByText("No messages yet").waitFor();
-  await page.keyboard.press("Control+k");
-  await page.keyboard.type("quiet hours");
+  await typeInPalette(page, "quiet hours");
   await page
     .getByRole("option", { name: /Docs ·/ })
     .first()

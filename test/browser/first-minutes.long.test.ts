@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest } from "../support/browser.ts";
+import { browserTest, enterInPalette, typeInPalette } from "../support/browser.ts";
 import { KEY } from "../support/process.ts";
 import { until } from "../support/wait.ts";
 
@@ -42,13 +42,8 @@ browserTest(
     await page.waitForURL(/\/m\/msg_/);
     assert.ok(page.url().endsWith(id));
 
-    const palette = page.getByRole("dialog", { name: "Go to" });
-    await page.keyboard.press("Control+k");
-    await palette.waitFor();
-    await page.keyboard.type(id);
-    await palette.getByText("Open the message").waitFor();
-    await page.keyboard.press("Enter");
-    await palette.waitFor({ state: "detached" });
+    await typeInPalette(page, id);
+    await enterInPalette(page);
     await page.waitForURL(new RegExp(id));
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).getByText("Next row").waitFor();

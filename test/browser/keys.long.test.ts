@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest } from "../support/browser.ts";
+import { browserTest, enterInPalette, typeInPalette } from "../support/browser.ts";
 import { ADMIN_KEY, KEY } from "../support/process.ts";
 import { DESKTOP } from "../support/screens.ts";
 import { type Story, tellStory } from "../support/story.ts";
@@ -140,6 +140,22 @@ browserTest(
   { env: { TB_RATE_LIMIT: "10000/60s" } },
 );
 
+/** Presses j as soon as the page has a row. */
+const PRESSES_AT_ONCE = `new MutationObserver((_, observer) => {
+  if (document.querySelectorAll("[role=row]").length < 2) return;
+  observer.disconnect();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
+}).observe(document, { childList: true, subtree: true })`;
+
+browserTest("a key works from the moment at which its screen is shown", async (stage) => {
+  await stage.service.ask("POST", "/v1/messages", { to: "+15005550100", content: { text: "Hello" } });
+  const page = await stage.open();
+  await page.addInitScript(PRESSES_AT_ONCE);
+  await stage.signIn(page, "/messages");
+  const active = () => page.getByRole("grid").first().getAttribute("aria-activedescendant");
+  await until(async () => (await active()) !== null, { what: "the row that j goes to" });
+});
+
 browserTest(
   "a pasted id of each kind, and a number, land on their pages",
   async (stage, t) => {
@@ -155,10 +171,8 @@ browserTest(
       ["+1 (415) 555-0142", "/phone/+14155550142"],
     ] as const;
     for (const [pasted, path] of pages) {
-      await page.keyboard.press("Control+k");
-      await dialog(page, "Go to");
-      await page.keyboard.insertText(pasted);
-      await page.keyboard.press("Enter");
+      await typeInPalette(page, pasted);
+      await enterInPalette(page);
       await page.waitForURL((url) => url.pathname === path);
     }
   },

@@ -12,6 +12,7 @@ import test, { type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { freePort } from "./free-port.ts";
 import { type Running, type Scope, startProcess } from "./process.ts";
 import { DESKTOP, type View } from "./screens.ts";
 import { until } from "./wait.ts";
@@ -21,6 +22,9 @@ const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/go
 /** A machine that runs many tests at once is slow. */
 const PAGE_LIMIT_MS = 30_000;
 const TEST_LIMIT_MS = 600_000;
+/** A start of Chromium takes a second or two. */
+const START_MS_MAX = 60_000;
+const STARTS_MAX = 3;
 
 /** A running service with a browser beside it. */
 export interface Stage {
@@ -75,9 +79,16 @@ export async function withStage(
   assert.deepEqual(faults, [], "errors, foreign requests and breaches of the policy on these pages");
 }
 
-/** Starts Chromium. */
-export function launchBrowser(env: Record<string, string> = {}): Promise<Browser> {
-  return chromium.launch({ executablePath: findBrowser(), args: flags(), env: { ...process.env, ...env } });
+/** Starts Chromium, again if it ends or hangs at its start. Throws if it does so each time. */
+export async function launchBrowser(env: Record<string, string> = {}): Promise<Browser> {
+  const options = { executablePath: findBrowser(), args: flags(), env: { ...process.env, ...env } };
+  for (let start = 1; ; start += 1) {
+    try {
+      return await chromium.launch({ ...options, timeout: START_MS_MAX });
+    } catch (error) {
+      if (start === STARTS_MAX) throw error;
+    }
+  }
 }
 
 function findBrowser(): string {
@@ -99,7 +110,7 @@ interface Place {
 
 async function makeStage(t: Scope, place: Place, browser: Browser, faults: string[]): Promise<Stage> {
   const { directory, env: own, refusedPath } = place;
-  const env = { TB_SANDBOX_INBOX: "on", TB_RATE_LIMIT: "off", ...own };
+  const env = { TB_SANDBOX_INBOX: "on", TB_RATE_LIMIT: "off", PORT: String(await freePort()), ...own };
   const requests: string[] = [];
   let wasRestarted = false;
   const seen: Seen = { url: () => stage.service.url, requests, faults, refusedPath, wasRestarted: () => wasRestarted };
@@ -128,11 +139,9 @@ async function makeStage(t: Scope, place: Place, browser: Browser, faults: strin
       return page;
     },
     restart: async () => {
-      const { port, child, exited } = stage.service;
       wasRestarted = true;
-      child.kill("SIGTERM");
-      await exited;
-      stage.service = await startProcess(t, { dataDir: directory, env: { ...env, PORT: String(port) } });
+      await stage.service.end("SIGTERM");
+      stage.service = await startProcess(t, { dataDir: directory, env });
     },
   };
   return stage;
@@ -171,6 +180,20 @@ function isExpected(text: string, url: string, { refusedPath, wasRestarted }: Se
   if (wasRestarted() && text.includes("503")) return true;
   if (refusedPath !== "" && url.endsWith(refusedPath) && /status of 4/.test(text)) return true;
   return (url.endsWith("/session") && text.includes("401")) || /ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text);
+}
+
+/** Opens the palette, and types into it once it has the focus. */
+export async function typeInPalette(page: Page, text: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Go to" }).waitFor();
+  await until(() => page.evaluate(`document.activeElement?.closest("[role=dialog]") !== null`), { what: "its focus" });
+  await page.keyboard.insertText(text);
+}
+
+/** Chooses the first command of the palette, and waits until the keys are those of the page again. */
+export async function enterInPalette(page: Page): Promise<void> {
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Go to" }).waitFor({ state: "detached" });
 }
 
 const IS_STILL = `document.querySelectorAll('[aria-busy="true"]').length === 0
