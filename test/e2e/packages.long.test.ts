@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import {
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -26,8 +25,9 @@ const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 /** The oldest Node that runs the service, and one that can only say that it is too old. */
 const OLDEST = "24.15.0";
 const TOO_OLD = "12.22.12";
-/** A Node is 50 MB from the registry, unless npm has it in its cache. */
-const DOWNLOAD_MS_MAX = 400_000;
+/** A Node is 50 MB from the registry, unless npm has it in its cache. A registry that takes longer is no failure of ours. */
+const DOWNLOAD_MS_MAX = 300_000;
+const TIMEOUT_MS = 900_000;
 
 const scratch = mkdtempSync(join(tmpdir(), "tightbeam-packages-"));
 after(async () => {
@@ -77,16 +77,23 @@ async function projectWith(t: TestContext, type: "module" | "commonjs", tarballs
   return directory;
 }
 
-/** The program of a Node version, which npm installs once; null if npm cannot get it for this machine. */
-async function installNode(version: string): Promise<string | null> {
+/** The program of a Node version, which npm installs once; null if npm cannot get it for this machine, or not in time. */
+function installNode(version: string): Promise<string | null> {
+  const installed = nodes.get(version) ?? downloadNode(version);
+  nodes.set(version, installed);
+  return installed;
+}
+
+const nodes = new Map<string, Promise<string | null>>();
+
+async function downloadNode(version: string): Promise<string | null> {
   const { platform, arch } = process;
   const name = `${platform === "darwin" && arch === "arm64" ? "node-bin" : "node"}-${platform}-${arch}`;
   const directory = join(scratch, `node-${version}`);
   const program = join(directory, "node_modules/node/bin/node");
-  if (existsSync(program)) return program;
   mkdirSync(directory, { recursive: true });
   const install = ["npm", "install", "--prefix", directory, `node@npm:${name}@${version}`];
-  const { code } = await runIn(AT_THE_END, directory, install);
+  const { code } = await runIn(AT_THE_END, directory, ["timeout", String(DOWNLOAD_MS_MAX / 1_000), ...install]);
   return code === 0 ? program : null;
 }
 
@@ -180,7 +187,7 @@ const EXPECTED = { status: "delivered", code: "NOT_FOUND", reason: "SIGNATURE_WR
 
 for (const { type, vectors } of KINDS) {
   test(`in an empty project of type ${type}, strict TypeScript sends a message and verifies its webhooks`, {
-    timeout: DOWNLOAD_MS_MAX,
+    timeout: TIMEOUT_MS,
   }, async (t) => {
     const project = await projectWith(t, type, [server, client]);
     await compile(t, project, vectors);
@@ -194,8 +201,8 @@ for (const { type, vectors } of KINDS) {
       await readsDocs(service.url);
       assert.deepEqual(await service.end("SIGTERM"), { code: 0, signal: null });
     };
-    await t.test("on this Node", (scope) => worksOn(scope, process.execPath));
-    await t.test(`on the oldest supported Node, ${OLDEST}`, { timeout: DOWNLOAD_MS_MAX }, async (scope) => {
+    await t.test("on this Node", { timeout: TIMEOUT_MS }, (scope) => worksOn(scope, process.execPath));
+    await t.test(`on the oldest supported Node, ${OLDEST}`, { timeout: TIMEOUT_MS }, async (scope) => {
       const node = await installNode(OLDEST);
       return node === null ? scope.skip(`npm cannot install Node ${OLDEST} here`) : worksOn(scope, node);
     });
@@ -208,7 +215,7 @@ test("the oldest supported Node of these tests is the one of package.json", () =
 });
 
 test("an installed service on a Node that is too old ends with one clear line", {
-  timeout: DOWNLOAD_MS_MAX,
+  timeout: TIMEOUT_MS,
 }, async (t) => {
   const node = await installNode(TOO_OLD);
   if (node === null) return t.skip(`npm cannot install Node ${TOO_OLD} here`);
@@ -231,7 +238,7 @@ test("npx serves the tarball from an empty directory, and keeps its data there",
   // npx keeps packages by their relative path: one of an earlier run would be served.
   const cache = join(scratch, "npm-cache");
   const env = environmentOf(process.execPath, { TB_DATA_DIR: "", npm_config_cache: cache });
-  const service = await startProcess(t, { dataDir: "", env, program, startMsMax: 60_000 });
+  const service = await startProcess(t, { dataDir: "", env, program, startMsMax: 180_000 });
   t.after(() => endGroup(service.pid));
   const { status, data } = await service.ask("POST", "/v1/messages", { to: "+15005550100", content: { text: "Hi" } });
   assert.deepEqual([status, data.status], [202, "queued"]);
@@ -282,7 +289,7 @@ test("the packages have what they need and nothing else", async (t) => {
 });
 
 test("the package of the service has the licenses of all it bundles, the same in each build", {
-  timeout: DOWNLOAD_MS_MAX,
+  timeout: TIMEOUT_MS,
 }, async (t) => {
   const project = await projectWith(t, "module", [server]);
   const installed = join(project, "node_modules/tightbeam");
