@@ -77,7 +77,7 @@ test("backed up while sending, a thousand sent since, restored: the provider get
 });
 
 test("a message that its provider does not know stays held, and is neither sent nor failed by itself", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const { fake, service, send, get } = await startTwilioService(t);
   fake.behaviours.set(contact(1), { refuse: { status: 503, body: { code: 20503, message: "busy" } } });
@@ -102,15 +102,15 @@ test("a message that its provider does not know stays held, and is neither sent 
 });
 
 test("scheduled for later goes as planned; scheduled and due by the restart is held", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const { fake, service, send, get } = await startTwilioService(t);
   fake.behaviours.set(contact(1), { callbacks: false });
-  const soon = await send(contact(1), "soon", { scheduledAt: new Date(Date.now() + 4_000).toISOString() });
+  const soon = await send(contact(1), "soon", { scheduledAt: new Date(Date.now() + 10_000).toISOString() });
   const later = await send(contact(1), "later", { scheduledAt: new Date(Date.now() + 3_600_000).toISOString() });
   const backup = join(emptyDirectory(t), "backup");
   await take(service.dataDir, backup);
-  await until(async () => (await get(soon)).status === "sent", { limitMs: 30_000 });
+  await until(async () => (await get(soon)).status === "sent", { limitMs: 60_000 });
   const { work } = await restartOn(service, backup);
   assert.deepEqual([work.held, work.scheduled], [1, 1]);
   assert.equal((await get(later)).status, "scheduled");
@@ -215,7 +215,7 @@ test("two restores within a second keep the previous data of both", async (t) =>
 });
 
 test("a restore that is killed at any step leaves the old data, or the new data after the next lock", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const { dataDir, backup } = await dataOf(t);
   mark(join(dataDir, "tightbeam.db"), "old");

@@ -5,7 +5,7 @@ import { after, describe, test } from "node:test";
 import type { PaymentRequest } from "../../sdk/wire.ts";
 import { SECRET, startNotifiedService } from "../support/notified.ts";
 import { isSigned, startReceiver } from "../support/receiver.ts";
-import { until } from "../support/wait.ts";
+import { until, WITHIN_A_SECOND } from "../support/wait.ts";
 
 const PAYS = "+15005550112";
 const IGNORES = "+15005550113";
@@ -185,13 +185,13 @@ test("cancelling returns the record; again it is 400 INVALID_STATUS, but the sam
 test("a request expires on the clock within a second, and after a restart at once", async () => {
   const [soon, later] = [await request({ expiresInSeconds: 60 }), await request({ expiresInSeconds: 120 })];
   await api.ask("POST", "/v1/sandbox/clock", { body: { advance: "60s" } });
-  await until(async () => (await get(soon.data.id)).status === "expired", { limitMs: 1_000 });
+  await until(async () => (await get(soon.data.id)).status === "expired", WITHIN_A_SECOND);
   assert.equal((await get(later.data.id)).status, "pending");
   const cancelled = await cancel(soon.data.id);
   assert.match(cancelled.error?.message ?? "", /is expired/);
   await api.ask("POST", "/v1/sandbox/clock", { body: { advance: "59s" } });
   await api.restart();
-  await until(async () => (await get(later.data.id)).status === "expired", { limitMs: 3_000 });
+  await until(async () => (await get(later.data.id)).status === "expired", WITHIN_A_SECOND);
   await until(() => eventsOf(later.data.id).length === 2);
   assert.deepEqual(
     eventsOf(later.data.id).map(({ event }) => event.type),

@@ -16,14 +16,12 @@ after(() => stage.api.stop());
 describe("a number whose row says more than how a message ends does it", () => {
   test("0110: types, then replies", async () => {
     const types = ["queued", "sent", "delivered", "typing.indicator", "typing.indicator", "inbound"];
-    const startedAt = Date.now();
     const events = await stage.emits(() => stage.send("0110", { content: { text: "Is anybody there?" } }), types);
     const [begins, ends, inbound] = events.slice(3);
     assert.deepEqual([begins?.data.typing, ends?.data.typing], [true, false]);
     assert.deepEqual([begins?.data.from, begins?.data.to], [number("0110"), "+15005550001"]);
     assert.equal(inbound?.data.text, "You said: Is anybody there?");
     assert.deepEqual([inbound?.data.from, inbound?.data.to], [number("0110"), "+15005550001"]);
-    assert.ok(Date.now() - startedAt < 5_000);
     const message = await stage.data("GET", `/v1/messages/${inbound?.data.messageId}`);
     assert.equal(message.direction, "inbound");
   });

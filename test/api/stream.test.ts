@@ -8,7 +8,7 @@ import { seeded } from "../support/engine.ts";
 import { type EventStream, type Frame, openStream } from "../support/event-stream.ts";
 import { runsOf } from "../support/runs.ts";
 import { startTestService, type TestService } from "../support/service.ts";
-import { until } from "../support/wait.ts";
+import { until, WITHIN_A_SECOND } from "../support/wait.ts";
 
 let api: TestService;
 
@@ -207,7 +207,7 @@ test("a restart loses no event, and ends every stream cleanly", async (t) => {
   await until(() => first.frames.length === 3, { what: "the first message" });
   const startedAt = performance.now();
   await api.restart();
-  assert.ok(performance.now() - startedAt < 10_000);
+  assert.ok(performance.now() - startedAt < 20_000);
   assert.equal(first.isOver, true);
   assert.ok(first.text.endsWith("\n\n"), "nothing was cut off");
   await send("after", key);
@@ -231,7 +231,8 @@ test("streams of a revoked or expired key close within a second, and others stay
     });
     return data as { id: string; key: string };
   };
-  const expiresAt = new Date(Date.now() + 2_000).toISOString();
+  // Its stream opens before that, also on a busy machine.
+  const expiresAt = new Date(Date.now() + 5_000).toISOString();
   const [revoked, expired] = [await newKey(), await newKey({ expiresAt })];
   const streams = [
     await open({ key: revoked.key }),
@@ -240,12 +241,11 @@ test("streams of a revoked or expired key close within a second, and others stay
   ];
   const other = await open();
   t.after(() => other.drop());
-  const startedAt = performance.now();
   await api.ask("DELETE", `/v1/admin/keys/${revoked.id}`, asAdmin);
-  await until(() => streams[0]?.isOver && streams[1]?.isOver, { what: "the end of the revoked key's", limitMs: 1_500 });
-  assert.ok(performance.now() - startedAt < 1_200);
+  const areOver = () => streams[0]?.isOver && streams[1]?.isOver;
+  await until(areOver, { ...WITHIN_A_SECOND, what: "the end of the revoked key's" });
   await until(() => Date.now() > Date.parse(expiresAt));
-  await until(() => streams[2]?.isOver, { what: "the end of the expired key's", limitMs: 1_200 });
+  await until(() => streams[2]?.isOver, { ...WITHIN_A_SECOND, what: "the end of the expired key's" });
   assert.equal(other.isOver, false);
 });
 

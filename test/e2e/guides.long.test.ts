@@ -130,7 +130,7 @@ function npxOf(directory: string): string {
 async function runProgram(snippet: string, directory: string, env: NodeJS.ProcessEnv): Promise<void> {
   const file = join(directory, "try.mts");
   writeFileSync(file, programOf(snippet, CLIENT));
-  const { stdout, stderr } = await run(process.execPath, [file], { env, timeout: 30_000 });
+  const { stdout, stderr } = await run(process.execPath, [file], { env, timeout: 120_000 });
   assert.equal(stderr, "", snippet);
   if (!snippet.includes("export ")) assert.match(stdout, /\S/, snippet);
   assert.doesNotMatch(stdout, /^undefined\b/m, snippet);

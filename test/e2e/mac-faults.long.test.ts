@@ -33,7 +33,7 @@ const OF_A_HAND_OVER: readonly [Fault, string][] = [
 
 describe("a fault of one attempt", () => {
   for (const [index, [fault, title]] of OF_A_HAND_OVER.entries()) {
-    test(`${title}: the message is sent once, and delivered`, { timeout: 60_000 }, async (t) => {
+    test(`${title}: the message is sent once, and delivered`, async (t) => {
       const stage = await stageMacService(t, { ingest: index % 2 === 0 ? "webhook" : "socket", habit: "delivers" });
       const { mac } = stage;
       mac.knows(contact(index));
@@ -72,7 +72,7 @@ describe("a fault of the Mac's events", () => {
     ["eventsTwice", "everything is told twice"],
     ["eventsReversed", "everything is told much later, the last first"],
   ] as const) {
-    test(`${title}: receipts and what contacts write arrive, once each`, { timeout: 60_000 }, async (t) => {
+    test(`${title}: receipts and what contacts write arrive, once each`, async (t) => {
       const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
       const { mac } = stage;
       mac.knows(contact(1));

@@ -8,9 +8,7 @@ import { until } from "../support/wait.ts";
 const CONTACT = "+15005553001";
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-test("a file that takes two minutes to upload is sent, by the first attempt, once", {
-  timeout: 60_000,
-}, async (t) => {
+test("a file that takes two minutes to upload is sent, by the first attempt, once", async (t) => {
   const stage = await stageMacService(t, { ingest: "socket", habit: "delivers" });
   const { mac } = stage;
   mac.knows(CONTACT);

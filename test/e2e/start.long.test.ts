@@ -219,7 +219,7 @@ describe("keys", { concurrency: 2 }, () => {
   });
 
   test("a first start that is killed at any moment leaves keys that somebody knows", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async (t) => {
     const seed = Date.now() % 2 ** 31;
     t.diagnostic(`seed ${seed}`);
@@ -229,7 +229,7 @@ describe("keys", { concurrency: 2 }, () => {
       const killed = spawnService(t, { dataDir, env: GENERATE });
       const database = join(dataDir, "tightbeam.db");
       // From here on it creates the first customer, its keys, and the file with the keys.
-      await until(() => statSync(database, { throwIfNoEntry: false }) !== undefined, { limitMs: 30_000 });
+      await until(() => statSync(database, { throwIfNoEntry: false }) !== undefined, { limitMs: 60_000 });
       await new Promise((resolve) => setTimeout(resolve, chance() * 150));
       await killed.end("SIGKILL");
       const service = await startProcess(t, { dataDir, env: GENERATE });
@@ -242,7 +242,7 @@ describe("keys", { concurrency: 2 }, () => {
 /** The one line that a failed start writes to standard error; it must exit with 1 and print nothing else. */
 async function refusal(t: TestContext, options: ProcessOptions): Promise<string> {
   const spawned = spawnService(t, options);
-  const limit = setTimeout(() => spawned.child.kill("SIGKILL"), 30_000);
+  const limit = setTimeout(() => spawned.child.kill("SIGKILL"), 60_000);
   const exit = await spawned.exited;
   clearTimeout(limit);
   const { stdout, stderr } = spawned.output;
@@ -306,7 +306,7 @@ async function onTerminal(t: TestContext, dataDir: string): Promise<string> {
   const command = `exec ${process.execPath} cli/bin.js serve`;
   const env = { PATH: process.env.PATH ?? "", PORT: "0", TB_DATA_DIR: dataDir, LOG_LEVEL: "silent", TERM: "dumb" };
   const spawned = spawnCommand(t, ["script", "-qec", command, "/dev/null"], env);
-  await until(() => spawned.output.stdout.includes("Tightbeam is ready"), { limitMs: 30_000, what: "the welcome" });
+  await until(() => spawned.output.stdout.includes("Tightbeam is ready"), { limitMs: 60_000, what: "the welcome" });
   await until(() => spawned.output.stdout.trimEnd().length > 0);
   await spawned.end("SIGTERM");
   return spawned.output.stdout;

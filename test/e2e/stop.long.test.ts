@@ -191,7 +191,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     };
     const npm = spawnCommand(t, ["npm", "start", "--silent"], env);
     const listening = /"port":(\d+).*"event":"listening"/;
-    const port = Number(await until(() => listening.exec(npm.output.stdout)?.[1], { limitMs: 30_000 }));
+    const port = Number(await until(() => listening.exec(npm.output.stdout)?.[1], { limitMs: 120_000 }));
     await npm.end("SIGTERM");
     await until(() => isClosed(port), { what: "the port to be closed" });
     assert.match(npm.output.stdout, /"event":"stopped"/);

@@ -59,7 +59,7 @@ function runOnTerminal(t: TestContext, command: string, more: Record<string, str
 }
 
 const isReady = ({ printed }: OnTerminal) =>
-  until(() => /Tightbeam is ready.*\/inbox.*\n\n/s.test(printed()), { limitMs: 30_000, what: "the greeting" });
+  until(() => /Tightbeam is ready.*\/inbox.*\n\n/s.test(printed()), { limitMs: 60_000, what: "the greeting" });
 
 /** Shows the modes of the terminal before and after the service. The shell outlives a Ctrl-C. */
 const WITH_MODES = `trap : INT; echo "modes $(stty -g)"; ${SERVE}; echo "code $?"; echo "modes $(stty -g)"`;

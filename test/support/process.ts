@@ -22,7 +22,7 @@ export interface Scope {
 }
 
 /** A start takes a fraction of this on an idle machine. */
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 60_000;
 
 export interface ProcessOptions {
   dataDir: string;

@@ -163,7 +163,7 @@ test("all instances stop at once, and a slow one delays no other", async (t) => 
     const provider = new ScriptedProvider();
     provider.stop = async () => {
       stopping.add(provider);
-      await until(() => stopping.size === 2, { what: "the other one being stopped", limitMs: 2_000 });
+      await until(() => stopping.size === 2, { what: "the other one being stopped" });
       met += 1;
     };
     return provider;

@@ -292,6 +292,6 @@ test("a stopped sandbox is unhealthy, and keeps no process alive although signal
     console.log((await slow).outcome, (await sandbox.health()).status);
   `;
   const args = ["--input-type=module", "--eval", script];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
   assert.equal(stdout.trim(), "deferred unhealthy");
 });
