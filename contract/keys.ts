@@ -69,7 +69,10 @@ export const CreateKey = request(
             required: ["customerEmail"],
             properties: { customerEmail: {}, customerId: absent, scope: { const: "messages" } },
           },
-          { required: ["scope"], properties: { scope: { const: "admin" }, customerId: absent, customerEmail: absent } },
+          {
+            required: ["scope"],
+            properties: { scope: { const: "admin" }, customerId: absent, customerEmail: absent, permissions: absent },
+          },
         ],
       },
     ],

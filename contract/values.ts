@@ -33,12 +33,18 @@ export const addressShown = { pattern: `^(?:${ADDRESS})$` };
 /** An empty recipient counts as absent. */
 export const recipientShown = { pattern: `^(?:${ADDRESS}|${CHAT})?$` };
 export const instantShown = { format: "date-time" };
-const MONTH = "(?:0[1-9]|1[0-2])";
-const DAY = "(?:0[1-9]|[12]\\d|3[01])";
+/** A year that 4 divides, and of the centuries those that 400 divides. */
+const LEAP_YEAR = "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)";
+const DAY_OF_MONTH = [
+  "(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])",
+  "(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)",
+  "02-(?:0[1-9]|1\\d|2[0-8])",
+];
+const DATE = `(?:\\d{4}-(?:${DAY_OF_MONTH.join("|")})|${LEAP_YEAR}-02-29)`;
 const TIME = "(?:[01]\\d|2[0-3]):[0-5]\\d";
 /** A date, or an instant with an offset or `Z`. */
 export const boundShown = {
-  pattern: `^\\d{4}-${MONTH}-${DAY}(?:[Tt]${TIME}(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:[Zz]|[+-]${TIME}))?$`,
+  pattern: `^${DATE}(?:[Tt]${TIME}(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:[Zz]|[+-]${TIME}))?$`,
 };
 
 /** A phone number or iMessage e-mail. In a query a leading space counts as `+`. */

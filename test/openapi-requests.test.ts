@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { boundShown } from "../contract/values.ts";
+import { parseBound } from "../server/core/instant.ts";
 import { createValidator, readDocument } from "./support/contract.ts";
 
 const document = await readDocument();
@@ -57,6 +59,7 @@ test("the document forbids bodies that the service refuses, also for what two fi
         { name: "a", provider: "smpp", config: {} },
       ],
     ],
+    ["POST /v1/admin/keys", { name: "a", scope: "admin" }, [{ name: "a", scope: "admin", permissions: ["read"] }]],
     ["PATCH /v1/admin/instances/{id}", { config: { port: 1 } }, [{ config: { "a\0": 1 } }]],
   ];
   for (const [name, allowed, forbidden] of bodies) {
@@ -69,5 +72,16 @@ test("the document forbids bodies that the service refuses, also for what two fi
   }
   for (const choice of ["release", "discard"]) {
     assert.equal(document.paths[`/v1/admin/held/${choice}`]?.post?.requestBody?.required, true);
+  }
+});
+
+test("the document's pattern of a date or instant accepts exactly the days that exist", () => {
+  const dates = [2000, 1900, 2024, 2023, 2400, 2100].flatMap((year) =>
+    Array.from({ length: 12 }, (_, month) => String(month + 1).padStart(2, "0")).flatMap((month) =>
+      ["00", "01", "28", "29", "30", "31", "32"].map((day) => `${year}-${month}-${day}`),
+    ),
+  );
+  for (const text of [...dates, "2026-13-01", "2026-00-01", "2026-1-01"].flatMap((date) => [date, `${date}T09:30Z`])) {
+    assert.equal(new RegExp(boundShown.pattern, "u").test(text), parseBound(text, "from") !== null, text);
   }
 });
