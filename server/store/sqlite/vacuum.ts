@@ -93,6 +93,6 @@ export function timeOf(bytes: number): string {
 }
 
 /** A size for people: `12.4 MB`. */
-export function sizeOf(bytes: number): string {
+function sizeOf(bytes: number): string {
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
