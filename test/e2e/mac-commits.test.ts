@@ -12,8 +12,8 @@ const PNG = Buffer.from(
   "base64",
 );
 
-/** Memory of the instance that belongs to no message: a cursor, and the count of new conversations. */
-const POLLER_STATE = ["catch-up", "new-chats"];
+/** Memory of the instance that belongs to no message: a cursor, the count of new conversations, and the time of the last event. */
+const POLLER_STATE = ["catch-up", "new-chats", "last-event"];
 
 /** Records the transactions of a store while `isOn`, as `operation table` of each of their operations. */
 class TransactionLog {

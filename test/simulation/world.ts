@@ -390,7 +390,7 @@ class World {
     const underWay = this.#clients.underWay + this.#network.underWay + this.#carrier.unreported;
     const busy = await this.#open?.peek(
       `select (select count(*) from messages where claimed_until is not null)
-            + (select count(*) from memory)`,
+            + (select count(*) from memory where key <> 'last-event')`,
     );
     if (underWay + (busy ?? 0) > 0) return now;
     const queues = ["messages", "deliveries", "payments"];

@@ -69,7 +69,8 @@ export async function storedLastEvent({ db }: Pick<Store, "db">, id: InstanceId)
   return timeIn(await listMemory(db, id, KEY));
 }
 
+/** The time in an entry of the memory; null without one, and for one that is damaged. */
 function timeIn(entries: readonly { key: string; value: string }[]): number | null {
-  const value = entries.find(({ key }) => key === KEY)?.value;
-  return value === undefined ? null : Number(value);
+  const at = Number(entries.find(({ key }) => key === KEY)?.value);
+  return Number.isSafeInteger(at) ? at : null;
 }
