@@ -60,13 +60,13 @@ function makeTerminal(t: Scope, env: Record<string, string>) {
   let past = "";
   /** Starts a command. `ended` rejects if the command fails. */
   const start = (prompt: string, shown: string, directory: string, command = shown) => {
-    past += `${prompt}$ ${shown}\n`;
+    const before = `${past}${prompt}$ ${shown}\n`;
     const { output, exited } = spawnCommand(
       t,
       ["script", "-qefc", `cd '${directory}' && ${command}`, "/dev/null"],
       env,
     );
-    const screen = () => past + output.stdout;
+    const screen = () => before + output.stdout;
     const ended = exited.then(({ code }) => {
       if (code !== 0) throw new Error(`${shown} failed:\n${screen()}`);
       past = screen();
