@@ -41,8 +41,8 @@ BEYOND_A_PATTERN = {
     r": a contact needs a phoneNumber or an email": "the stored contact counts, too",
     r" (number|to): is the phone itself": "the contact's number is the customer's own",
     r"must be a time zone of the IANA database": "which names of that form exist is a table",
-    # The message quotes the beginning of a long address only.
-    r"must be a phone number in E.164 form.*(@|…)": "a part of an e-mail address has at most 63 or 64 characters, which a pattern states only with a lookahead",
+    # The message quotes the beginning of a long address only, and that of a recipient nothing.
+    r"must be a phone number in E.164 form.*(@|…|address$)": "a part of an e-mail address has at most 63 or 64 characters, which a pattern states only with a lookahead",
 }
 
 
