@@ -23,7 +23,7 @@ export const migrate: CommandRow = {
   examples: {
     "tightbeam migrate --to postgres://tightbeam@db.internal/tightbeam": "copy ./data, and compare the copy",
   },
-  notes: `Only on the service's machine. The data directory is not changed. After an interruption the same command goes on.
+  notes: `Only on the service's machine. Afterwards no service starts on the data directory without DATABASE_URL. After an interruption the same command goes on.
 PGPASSWORD or a .pgpass file keeps the password out of the list of processes. See docs/operating.md.`,
   run,
 };
@@ -67,6 +67,6 @@ function describe(result: MigrationResult, to: string, paint: Paint): string {
     keyFile === null
       ? "  keep TB_SECRET_KEY as it is"
       : `  set TB_SECRET_KEY to the content of ${keyFile}, without which stored secrets cannot be decrypted`,
-    "Never start a service on the data directory without DATABASE_URL again: it would send what is waiting a second time.",
+    "No service starts on the data directory without DATABASE_URL again: it would send what is waiting a second time.",
   ].join("\n");
 }

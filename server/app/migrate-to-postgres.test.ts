@@ -15,13 +15,14 @@ import { recordsBeside } from "../../test/conformance/store-records.ts";
 import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, Stage } from "../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../test/support/postgres.ts";
 import { addUsage } from "../../test/support/usage.ts";
-import { ConfigError } from "../config.ts";
+import { ConfigError, readConfig } from "../config.ts";
 import { COPIED } from "../store/copied-tables.ts";
 import { openPostgres } from "../store/postgres/store.ts";
 import type { Records, TableName } from "../store/records.ts";
 import { TABLES } from "../store/schema.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import { type MigrationOptions, migrateToPostgres } from "./migrate-to-postgres.ts";
+import { openStoreAlone } from "./open-store.ts";
 
 const postgres = postgresForFile(["fsync=off"]);
 
@@ -268,6 +269,24 @@ test("a second run repeats the result of the first", async (t) => {
   const first = await migrateToPostgres({ dataDir }, url, QUIET);
   await (await openPostgres(url, "member_1")).close();
   assert.deepEqual(await migrateToPostgres({ dataDir }, url, QUIET), first);
+});
+
+test("a start on a copied data directory without DATABASE_URL is refused, until the mark is deleted", async (t) => {
+  const { dataDir, url } = await prepare(t);
+  await (await fill(dataDir)).store.close();
+  await migrateToPostgres({ dataDir }, url, QUIET);
+  const config = (databaseUrl: string | null) => ({ ...readConfig({}), dataDir, databaseUrl });
+  await assert.rejects(openStoreAlone(config(null)), (error: unknown) => {
+    assert.ok(error instanceof ConfigError);
+    assert.match(
+      error.message,
+      /was copied into PostgreSQL, .+: set DATABASE_URL\. .+ delete .+migrated-to-postgres\.$/,
+    );
+    return true;
+  });
+  await (await openStoreAlone(config(url))).close();
+  rmSync(join(dataDir, "migrated-to-postgres"));
+  await (await openStoreAlone(config(null))).close();
 });
 
 test("a copy is refused with one line that says what to do", async (t) => {

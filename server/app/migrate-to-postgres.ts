@@ -1,4 +1,4 @@
-/** Copies the embedded database of a data directory into PostgreSQL, while no service runs on it. Changes nothing in the data directory. */
+/** Copies the embedded database of a data directory into PostgreSQL, while no service runs on it. Leaves a mark in the data directory, and changes nothing else there. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +16,7 @@ import { finishRestore } from "../store/sqlite/restored-files.ts";
 import { RowSource } from "../store/sqlite/row-source.ts";
 import { StoreUnusable } from "../store/store.ts";
 import { DATABASE_FILE } from "./backup.ts";
+import { markMigrated } from "./migrated-mark.ts";
 
 /** Rows that one transaction copies. */
 const COPIED_AT_ONCE = 1_000;
@@ -76,6 +77,7 @@ export async function migrateToPostgres(
     open.unshift(source);
     const warnings = await checkServer(url);
     const { completed } = await copyInto(url, source, options);
+    markMigrated(dataDir, completed.completedAt);
     const keyFile = secretKeysIn(dataDir).length > 0 ? join(dataDir, "secret.key") : null;
     return { dataDir, ...completed, keyFile, warnings };
   } catch (error) {

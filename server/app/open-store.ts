@@ -8,6 +8,7 @@ import { openPostgres } from "../store/postgres/store.ts";
 import { openSqlite, type VacuumLog } from "../store/sqlite/store.ts";
 import { type CommitObserver, type Store, StoreUnusable } from "../store/store.ts";
 import { newMemberId } from "./members.ts";
+import { refuseMigrated } from "./migrated-mark.ts";
 
 /** The listeners to a store. */
 export interface StoreEvents {
@@ -32,6 +33,7 @@ export async function openStore(
 ): Promise<Store> {
   return await refusing(async () => {
     if (databaseUrl === null) {
+      refuseMigrated(dataDir);
       const { lost, committed, upgrading, vacuum } = events;
       return await openSqlite(dataDir, lost, committed, upgrading, vacuum);
     }

@@ -20,8 +20,12 @@ const PLACING = "restore.placing";
 const ASIDE = "aside.txt";
 const DATABASE = "tightbeam.db";
 
+/** Is there if the database was copied into PostgreSQL. */
+export const MIGRATED_FILE = "migrated-to-postgres";
+
 /** The files that a service keeps in its data directory, except for its lock. Others, such as `lost+found`, are left alone. */
-const OWN_FILE = /^(tightbeam\.db(-wal|-shm|-journal)?|secret\.key(\.next|\.new)?|credentials\.json(\.new)?)$/;
+const OWN_FILE =
+  /^(tightbeam\.db(-wal|-shm|-journal)?|secret\.key(\.next|\.new)?|credentials\.json(\.new)?|migrated-to-postgres)$/;
 
 /** The files of the service in a data directory. */
 export function listOwnFiles(dataDir: string): string[] {
