@@ -135,6 +135,15 @@ export function FieldGroup({ name, label, children }: Pick<FieldProps, "name" | 
   );
 }
 
+/** The sentence about a wrong field, below it. */
+export function Problem({ id, children }: { id: string; children: string }) {
+  return (
+    <p id={id} role="alert" className="mt-1 text-bad">
+      {children}
+    </p>
+  );
+}
+
 function useField(name: string): { attributes: FieldAttributes; problem: ReactNode } {
   const id = useId();
   const text = useContext(FormContext).problems.get(name);
@@ -146,10 +155,6 @@ function useField(name: string): { attributes: FieldAttributes; problem: ReactNo
       "aria-invalid": isWrong || undefined,
       "aria-describedby": isWrong ? `${id}-problem` : undefined,
     },
-    problem: isWrong && (
-      <p id={`${id}-problem`} role="alert" className="mt-1 text-bad">
-        {text}
-      </p>
-    ),
+    problem: isWrong && <Problem id={`${id}-problem`}>{text}</Problem>,
   };
 }

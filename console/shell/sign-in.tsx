@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import type { Session } from "../../sdk/wire.ts";
 import { signIn } from "../api/session.ts";
 import { Button } from "../parts/button.tsx";
+import { FIELD_LOOK, Problem } from "../parts/form.tsx";
 import { Mark } from "../parts/icons.tsx";
 
 /** The form of the key. `refusal` says why a link was not taken. */
@@ -48,13 +49,9 @@ export function SignIn({ refusal, onSignedIn }: { refusal: unknown; onSignedIn: 
             onChange={(event) => setKey(event.target.value)}
             aria-invalid={error != null}
             aria-describedby={error == null ? undefined : "refusal"}
-            className="mt-1.5 h-9 w-full rounded-md border border-strong-line bg-back px-2.5 font-mono outline-none focus:border-accent"
+            className={`mt-1.5 h-9 w-full px-2.5 font-mono ${FIELD_LOOK}`}
           />
-          {error != null && (
-            <p id="refusal" role="alert" className="mt-2 text-bad">
-              {error instanceof Error ? error.message : String(error)}
-            </p>
-          )}
+          {error != null && <Problem id="refusal">{error instanceof Error ? error.message : String(error)}</Problem>}
           <Button
             type="submit"
             tone="primary"
