@@ -37,7 +37,7 @@ test("api calls any route: method, path with or without /v1, query, body from te
 });
 
 test("api refuses a malformed call before it sends anything, and shows a refusal as every command does", async (t) => {
-  const { env, requests } = await serverWith(t, {});
+  const { env, requests } = await serverWith(t, { "GET /v1/requests/req_1": { data: { id: "req_1" } } });
   for (const [line, reason] of [
     ["fetch /v1/messages", /fetch is no method: .*get, post/],
     ["get https://other.example/v1/messages", /is no path: name the server with --url/],
