@@ -195,7 +195,7 @@ test("sandbox clock, wait, and reset, which is never done unasked", async () => 
 test("instances: connected, looked at, changed and deleted, and no secret of theirs is ever shown", async (t) => {
   const secret = "hunter2-and-more";
   const { id } = await answered("instances", "create", "Playground", "--provider", "sandbox");
-  assert.match(await shown("instances", "list"), /inst_\S+ +sandbox +healthy +0 +Playground/);
+  assert.match(await shown("instances", "list"), /inst_\S+ +sandbox +healthy +0 +- +Playground/);
   assert.match(await shown("instances", "update", id, "--name", "Sandpit"), /name +Sandpit/);
   assert.match(await shown("instances", "get", id), /config +\{\}/);
   assert.equal(await shown("instances", "delete", id), `${id} deleted\n`);
