@@ -120,7 +120,7 @@ export interface ClaimedMessages {
   more: string[];
 }
 
-/** A sender and recipient between whom only some messages may be claimed. */
+/** A sender and recipient between whom only some messages may be claimed: `except`, of which a claim takes one at most, whichever, and those that are not `queued`. */
 export interface WaitingPair {
   from: string;
   to: string;

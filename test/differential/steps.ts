@@ -68,7 +68,8 @@ async function claimMessages(world: World): Promise<void> {
         {
           from: world.pick(ADDRESSES),
           to: world.pick(ADDRESSES),
-          except: world.messages.slice(0, 2).map(({ id }) => id),
+          // The engine names one at most: of several that are due, a database may claim either.
+          except: world.messages.slice(0, 1).map(({ id }) => id),
         },
       ]
     : [];
