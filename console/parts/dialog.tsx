@@ -24,7 +24,21 @@ function firstField(popup: HTMLElement | null): HTMLElement | true {
 }
 
 /** A dialog. */
-export function Dialog({ open, onClose, title, actions, isFirm = false, children }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  return (
+    <Popup
+      {...props}
+      place="top-[12vh] left-1/2 max-h-[76vh] w-[min(32rem,calc(100vw-2rem))] -translate-x-1/2 rounded-xl border"
+    />
+  );
+}
+
+/** A drawer at the right; on a narrow page it takes the whole width. */
+export function Drawer(props: Omit<DialogProps, "isFirm">) {
+  return <Popup {...props} place="inset-y-0 right-0 w-[min(28rem,100vw)] border-l" />;
+}
+
+function Popup({ open, onClose, title, actions, isFirm = false, children, place }: DialogProps & { place: string }) {
   const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} disablePointerDismissal={isFirm} onOpenChange={(isOpen) => isOpen || onClose()}>
@@ -33,28 +47,7 @@ export function Dialog({ open, onClose, title, actions, isFirm = false, children
         <Base.Popup
           ref={popup}
           initialFocus={() => firstField(popup.current)}
-          className="fixed top-[12vh] left-1/2 z-50 flex max-h-[76vh] w-[min(32rem,calc(100vw-2rem))] -translate-x-1/2 flex-col rounded-xl border bg-raised shadow-2xl outline-none"
-        >
-          <Head title={title} />
-          <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-4 scroll-thin">{children}</div>
-          {actions !== undefined && <div className="flex justify-end gap-2 border-t px-4 py-3">{actions}</div>}
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
-  );
-}
-
-/** A drawer at the right; on a narrow page it takes the whole width. */
-export function Drawer({ open, onClose, title, actions, children }: Omit<DialogProps, "isFirm">) {
-  const popup = useRef<HTMLDivElement>(null);
-  return (
-    <Base.Root open={open} onOpenChange={(isOpen) => isOpen || onClose()}>
-      <Base.Portal>
-        <Base.Backdrop className={BACKDROP} />
-        <Base.Popup
-          ref={popup}
-          initialFocus={() => firstField(popup.current)}
-          className="fixed inset-y-0 right-0 z-50 flex w-[min(28rem,100vw)] flex-col border-l bg-raised shadow-2xl outline-none"
+          className={`fixed z-50 flex flex-col bg-raised shadow-2xl outline-none ${place}`}
         >
           <Head title={title} />
           <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-4 scroll-thin">{children}</div>
