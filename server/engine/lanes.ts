@@ -18,7 +18,7 @@ const UNTRIED_PAUSE_MS = 1_000;
 /** Lanes whose earned permits are kept; beyond it idle lanes are dropped. */
 const LANES_KEPT_MAX = 10_000;
 /** The next poll waits at least this multiple of the last poll's duration. */
-const POLL_COST_FACTOR = 10;
+const POLL_COST_FACTOR = 20;
 
 /** Drains the lanes of one queue from `start` until `stop`. */
 export class Lanes<Item> {

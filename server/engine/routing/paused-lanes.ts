@@ -16,6 +16,8 @@ import { moveInstead, planOf, type RoutePlan } from "./route.ts";
 
 /** How often the oldest messages of each paused lane are checked, in real milliseconds. */
 const LOOK_EVERY_MS = 1_000;
+/** The next check waits at least this multiple of the time that the list of due lanes took. */
+const LIST_COST_FACTOR = 20;
 /** How often all messages of paused lanes are checked, besides each time an instance goes up or down, in real milliseconds. */
 const WALK_EVERY_MS = 60_000;
 /** After a start instances have this long to connect before their messages move, in real milliseconds. */
@@ -78,7 +80,8 @@ export class PausedLanes {
   async #run(): Promise<void> {
     let nextMs = LOOK_EVERY_MS;
     try {
-      if ((await this.#look()) || this.#isWoken) nextMs = 0;
+      const { more, listMs } = await this.#look();
+      nextMs = more || this.#isWoken ? 0 : Math.max(LOOK_EVERY_MS, listMs * LIST_COST_FACTOR);
     } catch (error) {
       this.#deps.observer.fault("paused-lanes", error);
     }
@@ -86,16 +89,18 @@ export class PausedLanes {
     this.#later(nextMs);
   }
 
-  /** Returns whether there is more to do at once. */
-  async #look(): Promise<boolean> {
+  /** Returns whether there is more to do at once, and how long the list of due lanes took. */
+  async #look(): Promise<{ more: boolean; listMs: number }> {
     const { clock, connections, store } = this.#deps;
+    const startedAt = clock.monotonic();
     const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane as InstanceId);
+    const listMs = clock.monotonic() - startedAt;
     const paused = due.filter((lane) => this.#isReadyFor(lane) && !connections.isUp(this.#deps, lane));
     if (this.#isWoken || clock.real() - this.#walkedAt >= WALK_EVERY_MS) this.#beginWalks(paused);
     for (const lane of this.#walks.keys()) if (!paused.includes(lane)) this.#walks.delete(lane);
     let more = false;
     for (const lane of paused) more = (await this.#lookAt(lane)) || more;
-    return more;
+    return { more, listMs };
   }
 
   /** Whether the lane is this process's, and its instance had time to connect. */

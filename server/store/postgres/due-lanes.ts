@@ -11,15 +11,16 @@ export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: str
 /** The query for the lanes with a due message, leased or not: one step per lane, and one row per lease. */
 function dueMessageLanes(now: number): RawBuilder<{ lane: string; due_at: number }> {
   return sql`
-    with recursive lanes (lane) as (
-      (select lane from due_messages where lease is null order by lane limit 1)
+    with recursive free as (
+      (select lane, due_at from due_messages where lease is null and due_at is not null order by lane, due_at limit 1)
       union all
-      select (select lane from due_messages d where lease is null and d.lane > lanes.lane order by lane limit 1)
-      from lanes where lanes.lane is not null
+      select next.lane, next.due_at from free cross join lateral (
+        select d.lane, d.due_at from due_messages d
+        where d.lease is null and d.due_at is not null and d.lane > free.lane order by d.lane, d.due_at limit 1
+      ) next
     )
     select lane, min(due_at) as due_at from (
-      select lane, (select due_at from due_messages d where lease is null and d.lane = lanes.lane order by due_at limit 1) as due_at
-      from lanes where lane is not null
+      select lane, due_at from free
       union all
       select lane, due_at from due_messages where lease is not null and is_held = 0
     ) due where due_at <= ${now} group by lane`;
