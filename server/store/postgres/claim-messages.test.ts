@@ -13,7 +13,7 @@ import { openPostgres } from "./store.ts";
 
 const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
 
-const TERMS: ClaimTerms = { now: NOW, leaseMs: LEASE_MS, waiting: [], owner: "member_1", firstLease: 1 };
+const TERMS: ClaimTerms = { now: NOW, leaseMs: LEASE_MS, waiting: [], owner: "member_1", firstLease: 1, leased: null };
 const HOT = "+15005550001";
 
 interface Deps {
@@ -68,7 +68,7 @@ async function open(t: TestContext): Promise<Deps> {
 
 /** Checks the pages that claims of 16 messages read. */
 async function checkPages(t: TestContext, { stage, pagesRead }: Deps, expected: { front: number; behind: number }) {
-  const lane = { lane: stage.instanceId, permits: 16 };
+  const lane = { lane: stage.instanceId, permits: 16, floor: null };
   const front = await pagesRead(claimFront([lane], TERMS));
   const behind = await pagesRead(claimBehind([{ ...lane, walk: WALK_BEGINS }], TERMS));
   t.diagnostic(`${front} pages at the front, ${behind} behind it`);
@@ -121,7 +121,9 @@ for (const statistics of [false, true]) {
     await checkPages(t, deps, { front: 500, behind: 8 * STEPS_MAX });
     const timers = { last: [NOW - 500_000, ""] as const, left: 2 };
     const walk = { ...WALK_BEGINS, timers, passed: Array.from({ length: PASSED_MAX }, (_, index) => `+1 +${index}`) };
-    const behind = await deps.pagesRead(claimBehind([{ lane: stage.instanceId, permits: 16, walk }], TERMS));
+    const behind = await deps.pagesRead(
+      claimBehind([{ lane: stage.instanceId, permits: 16, walk, floor: null }], TERMS),
+    );
     t.diagnostic(`${behind} pages from a place in the middle`);
     assert.ok(behind <= 8 * STEPS_MAX, `${behind} pages from a place in the middle`);
   });

@@ -9,6 +9,7 @@ import { LAYOUT } from "../rows.ts";
 import { storedColumn } from "../split-timeline.ts";
 import type { MessageLane, WaitingPair } from "../store.ts";
 import { UNLEASED } from "./due-messages.ts";
+import { type LaneFloor, OLDEST_RUNNING, startOf } from "./lane-floors.ts";
 import { leasesKey } from "./own-leases.ts";
 
 /** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
@@ -17,6 +18,14 @@ const RUN_MAX = 8;
 const ROWS_PASSED_MAX = 64;
 /** How long a claim waits for a transaction that requires that no message of a pair is leased. */
 const WAIT_MS_MAX = 1_000;
+/** Leased messages of a lane that a claim from the start lists. If there are more, each pair is asked for all its leases. */
+const LEASED_MAX = 256;
+
+/** The leased messages of lanes that a claim found; those that were leased since then have a later `changed_in`. */
+export interface LeasedMessages {
+  since: string;
+  ids: readonly string[];
+}
 
 /** A claim of messages, as the statements need it. */
 export interface ClaimTerms {
@@ -27,10 +36,17 @@ export interface ClaimTerms {
   owner: string;
   /** The token of the first lease; the others follow. */
   firstLease: number;
+  /** The messages that may be leased in the lanes, besides later ones; null: not known. */
+  leased: LeasedMessages | null;
+}
+
+/** A lane in which a claim looks from a floor; null: from the start, after it has ended the lane's leases whose time is over. */
+export interface LookedLane extends MessageLane {
+  floor: LaneFloor | null;
 }
 
 /** A lane in which a claim goes on behind the front. */
-export interface WalkedLane extends MessageLane {
+export interface WalkedLane extends LookedLane {
   walk: ClaimWalk;
 }
 
@@ -40,6 +56,12 @@ export interface FrontRead {
   found: number;
   /** Whether the lane may have due messages behind those that it has read. */
   isCut: boolean;
+  /** The due time of the first one; null if there is none. */
+  dueAt: number | null;
+  /** As that of a floor. */
+  since: string;
+  /** Messages that were leased, if it looked from the start and they are few. */
+  leased: string[] | null;
 }
 
 /** The beginning of a claim's row; the message's columns follow. `read` is the same in each row of a lane; null if the claim read nothing there. */
@@ -53,6 +75,8 @@ function integer(value: number): string {
   if (!Number.isSafeInteger(value)) throw new Error(`${value} is not a whole number`);
   return String(value);
 }
+
+const transaction = (id: string) => `${pg.escapeLiteral(id)}::xid8`;
 
 const valuesOf = (rows: readonly (readonly string[])[]) =>
   `(values ${rows.map((row) => `(${row.join(", ")})`).join(", ")})`;
@@ -75,7 +99,8 @@ export function lockLanes(lanes: readonly string[], owner?: string): string {
 }
 
 /** Statements before a claim in its SQL transaction, which a crash of the server may undo: a lease is not worth an fsync. */
-function before(lanes: readonly MessageLane[], owner: string): string[] {
+function before(lanes: readonly LookedLane[], owner: string): string[] {
+  const full = lanes.filter(({ floor }) => floor === null);
   return [
     `set local synchronous_commit = off`,
     `set local lock_timeout = ${WAIT_MS_MAX}`,
@@ -83,23 +108,28 @@ function before(lanes: readonly MessageLane[], owner: string): string[] {
       lanes.map(({ lane }) => lane),
       owner,
     ),
-    `update due_messages set ${UNLEASED} where id = any(array(
-       select id from due_messages where lane in (${laneNames(lanes)}) and lease is not null and is_held = 0
-         and leased_until <= clock_timestamp() for update skip locked))`,
+    ...(full.length === 0 ? [] : [endExpired(full)]),
   ];
 }
 
+/** Ends the leases of lanes whose time is over. */
+function endExpired(lanes: readonly MessageLane[]): string {
+  return `update due_messages set ${UNLEASED} where id = any(array(
+    select id from due_messages where lane in (${laneNames(lanes)}) and lease is not null and is_held = 0
+      and leased_until <= clock_timestamp() for update skip locked))`;
+}
+
 /** Leases the oldest messages at the front of each lane, and of waiting pairs what they wait for. The rows begin with `ClaimRowStart<FrontRead>`. */
-export function claimFront(lanes: readonly MessageLane[], terms: ClaimTerms): string[] {
+export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): string[] {
   const max = integer(frontMax(lanes));
   const { now, waiting } = terms;
-  const isDue = isDueAt(now);
+  const isDue = `${isDueAt(now)} and due_at >= l.start`;
   const inOrder = `order by due_at, id limit ${max}`;
   const columns = `id, "from", "to", due_at`;
   const claim = `
     with lanes as materialized (${lanesOf(lanes)}),
-    ${waitingPairs(waiting)}
-    found as (
+    ${given(terms)}
+    found as materialized (
       select l.lane, l.paused, d.* from lanes l cross join lateral (
         (select ${columns} from due_messages where not l.paused and lane = l.lane and ${isDue} ${inOrder})
         union all
@@ -107,10 +137,13 @@ export function claimFront(lanes: readonly MessageLane[], terms: ClaimTerms): st
       ) d
     ),
     ${awaited(terms, isDue, inOrder)}
+    free_pairs as materialized (
+      select lane, "from", "to" from (select distinct lane, "from", "to" from found) p where ${isFree(terms, "p")}
+    ),
     free as (
       select 1 as rank, lane, id, "from", "to", due_at,
         row_number() over (partition by lane, "from", "to" order by due_at, id) as place
-      from found f where ${isFree("f")} and (paused or ${isNotWaiting(waiting, "f")})
+      from found f where (lane, "from", "to") in (select lane, "from", "to" from free_pairs) and (paused or ${isNotWaiting(waiting, "f")})
     ),
     candidates as (
       select f.* from free f join lanes using (lane) where place <= run_max
@@ -118,8 +151,10 @@ export function claimFront(lanes: readonly MessageLane[], terms: ClaimTerms): st
     ),
     ${lease(terms)},
     reads as (
-      select f.lane, jsonb_build_object('isCut', f.count = ${max}, 'found', coalesce(o.count, 0)) as read
-      from (select lane, count(*) from found group by lane) f
+      select l.lane, jsonb_build_object('isCut', coalesce(f.count, 0) = ${max}, 'found', coalesce(o.count, 0), 'dueAt', f.due_at,
+        'since', ${OLDEST_RUNNING}::text, 'leased', case when l.floor is null then ${leasedOf("l.lane")} end) as read
+      from lanes l
+      left join (select lane, count(*), min(due_at) as due_at from found group by lane) f using (lane)
       left join (select lane, count(*) from ordered group by lane) o using (lane)
     )
     ${result()}`;
@@ -138,25 +173,26 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): st
   const next = (lane: string, after: string) => `
     select "from", "to", due_at from due_messages
     where lane = ${lane} and lease is null and is_queued = 1 and ("from", "to") > (${after}."from", ${after}."to")
+      and due_at >= ${after}.start
     order by "from", "to", due_at, id limit 1`;
   const claim = `
     with recursive lanes as materialized (${lanesOf(lanes)}),
-    ${waitingPairs(waiting)}
+    ${given(terms)}
     pairs as (
-      select l.lane, p."from", p."to", p.due_at, 1 as step from lanes l cross join lateral (${next("l.lane", "l")}) p
+      select l.lane, p."from", p."to", p.due_at, l.start, 1 as step from lanes l cross join lateral (${next("l.lane", "l")}) p
       where not l.paused
       union all
-      select q.lane, p."from", p."to", p.due_at, q.step + 1 from pairs q cross join lateral (${next("q.lane", "q")}) p
+      select q.lane, p."from", p."to", p.due_at, q.start, q.step + 1 from pairs q cross join lateral (${next("q.lane", "q")}) p
       where q.step < ${STEPS_MAX}
     ),
     heads as (
       select p.*, row_number() over (partition by lane order by due_at, "from", "to") as turn from pairs p
-      where due_at <= ${integer(now)} and ${isFree("p")} and ${isNotWaiting(waiting, "p")}
+      where due_at <= ${integer(now)} and ${isFree(terms, "p")} and ${isNotWaiting(waiting, "p")}
     ),
     queued as (
       select h.lane, d.id, h."from", h."to", d.due_at from heads h join lanes l using (lane) cross join lateral (
         select id, due_at from due_messages
-        where lane = h.lane and "from" = h."from" and "to" = h."to" and ${isDue} and is_queued = 1
+        where lane = h.lane and "from" = h."from" and "to" = h."to" and ${isDue} and due_at >= h.start and is_queued = 1
         order by due_at, id limit ${runMax}
       ) d where h.turn <= l.permits
     ),
@@ -164,7 +200,7 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): st
       select l.lane, d.*, d."from" || ' ' || d."to" as name, row_number() over (partition by l.lane order by d.due_at, d.id) as step
       from lanes l cross join lateral (
         select id, "from", "to", due_at from due_messages
-        where lane = l.lane and ${isDue} and is_queued = 0 and (due_at, id) > (l.due_at, l.id)
+        where lane = l.lane and ${isDue} and due_at >= l.start and is_queued = 0 and (due_at, id) > (l.due_at, l.id)
         order by due_at, id limit ${STEPS_MAX}
       ) d
     ),
@@ -175,7 +211,7 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): st
         select lane, id, "from", "to", due_at from queued
         union all
         select t.lane, t.id, t."from", t."to", t.due_at from timers t join lanes l using (lane)
-        where name <> all(l.passed) and ${isFree("t")}
+        where name <> all(l.passed) and ${isFree(terms, "t")}
       ) found
     ),
     candidates as (
@@ -210,38 +246,53 @@ const [FIRST_PAIR, FIRST_TIMER] = [
 ] as const;
 
 /** The query of `lanes` and the places of their walks, except lanes whose claim requires another epoch. */
-function lanesOf(lanes: readonly (MessageLane & Partial<WalkedLane>)[]): string {
-  const rows = lanes.map(({ lane, permits, paused = false, required, walk = WALK_BEGINS, ...rest }) => {
+function lanesOf(lanes: readonly (LookedLane & Partial<WalkedLane>)[]): string {
+  const rows = lanes.map(({ lane, permits, paused = false, required, floor, walk = WALK_BEGINS, ...rest }) => {
     const [[from, to], [dueAt, id]] = [walk.pairs.last ?? FIRST_PAIR, walk.timers.last ?? FIRST_TIMER];
     return [
       ...[text(lane), integer(permits), integer(runMaxOf(rest)), String(paused)],
       ...[text(from), text(to), `${integer(dueAt)}::bigint`, text(id), texts(walk.passed)],
       ...(required === undefined ? ["null::text", "null::bigint"] : [text(required.lease), integer(required.epoch)]),
+      ...(floor === null
+        ? ["null::bigint", "null::xid8"]
+        : [`${integer(floor.dueAt)}::bigint`, transaction(floor.since)]),
     ];
   });
-  return `select * from ${valuesOf(rows)}
-      l (lane, permits, run_max, paused, "from", "to", due_at, id, passed, required, epoch)
+  return `select *, ${startOf("due_messages", "l.lane", "l.floor", "l.since")} as start from ${valuesOf(rows)}
+      l (lane, permits, run_max, paused, "from", "to", due_at, id, passed, required, epoch, floor, since)
     where required is null or exists (select from member_leases m where m.lease = l.required and m.epoch = l.epoch)`;
 }
 
-function waitingPairs(waiting: readonly WaitingPair[]): string {
-  if (waiting.length === 0) return "";
+/** The CTEs of waiting pairs, and of those of the messages that may be leased. */
+function given({ waiting, leased }: ClaimTerms): string {
   const pairs = valuesOf(waiting.map(({ from, to }) => [text(from), text(to)]));
-  return `waiting as materialized (select * from ${pairs} waiting ("from", "to")),`;
+  const held = `held as materialized (select lane, "from", "to" from due_messages where id = any(${texts(leased?.ids ?? [])}) and owner is not null),`;
+  return waiting.length === 0
+    ? held
+    : `waiting as materialized (select * from ${pairs} waiting ("from", "to")), ${held}`;
 }
 
-/** Whether no message of a row's pair is leased. */
-const isFree = (
-  row: string,
-) => `(select true from due_messages b where b.lane = ${row}.lane and b."from" = ${row}."from"
-  and b."to" = ${row}."to" and b.lease is not null limit 1) is null`;
+/** SQL for the ids of the leased messages of a lane, or null if they are many. */
+function leasedOf(lane: string): string {
+  return `(select case when count(*) <= ${LEASED_MAX} then coalesce(jsonb_agg(b.id), '[]') end
+    from (select id from due_messages where lane = ${lane} and lease is not null limit ${LEASED_MAX + 1}) b)`;
+}
+
+/** Whether no message of a row's pair is leased: neither one of those that may be, nor one that was leased since they were found. */
+function isFree({ leased }: ClaimTerms, row: string): string {
+  const later = leased === null ? "" : `and b.changed_in >= ${transaction(leased.since)}`;
+  return `((select true from due_messages b where b.lane = ${row}.lane and b."from" = ${row}."from"
+    and b."to" = ${row}."to" and b.lease is not null ${later} limit 1) is null
+    and (${row}.lane, ${row}."from", ${row}."to") not in (select lane, "from", "to" from held))`;
+}
 
 function isNotWaiting(waiting: readonly WaitingPair[], row: string): string {
   return waiting.length === 0 ? "true" : `(${row}."from", ${row}."to") not in (select "from", "to" from waiting)`;
 }
 
 /** The CTE of messages that waiting pairs wait for: those that are named, and those that are not `queued`. */
-function awaited({ now, waiting }: ClaimTerms, isDue: string, inOrder: string): string {
+function awaited(terms: ClaimTerms, isDue: string, inOrder: string): string {
+  const { now, waiting } = terms;
   if (waiting.length === 0) return "";
   const columns = `id, "from", "to", due_at`;
   const ids = texts(waiting.flatMap(({ except }) => except));
@@ -254,7 +305,7 @@ function awaited({ now, waiting }: ClaimTerms, isDue: string, inOrder: string): 
       select 0 as rank, lane, ${columns},
         row_number() over (partition by lane, "from", "to" order by rank, due_at, id) as place
       from (${named} union all ${timers}) a
-      where ("from", "to") in (select "from", "to" from waiting) and ${isFree("a")}
+      where ("from", "to") in (select "from", "to" from waiting) and ${isFree(terms, "a")}
     ),`;
 }
 
@@ -278,7 +329,7 @@ function lease({ now, leaseMs, owner, firstLease }: ClaimTerms): string {
     tokens as (select array(select id from runs where is_whole) as ids),
     leased as (
       update due_messages set owner = ${text(owner)}, leased_until = clock_timestamp() + ${integer(leaseMs)} * interval '1 ms',
-        lease = ${integer(firstLease)} - 1 + array_position((select ids from tokens), id)
+        lease = ${integer(firstLease)} - 1 + array_position((select ids from tokens), id), changed_in = pg_current_xact_id()
       where id = any(array(select id from runs where is_whole))
       returning id, lease
     )`;

@@ -5,9 +5,13 @@ import type { Event } from "../../core/event.ts";
 import { type ClaimedRow, encodeRecord } from "../jobs/jobs.ts";
 import { LEASED_MAX, LEASED_PER_LANE_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
 import type { SqlValue } from "../rows.ts";
+import { LaneFloors } from "./lane-floors.ts";
 
 /** The greatest step back of the clock that new deliveries hide, so that they keep the order in which they were made. */
 const STEP_BACK_MAX_MS = 5_000;
+
+/** New deliveries of a lane stay on disk behind a lease that has less time left: it may be over by the clock of the database. */
+const LEFT_MS_MIN = 5_000;
 
 /** A delivery in its lane. `size`: the length of its event. */
 export interface LanePlace {
@@ -47,11 +51,16 @@ export class DeliveryLeases {
   readonly owner: string;
   /** Whether this process is the home of a lane: new deliveries of other lanes stay on disk. */
   isHome: (lane: string) => boolean = () => true;
-  readonly #now: () => number;
+  /** Where claims begin to look. */
+  readonly floors = new LaneFloors();
+  /** The monotonic clock. */
+  readonly now: () => number;
   readonly #budget = new LeaseBudget();
   /** In the order in which they began, which is the order in which they end: all last equally long. */
   readonly #leases = new Map<number, OwnLease>();
   readonly #lanes = new Map<string, LeasedLane>();
+  /** Lanes with leases of this process whose time is over, until a claim has looked for them. */
+  readonly #expired = new Set<string>();
   /** The lease of new deliveries; null without a holder. */
   #leaseMs: number | null = null;
   /** The greatest due time that a new delivery got. */
@@ -66,7 +75,7 @@ export class DeliveryLeases {
   /** `now`: the monotonic clock, by which leases end. */
   constructor(owner: string, now: () => number) {
     this.owner = owner;
-    this.#now = now;
+    this.now = now;
   }
 
   /** How long new deliveries are leased; null: they all stay on disk. */
@@ -105,7 +114,7 @@ export class DeliveryLeases {
   add(place: LanePlace, lease: number, leaseMs: number): boolean {
     if (!this.#budget.hasRoom(place.customerId, place.size)) return false;
     this.#count(place, 1);
-    this.#leases.set(lease, { ...place, lease, endsAt: this.#now() + leaseMs });
+    this.#leases.set(lease, { ...place, lease, endsAt: this.now() + leaseMs });
     return true;
   }
 
@@ -122,11 +131,21 @@ export class DeliveryLeases {
 
   /** Removes the leases whose time is over, or all of them. */
   expire(all = false): void {
-    const now = this.#now();
+    const now = this.now();
     for (const { lease, endsAt } of this.#leases.values()) {
       if (!all && endsAt > now) return;
-      this.remove([lease]);
+      for (const { lane } of this.remove([lease])) this.#expired.add(lane);
     }
+  }
+
+  /** Whether a lane may have leases of this process whose time is over. */
+  hasExpired(lane: string): boolean {
+    return this.#expired.has(lane);
+  }
+
+  /** A claim has looked for all leases of a lane whose time is over. */
+  foundExpired(lane: string): void {
+    this.#expired.delete(lane);
   }
 
   /** A delivery of an event that just happened, with its due time. The caller inserts it and calls `settle`. */
@@ -146,8 +165,19 @@ export class DeliveryLeases {
 
   #isFree({ lane, customerId, size }: LanePlace): boolean {
     if (this.#leaseMs === null || this.#behind.has(lane) || !this.isHome(lane)) return false;
+    if (this.#expired.has(lane) || this.#isEnding(lane)) return false;
     const leased = this.#lanes.get(lane)?.count ?? 0;
     return leased < LEASED_PER_LANE_MAX && this.#budget.hasRoom(customerId, size);
+  }
+
+  /** Whether a lease of the lane is about to end by its time. */
+  #isEnding(lane: string): boolean {
+    const until = this.now() + Math.min(LEFT_MS_MIN, (this.#leaseMs ?? 0) / 2);
+    for (const own of this.#leases.values()) {
+      if (own.endsAt > until) return false;
+      if (own.lane === lane) return true;
+    }
+    return false;
   }
 
   /** An offered delivery was inserted with its lease, or without one, or its transaction was refused. */
@@ -164,7 +194,7 @@ export class DeliveryLeases {
   /** Makes the collected changes. Returns the new deliveries that are leased, in the order in which they were made. */
   apply(): ClaimedRow[] {
     this.remove(this.#ended);
-    const endsAt = this.#now() + (this.#leaseMs ?? 0);
+    const endsAt = this.now() + (this.#leaseMs ?? 0);
     const born = this.#born.map(({ lease, delivery }): ClaimedRow => {
       const { id, lane, customerId, size, values, bytes, correlationId } = delivery;
       this.#leases.set(lease, { id, lane, customerId, size, lease, endsAt });

@@ -6,6 +6,7 @@ import { isNear, positionsNear } from "../positions.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import type { DeliveryClaim } from "../store.ts";
 import type { DeliveryLeases } from "./delivery-leases.ts";
+import { OLDEST_RUNNING, startOf } from "./lane-floors.ts";
 import { NO_LEASE } from "./no-lease.ts";
 import { leasesKey } from "./own-leases.ts";
 import type { Sql } from "./sql.ts";
@@ -24,13 +25,17 @@ export const HAS_EXPIRED = "q.lease is not null and q.leased_until <= statement_
 
 /**
  * SQL for whether another process than `owner` holds a lease in a lane. The next home of a lane waits for the end of those leases,
- * so that no delivery overtakes one before it. Each half asks the index for the first row.
+ * so that no delivery overtakes one before it.
  */
-export function isHeldByOther(lane: string, owner: string): string {
+const isHeldByOther = (lane: string, owner: string) =>
+  isLeasedByOther(lane, owner, "and q.leased_until > statement_timestamp()");
+
+/** SQL for whether a row of a lane has a lease of another process than `owner`, ended or not. Each half asks the index for the first row. */
+export function isLeasedByOther(lane: string, owner: string, until = ""): string {
   const isAny = (
     than: string,
   ) => `coalesce((select true from due_deliveries q where q.lane = ${lane} and q.lease is not null
-    and q.owner ${than} ${owner} and q.leased_until > statement_timestamp() limit 1), false)`;
+    and q.owner ${than} ${owner} ${until} limit 1), false)`;
   return `(${isAny("<")} or ${isAny(">")})`;
 }
 
@@ -38,45 +43,52 @@ export function isHeldByOther(lane: string, owner: string): string {
 export const IS_FREE = `(q.lease is null or (${HAS_EXPIRED}))`;
 
 /**
- * SQL for the first rows of a lane that may be leased, by due time and then insertion. The bound limit is behind one that the planner
+ * SQL for the first rows of a lane `w` that may be leased, by due time and then insertion. The bound limit is behind one that the planner
  * knows: without it the planner expects to read the whole lane.
  */
-function firstRows(lane: string, limit: string, limitMax: number): string {
+function firstRows(limitMax: number): string {
   const rows = (where: string, order: string) => `
     (select * from (select q.ctid as place, q.due_at, q.row from due_deliveries q
-      where q.lane = ${lane} and ${where} and q.due_at <= $2 order by ${order} limit ${limitMax}) first limit ${limit})`;
+      where q.lane = w.lane and ${where} and q.due_at <= $2 order by ${order} limit ${limitMax}) first limit w.permits)`;
   return `select place, due_at, row from (
-    ${rows("q.lease is null", "q.due_at, q.row")} union all ${rows(HAS_EXPIRED, "q.owner, q.leased_until")}
-  ) found order by due_at, row limit ${limit}`;
+    ${rows("q.lease is null and q.due_at >= w.start", "q.due_at, q.row")}
+    union all ${rows(`w.may_expire and ${HAS_EXPIRED}`, "q.owner, q.leased_until")}
+  ) found order by due_at, row limit w.permits`;
 }
 
 /**
  * Leases due deliveries of lanes, each at most its permits. Deliveries to an endpoint in quarantine wait until its row is repaired,
  * and those of a lane in which another process holds leases until they have ended. A row that somebody is changing is not waited
- * for, and those behind it in its lane keep their place.
+ * for, and those behind it in its lane keep their place. In a lane with a floor this process has no lease whose time is over. Each
+ * lane that may be claimed has a row, also without a lease.
  */
 function leaseStatement(permitsMax: number, owner: string): string {
   return `with own as materialized (
     select pg_advisory_xact_lock(${leasesKey(owner)})
   ), wanted as materialized (
-    select * from json_to_recordset($1::json) as r (n int, lane text, permits int)
+    select r.*, ${startOf("due_deliveries", "r.lane", "r.floor", "r.since")} as start,
+      r.floor is null or ${isLeasedByOther("r.lane", "$3")} as may_expire
+    from json_to_recordset($1::json) as r (n int, lane text, permits int, floor bigint, since xid8)
     where exists (select from own) and not exists (select 1 from quarantined u where u."table" = 'endpoints' and u.id = r.lane)
       and not ${isHeldByOther("r.lane", "$3")}
   ), front as materialized (
-    select w.n, first.* from wanted w cross join lateral (${firstRows("w.lane", "w.permits", permitsMax)}) first
+    select w.n, first.* from wanted w cross join lateral (${firstRows(permitsMax)}) first
   ), locked as materialized (
     select q.ctid as place from due_deliveries q
     where q.ctid = any(array(select place from front)) and ${IS_FREE} for update skip locked
   ), leased as (
     update due_deliveries q
-    set lease = nextval('leases'), owner = $3, leased_until = statement_timestamp() + $4 * interval '1 millisecond'
+    set lease = nextval('leases'), owner = $3, leased_until = statement_timestamp() + $4 * interval '1 millisecond',
+      changed_in = pg_current_xact_id()
     where q.ctid = any(array(
       select place from (
         select place, bool_and(place in (select place from locked)) over (partition by n order by due_at, row) as is_whole from front
       ) run where is_whole))
     returning q.lease, q.id, q.lane, q.due_at, q.row
   )
-  select l.lease, l.id from leased l join wanted w on w.lane = l.lane order by w.n, l.due_at, l.row`;
+  select l.lease, l.id, w.n, f.due_at, ${OLDEST_RUNNING}::text
+  from wanted w left join (select n, min(due_at) as due_at from front group by n) f using (n) left join leased l on l.lane = w.lane
+  order by w.n, l.due_at, l.row`;
 }
 
 /** The columns of an event that its bytes are unpacked from. */
@@ -107,6 +119,7 @@ export async function claimDeliveries(
   { lanes, now, leaseMs }: DeliveryClaim,
 ): Promise<ClaimedRows> {
   leases.expire();
+  const startedAt = leases.now();
   const wanted = lanes.flatMap(({ lane, permits }) => {
     const asked = Math.min(permits, leases.roomOf(lane));
     return asked > 0 ? [{ lane, permits, asked }] : [];
@@ -115,14 +128,22 @@ export async function claimDeliveries(
   const permitsMax = Math.max(...wanted.map(({ asked }) => asked));
   // A new delivery that stayed on disk is due at once too: later ones of its lane must not be leased before it.
   const dueUntil = leases.withoutStepBack(now);
-  const places = wanted.map(({ lane, asked: permits }, n) => ({ n, lane, permits }));
+  const places = wanted.map(({ lane, asked: permits }, n) => ({
+    n,
+    lane,
+    permits,
+    ...floorOf(leases, lane, startedAt),
+  }));
   const found = await sql.values(leaseStatement(permitsMax, leases.owner), [
     JSON.stringify(places),
     dueUntil,
     leases.owner,
     leaseMs,
   ]);
-  const leased = found.map(([lease, id]): ClaimedPlace => ({ lease: Number(lease), id: String(id) }));
+  keepFloors(leases, places, found, { dueUntil, startedAt });
+  const leased = found.flatMap(([lease, id]): ClaimedPlace[] =>
+    lease === null ? [] : [{ lease: Number(lease), id: String(id) }],
+  );
   const read = await readLeased(sql, leased);
   if (read.length < leased.length) await removeOrphans(sql, leased);
   const { rows, refused, counts } = addAll(leases, read, leaseMs);
@@ -133,6 +154,29 @@ export async function claimDeliveries(
     throw error;
   }
   return { rows, more: wanted.filter(({ lane, permits }) => counts.get(lane) === permits).map(({ lane }) => lane) };
+}
+
+/** Where a claim of a lane begins to look; nulls: at the start. */
+function floorOf(leases: DeliveryLeases, lane: string, now: number): { floor: number | null; since: string | null } {
+  const known = leases.hasExpired(lane) || leases.floors.isFullDue(lane, now) ? null : leases.floors.of(lane);
+  return { floor: known?.dueAt ?? null, since: known?.since ?? null };
+}
+
+/** Keeps where the next claims of lanes begin, by the rows of a claim. */
+function keepFloors(
+  leases: DeliveryLeases,
+  places: readonly { lane: string; floor: number | null }[],
+  rows: readonly SqlValue[][],
+  { dueUntil, startedAt }: { dueUntil: number; startedAt: number },
+): void {
+  if (places.some(({ floor }) => floor === null)) leases.floors.fullEnded(startedAt, leases.now());
+  for (const [, , n, dueAt = null, since] of rows) {
+    const place = places[Number(n)];
+    if (place === undefined) continue;
+    const floor = { dueAt: Number(dueAt ?? dueUntil), since: String(since) };
+    leases.floors.keep(place.lane, floor, place.floor === null ? startedAt : null);
+    if (place.floor === null) leases.foundExpired(place.lane);
+  }
 }
 
 /** Removes the rows of leased deliveries whose records were removed meanwhile, by pruning for example: they would be claimed again and again. */

@@ -47,7 +47,7 @@ export function addDueRows(clauses: Clauses, { messages, deliveries, inserted }:
   // The lease of a delivery whose due time was changed by somebody else than its holder stands.
   clauses.add(`insert into due_deliveries (id, lane, due_at, row)
     select id, lane, due_at, rowid from ${changed} where due_at is not null
-    on conflict (id) do update set due_at = excluded.due_at`);
+    on conflict (id) do update set due_at = excluded.due_at, changed_in = excluded.changed_in`);
 }
 
 /** After a change of one record beside the waves: its row in the queue is as the record says. */

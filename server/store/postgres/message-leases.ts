@@ -5,17 +5,37 @@ import { lockLanes } from "./claim-messages.ts";
 import { DUE_COLUMNS, keepDueMessages, UNLEASED } from "./due-messages.ts";
 import type { Sql } from "./sql.ts";
 
-/** Ends leases of a member, except those that have ended already. Their messages are due as before, or in a send attempt without a lease. */
-export async function releaseMessages(sql: Sql, owner: string, leases: readonly number[]): Promise<void> {
-  const list = leases.filter((lease) => Number.isSafeInteger(lease)).join(", ");
+/**
+ * Ends leases of a member, except those that have ended already. Their messages are due as before, or in a send attempt without a lease.
+ * `ids`: the messages of leases, by which they are found. The others are searched for among all leases.
+ */
+export async function releaseMessages(
+  sql: Sql,
+  owner: string,
+  leases: readonly number[],
+  ids: ReadonlyMap<number, string>,
+): Promise<void> {
+  const isOwn = `d.owner = ${pg.escapeLiteral(owner)}`;
+  const [known, others] = [leases.filter((lease) => ids.has(lease)), leases.filter((lease) => !ids.has(lease))];
+  const messages = [...ids.values()].map((id) => pg.escapeLiteral(id)).join(", ");
   await sql.script([
     `set local synchronous_commit = off`,
-    endLeases(
-      `d.lease = any(array[${list}]::bigint[]) and d.lease is not null and d.owner = ${pg.escapeLiteral(owner)}`,
-      "skip locked",
-    ),
+    // No index of leases is read for a row that is known by its id.
+    ...(known.length === 0
+      ? []
+      : [
+          endLeases(
+            `d.id = any(array[${messages}]) and coalesce(d.lease, 0) = any(${numbers(known)}) and ${isOwn}`,
+            "skip locked",
+          ),
+        ]),
+    ...(others.length === 0
+      ? []
+      : [endLeases(`d.lease = any(${numbers(others)}) and d.lease is not null and ${isOwn}`, "skip locked")]),
   ]);
 }
+
+const numbers = (list: readonly number[]) => `array[${list.filter(Number.isSafeInteger).join(", ")}]::bigint[]`;
 
 /** A statement that ends the leases of rows `d` of the queue, and makes the rows as their messages `m` say. */
 function endLeases(where: string, locking = ""): string {

@@ -14,8 +14,11 @@ import {
   claimBehind,
   claimFront,
   type FrontRead,
+  type LeasedMessages,
+  type LookedLane,
   type WalkedLane,
 } from "./claim-messages.ts";
+import { type LaneFloor, LaneFloors, OLDEST } from "./lane-floors.ts";
 import { releaseMessages } from "./message-leases.ts";
 import { OwnMessageLeases } from "./own-message-leases.ts";
 import type { Sql } from "./sql.ts";
@@ -31,6 +34,13 @@ interface LaneClaim<Read> {
 
 const NOTHING = { rows: [], read: null };
 
+/** A claim's finding about a lane of messages. `leased`: the leased messages that the last claim from the start found; null if they were many. */
+interface MessageFloor extends LaneFloor {
+  leased: LeasedMessages | null;
+}
+
+type Terms = Pick<ClaimTerms, "now" | "leaseMs" | "waiting" | "leased">;
+
 /** Index of a message's property in the values of its row. */
 const indexOf = (name: string) => LAYOUT.messages.findIndex(({ property }) => property === name);
 const [ID, FROM, TO] = ["id", "from", "to"].map(indexOf) as [number, number, number];
@@ -38,7 +48,9 @@ const [ID, FROM, TO] = ["id", "from", "to"].map(indexOf) as [number, number, num
 export class MessageQueue {
   readonly #owner: string;
   readonly #leases: OwnMessageLeases;
+  readonly #now: () => number;
   readonly #failed: (error: unknown) => void;
+  readonly #floors = new LaneFloors<MessageFloor>();
   /** The walks of lanes. */
   readonly #walks = new Map<string, ClaimWalk>();
 
@@ -46,6 +58,7 @@ export class MessageQueue {
   constructor(owner: string, now: () => number, failed: (error: unknown) => void = () => {}) {
     this.#owner = owner;
     this.#leases = new OwnMessageLeases(now);
+    this.#now = now;
     this.#failed = failed;
   }
 
@@ -56,20 +69,28 @@ export class MessageQueue {
 
   /** Ends leases, as `release` of a store promises. */
   async release(sql: Sql, leases: readonly number[]): Promise<void> {
-    this.#leases.remove(leases);
-    await releaseMessages(sql, this.#owner, leases);
+    const ids = this.#leases.remove(leases);
+    await releaseMessages(sql, this.#owner, leases, ids);
+  }
+
+  /** The next claim of each lane looks from its start. */
+  forgetFloors(): void {
+    this.#floors.forget();
   }
 
   /** Leases due messages of lanes, as `claimMessages` of a store promises. */
   async claim(sql: Sql, { lanes, now, leaseMs, waiting = [] }: MessageClaim): Promise<ClaimedMessageRows> {
     if (lanes.length === 0) return { rows: [], more: [] };
-    const terms = { now, leaseMs, waiting };
-    const fronts = await this.#lease<MessageLane, FrontRead>(sql, lanes, claimFront, terms);
+    // It ends the leases whose time is over.
+    if (this.#leases.takeExpired()) this.#floors.forget();
+    const terms = { now, leaseMs, waiting, leased: leasedOf(lanes.map(({ lane }) => this.#floors.of(lane))) };
+    const fronts = await this.#leaseFronts(sql, lanes, terms);
     const walked = lanes.flatMap((lane): WalkedLane[] => {
       const { rows, read } = fronts.get(lane.lane) ?? NOTHING;
       const permits = lane.permits - rows.length;
       if (read?.isCut !== true || permits <= 0) return [];
-      return [{ ...lane, permits, walk: this.#walks.get(lane.lane) ?? WALK_BEGINS }];
+      const walk = this.#walks.get(lane.lane) ?? WALK_BEGINS;
+      return [{ ...lane, permits, walk, floor: this.#floors.of(lane.lane) }];
     });
     const behind = await this.#leaseBehind(sql, walked, terms, fronts);
     const more = lanes.filter((lane) => {
@@ -82,17 +103,45 @@ export class MessageQueue {
       [fronts, behind].flatMap((claims) => inOrderOfAcceptance((claims.get(lane) ?? NOTHING).rows)),
     );
     this.#leases.add(
-      rows.map(({ lease }) => lease),
+      rows.map(({ lease, values }) => ({ lease, id: String(values[ID]) })),
       leaseMs,
     );
     return { rows, more: more.map(({ lane }) => lane) };
+  }
+
+  /** Leases at the fronts of lanes, and keeps where the next claims begin. */
+  async #leaseFronts(
+    sql: Sql,
+    lanes: readonly MessageLane[],
+    terms: Terms,
+  ): Promise<Map<string, LaneClaim<FrontRead>>> {
+    const startedAt = this.#now();
+    const looked = lanes.map(
+      (lane): LookedLane => ({
+        ...lane,
+        floor: this.#floors.isFullDue(lane.lane, startedAt) ? null : this.#floors.of(lane.lane),
+      }),
+    );
+    const fronts = await this.#lease<LookedLane, FrontRead>(sql, looked, claimFront, terms);
+    if (looked.some(({ floor }) => floor === null)) this.#floors.fullEnded(startedAt, this.#now());
+    for (const { lane, paused, floor } of looked) {
+      const { read } = fronts.get(lane) ?? NOTHING;
+      if (read === null) continue;
+      const { dueAt, since, leased } = read;
+      const isFull = floor === null;
+      const listed = isFull ? leased && { since, ids: leased } : (this.#floors.of(lane)?.leased ?? null);
+      // A claim of a paused lane reads only its timers.
+      const found = paused === true ? (floor ?? { dueAt: OLDEST, since }) : { dueAt: dueAt ?? terms.now, since };
+      this.#floors.keep(lane, { ...found, leased: listed }, isFull ? startedAt : null);
+    }
+    return fronts;
   }
 
   /** Leases behind the fronts of lanes. A failure is thrown only if nothing was leased at the fronts: that would stay leased. */
   async #leaseBehind(
     sql: Sql,
     lanes: readonly WalkedLane[],
-    terms: Pick<ClaimTerms, "now" | "leaseMs" | "waiting">,
+    terms: Terms,
     fronts: ReadonlyMap<string, LaneClaim<FrontRead>>,
   ): Promise<Map<string, LaneClaim<WalkedPart>>> {
     if (lanes.length === 0) return new Map();
@@ -105,11 +154,11 @@ export class MessageQueue {
     }
   }
 
-  async #lease<Lane extends MessageLane, Read>(
+  async #lease<Lane extends LookedLane, Read>(
     sql: Sql,
     lanes: readonly Lane[],
     statements: (lanes: readonly Lane[], terms: ClaimTerms) => string[],
-    terms: Pick<ClaimTerms, "now" | "leaseMs" | "waiting">,
+    terms: Terms,
   ): Promise<Map<string, LaneClaim<Read>>> {
     const permits = lanes.reduce((sum, lane) => sum + lane.permits, 0);
     const firstLease = await this.#leases.take(sql, permits);
@@ -126,6 +175,15 @@ export class MessageQueue {
     this.#walks.set(lane, walk);
     return more;
   }
+}
+
+/** The leased messages of several lanes; null if those of one are not known. */
+function leasedOf(floors: readonly (MessageFloor | null)[]): LeasedMessages | null {
+  const known = floors.flatMap((floor) => (floor?.leased ? [floor.leased] : []));
+  const [first, ...others] = known.map(({ since }) => BigInt(since));
+  if (first === undefined || known.length < floors.length) return null;
+  const since = others.reduce((least, one) => (one < least ? one : least), first);
+  return { since: String(since), ids: known.flatMap(({ ids }) => ids) };
 }
 
 function laneClaimOf<Read>(rows: readonly SqlValue[][]): LaneClaim<Read> {

@@ -9,8 +9,10 @@ export class OwnMessageLeases {
   readonly #now: () => number;
   /** The token of the next lease; null before the first. */
   #next: number | null = null;
-  /** The leases whose claim this process has got, in the order in which they end, and when they do (monotonic time). */
-  readonly #known = new Map<number, number>();
+  /** The leases whose claim this process has got, in the order in which they end: their messages, and when they do (monotonic time). */
+  readonly #known = new Map<number, { id: string; endsAt: number }>();
+  /** Whether the time of a lease was over before it was released, since `takeExpired` was called. */
+  #hasExpired = false;
 
   /** `now`: the monotonic clock. */
   constructor(now: () => number) {
@@ -25,15 +27,29 @@ export class OwnMessageLeases {
   }
 
   /** The process has got leases that begin now. */
-  add(leases: Iterable<number>, leaseMs: number): void {
+  add(leases: Iterable<{ lease: number; id: string }>, leaseMs: number): void {
     this.#expire();
     const endsAt = this.#now() + leaseMs;
-    for (const lease of leases) this.#known.set(lease, endsAt);
+    for (const { lease, id } of leases) this.#known.set(lease, { id, endsAt });
   }
 
-  /** Leases are released. */
-  remove(leases: Iterable<number>): void {
-    for (const lease of leases) this.#known.delete(lease);
+  /** Leases are released. Returns the messages of those that were known; of others the time was over. */
+  remove(leases: Iterable<number>): Map<number, string> {
+    const removed = new Map<number, string>();
+    for (const lease of leases) {
+      const known = this.#known.get(lease);
+      if (known !== undefined) removed.set(lease, known.id);
+      this.#known.delete(lease);
+    }
+    return removed;
+  }
+
+  /** Whether the time of a lease was over before it was released, since the last call. */
+  takeExpired(): boolean {
+    this.#expire();
+    const had = this.#hasExpired;
+    this.#hasExpired = false;
+    return had;
   }
 
   /** The leases of this process, without those that it released and those whose time is over. */
@@ -44,9 +60,10 @@ export class OwnMessageLeases {
 
   #expire(): void {
     const now = this.#now();
-    for (const [lease, endsAt] of this.#known) {
+    for (const [lease, { endsAt }] of this.#known) {
       if (endsAt > now) return;
       this.#known.delete(lease);
+      this.#hasExpired = true;
     }
   }
 }

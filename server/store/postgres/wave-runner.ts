@@ -120,9 +120,20 @@ export class WaveRunner {
         unreadable.map((row) => ({ ...row, isLeased: false })),
       );
     const { made, used } = makeDeliveries(applied, routing, this.#leases);
-    const { owner, leaseMs } = this.#leases;
+    const { owner, leaseMs, floors } = this.#leases;
+    const floorOf = (lane: string) => floors.of(lane);
     const { splitsTimelines } = this;
-    const content = { checked, applied, deliveries: made, routing: used, unmet, owner, leaseMs, splitsTimelines };
+    const content = {
+      checked,
+      applied,
+      deliveries: made,
+      routing: used,
+      unmet,
+      owner,
+      leaseMs,
+      floorOf,
+      splitsTimelines,
+    };
     const { text, parameters } = writeWave(content);
     const rows = (await sql.values(text, parameters)) as [number, number, number, number, string | null][];
     const outcome: StatementOutcome = { refused: new Map(), stale: new Set(), taken: [], lanes: new Map() };

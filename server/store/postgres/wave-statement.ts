@@ -5,9 +5,10 @@ import { LAYOUT } from "../rows.ts";
 import { addChange, addUniqueInserts } from "./changes.ts";
 import { addChecks, type Unmet, type UsedRouting } from "./checks.ts";
 import { Clauses, type SqlStatement } from "./clauses.ts";
-import { HAS_EXPIRED, isHeldByOther } from "./delivery-queue.ts";
+import { isLeasedByOther } from "./delivery-queue.ts";
 import { addDueRows, type ChangedQueues } from "./due-rows.ts";
 import { columnValue, inputColumn, numberColumn } from "./json-rows.ts";
+import { type LaneFloor, startOf } from "./lane-floors.ts";
 import type { MadeDelivery } from "./made-deliveries.ts";
 import { type PlacedOperation, ShapeInputs, shapesOf } from "./shapes.ts";
 
@@ -24,6 +25,8 @@ export interface WaveContent {
   /** The member that gets the leases of deliveries, and how long they last. */
   owner: string;
   leaseMs: number | null;
+  /** What the last claim of a lane of deliveries found. */
+  floorOf(lane: string): LaneFloor | null;
   /** Whether timelines are stored in two parts. */
   splitsTimelines: boolean;
 }
@@ -61,7 +64,7 @@ const [ID, LANE, DUE_AT] = [indexOf("id"), indexOf("lane"), indexOf("dueAt")];
  * could be claimed before them: of each lane one row is asked for, since the planner would walk through the index of all leases
  * if it made joins of `not exists`. Returns the clause of those that are leased: `id`, `lease`.
  */
-function addDeliveries(clauses: Clauses, { deliveries, owner, leaseMs }: WaveContent): string | null {
+function addDeliveries(clauses: Clauses, { deliveries, owner, leaseMs, floorOf }: WaveContent): string | null {
   if (deliveries.length === 0) return null;
   const columns = [numberColumn("tx"), numberColumn("offered"), ...DELIVERY_COLUMNS];
   const rows = deliveries.map(({ transaction, delivery }) => [
@@ -79,13 +82,17 @@ function addDeliveries(clauses: Clauses, { deliveries, owner, leaseMs }: WaveCon
     clauses.add(`${queue}) select * from ${made}`);
     return null;
   }
+  const lanes = new Set(deliveries.flatMap(({ delivery }) => (delivery.isOffered ? [delivery.lane] : [])));
+  const floors = [...lanes].map((lane) => ({ lane, floor: floorOf(lane)?.dueAt, since: floorOf(lane)?.since }));
+  const start = startOf("due_deliveries", "f.lane", "f.floor", "f.since");
   // Retries that wait for a later time do not keep new deliveries on disk.
-  const isAny = (where: string) =>
-    `coalesce((select true from due_deliveries q where q.lane = i.lane and ${where} limit 1), false)`;
   const free = clauses.add(
-    `select lane from (select v${LANE} as lane, max(v${DUE_AT}) as due_at from ${given} where offered = 1 group by v${LANE}) i
-     where not ${isAny("q.lease is null and q.due_at <= i.due_at")} and not ${isAny(HAS_EXPIRED)}
-       and not ${isHeldByOther("i.lane", `${clauses.parameter(owner)}::text`)}`,
+    `select f.lane from json_to_recordset(${clauses.parameter(JSON.stringify(floors))}::json) as f (lane text, floor bigint, since xid8)
+       cross join lateral (select ${start} as start, (select max(v${DUE_AT}) from ${given} where offered = 1 and v${LANE} = f.lane) as due_at
+         offset 0) i
+     where coalesce((select true from due_deliveries q where q.lane = f.lane and q.lease is null and q.due_at >= i.start
+         and q.due_at <= i.due_at limit 1), false) is false
+       and not ${isLeasedByOther("f.lane", `${clauses.parameter(owner)}::text`)}`,
     "materialized",
   );
   const ifLeased = (value: string) => `case when l.lane is not null and i.offered = 1 then ${value} end`;

@@ -178,6 +178,9 @@ export class PostgresWriter {
     if (failureOf(error) !== "unavailable") return;
     this.#group.lost ??= error;
     this.#mayHoldUnknown = true;
+    // A server that took the place of another may count its SQL transactions from an earlier one.
+    this.#messages.forgetFloors();
+    this.#deliveries.floors.forget();
   }
 
   /** After a lost connection, before anything else that leases. */

@@ -11,6 +11,7 @@ import { REQUESTS_0003 } from "./0003-requests.ts";
 import { SHORTER_LOG_0004 } from "./0004-shorter-log.ts";
 import { SPLIT_TIMELINES_0005 } from "./0005-split-timelines.ts";
 import { ANNOUNCED_DELIVERIES_0006 } from "./0006-announced-deliveries.ts";
+import { LANE_FLOORS_0007 } from "./0007-lane-floors.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001": {
@@ -42,6 +43,11 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0006": {
     async up(db) {
       await sql.raw(ANNOUNCED_DELIVERIES_0006).execute(db);
+    },
+  },
+  "0007": {
+    async up(db) {
+      for (const statement of LANE_FLOORS_0007.split(";")) await sql.raw(statement).execute(db);
     },
   },
 };

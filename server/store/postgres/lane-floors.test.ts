@@ -1,0 +1,181 @@
+/** Tests of the floors of lanes: how often a claim begins at the start, and what claims read beside an old snapshot. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import pg from "pg";
+import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { DUE_AT, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import { DeliveryLeases } from "./delivery-leases.ts";
+import { claimDeliveries } from "./delivery-queue.ts";
+import { LaneFloors } from "./lane-floors.ts";
+import { MessageQueue } from "./message-queue.ts";
+import { createPool } from "./pool.ts";
+import { sqlOn } from "./sql.ts";
+import { openPostgres } from "./store.ts";
+import { vacuumQueues } from "./vacuum.ts";
+
+const postgres = postgresForFile(["fsync=off", "autovacuum=off"], async (url) => {
+  await (await openPostgres(url, "member_0")).close();
+});
+
+/** Rows that are inserted, leased and deleted while a snapshot is open. */
+const DEAD = 30_000;
+
+test("for any claims, those from the start take a small part of the time, and each lane gets its turn", () => {
+  const claim = fc.record({ lane: fc.nat(2), afterMs: fc.nat(500), tookMs: fc.nat(300) });
+  fc.assert(
+    fc.property(fc.array(claim, { minLength: 50, maxLength: 300 }), (claims) => {
+      const floors = new LaneFloors();
+      const known = new Set<string>();
+      let [now, fullMs, longestMs] = [0, 0, 0];
+      for (const { lane: number, afterMs, tookMs } of claims) {
+        const lane = String(number);
+        now += afterMs;
+        const startedAt = now;
+        const isFull = floors.isFullDue(lane, now);
+        assert.equal(isFull || known.has(lane), true, "the first claim of a lane begins at its start");
+        now += tookMs;
+        if (isFull) {
+          floors.fullEnded(startedAt, now);
+          if (known.has(lane)) fullMs += tookMs;
+          longestMs = Math.max(longestMs, tookMs);
+        }
+        floors.keep(lane, { dueAt: now, since: "1" }, isFull ? startedAt : null);
+        known.add(lane);
+        if (isFull) assert.equal(floors.isFullDue(lane, now), false);
+      }
+      assert.ok(fullMs <= now / 20 + longestMs, `${fullMs} of ${now} ms`);
+      assert.ok([...known].every((lane) => floors.isFullDue(lane, now + Math.max(1_000, 20 * longestMs))));
+      floors.forget();
+      assert.ok([...known].every((lane) => floors.of(lane) === null && floors.isFullDue(lane, now)));
+    }),
+  );
+});
+
+interface Deps {
+  stage: Stage;
+  /** One connection, whose reads are counted. */
+  pool: pg.Pool;
+  /** Opens a snapshot, before which no row that is deleted later can be removed. */
+  holdSnapshot(): Promise<void>;
+  /** Ends the snapshot, and removes the deleted rows. */
+  vacuum(): Promise<void>;
+  /** Pages of a queue and its indexes that some work reads. */
+  pagesOf(queue: string, work: () => Promise<unknown>): Promise<number>;
+}
+
+async function open(t: TestContext): Promise<Deps> {
+  const { url, drop } = await postgres.create();
+  const store = await openPostgres(url, "member_1");
+  const pool = createPool(url, 1);
+  const holder = new pg.Client({ connectionString: url });
+  t.after(async () => {
+    await Promise.all([store.close(), pool.end(), holder.end()]);
+    await drop();
+  });
+  await holder.connect();
+  const count = async (queue: string) => {
+    await pool.query("select pg_stat_force_next_flush()");
+    const { rows } = await pool.query<{ pages: number }>(
+      `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as pages from pg_statio_user_tables where relname = $1`,
+      [queue],
+    );
+    return rows[0]?.pages ?? 0;
+  };
+  return {
+    stage: new Stage(store),
+    pool,
+    async holdSnapshot() {
+      await holder.query("begin isolation level repeatable read");
+      await holder.query("select count(*) from messages");
+    },
+    async vacuum() {
+      await holder.query("commit");
+      await vacuumQueues(sqlOn(pool, () => {}));
+    },
+    async pagesOf(queue, work) {
+      const before = await count(queue);
+      await work();
+      return (await count(queue)) - before;
+    },
+  };
+}
+
+test(`a claim of messages reads as few pages beside a snapshot that keeps ${DEAD} deleted messages of its pairs`, async (t) => {
+  const { stage, pool, holdSnapshot, vacuum, pagesOf } = await open(t);
+  const customer = await stage.addCustomer();
+  let now = 0;
+  const sql = sqlOn(pool, () => {});
+  const queue = new MessageQueue("member_1", () => now);
+  const lane = stage.instanceId;
+  const claim = async () => {
+    const { rows } = await queue.claim(sql, { lanes: [{ lane, permits: 16 }], now: NOW, leaseMs: LEASE_MS });
+    assert.equal(rows.length, 7, "a message of each pair");
+  };
+  const add = async () => {
+    await pool.query("delete from due_messages");
+    for (let to = 0; to < 7; to += 1) await stage.addMessage(customer, { dueAt: NOW - 1, to: `+1600555010${to}` });
+  };
+  await add();
+  await claim();
+  await holdSnapshot();
+  await pool.query("delete from due_messages");
+  await pool.query(`insert into due_messages (id, lane, "from", "to", due_at, is_queued)
+    select 'msg_' || i, '${lane}', '+15550000001', '+1600555010' || i % 7, ${NOW} - 2, 1 from generate_series(1, ${DEAD}) i`);
+  await pool.query(
+    "update due_messages set lease = 1, owner = 'member_1', leased_until = clock_timestamp(), changed_in = default",
+  );
+  await pool.query("delete from due_messages");
+  now += 2_000;
+  await add();
+  const full = await pagesOf("due_messages", claim);
+  await add();
+  const beside = await pagesOf("due_messages", claim);
+  await vacuum();
+  await add();
+  const without = await pagesOf("due_messages", claim);
+  t.diagnostic(`${full} pages from the start of the lane, ${beside} from its floor, ${without} without deleted rows`);
+  assert.ok(full > 5 * without, `${full} pages from the start: the deleted rows are there`);
+  assert.ok(beside <= 2 * without, `${beside} pages, ${without} without deleted rows`);
+});
+
+test(`a claim of deliveries reads as few pages beside a snapshot that keeps ${DEAD} deleted deliveries`, async (t) => {
+  const { pool, holdSnapshot, vacuum, pagesOf } = await open(t);
+  let now = 0;
+  const sql = sqlOn(pool, () => {});
+  const leases = new DeliveryLeases("member_1", () => now);
+  const claim = async () => {
+    const lanes = [{ lane: laneName(0), permits: 16 }];
+    const { rows } = await claimDeliveries(sql, leases, { lanes, now: DUE_AT + 86_400_000, leaseMs: LEASE_MS });
+    assert.equal(rows.length, 7);
+    leases.remove(rows.map(([lease]) => lease));
+  };
+  const add = async () => {
+    await pool.query("truncate deliveries");
+    await pool.query("delete from due_deliveries");
+    await insertDeliveries(pool, { count: 7, lanes: 1 });
+  };
+  await add();
+  await claim();
+  await holdSnapshot();
+  await pool.query("delete from due_deliveries");
+  await pool.query(`insert into due_deliveries (row, id, lane, due_at)
+    select i, 'dlv_' || i, '${laneName(0)}', ${DUE_AT} - 2 from generate_series(1, ${DEAD}) i`);
+  await pool.query(
+    "update due_deliveries set lease = 1, owner = 'member_1', leased_until = clock_timestamp(), changed_in = default",
+  );
+  await pool.query("delete from due_deliveries");
+  now += 2_000;
+  await add();
+  const full = await pagesOf("due_deliveries", claim);
+  await add();
+  const beside = await pagesOf("due_deliveries", claim);
+  await vacuum();
+  await add();
+  const without = await pagesOf("due_deliveries", claim);
+  t.diagnostic(`${full} pages from the start of the lane, ${beside} from its floor, ${without} without deleted rows`);
+  assert.ok(full > 5 * without, `${full} pages from the start: the deleted rows are there`);
+  assert.ok(beside <= 2 * without, `${beside} pages, ${without} without deleted rows`);
+});
