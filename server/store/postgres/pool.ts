@@ -41,6 +41,8 @@ export function createPool(url: string, connectionsMax: number, queryMsMax = QUE
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: queryMsMax,
     keepAlive: true,
+    // A statement that is not awaited before the next one is followed by it at once.
+    pipeline: true,
   });
   // An idle connection that the server ends is replaced at its next use.
   pool.on("error", () => {});

@@ -41,6 +41,18 @@ export function sqlOn(connection: Pick<pg.Pool, "query">, used: () => void): Sql
   };
 }
 
+/**
+ * The values of two steps whose statements are on their way together. Throws the error of the first, or that of the second, when both
+ * have ended: a rollback is to be behind all of their statements.
+ */
+export async function bothEnded<First, Second>(
+  first: Promise<First>,
+  second: Promise<Second>,
+): Promise<[First, Second]> {
+  await Promise.allSettled([first, second]);
+  return [await first, await second];
+}
+
 /** SQLSTATE of a disk without room, and of a server without memory: what is tried later may succeed. */
 const FULL = new Set(["53100", "53200"]);
 /** SQLSTATE of transactions that others got in the way of, or that were suspended: they changed nothing, and may be repeated. */

@@ -1,10 +1,10 @@
 /** Runs the waves of transactions inside SQL transactions. */
 
 import type { EncodedOperation } from "../jobs/jobs.ts";
-import { LAYOUT } from "../rows.ts";
+import { LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../schema.ts";
 import type { CommitResult } from "../store.ts";
-import { CONFLICT, DUPLICATE, STALE, type Unmet } from "./checks.ts";
+import { CONFLICT, DUPLICATE, STALE, type Unmet, type UsedRouting } from "./checks.ts";
 import type { DeliveryLeases } from "./delivery-leases.ts";
 import { changeRouting, customersOfEndpoints, EndpointCache } from "./endpoint-cache.ts";
 import { type MadeDelivery, makeDeliveries } from "./made-deliveries.ts";
@@ -48,6 +48,14 @@ export interface WaveStart {
   changed: string[];
 }
 
+/** A wave with stages. */
+type StagedWave = Wave & { stages: NonNullable<Wave["stages"]> };
+
+/** A wave whose statement was sent. */
+export interface SentWave {
+  results: Promise<Map<number, CommitResult>>;
+}
+
 export class WaveRunner {
   /** Whether timelines are stored in two parts, which members of older versions cannot read. */
   splitsTimelines = true;
@@ -71,21 +79,45 @@ export class WaveRunner {
   }
 
   /**
-   * Runs a wave. A transaction without a result is to be repeated. Throws `WaveUndone` if the one transaction of a wave with stages
-   * is refused after some of its changes.
+   * Sends a wave, and resolves when statements that are to follow it may be sent. A transaction without a result is to be repeated. The
+   * results reject with `WaveUndone` if the one transaction of a wave with stages is refused after some of its changes.
    */
-  async run(sql: Sql, { transactions, stages }: Wave, { changed }: WaveStart): Promise<Map<number, CommitResult>> {
+  async send(sql: Sql, wave: Wave, start: WaveStart): Promise<SentWave> {
+    const { transactions, stages } = wave;
     const all = transactions.flatMap(({ index, operations }) => placed(index, operations));
     const unmet = await unmetOf(sql, all);
-    if (stages === null) {
-      const outcome = await this.#runStatement(sql, all, all, unmet);
-      await removePartial(sql, all, outcome);
-      return resultsOf(transactions, outcome);
+    if (stages !== null) {
+      const results = this.#runStages(sql, { transactions, stages }, start, all, unmet);
+      // The next stage depends on the reply to the one before.
+      await Promise.allSettled([results]);
+      return { results };
     }
+    const { outcome } = await this.#sendStatement(sql, all, all, unmet);
+    return { results: this.#resultsOf(sql, transactions, all, outcome) };
+  }
+
+  async #resultsOf(
+    sql: Sql,
+    transactions: readonly PendingTransaction[],
+    all: readonly PlacedOperation[],
+    sent: Promise<StatementOutcome>,
+  ): Promise<Map<number, CommitResult>> {
+    const outcome = await sent;
+    await removePartial(sql, all, outcome);
+    return resultsOf(transactions, outcome);
+  }
+
+  async #runStages(
+    sql: Sql,
+    { transactions, stages }: StagedWave,
+    { changed }: WaveStart,
+    all: readonly PlacedOperation[],
+    unmet: readonly Unmet[],
+  ): Promise<Map<number, CommitResult>> {
     let outcome: StatementOutcome | null = null;
     for (const operations of stages) {
       const applied = placed(transactions[0]?.index ?? 0, operations);
-      const made = await this.#runStatement(sql, outcome === null ? all : [], applied, unmet);
+      const made = await (await this.#sendStatement(sql, outcome === null ? all : [], applied, unmet)).outcome;
       const [refusal] = made.refused.values();
       const mayHaveChanged = outcome !== null || refusal === "duplicate";
       if (refusal !== undefined && refusal !== "ok" && mayHaveChanged) throw new WaveUndone({ result: refusal });
@@ -106,12 +138,13 @@ export class WaveRunner {
       if (operation[0] === "retryDelivery") await retryDelivery(sql, operation[1], operation[3]);
   }
 
-  async #runStatement(
+  /** Resolves when the statement was sent. */
+  async #sendStatement(
     sql: Sql,
     checked: readonly PlacedOperation[],
     applied: readonly PlacedOperation[],
     unmet: readonly Unmet[],
-  ): Promise<StatementOutcome> {
+  ): Promise<{ outcome: Promise<StatementOutcome> }> {
     const customers = new Set(customersOfEvents(applied.map(({ operation }) => operation)));
     const { routing, unreadable } = await this.#endpoints.load(sql, customers);
     if (unreadable.length > 0)
@@ -135,7 +168,15 @@ export class WaveRunner {
       splitsTimelines,
     };
     const { text, parameters } = writeWave(content);
-    const rows = (await sql.values(text, parameters)) as [number, number, number, number, string | null][];
+    return { outcome: this.#outcomeOf(sql.values(text, parameters), made, used) };
+  }
+
+  async #outcomeOf(
+    sent: Promise<SqlValue[][]>,
+    made: readonly MadeDelivery[],
+    used: readonly UsedRouting[],
+  ): Promise<StatementOutcome> {
+    const rows = (await sent) as [number, number, number, number, string | null][];
     const outcome: StatementOutcome = { refused: new Map(), stale: new Set(), taken: [], lanes: new Map() };
     for (const [kind, transaction, number, why] of rows)
       if (kind === REFUSAL_ROW) refuse(outcome, transaction, number, why);

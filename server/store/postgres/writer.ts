@@ -28,10 +28,10 @@ import type { Partitions } from "./partitions.ts";
 import { addToQuarantine, recheck } from "./quarantine.ts";
 import { CustomerReset, prune, removeRequests } from "./removal.ts";
 import { logRequests } from "./request-rows.ts";
-import { failureOf, type Sql, sqlOn } from "./sql.ts";
+import { bothEnded, failureOf, type Sql, sqlOn } from "./sql.ts";
 import { commitInWaves, refusal } from "./transactions.ts";
 import { addUsage } from "./usage-counters.ts";
-import { lockOf, WaveRunner, type WaveStart } from "./wave-runner.ts";
+import { lockOf, type SentWave, WaveRunner, type WaveStart } from "./wave-runner.ts";
 import { changesDeliveries, type Wave } from "./waves.ts";
 
 /** Jobs of every moment, which ride in the SQL transaction of a wave. They lock rows after it, in an order that all processes share. */
@@ -198,12 +198,22 @@ export class PostgresWriter {
   }
 
   async #runUnit(sql: Sql, wave: Wave | null, jobs: readonly WritingJob[], start: WaveStart) {
-    const committed = wave === null ? new Map<number, CommitResult>() : await this.#waves.run(sql, wave, start);
-    const values: unknown[] = [];
-    for (const job of jobs) values.push(await this.#do(sql, job));
+    const { results } = wave === null ? NO_WAVE : await this.#waves.send(sql, wave, start);
+    // The jobs do not wait for the reply to the wave.
+    const [committed, values] = await bothEnded(results, this.#doAll(sql, jobs));
     const changed = wave?.transactions.filter(({ index }) => committed.get(index)?.result === "ok") ?? [];
     await raiseVersions(sql, partsOf(changed.map(({ operations }): WritingJob => ["commit", [...operations]])));
     return { committed, values };
+  }
+
+  /** Does jobs in their order, except that all ends of attempts are written by one statement, before the rest. */
+  async #doAll(sql: Sql, jobs: readonly WritingJob[]): Promise<unknown[]> {
+    const outcomes = jobs.flatMap((job) => (job[0] === "finishDeliveries" ? job[1] : []));
+    const finished = outcomes.length === 0 ? [] : await finishDeliveries(sql, this.#deliveries, outcomes);
+    const values: unknown[] = [];
+    for (const job of jobs)
+      values.push(job[0] === "finishDeliveries" ? finished.splice(0, job[1].length) : await this.#do(sql, job));
+    return values;
   }
 
   async #transaction<Outcome>(
@@ -217,8 +227,9 @@ export class PostgresWriter {
       const sql = sqlOn(client, this.#used);
       const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
       const own = wave === null ? [] : [`select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
-      await client.query([BEGIN, ...own, ...start.locks].join(";"));
-      const outcome = await work(sql, start);
+      const begun = client.query([BEGIN, ...own, ...start.locks].join(";"));
+      // The statements after it do not wait for its reply. If it fails, so do they: the SQL transaction is aborted.
+      const [, outcome] = await bothEnded(begun, work(sql, start));
       await client.query("commit");
       client.release();
       this.#born.push(...this.#deliveries.apply());
@@ -237,7 +248,7 @@ export class PostgresWriter {
     this.#counts.statements += 1;
   };
 
-  async #do(sql: Sql, job: WritingJob): Promise<unknown> {
+  async #do(sql: Sql, job: Exclude<WritingJob, ["finishDeliveries", ...unknown[]]>): Promise<unknown> {
     switch (job[0]) {
       case "commit":
       case "commitAll":
@@ -248,8 +259,6 @@ export class PostgresWriter {
           [PROBE, job[1]],
         );
         return null;
-      case "finishDeliveries":
-        return finishDeliveries(sql, this.#deliveries, job[1]);
       case "releaseLeases":
         if (job[1] === Number.POSITIVE_INFINITY) await releaseOwners(sql, this.#deliveries, [this.#owner]);
         return releaseMessageLeases(sql, { until: job[1], now: job[2], member: this.#owner });
@@ -346,6 +355,9 @@ export class PostgresWriter {
     return Math.round((Number(bytes) - this.#logBytes) / PAGE_BYTES);
   }
 }
+
+/** No wave, before the jobs of an SQL transaction. */
+const NO_WAVE: SentWave = { results: Promise.resolve(new Map()) };
 
 /** A page of the write-ahead log, in bytes. */
 const PAGE_BYTES = 8_192;

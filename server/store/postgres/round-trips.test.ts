@@ -1,0 +1,98 @@
+/** A group waits for the server twice: for the replies to its statements, and for its commit. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import pg from "pg";
+import { Stage } from "../../../test/conformance/store-stage.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import { startRelay } from "../../../test/support/tcp-relay.ts";
+import { until } from "../../../test/support/wait.ts";
+import { type EncodedOutcome, encodeTransaction, type Job } from "../jobs/jobs.ts";
+import { Partitions } from "./partitions.ts";
+import { createPool } from "./pool.ts";
+import { openPostgres } from "./store.ts";
+import { lockOf } from "./wave-runner.ts";
+import { PostgresWriter } from "./writer.ts";
+
+const postgres = postgresForFile();
+
+/** A writer beside a store, and what it has sent to the server. */
+async function open(t: TestContext) {
+  const { url, drop } = await postgres.create();
+  const store = await openPostgres(url, "member_1");
+  const wire = { sent: "" };
+  const address = new URL(url);
+  const relay = await startRelay(Number(address.port), (sent) => {
+    wire.sent += sent;
+  });
+  address.port = String(relay.port);
+  const pool = createPool(address.href, 1);
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  t.after(async () => {
+    await Promise.all([admin.end(), pool.end(), store.close()]);
+    await Promise.all([relay.stop(), drop()]);
+  });
+  const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
+  return { admin, wire, stage: new Stage(store), writer };
+}
+
+/** The end of an attempt whose lease is gone. */
+const lost = (lease: number): EncodedOutcome => [lease, `dlv_${lease}`, 1, []];
+const END = "update deliveries d set";
+
+test("the statement of a wave and the ends of attempts follow BEGIN while its locks are awaited", async (t) => {
+  const { admin, wire, stage, writer } = await open(t);
+  const customer = await stage.addCustomer();
+  const addEvent = (): Job => [
+    "commit",
+    encodeTransaction([{ op: "event", event: stage.event(customer), callbackUrl: null }]),
+  ];
+  // It reads the endpoints of the customer, which are cached then.
+  await writer.runGroup([addEvent()]);
+  wire.sent = "";
+  await admin.query("begin");
+  await admin.query(lockOf([customer.id]));
+  const running = writer.runGroup([addEvent(), ["finishDeliveries", [lost(1)]]]);
+  await until(() => wire.sent.includes(END));
+  const places = ["begin;", "insert into events", END].map((text) => wire.sent.indexOf(text));
+  assert.ok(!places.includes(-1));
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  );
+  assert.ok(!wire.sent.includes("commit\0"), "no commit before the replies");
+  await admin.query("rollback");
+  const { results } = await running;
+  assert.deepEqual(results, [{ value: { result: "ok", lanes: [] } }, { value: ["gone"] }]);
+});
+
+test("the ends of attempts of a group are one statement, and each job gets the results of its own", async (t) => {
+  const { wire, writer } = await open(t);
+  const { results } = await writer.runGroup([
+    ["finishDeliveries", [lost(1), lost(2)]],
+    ["probe", "0"],
+    ["finishDeliveries", [lost(3)]],
+  ]);
+  assert.deepEqual(results, [{ value: ["gone", "gone"] }, { value: null }, { value: ["gone"] }]);
+  assert.equal(wire.sent.split(END).length - 1, 1);
+});
+
+test("if BEGIN fails, its error is the group's and not the one of the statements behind it", async (t) => {
+  const { admin, stage, writer } = await open(t);
+  const customer = await stage.addCustomer();
+  const event = encodeTransaction([{ op: "event", event: stage.event(customer), callbackUrl: null }]);
+  await admin.query("begin");
+  await admin.query(lockOf([customer.id]));
+  const running = writer.runGroup([["commit", event]]);
+  const waiting = "select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'tightbeam'";
+  await until(async () => {
+    await admin.query("select pg_stat_clear_snapshot()");
+    return (await admin.query(waiting)).rowCount === 1;
+  });
+  await admin.query(`select pg_cancel_backend(pid) from (${waiting}) w`);
+  await admin.query("rollback");
+  // The transaction is run by itself after the failure.
+  const { results } = await running;
+  assert.deepEqual(results, [{ error: "failed", message: "canceling statement due to user request" }]);
+});
