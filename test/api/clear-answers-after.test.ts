@@ -99,7 +99,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     };
     return [
       edit({}, "text", /is required/),
-      edit({ text: "" }, "text", /1 to 10,000 characters/),
+      edit({ text: "" }, "text", /must not be empty/),
       edit({ content: {} }, "content.text", /is required/),
       edit({ text: "a", content: { text: "b" } }, "content.text", /differs from text/),
     ];

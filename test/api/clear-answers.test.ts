@@ -242,7 +242,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     const routing = { preference: ["sms"] };
     const url = "https://example.com/";
     return [
-      media([], ["content.mediaUrls"], /must have 1 to 20 items/),
+      media([], ["content.mediaUrls"], /must not be empty/),
       media(Array(21).fill(url), ["content.mediaUrls"], /must have 1 to 20 items/),
       media(
         [url, "http://example.com/", "https://10.0.0.1/"],
@@ -313,7 +313,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       {
         ask: "POST /v1/chats/groups",
         body: { participants: [first, second], name: "" },
-        ...field("name", /must have 1 to \d+ characters/),
+        ...field("name", /must not be empty/),
       },
       group("everybody", field("participants", /must be a list, not the string "everybody"/)),
     ];

@@ -25,14 +25,14 @@ test("the error names each bad field and what it should be", () => {
     [null, { body: "must be an object, not null" }],
     ["x", { body: 'must be an object, not the string "x"' }],
     [{ ...GOOD, content: { text: 1 } }, { "content.text": "must be a string, not a number" }],
-    [{ ...GOOD, content: { text: "" } }, { "content.text": "must have 1 to 10 characters" }],
+    [{ ...GOOD, content: { text: "" } }, { "content.text": "must not be empty" }],
     [{ ...GOOD, content: { text: "x".repeat(11) } }, { "content.text": "must have 1 to 10 characters" }],
     [{ ...GOOD, content: { text: "😀".repeat(10) } }, {}],
     [
       { ...GOOD, content: { text: "a", mediaUrls: ["x", 2, ""] } },
       {
         "content.mediaUrls[1]": "must be a string, not a number",
-        "content.mediaUrls[2]": "must have 1 to 2,048 characters",
+        "content.mediaUrls[2]": "must not be empty",
       },
     ],
     [
@@ -40,7 +40,7 @@ test("the error names each bad field and what it should be", () => {
       { "content.mediaUrls": "must have at most 3 items" },
     ],
     [{ ...GOOD, channels: ["sms", "telegram"] }, { "channels[1]": 'must be one of imessage, sms; got "telegram"' }],
-    [{ ...GOOD, channels: [] }, { channels: "must have 1 to 10 items" }],
+    [{ ...GOOD, channels: [] }, { channels: "must not be empty" }],
     [{ ...GOOD, limit: 9 }, { limit: "must be 10 to 20; got 9" }],
     [{ ...GOOD, limit: "10" }, { limit: 'must be a whole number, not the string "10"' }],
     [{ ...GOOD, limit: 10.5 }, { limit: "must be a whole number; got 10.5" }],

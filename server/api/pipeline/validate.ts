@@ -189,6 +189,9 @@ function describe(error: ErrorObject): ErrorDetail {
   }
 }
 
+/** The message for an empty text or list where any other length would do: the longest one is of no use to its sender. */
+const EMPTY = "must not be empty";
+
 function sentence(keyword: string, schema: JsonSchema, params: Record<string, unknown>, data: unknown): string {
   switch (keyword) {
     case "type":
@@ -202,9 +205,11 @@ function sentence(keyword: string, schema: JsonSchema, params: Record<string, un
       return `${FORMATS[schema.format ?? ""]?.expected ?? "has another form"}${got(data)}`;
     case "minLength":
     case "maxLength":
+      if (data === "" && schema.minLength === 1) return EMPTY;
       return `must have ${range(schema.minLength, schema.maxLength, "character")}`;
     case "minItems":
     case "maxItems":
+      if (Array.isArray(data) && data.length === 0 && schema.minItems === 1) return EMPTY;
       return `must have ${range(schema.minItems, schema.maxItems, "item")}`;
     case "minimum":
     case "maximum":
