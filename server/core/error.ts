@@ -52,6 +52,11 @@ export function lostDatabase(): ApiError {
   return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: DATABASE_RETRY_AFTER_SECONDS });
 }
 
+/** A refusal about one field. `message` has neither the name of the field nor a full stop. */
+export function refusedField(code: ErrorCode, path: string, message: string): ApiError {
+  return new ApiError(code, `${path}: ${message}.`, { details: [{ path, message }] });
+}
+
 /** A 400 `VALIDATION_ERROR` about one field. */
 export function invalidField(path: string, message: string): ApiError {
   return new ApiError("VALIDATION_ERROR", `${path}: ${message}`, { details: [{ path, message }] });

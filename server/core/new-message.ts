@@ -3,7 +3,7 @@
 import type { AttachmentInput, ErrorDetail, Mention, SendCarousel, SendMessage, SendOptions } from "../../sdk/wire.ts";
 import { type AllowList, checkAddress } from "./address.ts";
 import { isConversation } from "./chat.ts";
-import { ApiError, invalidField } from "./error.ts";
+import { ApiError, invalidField, refusedField } from "./error.ts";
 import type { CustomerId, KeyId, MessageId, PaymentId } from "./id.ts";
 
 /** The caller of a request to send, and the id of that request. */
@@ -99,7 +99,7 @@ function recipientOf(body: Pick<SendMessage, "to" | "chatId" | "conversationId">
   if (first === undefined) {
     const message =
       "name the recipient: a phone number in E.164 form, an e-mail address or a chat id, or name the conversation in chatId";
-    throw new ApiError("INVALID_RECIPIENT", `to: ${message}.`, { details: [{ path: "to", message }] });
+    throw refusedField("INVALID_RECIPIENT", "to", message);
   }
   const [name, value = ""] = first;
   if (more.length === 0) return name === "to" && !isConversation(value) ? { to: value } : { chatId: value };

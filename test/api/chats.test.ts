@@ -233,8 +233,10 @@ describe("a group", () => {
     const dan = "+15005550134";
     const { id } = await makeGroup();
     assert.equal((await ask("PUT", `/v1/opt-outs/${own}/${dan}`)).status, 200);
-    refused(await ask("POST", "/v1/chats/groups", { participants: [ANN, dan] }), 403, "RECIPIENT_OPTED_OUT");
-    refused(await ask("POST", `/v1/chats/${id}/participants`, { participant: dan }), 403, "RECIPIENT_OPTED_OUT");
+    const group = await ask("POST", "/v1/chats/groups", { participants: [ANN, dan] });
+    refused(group, 403, "RECIPIENT_OPTED_OUT", "participants[1]");
+    const added = await ask("POST", `/v1/chats/${id}/participants`, { participant: dan });
+    refused(added, 403, "RECIPIENT_OPTED_OUT", "participant");
   });
 
   test("is created once for an idempotency key; a repeat returns 200 with its current state", async () => {

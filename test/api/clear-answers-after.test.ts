@@ -150,6 +150,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     };
     const taken = {
       code: "CONTACT_DUPLICATE",
+      paths: ["phoneNumber"],
       says: /already belongs to the contact con_\S+; change that contact/,
     } as const;
     return [

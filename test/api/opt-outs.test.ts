@@ -53,7 +53,7 @@ test("a message to a contact who opted out is 403 RECIPIENT_OPTED_OUT; other rec
   await send(contact);
   await api.ask("PUT", pathOf(contact));
   const { status, error } = await send(contact);
-  assert.deepEqual([status, error?.code], [403, "RECIPIENT_OPTED_OUT"]);
+  assert.deepEqual([status, error?.code, error?.details?.[0]?.path], [403, "RECIPIENT_OPTED_OUT", "to"]);
   assert.equal((await send(nextContact())).status, 202);
   await api.ask("DELETE", pathOf(contact));
   assert.equal((await send(contact)).status, 202);

@@ -98,7 +98,7 @@ browserTest(
 );
 
 browserTest(
-  "a refusal that names no field is told by a toast, and marks none",
+  "an endpoint that is there already is refused at its URL",
   async (stage) => {
     const { data } = await stage.service.ask("GET", "/v1/sandbox/inbox");
     await stage.service.ask("POST", "/v1/webhooks", { url: data.url, secret: data.secret, events: ["*"] });
@@ -107,10 +107,45 @@ browserTest(
     const drawer = page.getByRole("dialog", { name: "Add an endpoint" });
     await drawer.getByRole("button", { name: "Deliver to the sandbox's own inbox" }).click();
     await drawer.getByRole("button", { name: "Add it" }).click();
+    const url = drawer.getByRole("textbox", { name: "URL", exact: true });
+    assert.match(await problemOf(url), /^The endpoint wh_\S+ gets the same events at the same URL already; .*\.$/);
+    await hasFocus(url, "the focus on the URL");
+    assert.equal(await toasts(page).count(), 0);
+  },
+  { refusedPath: "/v1/webhooks" },
+);
+
+browserTest(
+  "a recipient who has opted out is refused at the field of the recipient",
+  async (stage) => {
+    const [number] = (await stage.service.ask("GET", "/v1/numbers")).data;
+    await stage.service.ask("PUT", `/v1/opt-outs/${number.phoneNumber}/+15005550100`);
+    const page = await stage.signedIn("/messages");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const compose = page.getByRole("dialog", { name: "Send a message" });
+    await compose.getByRole("button", { name: "Send", exact: true }).click();
+    const to = compose.getByRole("textbox", { name: "To", exact: true });
+    assert.match(await problemOf(to), /^\+15005550100 has opted out of messages from \+\d+; .*\.$/);
+    await hasFocus(to, "the focus on the recipient");
+    assert.equal(await toasts(page).count(), 0);
+  },
+  { refusedPath: "/v1/messages" },
+);
+
+browserTest(
+  "a refusal that names no field is told by a toast, and marks none",
+  async (stage) => {
+    const [customer] = (await stage.service.ask("GET", "/v1/admin/customers", undefined, ADMIN_KEY)).data.customers;
+    const readOnly = { name: "Screen", customerId: customer.id, permissions: ["read"] };
+    const { data } = await stage.service.ask("POST", "/v1/admin/keys", readOnly, ADMIN_KEY);
+    const page = await stage.signedIn("/messages", DESKTOP, data.key);
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const drawer = page.getByRole("dialog", { name: "Send a message" });
+    await drawer.getByRole("button", { name: "Send", exact: true }).click();
     await toasts(page).waitFor();
     assert.equal(await drawer.locator("[aria-invalid]").count(), 0);
   },
-  { refusedPath: "/v1/webhooks" },
+  { refusedPath: "/v1/messages" },
 );
 
 browserTest(

@@ -49,6 +49,8 @@ export async function checkRefused(stage: SandboxStage, scenario: Scenario): Pro
   assert.match(error?.message ?? "", says, description);
   const named = error?.details?.map((detail) => detail.path) ?? [];
   assert.deepEqual(named.sort(), [...paths].sort(), description);
+  for (const { message } of error?.details ?? [])
+    assert.doesNotMatch(message, /\.$/, `a detail ends with a full stop: ${message}`);
   return answer;
 }
 

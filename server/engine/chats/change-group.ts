@@ -2,7 +2,7 @@
 
 import { GROUP_MAX, GROUP_MIN } from "../../../sdk/wire.ts";
 import type { Chat } from "../../core/chat.ts";
-import { ApiError, invalidField } from "../../core/error.ts";
+import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import { patchGroup } from "../../core/group.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
@@ -48,7 +48,7 @@ export async function addParticipant(
       if (chat.participants.length >= GROUP_MAX) {
         throw invalidField(field, `cannot be added: a group has at most ${GROUP_MAX} participants`);
       }
-      await refuseOptedOut(deps, chat.from, [participant]);
+      await refuseOptedOut(deps, chat.from, field, participant);
       await completeAction(deps, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
     },
     change: (chat, context) => {
@@ -124,17 +124,16 @@ function requireGroup({ chat }: ReadyChat, what: string): void {
 function requireParticipant(field: string, value: string): string {
   const { address, problem } = checkRecipient(value);
   if (address !== null) return address;
-  throw new ApiError("INVALID_PHONE_NUMBER", `${field}: ${problem}.`, { details: [{ path: field, message: problem }] });
+  throw refusedField("INVALID_PHONE_NUMBER", field, problem);
 }
 
-/** Throws 403 `RECIPIENT_OPTED_OUT` if a participant has opted out of messages from the number. */
+/** Throws 403 `RECIPIENT_OPTED_OUT` if the participant of this field has opted out of messages from the number. */
 export async function refuseOptedOut(
   deps: With<"optOutCache">,
   number: string,
-  participants: readonly string[],
+  field: string,
+  participant: string,
 ): Promise<void> {
-  for (const participant of participants) {
-    if (!(await isOptedOut(deps, number, participant))) continue;
-    throw new ApiError("RECIPIENT_OPTED_OUT", `${participant} has opted out of messages from ${number}.`);
-  }
+  if (!(await isOptedOut(deps, number, participant))) return;
+  throw refusedField("RECIPIENT_OPTED_OUT", field, `${participant} has opted out of messages from ${number}`);
 }

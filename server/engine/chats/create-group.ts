@@ -94,7 +94,9 @@ async function check(
       `${number.address} has no iMessage, and groups are not made over SMS; write to each of them instead.`,
     );
   }
-  await refuseOptedOut(deps, number.address, participants);
+  for (const [index, participant] of participants.entries()) {
+    await refuseOptedOut(deps, number.address, `participants[${index}]`, participant);
+  }
   return { customerId, number, name: body.name ?? null, participants };
 }
 

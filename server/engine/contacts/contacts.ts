@@ -45,13 +45,11 @@ export async function createContact(
   const idempotentRequest = { key, customerId, route: "POST /v1/contacts", body: given };
   const decision = async () => {
     const [taken] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
-    if (taken !== undefined) throw duplicate(taken.address, taken.contactId);
+    if (taken !== undefined) throw duplicate([taken.address], taken.contactId);
     const contact = newContact(deps, customerId, fields);
     return { transaction: makingOf(contact), value: contact, result: contact.id };
   };
-  const result = await idempotent(deps, idempotentRequest, decision, () =>
-    duplicate(addressesOf(fields).join(" or "), null),
-  );
+  const result = await idempotent(deps, idempotentRequest, decision, () => duplicate(addressesOf(fields), null));
   if (!result.repeated) return { repeated: false, contact: result.value };
   return { repeated: true, contact: await requireContact(deps, customerId, result.firstResult) };
 }
@@ -117,7 +115,7 @@ async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly 
       if ("error" in fields) throw new ApiError("VALIDATION_ERROR", fields.error);
       const own = addressesOf(requireAddress(fields));
       const double = own.find((address) => owners.has(address));
-      if (double !== undefined) throw duplicate(double, owners.get(double) ?? null);
+      if (double !== undefined) throw duplicate([double], owners.get(double) ?? null);
       const contact = newContact(deps, customerId, fields);
       for (const address of own) owners.set(address, contact.id);
       transaction.push(...makingOf(contact));
@@ -147,7 +145,7 @@ export async function updateContact(
     const [removed, kept] = [addressesOf(before), addressesOf(fields)];
     added = kept.filter((address) => !removed.includes(address));
     const [taken] = await findContactAddresses(deps.store.db, customerId, added);
-    if (taken !== undefined && taken.contactId !== before.id) throw duplicate(taken.address, taken.contactId);
+    if (taken !== undefined && taken.contactId !== before.id) throw duplicate([taken.address], taken.contactId);
     if (isSame(before, fields)) return { transaction: null, value: before };
     const after: Contact = { ...before, ...fields, searchText: searchTextOf(fields), updatedAt: deps.clock.now() };
     const gone = removed.filter((address) => !kept.includes(address));
@@ -159,7 +157,7 @@ export async function updateContact(
     ];
     return { transaction, value: after };
   });
-  if (decided.taken) throw duplicate(added.join(" or "), null);
+  if (decided.taken) throw duplicate(added, null);
   return decided.value;
 }
 
@@ -230,7 +228,9 @@ function requireAddress(fields: ContactFields): ContactFields {
   throw new ApiError("VALIDATION_ERROR", `phoneNumber, email: ${message}`, { details });
 }
 
-function duplicate(address: string, contactId: string | null): ApiError {
+function duplicate(addresses: readonly string[], contactId: string | null): ApiError {
   const who = contactId === null ? "another contact" : `the contact ${contactId}`;
-  return new ApiError("CONTACT_DUPLICATE", `${address} already belongs to ${who}; change that contact with PUT.`);
+  const message = `${addresses.join(" or ")} already belongs to ${who}; change that contact with PUT`;
+  const details = addresses.map((address) => ({ path: address.includes("@") ? "email" : "phoneNumber", message }));
+  return new ApiError("CONTACT_DUPLICATE", `${message}.`, { details });
 }

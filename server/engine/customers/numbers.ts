@@ -2,7 +2,7 @@
 
 import type { AddNumber, ErrorDetail, CustomerNumber as WireNumber } from "../../../sdk/wire.ts";
 import type { Customer } from "../../core/customer.ts";
-import { ApiError, invalidField } from "../../core/error.ts";
+import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import { type CustomerNumber, channelsOf, numberRecord } from "../../core/number.ts";
@@ -40,7 +40,7 @@ export async function addNumber(
   const idempotentRequest = { key, customerId: null, route: `POST /v1/admin/customers/${customerId}/numbers`, body };
   const decision = async () => {
     const { customer, numbers } = await findOwner(deps, customerId);
-    if ((await findNumberByAddress(deps.store.db, address)) !== null) throw numberTaken(address);
+    if ((await findNumberByAddress(deps.store.db, address)) !== null) throw numberTaken(body, address);
     const instance = await instanceFor(deps, body);
     const number: CustomerNumber = {
       id: deps.newId("num"),
@@ -59,7 +59,7 @@ export async function addNumber(
     };
   };
   const result = await deps.serial.run(INSTANCES_QUEUE, () =>
-    idempotent(deps, idempotentRequest, decision, () => numberTaken(address)),
+    idempotent(deps, idempotentRequest, decision, () => numberTaken(body, address)),
   );
   if (!result.repeated) {
     deps.configCache.clear();
@@ -134,8 +134,10 @@ function touch(deps: Deps, customer: Customer): Operation {
   return { op: "update", table: "customers", id, version, set: { updatedAt: deps.clock.now() } };
 }
 
-function numberTaken(address: string): ApiError {
-  return new ApiError("NUMBER_TAKEN", `${address} already belongs to a customer; remove it from that customer first.`);
+function numberTaken({ email }: AddNumber, address: string): ApiError {
+  const field = email === undefined ? "phoneNumber" : "email";
+  const message = `${address} already belongs to a customer; remove it from that customer first`;
+  return refusedField("NUMBER_TAKEN", field, message);
 }
 
 /** The address in its stored form. Throws a 400 that names both fields unless exactly one is given. */

@@ -5,7 +5,7 @@
 
 import type { AcceptedCarousel, AcceptedMessage } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
-import { ApiError, invalidFields } from "../../core/error.ts";
+import { ApiError, invalidFields, refusedField } from "../../core/error.ts";
 import type { MessageId } from "../../core/id.ts";
 import { type Message, messageTypeOf, NEW_MESSAGE, pairOf } from "../../core/message.ts";
 import { begin } from "../../core/message-lifecycle.ts";
@@ -258,10 +258,8 @@ function timesOf({ settings }: Deps, { routing = {} }: NewMessage, scheduledAt: 
 /** Throws `RECIPIENT_OPTED_OUT`. A group has no opt-outs: everybody in it gets each message. */
 async function requireNoOptOut(deps: With<"optOutCache">, { number, to, isGroup }: Recipient): Promise<void> {
   if (isGroup || !(await isOptedOut(deps, number.address, to))) return;
-  throw new ApiError(
-    "RECIPIENT_OPTED_OUT",
-    `${to} has opted out of messages from ${number.address}; see GET /v1/opt-outs.`,
-  );
+  const message = `${to} has opted out of messages from ${number.address}; see GET /v1/opt-outs`;
+  throw refusedField("RECIPIENT_OPTED_OUT", "to", message);
 }
 
 /** The message that the new one replies to. Throws `REPLY_NOT_FOUND` unless it is in the same conversation and not deleted. */
@@ -269,5 +267,5 @@ async function requireReplied(deps: Deps, { chat }: PreparedChat, replyTo: strin
   const target = await findMessageOf(deps.store.db, chat.customerId, replyTo);
   if (target !== null && target.deletedAt === null && target.chatId === chat.id) return target.id;
   const message = `there is no message ${replyTo.slice(0, 100)} in this conversation`;
-  throw new ApiError("REPLY_NOT_FOUND", `replyTo: ${message}.`, { details: [{ path: "replyTo", message }] });
+  throw refusedField("REPLY_NOT_FOUND", "replyTo", message);
 }

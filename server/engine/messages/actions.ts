@@ -1,7 +1,7 @@
 /** Actions of customers on their messages: edit, unsend and react change the phone first, then the record; retry and delete change the record. */
 
 import { REACTIONS } from "../../../sdk/wire.ts";
-import { ApiError, invalidField } from "../../core/error.ts";
+import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { cancel, erase, retry, unsend } from "../../core/message-lifecycle.ts";
@@ -141,7 +141,7 @@ function requireSendable(
   const provider = providers.get(instanceId);
   if (named !== null || provider === undefined || provider.capabilities.emojiReactions === true) return;
   const message = `cannot be ${emoji}: the provider of ${id} (${provider.name}) can send ${REACTIONS.join(", ")} only`;
-  throw new ApiError("CHANNEL_NOT_SUPPORTED", `type: ${message}.`, { details: [{ path: "type", message }] });
+  throw refusedField("CHANNEL_NOT_SUPPORTED", "type", message);
 }
 
 /** Statuses of a message that is on the recipient's phone or on its way there; `received`: on the customer's phone. */

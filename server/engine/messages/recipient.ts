@@ -2,7 +2,7 @@
 
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { type Chat, parseConversation } from "../../core/chat.ts";
-import { ApiError, invalidField } from "../../core/error.ts";
+import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import type { NewMessage } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
@@ -112,7 +112,7 @@ async function chatRecipient(
 
 /** The customer's number in a chat. A `from` that names another number is refused. */
 function numberOfChat(numbers: readonly CustomerNumber[], chat: Chat, from: string | undefined): CustomerNumber {
-  const number = chooseNumber(numbers, from ?? chat.from);
+  const number = chooseNumber(numbers, from ?? chat.from, from === undefined ? "chatId" : "from");
   if (number.address === chat.from) return number;
   throw invalidField("from", `is not the number of this conversation, which is ${chat.from}; leave it out`);
 }
@@ -140,10 +140,8 @@ export function chooseNumber(
   const address = parseAddress(from)?.address;
   const number = numbers.find((one) => one.address === address);
   if (number !== undefined) return number;
-  throw new ApiError(
-    "ADDRESS_NOT_AUTHORIZED",
-    `${field}: ${from} is not a number of this customer; GET /v1/numbers lists them.`,
-  );
+  const message = `${from} is not a number of this customer; GET /v1/numbers lists them`;
+  throw refusedField("ADDRESS_NOT_AUTHORIZED", field, message);
 }
 
 /** Why a message begins with this channel and this instance, for the first entry of its timeline. */
@@ -176,8 +174,7 @@ export function channelsFor(recipient: Recipient, wanted: NewMessage): [Channel,
     );
   }
   const message = `need iMessage, and this message goes by ${route.join(", ")}; send images by content.mediaUrls`;
-  const details = [{ path: "attachments", message }];
-  throw new ApiError("CHANNEL_NOT_SUPPORTED", `attachments: ${message}.`, { details });
+  throw refusedField("CHANNEL_NOT_SUPPORTED", "attachments", message);
 }
 
 /** Channels that the message can use, in order; empty if there are none. */

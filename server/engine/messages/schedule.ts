@@ -23,17 +23,17 @@ const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
 export function scheduleOf(text: string | undefined, now: number): number | null {
   if (text === undefined) return null;
   const refuse = (code: "INVALID_SCHEDULED_AT" | "SCHEDULED_IN_PAST" | "SCHEDULED_TOO_FAR", message: string) =>
-    new ApiError(code, `scheduledAt: ${JSON.stringify(text)} ${message}`, {
+    new ApiError(code, `scheduledAt: ${JSON.stringify(text)} ${message}.`, {
       details: [{ path: "scheduledAt", message }],
     });
   const at = parseInstant(text);
   if (at === null)
     throw refuse(
       "INVALID_SCHEDULED_AT",
-      "is not an ISO 8601 instant with an offset or Z, such as 2026-01-31T09:30:00Z.",
+      "is not an ISO 8601 instant with an offset or Z, such as 2026-01-31T09:30:00Z",
     );
-  if (at <= now) throw refuse("SCHEDULED_IN_PAST", `is not in the future; it is ${new Date(now).toISOString()} now.`);
-  if (at > now + SCHEDULE_AHEAD_MS_MAX) throw refuse("SCHEDULED_TOO_FAR", "is more than 30 days ahead.");
+  if (at <= now) throw refuse("SCHEDULED_IN_PAST", `is not in the future; it is ${new Date(now).toISOString()} now`);
+  if (at > now + SCHEDULE_AHEAD_MS_MAX) throw refuse("SCHEDULED_TOO_FAR", "is more than 30 days ahead");
   return at;
 }
 

@@ -13,7 +13,7 @@ import type {
 } from "../../../sdk/wire.ts";
 import type { Call } from "../../core/call.ts";
 import { type Chat, threadKey } from "../../core/chat.ts";
-import { ApiError, invalidField } from "../../core/error.ts";
+import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import type { GroupSnapshot } from "../../core/group.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
@@ -259,10 +259,8 @@ function channelFrom({ phone, number, phones }: ContactLine, wanted: Channel | u
   const hasBoth = ends.every((address) => channelsOf(address, [channel]).length > 0);
   if (hasBoth && (channel === "sms" || imessage)) return channel;
   const lacking = channel === "sms" ? "an e-mail address has no SMS" : `${phone.number} is set not to be on iMessage`;
-  throw new ApiError(
-    "CHANNEL_NOT_SUPPORTED",
-    `channel: ${channel} does not go from ${ends[1]} to ${ends[0]}: ${lacking}.`,
-  );
+  const message = `${channel} does not go from ${ends[1]} to ${ends[0]}: ${lacking}`;
+  throw refusedField("CHANNEL_NOT_SUPPORTED", "channel", message);
 }
 
 /** Statuses of a message that a phone has. */
@@ -300,7 +298,7 @@ async function requireParent(deps: Deps, { customerId, number }: PhoneAction<unk
   const message = await findMessageOf(deps.store.db, customerId, id);
   const isThere = message !== null && message.deletedAt === null && isBetween(message, number);
   if (isThere && message.providerMessageId !== null) return message;
-  throw new ApiError("REPLY_NOT_FOUND", `replyTo: ${id.slice(0, 100)} is no message that the phone of ${number} has.`);
+  throw refusedField("REPLY_NOT_FOUND", "replyTo", `${id.slice(0, 100)} is no message that the phone of ${number} has`);
 }
 
 async function requireRequest(deps: Deps, { customerId, number }: PhoneAction<unknown>, id: string) {

@@ -6,7 +6,7 @@
 import type { CreateWebhook, SetWebhook, UpdateWebhook } from "../../../sdk/wire.ts";
 import { checkAddress } from "../../core/address.ts";
 import type { Customer } from "../../core/customer.ts";
-import { ApiError, invalidField } from "../../core/error.ts";
+import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import type { CustomerId, EndpointId } from "../../core/id.ts";
 import { newSigningSecret } from "../../core/signature.ts";
 import type { Endpoint } from "../../core/webhook.ts";
@@ -264,8 +264,8 @@ function refuseDuplicate(endpoint: Endpoint, endpoints: readonly Endpoint[]): vo
   const meant = meaningOf(endpoint);
   const other = endpoints.find((one) => one.active && one.id !== endpoint.id && meaningOf(one) === meant);
   if (!endpoint.active || other === undefined) return;
-  const message = `The endpoint ${other.id} gets the same events at the same URL already; change, pause or delete that one.`;
-  throw new ApiError("WEBHOOK_DUPLICATE", message);
+  const message = `the endpoint ${other.id} gets the same events at the same URL already; change, pause or delete that one`;
+  throw refusedField("WEBHOOK_DUPLICATE", "url", message);
 }
 
 /** The key that duplicate endpoints share: the normalized URL and the set of events. */
