@@ -64,7 +64,11 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
   await done("Send a message");
   await done("See a webhook answered with 2xx");
   await done("See a signature verified");
+  const byInbox = /by the built-in inbox at \d\d:\d\d:\d\d/;
+  await page.getByRole("button", { name: "See a webhook answered with 2xx" }).getByText(byInbox).waitFor();
+  await page.getByRole("button", { name: "See a signature verified" }).getByText(byInbox).waitFor();
   await page.getByRole("button", { name: "See a webhook answered with 2xx" }).click();
+  await page.getByText("npx tightbeam listen --forward-to").waitFor();
   const received = page.getByRole("list", { name: "Newest requests of the inbox" });
   await received.getByText("200", { exact: true }).first().waitFor();
   await received.getByText("verified", { exact: true }).first().waitFor();

@@ -7,12 +7,13 @@ import type { Inbox } from "../../../sdk/wire.ts";
 import { useSendMessage } from "../../api/messages.ts";
 import { useFailInbox, useMoveClock, useWriteAsContact } from "../../api/sandbox.ts";
 import { Button } from "../../parts/button.tsx";
-import { CodeBlock } from "../../parts/code-block.tsx";
+import { CodeBlock, type Snippets } from "../../parts/code-block.tsx";
+import { formatClock, formatExact } from "../../parts/formats.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { usePreference } from "../../parts/preference.ts";
 import { type ApiCall, snippetsOf } from "../../parts/snippets.ts";
 import { toast, toastError } from "../../parts/toasts.tsx";
-import type { StepName } from "./first-steps.ts";
+import type { Proof, StepName } from "./first-steps.ts";
 import { Receipts } from "./receipts.tsx";
 
 interface Step {
@@ -20,6 +21,8 @@ interface Step {
   text: string;
   call: ApiCall;
   verb: string;
+  /** How your own receiver does the same. */
+  own?: { text: string; snippets: Snippets };
 }
 
 const HELLO = { to: "+15005550100", content: { text: "Hello" } };
@@ -59,15 +62,30 @@ const STEPS: Record<StepName, Step> = {
   },
   webhook: {
     title: "See a webhook answered with 2xx",
-    text: "Every event is POSTed to your endpoints; the built-in inbox is the first one, and has those of your message.",
+    text: "Every event is POSTed to each receiver. The built-in inbox is the first one: it answers by itself, and ticks this step as soon as a message is sent.",
     call: READ_INBOX,
     verb: "Show it on the Wire",
+    own: {
+      text: "Your own server, on any port of this machine:",
+      snippets: { cli: "npx tightbeam listen --forward-to http://localhost:3000/hook" },
+    },
   },
   signature: {
     title: "See a signature verified",
-    text: "The inbox checks X-Signature with its secret, as your server will. Check one by hand to see what it is made of.",
+    text: "The built-in inbox checks X-Signature of every webhook with its secret, so that this step ticks by itself too. Check one by hand to see what it is made of.",
     call: READ_INBOX,
     verb: "Check one by hand",
+    own: {
+      text: "Your own server checks it with the secret of its endpoint:",
+      snippets: {
+        typescript: `import { createServer } from "node:http";
+import { expressWebhookHandler } from "@tightbeam/sdk";
+
+const secret = process.env.WEBHOOK_SECRET; // npx tightbeam listen --print-secret
+const handlers = { "*": ({ type }) => console.log(type) };
+createServer(expressWebhookHandler(handlers, { secret })).listen(3000);`,
+      },
+    },
   },
   retry: {
     title: "See a retry",
@@ -122,12 +140,14 @@ function useStepVerbs(): { run: (name: StepName) => void; isBusy: boolean } {
 interface ChecklistProps {
   steps: readonly StepName[];
   done: ReadonlySet<StepName>;
+  /** How it is known that a step was done: none of a step that this browser remembers alone. */
+  proofs: ReadonlyMap<StepName, Proof>;
   /** The inbox, if there is one: it shows what it received. */
   inbox: Inbox | undefined;
 }
 
 /** The checklist. The first step that is not done is open. */
-export function Checklist({ steps, done, inbox }: ChecklistProps) {
+export function Checklist({ steps, done, proofs, inbox }: ChecklistProps) {
   const [chosen, setChosen] = useState<StepName | null>(null);
   const open = chosen ?? steps.find((name) => !done.has(name)) ?? null;
   const { run, isBusy } = useStepVerbs();
@@ -148,6 +168,7 @@ export function Checklist({ steps, done, inbox }: ChecklistProps) {
               step={STEPS[name]}
               number={index + 1}
               isDone={done.has(name)}
+              proof={proofs.get(name)}
               isOpen={open === name}
               isBusy={isBusy}
               onToggle={() => setChosen(name)}
@@ -167,11 +188,12 @@ interface StepRowProps {
   step: Step;
   number: number;
   isDone: boolean;
+  proof: Proof | undefined;
   isOpen: boolean;
   isBusy: boolean;
   onToggle: () => void;
   onRun: () => void;
-  /** The proof that the step was done. */
+  /** What shows that the step was done. */
   found: ReactNode;
   /** More verbs. */
   children: ReactNode;
@@ -189,7 +211,20 @@ function SkipMinute() {
   );
 }
 
-function StepRow({ step, number, isDone, isOpen, isBusy, onToggle, onRun, found, children }: StepRowProps) {
+/** Which receiver did a step, and when. */
+function DoneBy({ proof: { by, at } }: { proof: Proof }) {
+  const instant = Date.parse(at);
+  return (
+    <span className="text-xs text-faint">
+      {by !== null && `by ${by} `}at{" "}
+      <time dateTime={at} title={formatExact(instant)} className="tabular-nums">
+        {formatClock(instant).slice(0, "hh:mm:ss".length)}
+      </time>
+    </span>
+  );
+}
+
+function StepRow({ step, number, isDone, proof, isOpen, isBusy, onToggle, onRun, found, children }: StepRowProps) {
   return (
     <>
       <button
@@ -203,15 +238,26 @@ function StepRow({ step, number, isDone, isOpen, isBusy, onToggle, onRun, found,
         >
           {isDone ? <Icon name="check" size={12} /> : number}
         </span>
-        <span className={isDone ? "text-soft" : "font-medium"}>{step.title}</span>
-        {isDone && <span className="sr-only">(done)</span>}
-        <Icon name={isOpen ? "chevronDown" : "chevronRight"} size={12} className="ml-auto text-faint" />
+        <span className="flex min-w-0 flex-1 flex-wrap items-baseline gap-x-3">
+          <span className={isDone ? "text-soft" : "font-medium"}>
+            {step.title}
+            {isDone && <span className="sr-only"> (done)</span>}
+          </span>
+          {proof !== undefined && <DoneBy proof={proof} />}
+        </span>
+        <Icon name={isOpen ? "chevronDown" : "chevronRight"} size={12} className="text-faint" />
       </button>
       {isOpen && (
         <div className="flex flex-col gap-3 px-4 pb-4 sm:pl-12">
           <p className="text-soft">{step.text}</p>
           {found}
           <CodeBlock label={step.title} snippets={snippetsOf(step.call, location.origin)} />
+          {step.own !== undefined && (
+            <>
+              <p className="text-soft">{step.own.text}</p>
+              <CodeBlock label={`${step.title}: your own server`} snippets={step.own.snippets} />
+            </>
+          )}
           <div className="flex flex-wrap gap-2">
             <Button tone={isDone ? "plain" : "primary"} icon="play" disabled={isBusy} onClick={onRun}>
               {step.verb}

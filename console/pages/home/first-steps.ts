@@ -19,17 +19,54 @@ export interface Traces {
   inbox: Inbox | undefined;
 }
 
-/** The steps that were done. The built-in inbox is no endpoint: its attempts are in no delivery, but in its own requests. */
-export function doneSteps({ events, deliveries, inbox }: Traces): Set<StepName> {
-  const requests = inbox?.requests ?? [];
-  const answers = [...deliveries.flatMap(({ attempts }) => attempts), ...requests];
-  const received = requests.map(({ headers }) => headers["webhook-id"]).filter((id) => id !== undefined);
-  const done: [StepName, boolean][] = [
-    ["send", events.some(({ type }) => type === "message.queued" || type === "message.sent")],
-    ["reply", events.some(({ type }) => type === "message.inbound")],
-    ["webhook", answers.some(({ status }) => status !== null && status >= 200 && status < 300)],
-    ["signature", requests.some(({ verified }) => verified)],
-    ["retry", deliveries.some(({ attempts }) => attempts.length > 1) || new Set(received).size < received.length],
+/** How it is known that a step was done. */
+export interface Proof {
+  /** The receiver of the webhook; null for a step without one. */
+  by: string | null;
+  at: string;
+}
+
+/** A response of a receiver to an event. */
+interface Answer extends Proof {
+  eventId: string | undefined;
+  status: number | null;
+  /** Whether the receiver said that the signature is right: only the built-in inbox tells. */
+  isVerified: boolean;
+}
+
+const INBOX = "the built-in inbox";
+
+/** The steps that were done, each with the oldest proof. The built-in inbox is no endpoint: its attempts are in no delivery, but in its own requests. */
+export function doneSteps({ events, deliveries, inbox }: Traces): Map<StepName, Proof> {
+  const answers = answersOf(deliveries, inbox);
+  const happened = (...types: Event["type"][]): Proof | undefined => {
+    const event = events.findLast(({ type }) => types.includes(type));
+    return event && { by: null, at: event.timestamp };
+  };
+  const again = answers.find(({ by, eventId }, index) => {
+    const isSame = (before: Answer) => before.by === by && before.eventId === eventId;
+    return eventId !== undefined && answers.slice(0, index).some(isSame);
+  });
+  const proofs: [StepName, Proof | undefined][] = [
+    ["send", happened("message.queued", "message.sent")],
+    ["reply", happened("message.inbound")],
+    ["webhook", answers.find(({ status }) => status !== null && status >= 200 && status < 300)],
+    ["signature", answers.find(({ isVerified }) => isVerified)],
+    ["retry", again],
   ];
-  return new Set(done.flatMap(([name, isDone]) => (isDone ? [name] : [])));
+  return new Map(
+    proofs.flatMap(([name, proof]) => (proof === undefined ? [] : [[name, { by: proof.by, at: proof.at }]])),
+  );
+}
+
+/** The responses of every receiver, those of your own endpoints before those of the inbox, and the oldest first. */
+function answersOf(deliveries: readonly Delivery[], inbox: Inbox | undefined): Answer[] {
+  const own = deliveries.toReversed().flatMap(({ url, eventId, attempts }) => {
+    const by = `your endpoint at ${new URL(url).host}`;
+    return attempts.map(({ at, status }) => ({ by, at, eventId, status, isVerified: false }));
+  });
+  const builtIn = (inbox?.requests ?? []).toReversed().map(({ receivedAt, headers, status, verified }) => {
+    return { by: INBOX, at: receivedAt, eventId: headers["webhook-id"], status, isVerified: verified };
+  });
+  return [...own, ...builtIn];
 }

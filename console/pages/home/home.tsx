@@ -11,7 +11,7 @@ import { usePreference } from "../../parts/preference.ts";
 import { toast } from "../../parts/toasts.tsx";
 import { Checklist } from "./checklist.tsx";
 import { Figures } from "./figures.tsx";
-import { doneSteps, type StepName, stepsOf } from "./first-steps.ts";
+import { doneSteps, type Proof, type StepName, stepsOf } from "./first-steps.ts";
 
 /** The screen of `/`. */
 export function Home() {
@@ -36,7 +36,7 @@ export function Home() {
 }
 
 /** The checklist until all is done; says so when it goes. */
-function Guide({ recorded, inbox }: { recorded: ReadonlySet<StepName>; inbox: Inbox | undefined }) {
+function Guide({ recorded, inbox }: { recorded: ReadonlyMap<StepName, Proof>; inbox: Inbox | undefined }) {
   const { session } = useConnected();
   const steps = stepsOf(session);
   const done = useDoneSteps(steps, recorded);
@@ -46,14 +46,14 @@ function Guide({ recorded, inbox }: { recorded: ReadonlySet<StepName>; inbox: In
     if (wasNew.current && !isNew) toast("All steps are done: the checklist makes room for the figures.");
     wasNew.current = isNew;
   }, [isNew]);
-  return isNew ? <Checklist steps={steps} done={done} inbox={inbox} /> : null;
+  return isNew ? <Checklist steps={steps} done={done} proofs={recorded} inbox={inbox} /> : null;
 }
 
 /**
  * The steps that are recorded now or were before. This browser remembers them: a restart of the service empties the inbox, and newer
  * records push the old ones off the pages that Home reads.
  */
-function useDoneSteps(steps: readonly StepName[], recorded: ReadonlySet<StepName>): ReadonlySet<StepName> {
+function useDoneSteps(steps: readonly StepName[], recorded: ReadonlyMap<StepName, Proof>): ReadonlySet<StepName> {
   const { session } = useConnected();
   const [kept, keep] = usePreference(`first-steps.${session.keyId}`, "");
   const known = kept.split(" ");
