@@ -55,6 +55,12 @@ export function joinSessionTabs(onChange: () => void): SessionTabs {
   return { announce: () => channel.postMessage(null), close: () => channel.close() };
 }
 
+/** Resolves once the page is shown: a browser may render a page that somebody is likely to open, and then drop it. */
+export async function untilShown(): Promise<void> {
+  if (!("prerendering" in document) || document.prerendering !== true) return;
+  await new Promise((resolve) => document.addEventListener("prerenderingchange", resolve, { once: true }));
+}
+
 /** Beginning of the fragment of a one-time link. */
 export const LINK_HASH = "#link=";
 

@@ -16,6 +16,7 @@ import {
   signIn,
   signOut,
   takeLinkToken,
+  untilShown,
 } from "../api/session.ts";
 import { Failed } from "../parts/empty.tsx";
 import { readPreference, writePreference } from "../parts/kept.ts";
@@ -30,6 +31,7 @@ type State =
 
 /** The session of this browser; a one-time link in the address bar is exchanged first. */
 async function enter(): Promise<State> {
+  await untilShown();
   const link = takeLinkToken();
   let refusal: unknown = null;
   if (link !== null) {

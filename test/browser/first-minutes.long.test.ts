@@ -100,6 +100,12 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
 
 browserTest("a one-time link works once, and is gone from the address bar", async (stage) => {
   const { data } = await stage.service.ask("POST", "/session/links");
+  // What looks at a link before somebody opens it, such as a chat's preview or a browser that guesses, does not use it up.
+  for (const [method, headers] of [
+    ["HEAD", {}],
+    ["GET", { "Sec-Purpose": "prefetch" }],
+  ] as const)
+    assert.equal((await fetch(data.url, { method, headers })).status, 200);
   const page = await stage.open();
   await page.goto(data.url);
   await page.getByRole("navigation", { name: "Screens" }).waitFor();
@@ -109,6 +115,22 @@ browserTest("a one-time link works once, and is gone from the address bar", asyn
   await other.getByRole("alert").waitFor();
   assert.ok(!other.url().includes("link="), other.url());
 });
+
+browserTest(
+  "a page that the browser renders in advance uses a one-time link up only once it is shown",
+  async (stage) => {
+    const { data } = await stage.service.ask("POST", "/session/links");
+    const page = await stage.open();
+    await page.addInitScript("Object.defineProperty(document, 'prerendering', { value: true })");
+    await page.goto(data.url, { waitUntil: "networkidle" });
+    const signIns = () =>
+      stage.requests.filter((request) => request.startsWith("POST") && request.endsWith("/session"));
+    assert.deepEqual(signIns(), []);
+    await page.evaluate("document.dispatchEvent(new Event('prerenderingchange'))");
+    await page.getByRole("navigation", { name: "Screens" }).waitFor();
+    assert.equal(signIns().length, 1);
+  },
+);
 
 browserTest("a step that was done stays ticked after a restart, which empties the inbox", async (stage) => {
   const page = await stage.signedIn();
