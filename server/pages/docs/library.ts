@@ -64,7 +64,7 @@ export class Library {
       path: "",
       title: "Documentation",
       summary: ABOUT_REFERENCE,
-      article: () => ({ html: entryArticle(source, this.chapters), sections: [] }),
+      article: () => ({ html: () => entryArticle(source, this.chapters), sections: () => [] }),
       markdown: () => entryMarkdown(source, this.chapters),
     };
     this.#pages = new Map([this.entry, ...this.chapters.flatMap(({ pages }) => pages)].map((one) => [one.path, one]));
@@ -131,6 +131,7 @@ function linksOf(
 
 /** The page of an address that has none. */
 export const MISSING_PAGE: Article = {
-  html: html`<h1>There is no such page</h1><p class="lead">Look for it in the list of pages, or begin at <a href="/docs">the start of the documentation</a>.</p>`,
-  sections: [],
+  html: () =>
+    html`<h1>There is no such page</h1><p class="lead">Look for it in the list of pages, or begin at <a href="/docs">the start of the documentation</a>.</p>`,
+  sections: () => [],
 };

@@ -5,7 +5,7 @@ import test from "node:test";
 import { anchorSource, renderMarkdown, rewriteLinks } from "./markdown.ts";
 
 const targetOf = (target: string) => (target.startsWith("unknown") ? null : `/docs/${target}`);
-const htmlOf = (text: string) => renderMarkdown(text, targetOf).html.text;
+const htmlOf = (text: string) => renderMarkdown(text, targetOf).html().text;
 
 test("HTML in a file is text, a comment is left out, and code is escaped", () => {
   const html = htmlOf(
@@ -74,10 +74,10 @@ test("adjacent fences of different clients are one block of tabs, and no other f
 });
 
 test("sections have the text below their headings, tables and lists included", () => {
-  const { sections } = renderMarkdown(
+  const sections = renderMarkdown(
     "# Title\n\nLead.\n\n## Part\n\n- one\n- *two*\n\n| A |\n|---|\n| `cell` |\n",
     targetOf,
-  );
+  ).sections();
   assert.deepEqual(sections, [
     { heading: "", anchor: "", depth: 1, text: sections[0]?.text },
     { heading: "Part", anchor: "part", depth: 2, text: sections[1]?.text },

@@ -15,10 +15,10 @@ export interface DocsSection {
   text: string;
 }
 
-/** A page without the shell around it. */
+/** A page without the shell around it. Each part is made when it is asked for: the search reads the sections of every page, and no HTML. */
 export interface Article {
-  html: Markup;
-  sections: DocsSection[];
+  html(): Markup;
+  sections(): DocsSection[];
 }
 
 /** Where a link of a file leads: an address, or null if there is no page for its target. */
@@ -33,10 +33,12 @@ export function renderMarkdown(text: string, targetOf: AddressOfLink): Article {
   for (const token of tokens) {
     if (isHeading(token)) anchors.set(token, nextAnchor(plainText(token)));
   }
-  const html = blocksOf(tokens).map((block) =>
-    Array.isArray(block) ? codeTabs(block.map(snippetOf)).text : marked.parser([block]),
-  );
-  return { html: new Markup(html.join("")), sections: sectionsOf(tokens, anchors) };
+  const htmlOf = (block: Token | Tokens.Code[]) =>
+    Array.isArray(block) ? codeTabs(block.map(snippetOf)).text : marked.parser([block]);
+  return {
+    html: () => new Markup(blocksOf(tokens).map(htmlOf).join("")),
+    sections: () => sectionsOf(tokens, anchors),
+  };
 }
 
 /** Gives each heading the id that it has on code hosts: repeated headings are numbered. */

@@ -1,7 +1,7 @@
 /** The pages of the reference: what all operations share, one page a group, the webhook events, the records and the errors. Pure. */
 
 import type { OpenApiDocument } from "../../api/openapi/document.ts";
-import type { Article } from "./markdown.ts";
+import type { Article, DocsSection } from "./markdown.ts";
 import { html, type Markup, prose } from "./markup.ts";
 import {
   errorsArticle,
@@ -40,28 +40,28 @@ export function referencePages(source: ReferenceSource): ReferencePart[] {
       path: "reference",
       title: "Conventions",
       summary: "keys, envelope, idempotency, pages, rate limit",
-      article: () => ({ html: conventionsArticle(document), sections: conventionSections(document) }),
+      article: () => ({ html: () => conventionsArticle(document), sections: () => conventionSections(document) }),
       markdown: () => conventionsMarkdown(document),
     },
     ...document.tags.map(({ name, description }) => ({
       path: groupPath(name),
       title: name,
       summary: description,
-      article: () => ({ html: groupArticle(source, name), sections: groupSections(document, name) }),
+      article: () => ({ html: () => groupArticle(source, name), sections: () => groupSections(document, name) }),
       markdown: () => groupMarkdown(source, name),
     })),
     {
       path: "reference/webhook-events",
       title: "Webhook events",
       summary: "each type with an example",
-      article: () => ({ html: eventsArticle(source), sections: eventSections(document) }),
+      article: () => ({ html: () => eventsArticle(source), sections: () => eventSections(document) }),
       markdown: () => eventsMarkdown(source),
     },
     {
       path: "reference/records",
       title: "Records",
       summary: "every field of every response",
-      article: () => ({ html: recordsArticle(source), sections: recordSections(document) }),
+      article: () => ({ html: () => recordsArticle(source), sections: () => recordSections(document) }),
       markdown: () => recordsMarkdown(source),
     },
     {
@@ -69,8 +69,8 @@ export function referencePages(source: ReferenceSource): ReferencePart[] {
       title: "Error codes",
       summary: "each code with its status",
       article: () => ({
-        html: errorsArticle(),
-        sections: [{ heading: "", anchor: "", depth: 1, text: errorsMarkdown() }],
+        html: errorsArticle,
+        sections: () => [{ heading: "", anchor: "", depth: 1, text: errorsMarkdown() }],
       }),
       markdown: errorsMarkdown,
     },
@@ -95,7 +95,7 @@ function conventionsArticle(document: OpenApiDocument): Markup {
 <h2 id="operations"><a href="#operations">All operations</a></h2>${groups}`;
 }
 
-function conventionSections(document: OpenApiDocument): Article["sections"] {
+function conventionSections(document: OpenApiDocument): DocsSection[] {
   const text = paragraphsOf(document).join("\n");
   return [
     { heading: "", anchor: "", depth: 1, text },
@@ -113,7 +113,7 @@ function conventionsMarkdown(document: OpenApiDocument): string {
   return ["# Conventions", ...paragraphsOf(document), "## All operations", ...groups].join("\n\n");
 }
 
-function eventSections({ webhooks }: OpenApiDocument): Article["sections"] {
+function eventSections({ webhooks }: OpenApiDocument): DocsSection[] {
   return Object.entries(webhooks).map(([type, { post }]) => ({
     heading: type,
     anchor: post.operationId,
@@ -123,7 +123,7 @@ function eventSections({ webhooks }: OpenApiDocument): Article["sections"] {
 }
 
 /** Records are too many for the side bar. */
-function recordSections(document: OpenApiDocument): Article["sections"] {
+function recordSections(document: OpenApiDocument): DocsSection[] {
   return recordsOf(document).map(([name, { description = "", properties = {} }]) => ({
     heading: name,
     anchor: `record-${name}`,

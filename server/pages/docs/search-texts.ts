@@ -14,11 +14,11 @@ interface SearchText {
   text: string;
 }
 
-/** Every section of every page. All pages together take long to render, so other work goes on between two of them. */
-export async function searchTexts({ pages }: Library): Promise<string> {
+/** Every section of every page. All pages together take long to read, so other work goes on between two of them. */
+export async function searchTexts({ pages }: Pick<Library, "pages">): Promise<string> {
   const texts: SearchText[] = [];
   for (const page of pages) {
-    for (const { heading, anchor, text } of page.article().sections) {
+    for (const { heading, anchor, text } of page.article().sections()) {
       const path = addressOf(page.path) + (anchor === "" ? "" : `#${anchor}`);
       texts.push({ path, page: page.title, heading, text: text.replace(/\s+/g, " ").trim() });
     }

@@ -46,15 +46,15 @@ export function fillShell(
   const parts: Record<string, Markup> = {
     title: html`${title}`,
     contents: contentsOf(page.path, article, chapters),
-    article: html`<article>${article.html}</article>`,
+    article: html`<article>${article.html()}</article>`,
   };
   return template.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => parts[name]?.text ?? whole);
 }
 
 /** The list of pages; the present one with its parts. */
-function contentsOf(path: string, { sections }: Article, chapters: readonly ListedChapter[]): Markup {
+function contentsOf(path: string, article: Article, chapters: readonly ListedChapter[]): Markup {
   const start = html`<ul><li><a href="/docs"${currentIf(path === "")}>Start</a></li></ul>`;
-  const parts = sections.filter(({ depth }) => depth === 2);
+  const parts = article.sections().filter(({ depth }) => depth === 2);
   const inside = html`<ul>${parts.map(
     ({ heading, anchor }) => html`<li><a href="#${anchor}">${textOf(prose(heading))}</a></li>`,
   )}</ul>`;
