@@ -63,3 +63,27 @@ export function processorSeconds(pid: number): { main: number; all: number } | n
   const all = used.reduce((sum, { seconds }) => sum + seconds, 0);
   return { main: used.find(({ isMain }) => isMain)?.seconds ?? 0, all };
 }
+
+/** Ticks of all processors since the machine started, for all of its processes. A processor that waits for a disk is idle: it could do other work. */
+export interface MachineTicks {
+  all: number;
+  idle: number;
+}
+
+/** Null on a system without `/proc`. */
+export function machineTicks(): MachineTicks | null {
+  if (!existsSync("/proc/stat")) return null;
+  const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n", 1);
+  const [user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, softIrq = 0, stolen = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  const unused = idle + waiting;
+  return { all: unused + user + nice + system + irq + softIrq + stolen, idle: unused };
+}
+
+/** The share of the processors' time between two moments in which they had no work; null if it is not known. */
+export function idleShare(before: MachineTicks | null, after: MachineTicks | null): number | null {
+  if (before === null || after === null || after.all === before.all) return null;
+  return (after.idle - before.idle) / (after.all - before.all);
+}

@@ -4,9 +4,9 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { createDatabase, type PostgresServer, startPostgres } from "../test/support/postgres.ts";
 import { endOfLog, LOG_BYTES_MAX, logBetween } from "./log-bytes.ts";
-import { processorSeconds } from "./machine.ts";
+import { idleShare, machineTicks, processorSeconds } from "./machine.ts";
 import { webhookRound } from "./pipeline.ts";
-import { limitRow, type Row, rate, ratioRow } from "./report.ts";
+import { limitRow, median, type Row, rate, ratioRow } from "./report.ts";
 import type { Target } from "./rounds.ts";
 import { type Service, subscribe } from "./service.ts";
 import type { Stage } from "./stage.ts";
@@ -19,9 +19,15 @@ const ROUND_SHARE = 1 / 2;
 /** The measurements of one arrangement, a value a round. */
 interface Side {
   perSecond: number[];
-  /** Processor time a message of the service's processes, and of the database server, in microseconds. */
+  /**
+   * Processor time a message, in microseconds: of the service's processes, of the database server, and of the load generator and the
+   * receiver of webhooks.
+   */
   serviceUs: number[];
   serverUs: number[];
+  loadUs: number[];
+  /** The share of the machine's processors without work, in percent. */
+  idlePercent: number[];
   /** Bytes of the server's log a message: without images of whole pages and receipts of the sandbox, and those two. */
   walBytes: number[];
   imageBytes: number[];
@@ -69,7 +75,10 @@ export async function measurePostgres(stage: Stage): Promise<Row[]> {
 }
 
 function newSide(): Side {
-  return { perSecond: [], serviceUs: [], serverUs: [], walBytes: [], imageBytes: [], receiptBytes: [] };
+  return {
+    ...{ perSecond: [], serviceUs: [], serverUs: [], loadUs: [], idlePercent: [] },
+    ...{ walBytes: [], imageBytes: [], receiptBytes: [] },
+  };
 }
 
 /** Starts processes with these roles on a database of their own; the first one accepts. */
@@ -96,13 +105,23 @@ async function arrange(
 async function measureRound(stage: Stage, { front, all, database, side }: Arrangement, into: Side): Promise<void> {
   const target: Target = { ...front, keys: [front.apiKey] };
   const messages = stage.extent.messages * ROUND_SHARE;
-  const before = { service: secondsOf(all.map(({ pid }) => pid)), server: await spentBy(database) };
+  const spent = async () => ({
+    service: secondsOf(all.map(({ pid }) => pid)),
+    load: secondsOf([stage.generator.pid, stage.receiver.pid]),
+    server: await spentBy(database),
+    machine: machineTicks(),
+  });
+  const before = await spent();
   const { perSecond } = await webhookRound(stage, target, messages);
-  const after = { service: secondsOf(all.map(({ pid }) => pid)), server: await spentBy(database) };
+  const after = await spent();
   if (into !== side) return;
+  const each = (seconds: number) => (seconds * 1e6) / messages;
+  const idle = idleShare(before.machine, after.machine);
   into.perSecond.push(perSecond);
-  into.serviceUs.push(((after.service - before.service) * 1e6) / messages);
-  into.serverUs.push(((after.server.seconds - before.server.seconds) * 1e6) / messages);
+  into.serviceUs.push(each(after.service - before.service));
+  into.serverUs.push(each(after.server.seconds - before.server.seconds));
+  into.loadUs.push(each(after.load - before.load));
+  if (idle !== null) into.idlePercent.push(100 * idle);
   if (database === null) return;
   const { all: written, images, receipts } = await logBetween(database, before.server.log, after.server.log);
   into.walBytes.push((written - images - receipts) / messages);
@@ -130,13 +149,40 @@ function rowsOf([sqlite = newSide(), one = newSide(), api1 = newSide(), api2 = n
       sqlite.perSecond,
       AGAINST_SQLITE_MIN,
     ),
-    { what: "  processor time of a message, service", measured: rate(one.serviceUs, " µs") },
-    { what: "  processor time of a message, server", measured: rate(one.serverUs, " µs") },
-    { what: "  processor time of a message, service on SQLite", measured: rate(sqlite.serviceUs, " µs") },
+    ...processorRows(one, sqlite),
     limitRow("  bytes of PostgreSQL's log a message, without the next two", " B", one.walBytes, LOG_BYTES_MAX),
     { what: "  images of pages that were changed first since a checkpoint", measured: rate(one.imageBytes, " B") },
     { what: "  receipts that the sandbox owes: other providers write none", measured: rate(one.receiptBytes, " B") },
     ratioRow("webhooks, two workers against one", "/s", api2.perSecond, api1.perSecond, TWO_WORKERS_MIN),
-    { what: "  processor time of a message, three processes", measured: rate(api2.serviceUs, " µs") },
+    ...processorRows(api2, api1),
   ];
+}
+
+/** Processor time by whom, and the ratio of webhooks a second that both sides would have if no processor were ever idle. */
+function processorRows(side: Side, against: Side): Row[] {
+  const row = (what: string, name: "serviceUs" | "serverUs" | "loadUs"): Row => ({
+    what: `  processor time of a message, ${what}`,
+    measured: rate(side[name], " µs"),
+    against: rate(against[name], " µs"),
+    ...(median(side[name]) > 0 && { ratio: median(against[name]) / median(side[name]) }),
+  });
+  return [
+    {
+      ...ratioRow("  the same by processor time of all of them", " µs", totalUs(side), totalUs(against), null),
+      ratio: median(totalUs(against)) / median(totalUs(side)),
+    },
+    row("service", "serviceUs"),
+    row("server", "serverUs"),
+    row("load and receiver of webhooks", "loadUs"),
+    {
+      what: "  share of the machine's processors without work",
+      measured: rate(side.idlePercent, " %"),
+      against: rate(against.idlePercent, " %"),
+    },
+  ];
+}
+
+/** Processor time of a message in each round. */
+function totalUs({ serviceUs, serverUs, loadUs }: Side): number[] {
+  return serviceUs.map((us, round) => us + (serverUs[round] ?? 0) + (loadUs[round] ?? 0));
 }

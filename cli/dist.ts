@@ -7,13 +7,9 @@ import { writeServerFiles } from "./server-package.ts";
 
 const EXECUTABLE = 0o755;
 
-/**
- * `bin/tightbeam`: the command under the Node beside it. A server keeps its data where the documents say. SQLite sorts large
- * indexes in files there too: any other directory may be read-only, or small.
- */
+/** `bin/tightbeam`: the command under the Node beside it. A server keeps its data where the documents say. */
 const COMMAND = `#!/bin/sh
 export TB_DATA_DIR="\${TB_DATA_DIR:-/var/lib/tightbeam}"
-export SQLITE_TMPDIR="\${SQLITE_TMPDIR:-$TB_DATA_DIR}"
 here=$(dirname "$(readlink -f "$0")")
 exec "$here/node" "$here/../cli/bin.js" "$@"
 `;

@@ -53,6 +53,14 @@ export const Address = Type.String({ format: "address", maxLength: 254, [SHOWN]:
 /** A phone number. In a query a leading space counts as `+`. */
 export const Phone = Type.String({ format: "phone", maxLength: 16, [SHOWN]: { pattern: `^${PHONE}$` } });
 
+/** A chat in a query: its id, or the address of a one-to-one thread, in which a leading space counts as `+`. */
+export const ChatName = Type.String({
+  format: "chatName",
+  minLength: 1,
+  maxLength: 512,
+  [SHOWN]: { pattern: "^[^\\x00]*$" },
+});
+
 export const Email = Type.String({ format: "email", maxLength: 254, [SHOWN]: { format: "email" } });
 
 /** A URL that the service will call or fetch. */

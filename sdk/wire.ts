@@ -552,9 +552,9 @@ export interface Message {
   metadata: Metadata | null;
   /** Effect on the recipient's iPhone. */
   effect: Effect | null;
-  /** Id of the message that this one replies to. */
+  /** `replyTo` of the request; null for an inbound message. */
   replyTo: string | null;
-  /** Id of the message that this one replies to, if it is known here. */
+  /** Id of the message that this one replies to, in both directions, if it is known here. */
   parentMessageId: string | null;
   /** Whether a channel was given up. */
   fallbackTriggered: boolean;

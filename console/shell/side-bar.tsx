@@ -1,6 +1,7 @@
 /** The side bar: the screens, and who is signed in. On a narrow page it comes in over the screen. */
 
 import { Link, useLocation } from "wouter";
+import type { Session } from "../../sdk/wire.ts";
 import { useConnected } from "../api/context.ts";
 import type { Screen } from "../pages/screens.ts";
 import { IconButton } from "../parts/button.tsx";
@@ -12,6 +13,12 @@ export function isAt(screen: Screen, path: string): boolean {
     const start = pattern.split("/:")[0] ?? pattern;
     return start === "/" || start === "" ? path === "/" : path === start || path.startsWith(`${start}/`);
   });
+}
+
+/** The kind of the key, unless its name says it already, and the version of the service. */
+function detailsOf({ keyName, scope, version }: Session): string {
+  const kind = scope === "admin" ? "Admin key" : "Customer key";
+  return keyName === kind ? `Version ${version}` : `${kind} · ${version}`;
 }
 
 /** The side bar. */
@@ -71,9 +78,7 @@ export function SideBar({
         <div className="flex items-center gap-2 border-t py-2 pr-2 pl-4">
           <div className="min-w-0 flex-1 leading-4">
             <div className="truncate text-xs font-medium">{session.keyName}</div>
-            <div className="truncate text-xs text-faint">
-              {session.scope === "admin" ? "Admin key" : "Customer key"} · {session.version}
-            </div>
+            <div className="truncate text-xs text-faint">{detailsOf(session)}</div>
           </div>
           <IconButton label="Sign out" icon="out" onClick={leave} />
         </div>

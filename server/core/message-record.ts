@@ -9,12 +9,14 @@ import type {
   Message as WireMessage,
 } from "../../sdk/wire.ts";
 import { attachmentRecord, type LinkBuilder } from "./attachment.ts";
+import type { MessageId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import type { Message } from "./message.ts";
 
 /** `data` of a `message.*` event. Fields that do not apply are absent, such as the status of an inbound message. */
 export function messageEventData(message: Message, link: LinkBuilder): RevisionEventData {
-  const { errorCode, parentMessageId, attachments } = message;
+  const { errorCode, attachments } = message;
+  const parentMessageId = parentOf(message);
   const status = outboundStatus(message);
   return {
     messageId: message.id,
@@ -36,6 +38,11 @@ export function messageEventData(message: Message, link: LinkBuilder): RevisionE
     ...(message.editedAt === null ? {} : { editedAt: iso(message.editedAt) }),
     ...(errorCode === null ? {} : { errorCode, error: { code: errorCode, message: message.errorMessage ?? "" } }),
   };
+}
+
+/** The message that this one replies to, whoever sent it. */
+function parentOf({ replyTo, parentMessageId }: Message): MessageId | null {
+  return replyTo ?? parentMessageId;
 }
 
 /** The provider's reference of an outbound message, once it is known; no field otherwise. */
@@ -99,7 +106,7 @@ export function messageRecord(message: Message, link: LinkBuilder): WireMessage 
     metadata: message.metadata,
     effect: message.effect,
     replyTo: message.replyTo,
-    parentMessageId: message.parentMessageId,
+    parentMessageId: parentOf(message),
     fallbackTriggered: message.fallbackTriggered,
     providerMessageId: message.providerMessageId,
     errorCode: message.errorCode,

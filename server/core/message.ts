@@ -59,7 +59,7 @@ export interface Message {
   attachments: MessageAttachment[];
   chatId: ChatId | null;
   effect: Effect | null;
-  /** The message that it replies to, as its sender said. */
+  /** The message that an outbound message replies to. */
   replyTo: MessageId | null;
   /** The message that an inbound message replies to. */
   parentMessageId: MessageId | null;

@@ -221,6 +221,11 @@ describe("lists", () => {
       [data.id],
     );
     assert.deepEqual((await api.ask("GET", "/v1/messages?to=+15005550142&status=failed")).data.messages, []);
+    const ofChat = await api.ask("GET", "/v1/messages?chatId=+15005550142");
+    assert.deepEqual(
+      ofChat.data.messages.map(({ id }: { id: string }) => id),
+      [data.id],
+    );
     const unknown = await api.ask("GET", "/v1/messages?colour=red");
     assert.equal(unknown.error?.details?.[0]?.path, "colour");
     assert.equal((await api.ask("GET", "/v1/messages?limit=101")).status, 400);

@@ -137,7 +137,9 @@ describe("conversations", () => {
     const there = await post({ conversationId: record.chatId, content: { text: "again" }, replyTo: data.id });
     assert.deepEqual([there.status, there.data.to], [202, to]);
     const { data: reply } = await get(there.data.id);
-    assert.deepEqual([reply.chatId, reply.replyTo], [record.chatId, data.id]);
+    assert.deepEqual([reply.chatId, reply.replyTo, reply.parentMessageId], [record.chatId, data.id, data.id]);
+    const { data: ofReply } = await api.ask("GET", `/v1/events?messageId=${reply.id}&type=message.queued`);
+    assert.equal(ofReply.events[0].data.parentMessageId, data.id);
   });
 
   test("`to` accepts the chat id of a thread or group, also for a carousel; `to` and `chatId` are the same request", async () => {

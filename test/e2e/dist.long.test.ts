@@ -1,7 +1,7 @@
 /** The directory that `npm run dist` writes, used as the image and the unit use it: without sources and modules, as another user, on a root that cannot be written. */
 
 import assert from "node:assert/strict";
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { emptyDirectory } from "../support/cli.ts";
@@ -41,8 +41,6 @@ test("the directory of npm run dist serves on a read-only root without any right
     const { uid, mode } = statSync(join(dataDir, name));
     assert.deepEqual([name, uid, mode & 0o077], [name, USER, 0]);
   }
-  const environment = readFileSync(`/proc/${service.pid}/environ`, "utf8").split("\0");
-  assert.ok(environment.includes(`SQLITE_TMPDIR=${dataDir}`), "SQLite can write its temporary files");
 
   const backup = [...confined, command, "backup", "--to", join(dataDir, "backup")];
   const { exited, output } = spawnCommand(t, backup, { PATH: process.env.PATH ?? "", TB_DATA_DIR: dataDir });

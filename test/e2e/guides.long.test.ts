@@ -82,7 +82,7 @@ function changes(requests: RecordedRequest[] = []): string[] {
 }
 
 test("every wait of the guides names a message or an earlier event, so that no event of an earlier try answers it", () => {
-  const waits = GUIDES.flatMap((path) => textOf(path).match(/.*\bsandbox(?:\/|\.| )wait\b.*\bmessage\..*/g) ?? []);
+  const waits = GUIDES.flatMap((path) => textOf(path).match(/.*\bsandbox(?:\/|\.| )wait\b.*\btype\b.*/g) ?? []);
   assert.ok(waits.length >= 20, `${waits.length} waits`);
   assert.deepEqual(
     waits.filter((wait) => !/messageId|--message|\bafter\b/.test(wait)),

@@ -98,6 +98,7 @@ describe("SIGTERM", { concurrency: true }, () => {
       assert.equal(service.output.stderr, "");
     }
     const service = await startProcess(t, { dataDir });
+    await load.settle(service.url);
     const refusals = load.orders.flatMap(({ wrong }) => wrong);
     assert.ok(
       refusals.every((text) => /^(cancel: )?503 .*"SERVICE_UNAVAILABLE"/.test(text)),
@@ -150,7 +151,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     const service = await startProcess(t, { dataDir });
     // The sandbox takes 5 s for each of them, in sequence. Other messages keep the lane's permits, so that all of them
     // are claimed at once.
-    const scheduledAt = new Date(Date.now() + 3_000).toISOString();
+    const scheduledAt = new Date(Date.now() + 10_000).toISOString();
     for (let number = 0; number < 10; number += 1) {
       const body = { to: "+15005550109", content: { text: `slow ${number}` }, scheduledAt };
       assert.equal((await service.ask("POST", "/v1/messages", body)).status, 202);
@@ -164,7 +165,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     });
     others.start(service.url);
     const slow = async () => (await service.ask("GET", "/v1/messages?to=%2B15005550109&status=pending")).data.messages;
-    await until(async () => (await slow()).length > 0, { limitMs: 20_000 });
+    await until(async () => (await slow()).length > 0, { limitMs: 40_000 });
     await others.stop();
     const from = performance.now();
     assert.deepEqual(await service.end("SIGTERM"), ENDED);

@@ -43,6 +43,9 @@ export interface LoadPlan {
   repeatUnavailable?: boolean;
 }
 
+/** How far ahead half of the messages are scheduled that are to be cancelled, so that a slow machine is not too late. */
+const FAR_MS = 600_000;
+
 /** Sends messages until it is stopped, to one process after another. */
 export class Load {
   /** Every request so far. */
@@ -97,7 +100,9 @@ export class Load {
     const number = this.orders.length;
     const to = recipients[Math.floor(chance() * recipients.length)] ?? "";
     const isScheduled = chance() < 0.15;
-    const scheduledAt = isScheduled ? Date.now() + 1_000 + Math.floor(chance() * 2_000) : null;
+    const isCancelled = isScheduled && chance() < 0.4;
+    const aheadMs = isCancelled && chance() < 0.5 ? FAR_MS : 1_000 + Math.floor(chance() * 2_000);
+    const scheduledAt = isScheduled ? Date.now() + aheadMs : null;
     const order: Order = {
       name: `order-${number}`,
       body: {
@@ -112,7 +117,7 @@ export class Load {
       created: false,
       wrong: [],
       refused: false,
-      cancelling: isScheduled && chance() < 0.4 ? "asked" : "no",
+      cancelling: isCancelled ? "asked" : "no",
       cancelUnanswered: false,
     };
     this.orders.push(order);

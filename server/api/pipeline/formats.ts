@@ -18,6 +18,8 @@ export const FORMATS: Readonly<Record<string, { validate(value: string): boolean
     validate: (value) => parseAddress(value)?.kind === "phone",
     expected: "must be a phone number in E.164 form, such as +15005550100",
   },
+  // Which chat it names, if any, is found later.
+  chatName: { validate: () => true, expected: "must be the id of a chat, a phone number or an e-mail address" },
   email: { validate: (value) => parseAddress(value)?.kind === "email", expected: "must be an e-mail address" },
   amount: { validate: (value) => parseAmount(value) !== null, expected: AMOUNT_EXPECTED },
   reaction: { validate: (value) => parseReaction(value) !== null, expected: REACTION_EXPECTED },

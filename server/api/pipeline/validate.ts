@@ -28,9 +28,9 @@ export function compileCheck(part: RequestPart, schema: TSchema | null): FieldCh
   return (value) => queryDetails(validate, { addresses, numbers }, value);
 }
 
-/** Query parameters that are addresses. A leading space in one was a `+` before decoding. */
+/** Query parameters that are or may be addresses. A leading space in one was a `+` before decoding. */
 function addressNames(schema: JsonSchema): string[] {
-  const isOne = ({ format }: JsonSchema) => format === "address" || format === "phone";
+  const isOne = ({ format = "" }: JsonSchema) => ["address", "phone", "chatName"].includes(format);
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => (isOne(property) ? [name] : []));
 }
 

@@ -104,6 +104,26 @@ test("a member that joins gets its share, only after the owner has ended its wor
   assert.equal([a, b].filter(({ membership }) => membership.isLeader).length, 1);
 });
 
+test("a member that joins sees at once what runs at the others, and they see within seconds what it has taken over", async (t) => {
+  const { clock, member } = await stage(t);
+  const a = member("a");
+  await a.start();
+  await clock.advance(1);
+  const b = member("b");
+  await b.start();
+  for (const id of INSTANCES) assert.deepEqual(b.membership.reportOf(id), { isUp: true }, id);
+  let unseenMs = 0;
+  for (let ms = 0; ms < 15_000; ms += 100) {
+    await clock.advance(100);
+    const isSeen = (one: TestMember, id: InstanceId) =>
+      one.running.has(id) || one.membership.reportOf(id)?.isUp === true;
+    if (!INSTANCES.every((id) => isSeen(a, id) && isSeen(b, id))) unseenMs += 100;
+  }
+  assertPartition([a, b]);
+  assert.ok(a.owned.length > 0 && b.owned.length > 0);
+  assert.ok(unseenMs <= 3_000, `an instance was seen nowhere for ${unseenMs} ms`);
+});
+
 test("an api member owns nothing, and knows the owners", async (t) => {
   const { clock, member } = await stage(t);
   const [api, worker] = [member("api", "api"), member("worker")];

@@ -10,7 +10,7 @@ import type { InstanceReport, Membership } from "./membership.ts";
 
 /** How often a member beats, in real milliseconds. */
 const BEAT_EVERY_MS = 5_000;
-/** After a beat that failed, the next one follows after this, in real milliseconds. */
+/** The next beat follows after this if a beat failed, or while a lease is on its way to its home, in real milliseconds. */
 const RETRY_MS = 1_000;
 /** A beat that is asked for follows after this, so that several share one, in real milliseconds. */
 const SOON_MS = 100;
@@ -82,6 +82,8 @@ export class SharedMembership implements Membership {
   #beating: Promise<void> = Promise.resolve();
   #refreshed: Promise<void> | null = null;
   #isFailing = false;
+  /** Whether each lease was with its home at the last beat, so that nobody waits for one. */
+  #isSettled = true;
   #isStopped = false;
   #cancelBeat: () => void = () => {};
   #cancelEnd: () => void = () => {};
@@ -109,7 +111,7 @@ export class SharedMembership implements Membership {
     await this.#beat();
     await this.#beat();
     await use.follow();
-    this.#later(BEAT_EVERY_MS);
+    this.#later(true);
   }
 
   /** Leaves: the leases are free at once. Call when nothing uses them any more. */
@@ -192,11 +194,12 @@ export class SharedMembership implements Membership {
     return held !== undefined && held.until > this.#options.clock.monotonic() ? held : null;
   }
 
-  #later(ms: number): void {
+  /** Plans the next beat. `isDone`: whether the last one was answered. */
+  #later(isDone: boolean): void {
     this.#cancelBeat();
     if (this.#isStopped) return;
-    this.#cancelBeat = this.#options.clock.after(ms, () => {
-      void this.#beat().then((isDone) => this.#later(isDone ? BEAT_EVERY_MS : RETRY_MS));
+    this.#cancelBeat = this.#options.clock.after(isDone && this.#isSettled ? BEAT_EVERY_MS : RETRY_MS, () => {
+      void this.#beat().then((isAnswered) => this.#later(isAnswered));
     });
   }
 
@@ -229,10 +232,11 @@ export class SharedMembership implements Membership {
     const member: Member = { ...this.member, url: url(), lagMs: Math.round(use.lagMs()) };
     const askedAtReal = clock.real();
     const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
-    this.#take(after, askedAt);
+    const hasMore = this.#take(after, askedAt);
+    this.#isSettled = all.every(({ lease }) => this.#isAtHome(lease));
     this.#setClock(after.now, askedAtReal);
-    // Disconnecting may take longer than a lease lasts: a beat does not wait for it.
-    void use.follow();
+    // Disconnecting may take longer than a lease lasts: a beat does not wait for it. Another beat tells the others what runs by now.
+    void use.follow().then(() => (hasMore ? this.#beat() : true));
   }
 
   /** `askedAt`: when the database was asked, by the clock that is set. */
@@ -249,6 +253,13 @@ export class SharedMembership implements Membership {
     return homeAmong(name, this.#workers) === this.member.id;
   }
 
+  /** Whether the holder of a lease is its home; also if there is no home, since no member takes leases. */
+  #isAtHome(lease: string): boolean {
+    const holder = this.#held.has(lease) ? this.member.id : this.#others.get(lease)?.owner;
+    const home = homeAmong(lease, this.#workers);
+    return home === null || home === holder;
+  }
+
   /** Whether this process is the home of the lease, or still uses it. A lease whose home has moved is given up. */
   #isToHave(lease: string, use: LeaseUse): boolean {
     if (this.#isAt(lease)) return true;
@@ -261,7 +272,9 @@ export class SharedMembership implements Membership {
     return use.isUsed(lease);
   }
 
-  #take({ members, leases }: MembersAfterBeat, askedAt: number): void {
+  /** Takes over what a beat found. Returns whether this process has acquired leases. */
+  #take({ members, leases }: MembersAfterBeat, askedAt: number): boolean {
+    let hasAcquired = false;
     this.#members = members;
     this.#otherMembers = members.filter(({ id }) => id !== this.member.id);
     this.#workers = members.filter(({ role }) => role !== "api").map(({ id }) => id);
@@ -269,12 +282,14 @@ export class SharedMembership implements Membership {
     for (const lease of this.#held.keys()) if (!own.has(lease)) this.#held.delete(lease);
     for (const [lease, { epoch }] of own) {
       const last = this.#held.get(lease);
+      if (last?.epoch !== epoch) hasAcquired = true;
       const since = last?.epoch === epoch ? last.since : this.#options.clock.monotonic();
       const isGivenUp = last?.isGivenUp === true && !this.#isAt(lease);
       this.#held.set(lease, { epoch, until: askedAt + LEASE_MS - MARGIN_MS, since, isGivenUp });
     }
     this.#others = new Map(leases.filter(({ lease }) => !own.has(lease)).map((one) => [one.lease, one]));
     this.#watchEnd();
+    return hasAcquired;
   }
 
   /** Follows when the first lease ends, although no beat has come back. */

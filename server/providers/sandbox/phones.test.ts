@@ -52,6 +52,19 @@ test("any other number works on both channels and does not read; an e-mail addre
   assert.ok(!sms.accepts && sms.notReachable);
 });
 
+test("a phone that cannot be reached says where: on iMessage, by SMS, or on any channel", () => {
+  const reasonOf = (to: string, channel: Channel) => {
+    const line = lineOf(to, channel);
+    return line.accepts ? null : line.reason;
+  };
+  for (const to of ["+15005550102", "+15005550104"])
+    assert.equal(reasonOf(to, "imessage"), "the recipient is not on iMessage");
+  for (const channel of CHANNELS)
+    assert.equal(reasonOf("+15005550105", channel), "the recipient cannot be reached on any channel");
+  assert.equal(reasonOf("+15005550104", "sms"), "the recipient's carrier rejects the message");
+  assert.equal(reasonOf("ada@example.com", "sms"), "an e-mail address cannot receive SMS");
+});
+
 test("every phone that accepts a message reports a receipt, so that its journal entry lasts until the outcome is known", () => {
   for (let number = 100; number < 200; number += 1) {
     for (const channel of CHANNELS) {

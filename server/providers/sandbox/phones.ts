@@ -78,12 +78,14 @@ const works: AcceptingLine = {
   steps: [delivered],
 };
 
-const notHere: RejectingLine = {
-  accepts: false,
-  code: "SANDBOX_NOT_REACHABLE",
-  reason: "the recipient is not on this channel",
-  notReachable: true,
-};
+/** A phone that cannot be reached on a channel. The reason ends up in `errorMessage` if no other channel is left. */
+function unreachable(reason: string): RejectingLine {
+  return { accepts: false, code: "SANDBOX_NOT_REACHABLE", reason, notReachable: true };
+}
+
+const notOnIMessage = unreachable("the recipient is not on iMessage");
+const noSms = unreachable("an e-mail address cannot receive SMS");
+const nowhere = unreachable("the recipient cannot be reached on any channel");
 
 const refuses: RejectingLine = {
   accepts: false,
@@ -106,8 +108,7 @@ function both(line: PhoneLine): PhoneProfile["lines"] {
 
 const anyPhone: PhoneProfile = { lines: both(works) };
 
-/** An e-mail address cannot receive SMS. */
-const anyEmail: PhoneProfile = { lines: { imessage: works, sms: notHere } };
+const anyEmail: PhoneProfile = { lines: { imessage: works, sms: noSms } };
 
 /** Delay of each step of 0109. */
 const SLOW_MS = 5_000;
@@ -116,12 +117,12 @@ const SLOW_MS = 5_000;
 const PHONES: Readonly<Record<string, PhoneProfile>> = {
   "+15005550100": anyPhone,
   "+15005550101": { lines: { imessage: { ...works, steps: [delivered, read] }, sms: works } },
-  "+15005550102": { lines: { imessage: notHere, sms: works } },
+  "+15005550102": { lines: { imessage: notOnIMessage, sms: works } },
   "+15005550103": {
     lines: { imessage: { ...works, steps: [{ receipt: "sent", afterMs: DELIVERED_AFTER_MS }] }, sms: works },
   },
-  "+15005550104": { lines: { imessage: notHere, sms: refuses } },
-  "+15005550105": { lines: both(notHere) },
+  "+15005550104": { lines: { imessage: notOnIMessage, sms: refuses } },
+  "+15005550105": { lines: both(nowhere) },
   "+15005550106": { lines: both({ ...works, deferrals: 2 }) },
   "+15005550107": { lines: both({ ...works, outcome: "unknown" }) },
   "+15005550108": {
@@ -161,7 +162,7 @@ export function defaultSettings(address: string): PhoneSettings {
 export function lineOf(address: string, channel: Channel, settings: PhoneSettings): PhoneLine {
   const line = phoneAt(address).lines[channel];
   if (channel === "sms" || settings.imessage === line.accepts) return line;
-  return settings.imessage ? works : notHere;
+  return settings.imessage ? works : notOnIMessage;
 }
 
 /** Fields of a message that decide which steps follow. */

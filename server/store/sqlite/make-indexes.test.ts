@@ -1,6 +1,9 @@
 /** A database of an older version gets the short indexes, also if the upgrade is interrupted; lists go on from older cursors. */
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { SHORT_INDEXES } from "../migrations/0016-short-indexes.ts";
@@ -17,8 +20,8 @@ function indexesOf(database: DatabaseSync): Record<string, string> {
 }
 
 /** A migrated database, and one of which some indexes are those of version 15. */
-async function prepared() {
-  const database = openWriter(":memory:");
+async function prepared(path = ":memory:") {
+  const database = openWriter(path);
   await migrate(database);
   const wanted = indexesOf(database);
   database.exec(`drop index messages_list; create index messages_list on messages (customer_id, id);
@@ -49,4 +52,17 @@ test("an interrupted upgrade keeps the indexes that were made and goes on at the
   assert.deepEqual({ ...database.prepare("pragma temp_store").get() }, { temp_store: 2 });
   makeIndexes(database);
   assert.deepEqual(indexesOf(database), wanted);
+});
+
+test("the rows of an index are sorted in files beside the database: any other directory may be read-only or small", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-indexes-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const { database } = await prepared(join(directory, "one's.db"));
+  const settings = () =>
+    ["temp_store", "temp_store_directory"].map((name) => database.prepare(`pragma ${name}`).get()?.[name]);
+  const during: unknown[] = [];
+  makeIndexes(database, () => during.push(settings()));
+  assert.deepEqual(during, Array(3).fill([1, directory]));
+  assert.deepEqual(settings(), [2, undefined]);
+  database.close();
 });

@@ -2,6 +2,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { SHORT_INDEXES } from "../migrations/0016-short-indexes.ts";
+import { withTemporaryFiles } from "./temporary-files.ts";
 
 /**
  * Makes the indexes that the database does not have yet; does nothing if it has them all. A process that is stopped in between
@@ -11,17 +12,17 @@ export function makeIndexes(database: DatabaseSync, report: (made: number) => vo
   const stored = database.prepare("select sql from sqlite_schema where type = 'index' and name = ?");
   const missing = Object.entries(SHORT_INDEXES).filter(([name, sql]) => stored.get(name)?.sql !== spelled(sql));
   if (missing.length === 0) return;
-  // An index of many rows is sorted in a file: it may be larger than the memory.
-  database.exec("pragma temp_store = file");
-  try {
-    for (const [index, [name, sql]] of missing.entries()) {
-      report(index);
-      database.exec(`begin immediate; drop index if exists ${name}; ${sql}; commit`);
+  // SQLite sorts the rows of an index, which may be more than the memory holds.
+  withTemporaryFiles(database, () => {
+    try {
+      for (const [index, [name, sql]] of missing.entries()) {
+        report(index);
+        database.exec(`begin immediate; drop index if exists ${name}; ${sql}; commit`);
+      }
+    } finally {
+      if (database.isTransaction) database.exec("rollback");
     }
-  } finally {
-    if (database.isTransaction) database.exec("rollback");
-    database.exec("pragma temp_store = memory");
-  }
+  });
 }
 
 /** A statement as SQLite keeps it. */

@@ -9,6 +9,7 @@ import { ERASED_SINCE_VACUUM } from "../settings.ts";
 import { StoreUnusable } from "../store.ts";
 import { errorCode, isLost, SQLITE_IOERR } from "./connection.ts";
 import { requireSpace } from "./snapshot.ts";
+import { withTemporaryFiles } from "./temporary-files.ts";
 
 /** Bytes that a vacuum writes anew in a second. Measured on a virtual disk and 2 cores: 94 MB when idle, 28 MB beside a load of 30. */
 const BYTES_A_SECOND = 50e6;
@@ -58,18 +59,13 @@ export function vacuumAfterErasure(
  */
 export function vacuum(database: DatabaseSync, path: string): void {
   requireRoom(path, usedBytes(database));
-  // On the disk that was asked for room, where texts are protected as in the database. The setting is the process's.
-  const directory = dirname(path).replaceAll("'", "''");
-  database.exec(`pragma temp_store = file; pragma temp_store_directory = '${directory}'`);
-  try {
+  withTemporaryFiles(database, () => {
     database.exec("vacuum");
     // The former pages are in the file and in the write-ahead log until then.
     const { busy } = database.prepare("pragma wal_checkpoint(truncate)").get() ?? {};
     if (busy !== 0) throw new Error("another program, such as a backup, is reading it");
     database.prepare("delete from settings where name = ?").run(ERASED_SINCE_VACUUM);
-  } finally {
-    database.exec("pragma temp_store = memory; pragma temp_store_directory = ''");
-  }
+  });
 }
 
 function requireRoom(path: string, bytes: number): void {
