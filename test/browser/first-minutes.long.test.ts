@@ -100,7 +100,7 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
 
 browserTest("a one-time link works once, and is gone from the address bar", async (stage) => {
   const { data } = await stage.service.ask("POST", "/session/links");
-  // What looks at a link before somebody opens it, such as a chat's preview or a browser that guesses, does not use it up.
+  // A program that fetches the link before somebody opens it, such as a chat's preview or a browser's prefetch, does not use it up.
   for (const [method, headers] of [
     ["HEAD", {}],
     ["GET", { "Sec-Purpose": "prefetch" }],

@@ -12,13 +12,13 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-/** Starts a relay on a free port. `heard` is called with what clients send. */
-export async function startRelay(target: number, heard: (sent: string) => void = () => {}): Promise<Relay> {
+/** Starts a relay on a free port. `onSent` is called with the text that a client sends. */
+export async function startRelay(target: number, onSent: (sent: string) => void = () => {}): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((from) => {
     const to = connect(relay.target, "127.0.0.1");
     from.on("data", (sent) => {
-      heard(sent.toString());
+      onSent(sent.toString());
       if (relay.losesReplyTo === null || !sent.includes(relay.losesReplyTo)) return;
       relay.losesReplyTo = null;
       to.unpipe(from);

@@ -78,12 +78,15 @@ const STEPS: Record<StepName, Step> = {
     own: {
       text: "Your own server checks it with the secret of its endpoint:",
       snippets: {
-        typescript: `import { createServer } from "node:http";
-import { expressWebhookHandler } from "@tightbeam/sdk";
-
-const secret = process.env.WEBHOOK_SECRET; // npx tightbeam listen --print-secret
-const handlers = { "*": ({ type }) => console.log(type) };
-createServer(expressWebhookHandler(handlers, { secret })).listen(3000);`,
+        typescript: [
+          'import { createServer } from "node:http";',
+          'import { env } from "node:process";',
+          'import { expressWebhookHandler } from "@tightbeam/sdk";',
+          "",
+          "const secret = env.WEBHOOK_SECRET; // npx tightbeam listen --print-secret",
+          'const handlers = { "*": ({ type }) => console.log(type) };',
+          "createServer(expressWebhookHandler(handlers, { secret })).listen(3000);",
+        ].join("\n"),
       },
     },
   },
@@ -193,7 +196,7 @@ interface StepRowProps {
   isBusy: boolean;
   onToggle: () => void;
   onRun: () => void;
-  /** What shows that the step was done. */
+  /** The record that shows that the step was done. */
   found: ReactNode;
   /** More verbs. */
   children: ReactNode;

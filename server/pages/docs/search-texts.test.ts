@@ -10,7 +10,7 @@ import { Library } from "./library.ts";
 import { searchTexts } from "./search-texts.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** What other requests may notice of it, in milliseconds of the processor. */
+/** The longest that other requests may wait for it, in milliseconds of the processor. */
 const BLOCK_MS_MAX = 50;
 
 async function library(): Promise<Library> {

@@ -25,7 +25,7 @@ export interface WaveContent {
   /** The member that gets the leases of deliveries, and how long they last. */
   owner: string;
   leaseMs: number | null;
-  /** What the last claim of a lane of deliveries found. */
+  /** The first row that the last claim of a lane of deliveries found. */
   floorOf(lane: string): LaneFloor | null;
   /** Whether timelines are stored in two parts. */
   splitsTimelines: boolean;

@@ -4,7 +4,6 @@ import type pg from "pg";
 import {
   type ClaimedRow,
   countTransactions,
-  type EncodedOperation,
   isLeaseJob,
   type Job,
   type JobResult,
@@ -14,6 +13,7 @@ import {
 } from "../jobs/jobs.ts";
 import type { MemberBeat, MembersAfterBeat } from "../members.ts";
 import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import { isCommit, NO_RESULT, resultOf, transactionsOf } from "./commit-jobs.ts";
 import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
 import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
@@ -376,27 +376,6 @@ async function abandon(client: pg.PoolClient, error: unknown): Promise<void> {
   }
 }
 
-const NO_RESULT: JobResult = { error: "failed", message: "the writer has no result" };
-
-/** The transactions of a job. */
-function transactionsOf(job: WritingJob): readonly EncodedOperation[][] {
-  if (job[0] === "commit") return [job[1]];
-  return job[0] === "commitAll" ? job[1] : [];
-}
-
 function isClaim([kind]: LeaseJob): boolean {
   return kind === "claimDeliveries" || kind === "claimMessages";
-}
-
-function isCommit([kind]: WritingJob): boolean {
-  return kind === "commit" || kind === "commitAll";
-}
-
-/** The result of a job by those of its transactions. A refusal of all is one of the job. */
-function resultOf(job: WritingJob, results: readonly JobResult[]): JobResult {
-  const [first = NO_RESULT] = results;
-  if (job[0] === "commit") return first;
-  const isRefused =
-    "error" in first && first.error !== "failed" && results.every((one) => "error" in one && one.error === first.error);
-  return isRefused ? first : { value: results };
 }
