@@ -69,8 +69,10 @@ test("a delivery behind a hundred newer ones appears in the Wire of another proc
   await data(processes.owner, `POST /v1/webhooks/deliveries/${old.id}/retry`);
   const retried = await wire.until("delivery", ({ id, attempts }) => id === old.id && attempts.length === 2);
   assert.equal(retried.status, "succeeded");
-  const shown = wire.all("delivery").map(({ id }) => id);
-  assert.deepEqual([...new Set(shown)], [old.id], "nothing that has not changed");
+  // Events that were committed just before the stream may be sent again, with their deliveries.
+  const events = new Set(wire.all("event").map(({ id }) => id));
+  const unchanged = wire.all("delivery").filter(({ id, eventId }) => id !== old.id && !events.has(eventId));
+  assert.deepEqual(unchanged, [], "nothing that has not changed");
 });
 
 test("deliveries of a replay appear in the Wire of another process, until their end", async (t) => {

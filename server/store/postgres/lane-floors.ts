@@ -55,7 +55,8 @@ export class LaneFloors<Floor extends LaneFloor = LaneFloor> {
 
   /** A claim that began at the start of some lane has ended. */
   fullEnded(startedAt: number, now: number): void {
-    this.#nextFullAt = now + FULL_COST_FACTOR * (now - startedAt);
+    // The first claim of a lane is not delayed, and a short one does not end the wait after a long one.
+    this.#nextFullAt = Math.max(this.#nextFullAt, now + FULL_COST_FACTOR * (now - startedAt));
   }
 
   /** Keeps a claim's finding. `fullAt`: when it began, if it began at the start of the lane. */
