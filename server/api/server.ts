@@ -14,6 +14,7 @@ import {
   compileRoute,
   isUnderPublicRoute,
   isUnderV1,
+  keepsRulesOfV1,
   noRoute,
   PARAM_LENGTH_MAX,
   type RouteRefusal,
@@ -29,6 +30,8 @@ export interface ServerOptions extends Edge {
   timeouts?: Timeouts;
   /** Most connections at once; left out: no limit. */
   connectionsMax?: number;
+  /** Sends a page to a person at an address that leads nowhere. Returns false if there is no such page. */
+  sendMissingPage?: (request: FastifyRequest, reply: FastifyReply) => boolean;
 }
 
 /** A server that does not listen yet. Throws for a route that is declared twice. */
@@ -39,9 +42,11 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   // The pipeline reads bodies, after the checks that come first, so Fastify must not read any.
   for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => sendPageError(options, error, request, reply));
-  app.setNotFoundHandler((request, reply) =>
-    refuseUnrouted(options, state, request, reply, () => missing(app, request)),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    const refuse = () => missing(app, request);
+    const isSent = wantsPage(request, refuse) && options.sendMissingPage?.(request, reply) === true;
+    if (!isSent) refuseUnrouted(options, state, request, reply, refuse);
+  });
   for (const route of routes) addRoute(app, options, state, compileRoute(route));
   return app;
 }
@@ -128,6 +133,13 @@ function missing(app: FastifyInstance, request: FastifyRequest): RouteRefusal {
     const found = app.findRoute({ method: candidate, url });
     return found !== null && areIds(found.params);
   });
+}
+
+/** Whether a person opened an address that leads nowhere: programs do not ask for HTML, and get the envelope, as everybody under `/v1` does. */
+function wantsPage({ raw }: FastifyRequest, refuse: () => RouteRefusal): boolean {
+  const { method, url = "", headers } = raw;
+  if ((method !== "GET" && method !== "HEAD") || !url.startsWith("/") || keepsRulesOfV1(url)) return false;
+  return headers.accept?.includes("text/html") === true && refuse().error.code === "NOT_FOUND";
 }
 
 /** Sends an error of a page. The pipeline sends its own errors. */

@@ -28,8 +28,8 @@ import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
 import type { HopClient } from "../outgoing/hop.ts";
-import { addConsole } from "../pages/console.ts";
-import { addPages } from "../pages/pages.ts";
+import { addConsole, missingSender } from "../pages/console.ts";
+import { addPages, missingPage } from "../pages/pages.ts";
 import { addReference } from "../pages/reference.ts";
 import { PeerFault } from "../providers/provider.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
@@ -348,13 +348,13 @@ class Composition {
       newId: deps.newId,
       random: deps.random,
     };
-    const app = buildServer(options);
+    if (options.isWorker === true) return buildServer(options);
+    const app = buildServer({ ...options, sendMissingPage: missingPage(options, missingSender(root)) });
     const reference = { routes: [...api, ...sessions], version, readClient, log, root, baseUrl: () => this.#url };
-    if (options.isWorker !== true)
-      addPages(app, options, (pages) => {
-        addReference(pages, reference);
-        addConsole(pages, root);
-      });
+    addPages(app, options, (pages) => {
+      addReference(pages, reference);
+      addConsole(pages, root);
+    });
     return app;
   }
 

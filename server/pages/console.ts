@@ -42,7 +42,7 @@ export function addConsole(app: FastifyInstance, root: string | null): void {
 }
 
 function addPaths(pages: FastifyInstance, root: string | null): void {
-  const files = root === null ? null : new BuiltFiles(join(root, "dist/console"));
+  const files = filesOf(root);
   pages.addHook("onRequest", (_request, reply, next) => {
     reply.headers(SECURITY_HEADERS);
     next();
@@ -57,6 +57,22 @@ function addPaths(pages: FastifyInstance, root: string | null): void {
     pages.get(path, (request, reply) =>
       HAS_PATH.test(request.raw.url ?? "") ? sendPage(request, reply, files) : reply.callNotFound(),
     );
+}
+
+/** Sends the console's page with status 404, which says that there is no such page. Returns false if the console is not built. */
+export function missingSender(root: string | null): (reply: FastifyReply) => boolean {
+  const files = filesOf(root);
+  return (reply) => {
+    const page = files?.find("index.html") ?? null;
+    if (page === null) return false;
+    const headers = { ...SECURITY_HEADERS, "Cache-Control": "no-cache" };
+    reply.code(404).headers(headers).type(page.type).send(page.forms.get(null));
+    return true;
+  };
+}
+
+function filesOf(root: string | null): BuiltFiles | null {
+  return root === null ? null : new BuiltFiles(join(root, "dist/console"));
 }
 
 function sendPage(request: FastifyRequest, reply: FastifyReply, files: BuiltFiles | null): FastifyReply {

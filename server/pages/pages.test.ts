@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { until } from "../../test/support/wait.ts";
 import { buildServer } from "../api/server.ts";
 import { systemClock } from "../clock.ts";
 import { createIdSource } from "../core/id.ts";
 import type { LogFields } from "../log.ts";
-import { addPages } from "./pages.ts";
+import { addPages, missingPage } from "./pages.ts";
 
 /** An edge whose lines are in `seen`, with their level. */
 function edgeOf(seen: string[]) {
@@ -79,4 +80,30 @@ test("the files that a page loads are logged at debug, unless they are refused; 
     ["debug request /assets/:file", "debug request /assets/:file", "info request /assets/:file", "info request /docs"],
   );
   await app.close();
+});
+
+test("an address that leads nowhere shows a person the page, and a program the envelope", async () => {
+  const seen: string[] = [];
+  const edge = edgeOf(seen);
+  const sendMissingPage = missingPage(edge, (reply) => {
+    reply.code(404).type("text/html").send("<p>no such page</p>");
+    return true;
+  });
+  const app = buildServer({ ...edge, sendMissingPage });
+  const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+  const shows = async (url: string, options: { method?: "GET" | "HEAD" | "POST"; accept?: string } = {}) => {
+    const { method = "GET", accept: accepted = accept } = options;
+    const response = await app.inject({ method, url, headers: { accept: accepted, "x-request-id": "mine" } });
+    assert.equal(response.headers["x-request-id"], "mine");
+    return [response.statusCode, response.headers["content-type"]?.split(";")[0]];
+  };
+  assert.deepEqual(await shows("/mesages"), [404, "text/html"]);
+  assert.deepEqual(await shows("/mesages", { method: "HEAD" }), [404, "text/html"]);
+  await until(() => seen.length === 4, { what: "two lines in the log" });
+  assert.deepEqual(seen, ["null 404", "request", "null 404", "request"]);
+  assert.deepEqual(await shows("/mesages", { accept: "*/*" }), [404, "application/json"]);
+  assert.deepEqual(await shows("/mesages", { method: "POST" }), [404, "application/json"]);
+  assert.deepEqual(await shows("/session/elsewhere?a=b"), [404, "application/json"]);
+  for (const url of ["/v1/mesages", "/v1?a=b", "/%76%31/messages"])
+    assert.deepEqual(await shows(url), [401, "application/json"], url);
 });

@@ -28,7 +28,7 @@ export function compileRoute(route: Route): CompiledRoute {
     permissions: permissionsFor(route),
     checkBody: compileCheck("body", route.body),
     checkQuery: compileCheck("query", route.query),
-    isUnderV1: isUnderV1(route.path) || UNDER_SESSION.test(route.path),
+    isUnderV1: keepsRulesOfV1(route.path),
     isLogged: isUnderV1(route.path) && !OF_THE_LOG.test(route.path),
   };
 }
@@ -70,13 +70,23 @@ export function areIds(params: unknown): boolean {
 }
 
 const UNDER_V1 = /^\/v1(\/|$)/;
-/** These routes keep the rules of `/v1`. */
 const UNDER_SESSION = /^\/session(\/|$)/;
 
 /** Whether a request target, or the path of a route, is under `/v1`. */
 export function isUnderV1(target: string): boolean {
+  return UNDER_V1.test(pathOf(target));
+}
+
+/** Whether a request target, or the path of a route, is under `/v1` or `/session`, where the rules of `/v1` hold. */
+export function keepsRulesOfV1(target: string): boolean {
+  const path = pathOf(target);
+  return UNDER_V1.test(path) || UNDER_SESSION.test(path);
+}
+
+/** The path of a request target, without percent-encoding. */
+function pathOf(target: string): string {
   const [path = ""] = target.replace(/^https?:\/\/[^/]*/i, "").split(/[?#;]/, 1);
-  return UNDER_V1.test(decoded(path));
+  return decoded(path);
 }
 
 function decoded(path: string): string {
