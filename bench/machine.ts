@@ -87,3 +87,17 @@ export function idleShare(before: MachineTicks | null, after: MachineTicks | nul
   if (before === null || after === null || after.all === before.all) return null;
   return (after.idle - before.idle) / (after.all - before.all);
 }
+
+/**
+ * Binds processes with all their threads to some processors, such as `1-3`. The threads and processes that they start later are bound
+ * too. Throws where there is no `taskset` (util-linux).
+ */
+export function bindTo(processors: string, pids: readonly number[]): void {
+  for (const pid of pids) execFileSync("taskset", ["--all-tasks", "--cpu-list", "--pid", processors, String(pid)]);
+}
+
+/** The process that started another one. */
+export function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+}

@@ -1,10 +1,11 @@
 /** Benchmark: one process on PostgreSQL against one on SQLite, and two workers against one. The server is on the same machine. */
 
 import { randomBytes } from "node:crypto";
+import { cpus } from "node:os";
 import pg from "pg";
 import { createDatabase, type PostgresServer, startPostgres } from "../test/support/postgres.ts";
 import { endOfLog, LOG_BYTES_MAX, logBetween } from "./log-bytes.ts";
-import { idleShare, machineTicks, processorSeconds } from "./machine.ts";
+import { bindTo, idleShare, machineTicks, parentOf, processorSeconds } from "./machine.ts";
 import { webhookRound } from "./pipeline.ts";
 import { limitRow, median, type Row, rate, ratioRow } from "./report.ts";
 import type { Target } from "./rounds.ts";
@@ -48,15 +49,11 @@ export async function measurePostgres(stage: Stage): Promise<Row[]> {
   const databases: pg.Client[] = [];
   try {
     const sqlite = await stage.start("sqlite");
+    const embedded: Arrangement = { front: sqlite, all: [sqlite], database: null, side: newSide() };
     const one = await arrange(stage, server, "one", ["all"]);
     const api1 = await arrange(stage, server, "api1", ["api", "worker"]);
     const api2 = await arrange(stage, server, "api2", ["api", "worker", "worker"]);
-    const arrangements: Arrangement[] = [
-      { front: sqlite, all: [sqlite], database: null, side: newSide() },
-      one,
-      api1,
-      api2,
-    ];
+    const arrangements = [embedded, one, api1, api2];
     for (const { all, database } of arrangements) {
       services.push(...all);
       if (database !== null) databases.push(database);
@@ -66,12 +63,36 @@ export async function measurePostgres(stage: Stage): Promise<Row[]> {
       // The first round warms up.
       for (const each of arrangements) await measureRound(stage, each, round < 0 ? newSide() : each.side);
     }
-    return rowsOf(arrangements.map(({ side }) => side));
+    const rows = rowsOf(arrangements.map(({ side }) => side));
+    return [...rows, ...(await measureBound(stage, embedded, one))];
   } finally {
     for (const service of services) await service.stop();
     for (const database of databases) await database.end();
     await server.stop();
   }
+}
+
+/**
+ * The same with the service on one processor and everything else on the others, as where the server is another machine: otherwise the
+ * server and the service share the processors that the service on SQLite has for itself.
+ */
+async function measureBound(stage: Stage, embedded: Arrangement, shared: Arrangement): Promise<Row[]> {
+  const processors = cpus().length;
+  if (processors < 2 || shared.database === null || machineTicks() === null) return [];
+  const { rows } = await shared.database.query<{ pid: number }>("select pid from pg_stat_activity");
+  const server = rows.map(({ pid }) => pid);
+  const others = [...server, ...new Set(server.map(parentOf)), stage.generator.pid, stage.receiver.pid];
+  const bound = [embedded, shared].map((each) => ({ ...each, side: newSide() }));
+  bindTo(
+    "0",
+    bound.flatMap(({ all }) => all.map(({ pid }) => pid)),
+  );
+  bindTo(`1-${processors - 1}`, others);
+  for (let round = -1; round < stage.extent.rounds; round += 1)
+    for (const each of bound) await measureRound(stage, each, round < 0 ? newSide() : each.side);
+  const [sqlite = newSide(), one = newSide()] = bound.map(({ side }) => side);
+  const what = "webhooks, on PostgreSQL against SQLite, each service on one processor";
+  return [ratioRow(what, "/s", one.perSecond, sqlite.perSecond, AGAINST_SQLITE_MIN), ...processorRows(one, sqlite)];
 }
 
 function newSide(): Side {

@@ -72,7 +72,10 @@ test("later messages wait for one whose attempt ended with its process, although
   await until(seenHeld, { limitMs: SETTLED_MS_MAX, what: "the takeover, before the attempt's lease has ended" });
   await until(() => taken().length === 3, { limitMs: SETTLED_MS_MAX, what: "the three messages" });
   assert.deepEqual(taken(), ["First", "Second", "Third"]);
-  const { rows } = await database.query<{ status: string }>("select status from messages where id = any($1)", [ids]);
-  assert.ok(rows.every(({ status }) => status === "sent" || status === "delivered"));
+  const areSent = async () => {
+    const { rows } = await database.query<{ status: string }>("select status from messages where id = any($1)", [ids]);
+    return rows.every(({ status }) => status === "sent" || status === "delivered");
+  };
+  await until(areSent, { what: "the outcomes on disk" });
   assert.equal((await next.end("SIGTERM")).code, 0, next.output.stderr);
 });

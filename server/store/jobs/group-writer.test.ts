@@ -60,7 +60,7 @@ test("a group takes what has arrived at the ports when it begins", async () => {
   const receive = () => {
     for (let jobs = arrived.shift(); jobs !== undefined; jobs = arrived.shift()) add(jobs);
   };
-  const groups = new GroupWriter((jobs) => disk.write(jobs), null, receive);
+  const groups = new GroupWriter((jobs) => disk.write(jobs), null, { receive });
   const add = groups.open(() => {});
   arrived.push([probe("b")], [probe("c")]);
   add([probe("a")]);
@@ -125,6 +125,37 @@ test("a group that cannot be written fails its own jobs only", async () => {
   add([probe("good")]);
   await groups.idle();
   assert.deepEqual(results, [{ error: "failed", message: "no" }, { value: "ok" }]);
+});
+
+test("a server gets the next group before the callers get the results of the last one, and replies keep their order", async () => {
+  const seen: string[] = [];
+  const disk = new Disk();
+  const write = (jobs: Job[]) => {
+    seen.push(`write ${jobs.map(nameOf)}`);
+    return disk.write(jobs);
+  };
+  const groups = new GroupWriter(write, null, { isServer: true });
+  const add = groups.open((reply) => seen.push(`reply ${valuesOf(reply)}`));
+  add([probe("a")]);
+  await nextTurn();
+  add([probe("b")]);
+  await disk.end();
+  add([probe("c")]);
+  await disk.end();
+  await disk.end();
+  assert.deepEqual(seen, ["write a", "write b", "reply a", "write c", "reply b", "reply c"]);
+  await groups.idle();
+});
+
+test("a group of a server that ends at once replies after the one before", async () => {
+  const replies: unknown[] = [];
+  const groups = new GroupWriter((jobs) => ({ results: jobs.map((job) => ({ value: nameOf(job) })), born: [] }), null, {
+    isServer: true,
+  });
+  const add = groups.open((reply) => replies.push(...valuesOf(reply)));
+  add([["logRequests", []], probe("b"), ["logRequests", []], probe("d")]);
+  await groups.idle();
+  assert.deepEqual(replies, ["", "b", "", "d"]);
 });
 
 /** A client whose replies the test sends. */

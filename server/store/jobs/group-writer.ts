@@ -21,6 +21,17 @@ export interface GroupReply {
 type Reply = (reply: GroupReply) => void;
 type Write = (jobs: Job[]) => WrittenGroup | Promise<WrittenGroup>;
 
+/** How groups begin. */
+export interface GroupOptions {
+  /** Adds what has arrived at the ports and was not added yet. */
+  receive?: () => void;
+  /**
+   * The database is a server: the next group is sent to it before the callers of the last one get their results, so that it does not
+   * wait for what they do with them. Without it the thread would write the next group first, and the callers would wait.
+   */
+  isServer?: boolean;
+}
+
 interface WaitingJob {
   job: Job;
   reply: Reply;
@@ -29,6 +40,7 @@ interface WaitingJob {
 export class GroupWriter {
   readonly #write: Write;
   readonly #receive: () => void;
+  readonly #isServer: boolean;
   readonly #pace: GroupPace;
   readonly #ports: Reply[] = [];
   /** The port that gets new deliveries. */
@@ -37,12 +49,14 @@ export class GroupWriter {
   /** A group is being written, or the next one waits for its time. */
   #isBusy = false;
   #isFull = false;
+  /** Sends the replies of the last group, which have not been sent. */
+  #unsent: (() => void) | null = null;
   #idle: (() => void) | null = null;
 
-  /** `receive` adds what has arrived at the ports and was not added yet. */
-  constructor(write: Write, timer: PaceTimer | null, receive: () => void = () => {}) {
+  constructor(write: Write, timer: PaceTimer | null, { receive = () => {}, isServer = false }: GroupOptions = {}) {
     this.#write = write;
     this.#receive = receive;
+    this.#isServer = isServer;
     this.#pace = new GroupPace(timer);
   }
 
@@ -85,8 +99,23 @@ export class GroupWriter {
     this.#pace.began();
     const written = await this.#written(group.map(({ job }) => job));
     this.#pace.ended(group);
-    this.#replyTo(group, written, performance.now() - startedAt);
+    const durationMs = performance.now() - startedAt;
+    // The group before, if this one ended in the same turn.
+    this.#sendReply();
+    this.#unsent = () => this.#replyTo(group, written, durationMs);
+    if (this.#isServer && this.#waiting.length > 0) {
+      setImmediate(() => this.#sendReply());
+      this.#next();
+      return;
+    }
+    this.#sendReply();
     setImmediate(() => this.#next());
+  }
+
+  #sendReply(): void {
+    const reply = this.#unsent;
+    this.#unsent = null;
+    reply?.();
   }
 
   async #written(jobs: Job[]): Promise<WrittenGroup> {

@@ -75,7 +75,7 @@ export async function openPostgres(
     if (written.results.some((result) => "error" in result && result.error === "unavailable")) reachability.suspect();
     return written;
   };
-  const groups = new GroupWriter(write, TIMER);
+  const groups = new GroupWriter(write, TIMER, { isServer: true });
   const reads: Reads = { ...readers, close };
   const db = queryDatabase((query) => reads.read(query));
   const parts: StoreParts = {

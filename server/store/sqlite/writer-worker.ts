@@ -35,7 +35,7 @@ function hostWriter(first: MessagePort, writer: SqliteWriter): void {
         receive(sent.message);
   };
   const timer = { now: () => performance.now(), after: (ms: number, action: () => void) => setTimeout(action, ms) };
-  const groups = new GroupWriter(write, timer, receiveAll);
+  const groups = new GroupWriter(write, timer, { receive: receiveAll });
   const open = (port: MessagePort, receive: (message: Job[]) => void) => {
     ports.set(port, receive);
     port.on("message", receive);
