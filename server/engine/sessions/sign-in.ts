@@ -20,14 +20,15 @@ export interface BegunSession {
 /** Begins a session with a usable key. `former`: the token of the session that the browser had, which ends. */
 export async function beginSession(deps: Deps, key: ApiKey, former: string | null): Promise<BegunSession> {
   const now = deps.clock.real();
-  const begun = make(deps, "session", key, sessionEnd(now, now, idleMsMax(deps)));
+  const begun = make(deps, "session", key, { now, expiresAt: sessionEnd(now, now, idleMsMax(deps)) });
   await insert(deps, begun, await endOfFormer(deps, former));
   return begun;
 }
 
 /** Makes a link that begins a session with the key, once. */
 export async function createLink(deps: Deps, key: ApiKey): Promise<BegunSession> {
-  const begun = make(deps, "link", key, deps.clock.real() + LINK_MS);
+  const now = deps.clock.real();
+  const begun = make(deps, "link", key, { now, expiresAt: now + LINK_MS });
   await insert(deps, begun, []);
   return begun;
 }
@@ -58,9 +59,13 @@ export async function redeemLink(deps: Deps, link: string, former: string | null
   return result === "ok" ? { session: { ...session, ...set, version: version + 1 }, key, token } : null;
 }
 
-function make(deps: Deps, kind: BrowserSession["kind"], key: ApiKey, expiresAt: number): BegunSession {
+function make(
+  deps: Pick<Deps, "random" | "newId">,
+  kind: BrowserSession["kind"],
+  key: ApiKey,
+  { now, expiresAt }: { now: number; expiresAt: number },
+): BegunSession {
   const token = newToken(kind, deps.random);
-  const now = deps.clock.real();
   const session: BrowserSession = {
     id: deps.newId("ses"),
     version: 1,
