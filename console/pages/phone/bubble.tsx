@@ -9,14 +9,13 @@ import { pathOf } from "../../parts/addresses.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { Countdown, Time } from "../../parts/time.tsx";
-import { toastError } from "../../parts/toasts.tsx";
-import type { PhoneAct } from "./recording.ts";
+import type { NoteAct } from "./recording.ts";
 import { type Bubble, REACTION_EMOJIS, type Receipt } from "./thread.ts";
 
 interface BubbleProps {
   number: string;
   bubble: Bubble;
-  onAct: (act: PhoneAct) => void;
+  onAct: NoteAct;
   onReply: (id: string) => void;
 }
 
@@ -138,24 +137,13 @@ function FileView({ file }: { file: Attachment }) {
   );
 }
 
-function PaymentCard({
-  number,
-  payment,
-  onAct,
-}: {
-  number: string;
-  payment: PaymentRequest;
-  onAct: (act: PhoneAct) => void;
-}) {
+function PaymentCard({ number, payment, onAct }: { number: string; payment: PaymentRequest; onAct: NoteAct }) {
   const { pay } = usePhoneActs(number);
   const [isIgnored, setIgnored] = useState(false);
   const isOpen = payment.status === "pending";
   const payNow = () => {
     const body = { requestId: payment.id };
-    pay.mutate(body, {
-      onSuccess: ({ id }) => onAct({ does: "pay", number, payment: body, id }),
-      onError: toastError,
-    });
+    onAct(pay.mutateAsync(body).then(({ id }) => ({ does: "pay", number, payment: body, id })));
   };
   return (
     <div className="my-1 w-52 max-w-full rounded-xl border bg-raised p-3 text-text">
@@ -191,7 +179,7 @@ function Verbs({ number, message, onAct, onReply }: Omit<BubbleProps, "bubble"> 
   const choose = (type: Reaction) => {
     setOpen(false);
     const reaction = { messageId: message.id, type };
-    react.mutate(reaction, { onSuccess: () => onAct({ does: "react", number, reaction }), onError: toastError });
+    onAct(react.mutateAsync(reaction).then(() => ({ does: "react", number, reaction })));
   };
   const verb = "rounded px-1.5 py-0.5 text-left hover:bg-hover";
   return (

@@ -4,20 +4,16 @@ import type { CallAction } from "../../../sdk/wire.ts";
 import { useCallWith, usePhoneActs } from "../../api/phones.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icons.tsx";
-import { toastError } from "../../parts/toasts.tsx";
-import type { PhoneAct } from "./recording.ts";
+import type { NoteAct } from "./recording.ts";
 
 /** The card; nothing while there is no call. */
-export function CallCard({ number, onAct }: { number: string; onAct: (act: PhoneAct) => void }) {
+export function CallCard({ number, onAct }: { number: string; onAct: NoteAct }) {
   const call = useCallWith(number).data ?? null;
   const acts = usePhoneActs(number);
   if (call === null) return null;
   const rings = call.status === "incoming";
   const act = (action: CallAction) =>
-    acts.call.mutate(
-      { action },
-      { onSuccess: () => onAct({ does: "call", number, call: { action } }), onError: toastError },
-    );
+    onAct(acts.call.mutateAsync({ action }).then(() => ({ does: "call", number, call: { action } })));
   return (
     <div role="alert" className="mx-3 mb-2 flex flex-wrap items-center gap-2 rounded-2xl border bg-raised p-2.5 shadow">
       <span

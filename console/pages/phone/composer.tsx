@@ -7,7 +7,7 @@ import { useCreateGroup, usePhoneActs } from "../../api/phones.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { FIELD_LOOK, Field, Form, IN_ROW } from "../../parts/form.tsx";
 import { toastError } from "../../parts/toasts.tsx";
-import type { PhoneAct } from "./recording.ts";
+import type { NoteAct } from "./recording.ts";
 
 interface ComposerProps {
   number: string;
@@ -15,7 +15,7 @@ interface ComposerProps {
   others: readonly string[];
   replyTo: string | null;
   onReplied: () => void;
-  onAct: (act: PhoneAct) => void;
+  onAct: NoteAct;
   onGroup: (id: string) => void;
 }
 
@@ -33,8 +33,11 @@ export function Composer({ number, group, others, replyTo, onReplied, onAct, onG
   const { write } = usePhoneActs(number);
   const send = useSendMessage();
   const typing = useTypingSignal(number, side === "contact" && group === null);
-  const writeAs = (message: PhoneMessage, onError: (error: unknown) => void = toastError) =>
-    write.mutate(message, { onSuccess: ({ id }) => onAct({ does: "write", number, message, id }), onError });
+  const writeAs = (message: PhoneMessage, onError?: (error: unknown) => void) =>
+    onAct(
+      write.mutateAsync(message).then(({ id }) => ({ does: "write", number, message, id })),
+      onError,
+    );
   const submit = (refuse: (error: unknown) => void) => {
     if (text.trim() === "") return;
     typing.end();

@@ -16,19 +16,18 @@ import { IconButton } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/empty.tsx";
 import { formatClock } from "../../parts/formats.ts";
 import { useNow } from "../../parts/time.tsx";
-import { toastError } from "../../parts/toasts.tsx";
 import { BubbleRow } from "./bubble.tsx";
 import { CallCard } from "./call-card.tsx";
 import { Composer } from "./composer.tsx";
 import { personOf } from "./people.ts";
-import type { PhoneAct } from "./recording.ts";
+import type { NoteAct } from "./recording.ts";
 import { bubblesOf } from "./thread.ts";
 
 interface HandsetProps {
   number: string;
   /** Other phones on the screen, for a group with them. */
   others: readonly string[];
-  onAct: (act: PhoneAct) => void;
+  onAct: NoteAct;
   onSettings: () => void;
 }
 
@@ -90,12 +89,12 @@ function StatusBar({ number }: { number: string }) {
   );
 }
 
-function RingButton({ number, onAct }: { number: string; onAct: (act: PhoneAct) => void }) {
+function RingButton({ number, onAct }: { number: string; onAct: NoteAct }) {
   const { call } = usePhoneActs(number);
   const current = useCallWith(number).data ?? null;
   const ring = () => {
     const body = { action: "ring", video: true } as const;
-    call.mutate(body, { onSuccess: () => onAct({ does: "call", number, call: body }), onError: toastError });
+    onAct(call.mutateAsync(body).then(() => ({ does: "call", number, call: body })));
   };
   return (
     <IconButton label="Ring by FaceTime" icon="video" disabled={current !== null || call.isPending} onClick={ring} />
@@ -143,7 +142,7 @@ const NEAR_END_PX = 40;
 interface ThreadProps {
   number: string;
   group: Chat | null;
-  onAct: (act: PhoneAct) => void;
+  onAct: NoteAct;
   onReply: (id: string) => void;
 }
 

@@ -10,7 +10,10 @@ export type PhoneAct =
   | { does: "call"; number: string; call: PhoneCall }
   | { does: "set"; number: string; settings: Partial<PhoneSettings> };
 
-/** A step: an action, or an event that followed. An event may be recorded before the action that it follows from. */
+/** Called when an action begins: records the action once the service has taken it, and shows the error if the service refuses it. */
+export type NoteAct = (act: Promise<PhoneAct>, onError?: (error: unknown) => void) => void;
+
+/** A step: an action, at the place where it began, or an event. So no event stands before the action that it follows from. */
 export type Step = PhoneAct | { saw: Event };
 
 /** Events that a test waits for. The others say what a later one says too, or depend on time. */

@@ -6,8 +6,7 @@ import { CodeBlock } from "../../parts/code-block.tsx";
 import { Failed, Loading } from "../../parts/empty.tsx";
 import { FIELD_LOOK } from "../../parts/form.tsx";
 import { snippetsOf } from "../../parts/snippets.ts";
-import { toastError } from "../../parts/toasts.tsx";
-import type { PhoneAct } from "./recording.ts";
+import type { NoteAct } from "./recording.ts";
 
 type Flag = "online" | "imessage" | "readReceipts" | "edits";
 
@@ -64,16 +63,13 @@ function NumberRow({ row: { title, unit, max, step, round }, value, onSet }: Num
 }
 
 /** The form. */
-export function PhoneSettingsForm({ number, onAct }: { number: string; onAct: (act: PhoneAct) => void }) {
+export function PhoneSettingsForm({ number, onAct }: { number: string; onAct: NoteAct }) {
   const found = usePhoneSettings(number);
   const change = useChangePhone(number);
   if (found.isPending) return <Loading />;
   if (found.data === undefined) return <Failed error={found.error} onRetry={() => void found.refetch()} />;
   const set = (settings: Partial<PhoneSettings>) =>
-    change.mutate(settings, {
-      onSuccess: () => onAct({ does: "set", number, settings }),
-      onError: toastError,
-    });
+    onAct(change.mutateAsync(settings).then(() => ({ does: "set", number, settings })));
   const settings = found.data;
   const path = `/v1/sandbox/phones/${number}/settings`;
   return (
