@@ -18,10 +18,15 @@ export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => 
     client.release();
     return outcome;
   } catch (error) {
-    const isBroken = failureOf(error) === "unavailable" || !(await rollBack(client));
-    client.release(isBroken);
+    await abandon(client, error);
     throw error;
   }
+}
+
+/** After an error: rolls back and gives the connection back to its pool; it is closed if it does not work any more. */
+export async function abandon(client: pg.PoolClient, error: unknown): Promise<void> {
+  const isBroken = failureOf(error) === "unavailable" || !(await rollBack(client));
+  client.release(isBroken);
 }
 
 async function rollBack(client: pg.PoolClient): Promise<boolean> {

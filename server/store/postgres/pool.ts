@@ -26,14 +26,20 @@ export const APPLICATION_NAME = "tightbeam";
 export const CONNECT_MS_MAX = 5_000;
 
 /** How long a statement may take, in milliseconds: a server that went away without a word does not answer. */
-const QUERY_MS_MAX = 30_000;
+export const QUERY_MS_MAX = 30_000;
 
 /**
- * A pool of at most `connectionsMax` connections, each of whose statements may take `queryMsMax` (0: no limit). Statements are never named: PgBouncer
- * may run each on another server connection.
+ * A pool of at most `connectionsMax` connections, each of whose statements may take `queryMsMax` (0: no limit). `options` of `pg` go
+ * before its defaults.
  */
-export function createPool(url: string, connectionsMax: number, queryMsMax = QUERY_MS_MAX): pg.Pool {
+export function createPool(
+  url: string,
+  connectionsMax: number,
+  queryMsMax = QUERY_MS_MAX,
+  options: pg.PoolConfig = {},
+): pg.Pool {
   const pool = new pg.Pool({
+    ...options,
     connectionString: url,
     max: connectionsMax,
     types: TYPES,

@@ -19,17 +19,27 @@ export interface Sql {
   script(statements: readonly string[]): Promise<SqlValue[][]>;
 }
 
-/** Statements on a connection, or each on any connection of a pool. `used` is called once for each. */
-export function sqlOn(connection: Pick<pg.Pool, "query">, used: () => void): Sql {
+/**
+ * Statements on a connection, or each on any connection of a pool. `used` is called once for each. `nameOf`: the name under which the
+ * server keeps a statement with parameters.
+ */
+export function sqlOn(
+  connection: Pick<pg.Pool, "query">,
+  used: () => void,
+  nameOf: (text: string) => string | undefined = () => undefined,
+): Sql {
+  const configOf = (text: string, parameters: readonly SqlParameter[]) => {
+    used();
+    const name = nameOf(text);
+    return { text, values: [...parameters], ...(name === undefined ? {} : { name }) };
+  };
   return {
     async query<Row extends object>(text: string, parameters: readonly SqlParameter[] = []) {
-      used();
-      const { rows } = await connection.query<Row>(text, [...parameters]);
+      const { rows } = await connection.query<Row>(configOf(text, parameters));
       return rows;
     },
     async values(text, parameters = []) {
-      used();
-      const { rows } = await connection.query<SqlValue[]>({ text, values: [...parameters], rowMode: "array" });
+      const { rows } = await connection.query<SqlValue[]>({ ...configOf(text, parameters), rowMode: "array" });
       return rows;
     },
     async script(statements) {
@@ -55,14 +65,21 @@ export async function bothEnded<First, Second>(
 
 /** SQLSTATE of a disk without room, and of a server without memory: what is tried later may succeed. */
 const FULL = new Set(["53100", "53200"]);
+/** SQLSTATE of a named statement that the server does not have, has already, or cannot run any more since a table was changed. */
+const OUT_OF_STEP: readonly string[] = ["26000", "42P05", "0A000"];
 /** SQLSTATE of transactions that others got in the way of, or that were suspended: they changed nothing, and may be repeated. */
-const INTERRUPTED = new Set(["40001", "40P01", "25P03"]);
+const INTERRUPTED = new Set(["40001", "40P01", "25P03", ...OUT_OF_STEP]);
 /** Classes of SQLSTATE: the connection failed, the server is a standby by now, it has too many connections, it ends this one. */
 const UNAVAILABLE = /^(08|25006|53300|57P0)/;
 /** Codes of Node.js for sockets, look-ups of names, and TLS. */
 const OF_NODE = /^E(?!RR_)[A-Z_]+$|^ERR_(SSL|TLS|SOCKET|STREAM)_|CERT/;
 
 export type SqlFailure = "full" | "interrupted" | "unavailable" | "failed";
+
+/** Whether an error says that the server does not keep the same statements under their names as this process thinks. */
+export function isOutOfStep(error: unknown): boolean {
+  return error instanceof Error && "code" in error && OUT_OF_STEP.includes(String(error.code));
+}
 
 /** Why a statement failed. An error without an SQLSTATE is one of the connection, except for mistakes in a statement's parameters. */
 export function failureOf(error: unknown): SqlFailure {

@@ -10,9 +10,10 @@ import { requireNoPartialCopy } from "./copy-target.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
 import { migrateDatabase } from "./migrate.ts";
+import { LIFE_OF_PLANS } from "./named-statements.ts";
 import { listOpenAttempts } from "./open-attempts.ts";
 import { Partitions } from "./partitions.ts";
-import { createPool } from "./pool.ts";
+import { createPool, QUERY_MS_MAX } from "./pool.ts";
 import { takeRate } from "./rate-windows.ts";
 import { Reachability } from "./reachability.ts";
 import { openReads } from "./readers.ts";
@@ -50,9 +51,11 @@ export async function openPostgres(
   reachable: (trouble: string | null) => void = () => {},
   retentionMs: number | null = null,
 ): Promise<Store> {
-  const pool = createPool(url, CONNECTIONS_MAX);
+  const pool = createPool(url, CONNECTIONS_MAX, QUERY_MS_MAX, LIFE_OF_PLANS);
   const reachability = new Reachability(pool, reachable);
   const partitions = new Partitions(pool, retentionMs);
+  // Before the pool opens a connection.
+  const writer = new PostgresWriter(pool, member, partitions);
   const keeping = setInterval(() => partitions.beginKeep(), PARTITIONS_EVERY_MS).unref();
   const readers = openReads(url, (read) => reachability.during(read));
   const close = async () => {
@@ -69,7 +72,6 @@ export async function openPostgres(
     await close();
     throw error;
   }
-  const writer = new PostgresWriter(pool, member, partitions);
   const write = async (jobs: Job[]) => {
     const written = await writer.runGroup(jobs);
     if (written.results.some((result) => "error" in result && result.error === "unavailable")) reachability.suspect();

@@ -26,7 +26,7 @@ async function connectionsOf(failsAfterMs: number): Promise<number> {
     await setTimeout(failsAfterMs);
     throw new Error("timeout exceeded when trying to connect");
   };
-  const pool = { connect: fail, query: fail } as unknown as pg.Pool;
+  const pool = { connect: fail, query: fail, on: () => {} } as unknown as pg.Pool;
   const writer = new PostgresWriter(pool, "member_1", new Partitions(pool, null));
   const { results } = await writer.runGroup(GROUP);
   const message = "timeout exceeded when trying to connect";

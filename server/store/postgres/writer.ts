@@ -18,7 +18,6 @@ import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-ver
 import { DeliveryLeases } from "./delivery-leases.ts";
 import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
 import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
-import { BEGIN } from "./in-transaction.ts";
 import { beat, leave } from "./member-leases.ts";
 import { endMessageLeases, leasedPairs, releaseMessageLeases } from "./message-leases.ts";
 import { MessageQueue } from "./message-queue.ts";
@@ -28,11 +27,12 @@ import type { Partitions } from "./partitions.ts";
 import { addToQuarantine, recheck } from "./quarantine.ts";
 import { CustomerReset, prune, removeRequests } from "./removal.ts";
 import { logRequests } from "./request-rows.ts";
-import { bothEnded, failureOf, type Sql, sqlOn } from "./sql.ts";
+import { bothEnded, failureOf, type Sql } from "./sql.ts";
 import { commitInWaves, refusal } from "./transactions.ts";
 import { addUsage } from "./usage-counters.ts";
 import { lockOf, type SentWave, WaveRunner, type WaveStart } from "./wave-runner.ts";
 import { changesDeliveries, type Wave } from "./waves.ts";
+import { WriterConnections } from "./writer-connections.ts";
 
 /** Jobs of every moment, which ride in the SQL transaction of a wave. They lock rows after it, in an order that all processes share. */
 const RIDING: ReadonlySet<WritingJob[0]> = new Set(["finishDeliveries", "addUsage", "probe"]);
@@ -47,10 +47,10 @@ const NO_START: WaveStart = { locks: [], changed: [] };
 const PROBE = "disk-probe";
 
 export class PostgresWriter {
-  readonly #pool: pg.Pool;
   /** Names this process in the leases that it holds. */
   readonly #owner: string;
   readonly #partitions: Partitions;
+  readonly #connections: WriterConnections;
   readonly #reset = new CustomerReset();
   readonly #messages: MessageQueue;
   readonly #waves: WaveRunner;
@@ -67,9 +67,11 @@ export class PostgresWriter {
 
   /** `owner` names the process in the leases that it holds; no other process has the same. */
   constructor(pool: pg.Pool, owner: string, partitions: Partitions) {
-    this.#pool = pool;
     this.#owner = owner;
     this.#partitions = partitions;
+    this.#connections = new WriterConnections(pool, () => {
+      this.#counts.statements += 1;
+    });
     const now = () => performance.now();
     this.#messages = new MessageQueue(owner, now, () => {
       this.#mayHoldUnknown = true;
@@ -187,7 +189,7 @@ export class PostgresWriter {
   async #endUnknownLeases(): Promise<void> {
     if (!this.#mayHoldUnknown) return;
     const known = { deliveries: this.#deliveries.known(), messages: this.#messages.known() };
-    await endUnknownLeases(sqlOn(this.#pool, this.#used), this.#owner, known);
+    await this.#connections.run((sql) => endUnknownLeases(sql, this.#owner, known));
     this.#mayHoldUnknown = false;
   }
 
@@ -222,16 +224,14 @@ export class PostgresWriter {
   ): Promise<Outcome> {
     this.#requireServer();
     await this.#endUnknownLeases();
-    const client = await this.#pool.connect();
     try {
-      const sql = sqlOn(client, this.#used);
-      const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
-      const own = wave === null ? [] : [`select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
-      const begun = client.query([BEGIN, ...own, ...start.locks].join(";"));
-      // The statements after it do not wait for its reply. If it fails, so do they: the SQL transaction is aborted.
-      const [, outcome] = await bothEnded(begun, work(sql, start));
-      await client.query("commit");
-      client.release();
+      const outcome = await this.#connections.transaction(async (sql, begin) => {
+        const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
+        const own = wave === null ? [] : [`select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
+        // The statements after it do not wait for its reply. If it fails, so do they: the SQL transaction is aborted.
+        const [, done] = await bothEnded(begin([...own, ...start.locks]), work(sql, start));
+        return done;
+      });
       this.#born.push(...this.#deliveries.apply());
       this.#counts.groups += 1;
       return outcome;
@@ -239,14 +239,9 @@ export class PostgresWriter {
       this.#deliveries.drop();
       this.#reset.forget();
       this.#waves.forget();
-      await abandon(client, error);
       throw error;
     }
   }
-
-  readonly #used = () => {
-    this.#counts.statements += 1;
-  };
 
   async #do(sql: Sql, job: Exclude<WritingJob, ["finishDeliveries", ...unknown[]]>): Promise<unknown> {
     switch (job[0]) {
@@ -308,7 +303,7 @@ export class PostgresWriter {
     try {
       if (job[0] !== "hold") this.#requireServer();
       if (isClaim(job)) await this.#endUnknownLeases();
-      return { value: await this.#doLease(sqlOn(this.#pool, this.#used), job) };
+      return { value: await this.#connections.run((sql) => this.#doLease(sql, job)) };
     } catch (error) {
       this.#noteLost(error);
       this.#mayHoldUnknown ||= isClaim(job);
@@ -361,20 +356,6 @@ const NO_WAVE: SentWave = { results: Promise.resolve(new Map()) };
 
 /** A page of the write-ahead log, in bytes. */
 const PAGE_BYTES = 8_192;
-
-/** Rolls back and gives the connection back; it is closed if it does not work any more. */
-async function abandon(client: pg.PoolClient, error: unknown): Promise<void> {
-  if (failureOf(error) === "unavailable") {
-    client.release(true);
-    return;
-  }
-  try {
-    await client.query("rollback");
-    client.release();
-  } catch {
-    client.release(true);
-  }
-}
 
 function isClaim([kind]: LeaseJob): boolean {
   return kind === "claimDeliveries" || kind === "claimMessages";

@@ -1,0 +1,81 @@
+/** Statements are named on connections that lead to one process of the server, and nowhere else. */
+
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { type TestContext, test } from "node:test";
+import type pg from "pg";
+import { Stage } from "../../../test/conformance/store-stage.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import { encodeTransaction, type Job } from "../jobs/jobs.ts";
+import { NamedStatements, planOf } from "./named-statements.ts";
+import { Partitions } from "./partitions.ts";
+import { createPool } from "./pool.ts";
+import { openPostgres } from "./store.ts";
+import { PostgresWriter } from "./writer.ts";
+import { WriterConnections } from "./writer-connections.ts";
+
+const postgres = postgresForFile();
+
+async function open(t: TestContext) {
+  const { url, drop } = await postgres.create();
+  const pool = createPool(url, 1);
+  t.after(async () => {
+    await pool.end();
+    await drop();
+  });
+  return { url, pool };
+}
+
+/** The names of a connection that begins, for uses of one statement. `processId`: the process of the server that runs its statements. */
+async function namesOf(greeted: number, processId: number, uses: number): Promise<(string | undefined)[]> {
+  const pool = new EventEmitter();
+  const named = new NamedStatements(pool as unknown as pg.Pool);
+  const client = { processID: greeted, query: async () => ({ rows: [{ pid: processId }] }) };
+  pool.emit("connect", client);
+  await new Promise(setImmediate);
+  return Array.from({ length: uses }, () => named.nameOf(client as unknown as pg.ClientBase, "select $1"));
+}
+
+test("a statement is planned for itself once, and then again at 2, 8, 32, 128, … uses", () => {
+  const plans = [1, 2, 7, 8, 31, 32, 127, 128, 511, 512, 2_048].map(planOf);
+  assert.deepEqual(plans, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6]);
+});
+
+test("a connection through a pooler, which greets with another process than the one that answers, names nothing", async () => {
+  assert.deepEqual(await namesOf(7, 7, 3), [undefined, "tb0_1", "tb0_1"]);
+  assert.deepEqual(await namesOf(7, 8, 3), [undefined, undefined, undefined]);
+});
+
+test("the server parses a statement once that a connection runs often", async (t) => {
+  const { pool } = await open(t);
+  const connections = new WriterConnections(pool, () => {});
+  for (let use = 1; use <= 4; use += 1)
+    assert.deepEqual(await connections.run((sql) => sql.values("select $1::int + 1", [use])), [[use + 1]]);
+  const { rows } = await pool.query(
+    "select name, statement, (generic_plans + custom_plans)::int as runs from pg_prepared_statements",
+  );
+  // The first use is not counted: it was sent before the connection was known.
+  assert.deepEqual(rows, [{ name: "tb0_1", statement: "select $1::int + 1", runs: 2 }]);
+});
+
+test("a group whose statements the server has lost is written, and names nothing on that connection any more", async (t) => {
+  const { url, pool } = await open(t);
+  const store = await openPostgres(url, "member_1");
+  t.after(() => store.close());
+  const stage = new Stage(store);
+  const customer = await stage.addCustomer();
+  const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
+  const addEvent = async () => {
+    const event = stage.event(customer);
+    const job: Job = ["commit", encodeTransaction([{ op: "event", event, callbackUrl: null }])];
+    return (await writer.runGroup([job])).results;
+  };
+  const written = [{ value: { result: "ok", lanes: [] } }];
+  const names = async () => (await pool.query("select name from pg_prepared_statements")).rows.length;
+  for (let use = 0; use < 3; use += 1) assert.deepEqual(await addEvent(), written);
+  assert.ok((await names()) > 0);
+  await pool.query("deallocate all");
+  assert.deepEqual(await addEvent(), written);
+  for (let use = 0; use < 3; use += 1) assert.deepEqual(await addEvent(), written);
+  assert.equal(await names(), 0);
+});

@@ -1,0 +1,64 @@
+/**
+ * Names statements that a connection runs often, so that the server parses and plans them once and not at each execution: planning was a
+ * quarter of its processor time. Behind a pooler such as PgBouncer no statement is named, since the pooler may run each on another
+ * connection of the server.
+ */
+
+import type pg from "pg";
+import { isOutOfStep } from "./sql.ts";
+
+/**
+ * How long a pool keeps connections whose statements are named. The server keeps each plan until its connection ends, and a plan fits the
+ * sizes that tables had when it was made: a connection is replaced after so many transactions and claims. One that had nothing to do for so
+ * long in milliseconds is closed.
+ */
+export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as const;
+
+/** A statement on a connection. */
+interface KnownStatement {
+  id: number;
+  uses: number;
+}
+
+export class NamedStatements {
+  /** The statements of each connection that leads to one and the same process of the server. */
+  readonly #connections = new WeakMap<pg.ClientBase, Map<string, KnownStatement>>();
+
+  /** Names statements on the connections that a pool opens from now on. */
+  constructor(pool: pg.Pool) {
+    pool.on("connect", (client) => void this.#admit(client).catch(() => {}));
+  }
+
+  /** The name for the next use of a statement; undefined if it has none. */
+  nameOf(client: pg.ClientBase, text: string): string | undefined {
+    const statements = this.#connections.get(client);
+    if (statements === undefined) return undefined;
+    let known = statements.get(text);
+    if (known === undefined) {
+      known = { id: statements.size, uses: 0 };
+      statements.set(text, known);
+    }
+    known.uses += 1;
+    const plan = planOf(known.uses);
+    return plan === 0 ? undefined : `tb${known.id}_${plan}`;
+  }
+
+  /** Names no more statements on a connection if an error says that the server has others under their names. */
+  noteError(client: pg.ClientBase, error: unknown): void {
+    if (isOutOfStep(error)) this.#connections.delete(client);
+  }
+
+  /** A pooler names another process in its greeting than the one that runs the statements. */
+  async #admit(client: pg.ClientBase & { processID?: number | null }): Promise<void> {
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    if (rows[0]?.pid === client.processID) this.#connections.set(client, new Map());
+  }
+}
+
+/**
+ * The number of the plan for a use of a statement; 0: it is planned for this use alone. Plans are made again at 2, 8, 32, … uses: tables
+ * that fill by these statements have at most about four times the rows that they had when the plan was made.
+ */
+export function planOf(uses: number): number {
+  return Math.floor((32 - Math.clz32(uses)) / 2);
+}

@@ -1,0 +1,55 @@
+/** The connections of the writer of a process: what runs often on them is named, and each goes back to the pool unless it is broken. */
+
+import type pg from "pg";
+import { abandon, BEGIN } from "./in-transaction.ts";
+import { NamedStatements } from "./named-statements.ts";
+import { failureOf, type Sql, sqlOn } from "./sql.ts";
+
+/** Begins an SQL transaction, and runs statements without parameters in it. */
+export type Begin = (statements: readonly string[]) => Promise<unknown>;
+
+export class WriterConnections {
+  readonly #pool: pg.Pool;
+  readonly #named: NamedStatements;
+  readonly #used: () => void;
+
+  /** `used` is called once for each statement. */
+  constructor(pool: pg.Pool, used: () => void) {
+    this.#pool = pool;
+    this.#named = new NamedStatements(pool);
+    this.#used = used;
+  }
+
+  /** Runs statements on one connection, each by itself. */
+  async run<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+    const client = await this.#pool.connect();
+    try {
+      const value = await work(this.#sqlOn(client));
+      client.release();
+      return value;
+    } catch (error) {
+      this.#named.noteError(client, error);
+      client.release(failureOf(error) === "unavailable");
+      throw error;
+    }
+  }
+
+  /** Commits what `work` does, or nothing of it. It begins the SQL transaction itself, and need not await that before its statements. */
+  async transaction<Outcome>(work: (sql: Sql, begin: Begin) => Promise<Outcome>): Promise<Outcome> {
+    const client = await this.#pool.connect();
+    try {
+      const outcome = await work(this.#sqlOn(client), (statements) => client.query([BEGIN, ...statements].join(";")));
+      await client.query("commit");
+      client.release();
+      return outcome;
+    } catch (error) {
+      this.#named.noteError(client, error);
+      await abandon(client, error);
+      throw error;
+    }
+  }
+
+  #sqlOn(client: pg.PoolClient): Sql {
+    return sqlOn(client, this.#used, (text) => this.#named.nameOf(client, text));
+  }
+}
