@@ -14,7 +14,8 @@ test("the sources make a bundle with a file for each thread, in ASCII", async (t
   await bundle(fileURLToPath(new URL("..", import.meta.url)), directory);
   const files = readdirSync(directory);
   const code = files.map((file) => readFileSync(join(directory, file), "utf8"));
-  for (const entry of ["main.js", "writer-worker.js", "reader-worker.js"]) assert.ok(files.includes(entry), entry);
+  for (const entry of ["main.js", "writer-worker.js", "reader-worker.js", "group-worker.js", "deliver-worker.js"])
+    assert.ok(files.includes(entry), entry);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII begins with them.
   assert.ok(code.every((text) => /^[\x00-\x7f]*$/.test(text)));
 });

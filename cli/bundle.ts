@@ -9,6 +9,7 @@ const ENTRIES = {
   main: "cli/main.ts",
   "writer-worker": "server/store/sqlite/writer-worker.ts",
   "reader-worker": "server/store/sqlite/reader-worker.ts",
+  "group-worker": "server/store/postgres/group-worker.ts",
   "deliver-worker": "server/app/deliver-worker.ts",
   "string-width": "string-width",
 };

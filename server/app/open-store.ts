@@ -40,7 +40,13 @@ export async function openStore(
     for (const warning of await checkServer(databaseUrl)) events.warn(warning);
     if (existsSync(join(dataDir, "tightbeam.db")))
       events.warn(`DATABASE_URL is set: the embedded database in ${dataDir} is not used`);
-    return await openPostgres(databaseUrl, memberId, events.committed, events.reachable, retentionMs);
+    const { committed: observe, reachable, lost } = events;
+    return await openPostgres(databaseUrl, memberId, {
+      observe,
+      reachable,
+      retentionMs,
+      lost,
+    });
   });
 }
 

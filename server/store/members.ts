@@ -45,3 +45,8 @@ export interface MembersAfterBeat {
   members: Member[];
   leases: MemberLease[];
 }
+
+/** The members that may be the home of an instance or a lane. */
+export function workersOf(members: readonly Member[]): Member["id"][] {
+  return members.filter(({ role }) => role !== "api").map(({ id }) => id);
+}

@@ -153,8 +153,6 @@ export interface ClaimedDeliveries {
 export interface DeliveryHolder {
   /** How long new deliveries are leased, in real milliseconds. */
   leaseMs: number;
-  /** Whether new deliveries of a lane may be leased to it at once; absent: those of any lane. */
-  isHome?(lane: string): boolean;
   /** Takes over new deliveries, which are leased, in the order in which they were made. It must not throw. */
   push(claimed: ClaimedDelivery[]): void;
 }

@@ -3,7 +3,13 @@
 import type { Clock, ClockShift } from "../../clock.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { homeAmong } from "../../core/rendezvous.ts";
-import type { LeaseEpoch, Member, MemberLease, MembersAfterBeat } from "../../store/members.ts";
+import {
+  type LeaseEpoch,
+  type Member,
+  type MemberLease,
+  type MembersAfterBeat,
+  workersOf,
+} from "../../store/members.ts";
 import type { Store } from "../../store/store.ts";
 import type { Observer } from "../observer.ts";
 import type { InstanceReport, Membership } from "./membership.ts";
@@ -277,7 +283,7 @@ export class SharedMembership implements Membership {
     let hasAcquired = false;
     this.#members = members;
     this.#otherMembers = members.filter(({ id }) => id !== this.member.id);
-    this.#workers = members.filter(({ role }) => role !== "api").map(({ id }) => id);
+    this.#workers = workersOf(members);
     const own = new Map(leases.filter(({ owner }) => owner === this.member.id).map((one) => [one.lease, one]));
     for (const lease of this.#held.keys()) if (!own.has(lease)) this.#held.delete(lease);
     for (const [lease, { epoch }] of own) {

@@ -142,11 +142,10 @@ export class Deliver implements DeliverLoop {
   }
 
   start(): void {
-    const { clock, isHome, store } = this.#deps;
+    const { clock, store } = this.#deps;
     this.#lanes.start();
     this.#endHold = store.hold({
       leaseMs: WRITER_LEASE_MS,
-      ...(isHome === undefined ? {} : { isHome }),
       push: (claimed) => {
         const { accepted, lanes } = this.#releases.accept(held(claimed, clock.monotonic()), 0);
         this.#lanes.push(accepted);

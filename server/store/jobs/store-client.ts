@@ -74,8 +74,6 @@ export interface StoreParts {
   /** How the database spells queries. */
   dialect: StoreDialect;
   fork: () => Store;
-  /** Sets the lanes whose new deliveries may be leased to the holder at once. */
-  setHomes?: (isHome: (lane: string) => boolean) => void;
   openPorts: () => StorePorts | null;
   /** Absent: no other process can use the database. */
   shared?: SharedDatabase;
@@ -176,7 +174,6 @@ export class StoreClient implements Store {
 
   hold(holder: DeliveryHolder): () => void {
     this.#holder = holder;
-    if (holder.isHome !== undefined) this.#parts.setHomes?.((lane) => holder.isHome?.(lane) !== false);
     void this.#writer.ask(["hold", holder.leaseMs]).catch(() => {});
     return () => {
       if (this.#holder !== holder) return;

@@ -20,13 +20,7 @@ const postgres = postgresForFile(["fsync=off"], async (url) => {
 const RETENTION_MS = 30 * DAY_MS;
 
 function open(url: string, member: string) {
-  return openPostgres(
-    url,
-    member,
-    () => {},
-    () => {},
-    RETENTION_MS,
-  );
+  return openPostgres(url, member, { retentionMs: RETENTION_MS });
 }
 
 /** A day that no process has made partitions for. */

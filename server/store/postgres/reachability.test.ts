@@ -23,7 +23,7 @@ const put = (value: string): Transaction => [{ op: "put", table: "settings", rec
 async function openStore(): Promise<{ store: Store; url: string; seen: boolean[]; forgotten: { count: number } }> {
   const { url } = await createDatabase(server);
   const seen: boolean[] = [];
-  const store = await openPostgres(url, "member_1", undefined, (trouble) => void seen.push(trouble === null));
+  const store = await openPostgres(url, "member_1", { reachable: (trouble) => void seen.push(trouble === null) });
   const forgotten = { count: 0 };
   store.watchUncertain(() => {
     forgotten.count += 1;

@@ -1,8 +1,8 @@
-/** Opens the store on PostgreSQL: a pool of connections, the writer of this process, and readers. */
+/** Opens the store on PostgreSQL: the writer of this process, readers, and a connection for chores. */
 
-import { GroupWriter } from "../jobs/group-writer.ts";
-import type { Job } from "../jobs/jobs.ts";
+import type pg from "pg";
 import { type Reads, StoreClient, type StoreDialect, type StoreParts } from "../jobs/store-client.ts";
+import type { SharedDatabase } from "../shared-database.ts";
 import type { CommitObserver, Store } from "../store.ts";
 import { announceDeliveries, announcedDeliveries } from "./announced-deliveries.ts";
 import { readVersions } from "./config-versions.ts";
@@ -10,19 +10,18 @@ import { requireNoPartialCopy } from "./copy-target.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
 import { migrateDatabase } from "./migrate.ts";
-import { LIFE_OF_PLANS } from "./named-statements.ts";
 import { listOpenAttempts } from "./open-attempts.ts";
+import { type OwnWriter, writeHere, writeInThread } from "./own-writer.ts";
 import { Partitions } from "./partitions.ts";
-import { createPool, QUERY_MS_MAX } from "./pool.ts";
+import { createPool } from "./pool.ts";
 import { takeRate } from "./rate-windows.ts";
 import { Reachability } from "./reachability.ts";
 import { openReads } from "./readers.ts";
 import { sqlOn } from "./sql.ts";
 import { vacuumQueues } from "./vacuum.ts";
-import { PostgresWriter } from "./writer.ts";
 
-/** Connections of the writer. */
-const CONNECTIONS_MAX = 4;
+/** Connections for migrations, partitions and vacuums. */
+const CHORES = 1;
 /** How often the partitions of the days ahead are looked at. */
 const PARTITIONS_EVERY_MS = 60_000;
 
@@ -32,37 +31,37 @@ const POSTGRES: StoreDialect = {
   dueLanes: dueLanesQuery,
 };
 
-/** Monotonic milliseconds, and a timer on them, by which groups are paced. */
-const TIMER = {
-  now: () => performance.now(),
-  after: (ms: number, action: () => void) => setTimeout(action, ms),
-};
+/** Options of an opening besides its database. */
+export interface PostgresOptions {
+  observe?: CommitObserver;
+  /** Gets the reason when the database cannot be reached any more, and null when it can be again. */
+  reachable?: (trouble: string | null) => void;
+  /** How long events are kept; null, the default: for ever. */
+  retentionMs?: number | null;
+  /** Called if the writer's thread ends by itself: the process must end then. Left out: the writer has no thread of its own. */
+  lost?: (reason: string) => void;
+}
 
 /**
  * Opens the database at a URL and migrates it. `member` names this process in the leases that it holds; no other process ever
- * has the same name. `reachable` gets the reason when the database cannot be reached any more, and null when it can be again.
- * `retentionMs`: how long events are kept, null for ever.
- * Throws `StoreUnusable` with a one-line message if it cannot be opened.
+ * has the same name. Throws `StoreUnusable` with a one-line message if it cannot be opened.
  */
 export async function openPostgres(
   url: string,
   member: string,
-  observe: CommitObserver = () => {},
-  reachable: (trouble: string | null) => void = () => {},
-  retentionMs: number | null = null,
+  { observe = () => {}, reachable = () => {}, retentionMs = null, lost }: PostgresOptions = {},
 ): Promise<Store> {
-  const pool = createPool(url, CONNECTIONS_MAX, QUERY_MS_MAX, LIFE_OF_PLANS);
+  const pool = createPool(url, CHORES);
   const reachability = new Reachability(pool, reachable);
   const partitions = new Partitions(pool, retentionMs);
-  // Before the pool opens a connection.
-  const writer = new PostgresWriter(pool, member, partitions);
   const keeping = setInterval(() => partitions.beginKeep(), PARTITIONS_EVERY_MS).unref();
   const readers = openReads(url, (read) => reachability.during(read));
+  let writer: OwnWriter | null = null;
   const close = async () => {
     clearInterval(keeping);
     reachability.close();
     await partitions.idle();
-    await Promise.all([pool.end(), readers.close()]);
+    await Promise.all([pool.end(), readers.close(), writer?.close()]);
   };
   try {
     await migrateDatabase(url);
@@ -72,31 +71,33 @@ export async function openPostgres(
     await close();
     throw error;
   }
-  const write = async (jobs: Job[]) => {
-    const written = await writer.runGroup(jobs);
-    if (written.results.some((result) => "error" in result && result.error === "unavailable")) reachability.suspect();
-    return written;
-  };
-  const groups = new GroupWriter(write, TIMER, { isServer: true });
+  const start = { url, member, retentionMs };
+  const doubt = () => reachability.suspect();
+  writer = lost === undefined ? writeHere(start, doubt) : writeInThread(start, doubt, lost);
+  const { openPort, openFurther } = writer;
   const reads: Reads = { ...readers, close };
-  const db = queryDatabase((query) => reads.read(query));
   const parts: StoreParts = {
-    openPort: (reply) => groups.open(reply),
+    openPort,
     reads,
     observe,
     dialect: POSTGRES,
-    fork: () => new StoreClient({ ...parts, reads: { ...reads, close: async () => {} } }),
+    fork: () => new StoreClient({ ...parts, openPort: openFurther, reads: { ...reads, close: async () => {} } }),
     openPorts: () => null,
-    shared: {
-      announceDeliveries: (announced) => announceDeliveries(db, announced),
-      announcedDeliveries: (customerIds, withinMs) => announcedDeliveries(db, customerIds, withinMs),
-      configVersions: () => readVersions(db),
-      listOpenAttempts: (instanceId) => listOpenAttempts(db, instanceId, member),
-      takeRate: (take) => takeRate(db, take),
-      vacuumQueues: () => reachability.during(() => vacuumQueues(sqlOn(pool, () => {}))),
-    },
-    setHomes: (isHome) => writer.setHomes(isHome),
+    shared: sharedDatabase(pool, reads, member, reachability),
     isAvailable: () => reachability.isAvailable,
   };
   return new StoreClient(parts);
+}
+
+/** The questions of processes that share the database. */
+function sharedDatabase(pool: pg.Pool, reads: Reads, member: string, reachability: Reachability): SharedDatabase {
+  const db = queryDatabase((query) => reads.read(query));
+  return {
+    announceDeliveries: (announced) => announceDeliveries(db, announced),
+    announcedDeliveries: (customerIds, withinMs) => announcedDeliveries(db, customerIds, withinMs),
+    configVersions: () => readVersions(db),
+    listOpenAttempts: (instanceId) => listOpenAttempts(db, instanceId, member),
+    takeRate: (take) => takeRate(db, take),
+    vacuumQueues: () => reachability.during(() => vacuumQueues(sqlOn(pool, () => {}))),
+  };
 }

@@ -1,6 +1,7 @@
 /** The writer of a process on PostgreSQL: runs a group of jobs, those that write in SQL transactions, and then those on leases. */
 
 import type pg from "pg";
+import { homeAmong } from "../../core/rendezvous.ts";
 import {
   type ClaimedRow,
   countTransactions,
@@ -11,7 +12,7 @@ import {
   type WritingJob,
   type WrittenGroup,
 } from "../jobs/jobs.ts";
-import type { MemberBeat, MembersAfterBeat } from "../members.ts";
+import { type MemberBeat, type MembersAfterBeat, workersOf } from "../members.ts";
 import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
 import { isCommit, NO_RESULT, resultOf, transactionsOf } from "./commit-jobs.ts";
 import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
@@ -83,11 +84,6 @@ export class PostgresWriter {
   /** The name of this process in its leases. */
   get owner(): string {
     return this.#owner;
-  }
-
-  /** New deliveries of other lanes stay on disk. */
-  setHomes(isHome: (lane: string) => boolean): void {
-    this.#deliveries.isHome = isHome;
   }
 
   /** Runs jobs: those that write first. A full disk and a lost connection refuse all that write. */
@@ -336,10 +332,14 @@ export class PostgresWriter {
     }
   }
 
-  /** Beats. The first beat of a member is before all its work. */
+  /** Beats. The first beat of a member is before all its work. New deliveries of lanes whose home is another member stay on disk. */
   async #beat(sql: Sql, sign: MemberBeat): Promise<MembersAfterBeat> {
     const { after, isOlderThere } = await beat(sql, sign);
     this.#waves.splitsTimelines = !isOlderThere;
+    if (sign.member.id === this.#owner) {
+      const workers = workersOf(after.members);
+      this.#deliveries.isHome = (lane) => homeAmong(lane, workers) === this.#owner;
+    }
     return after;
   }
 

@@ -1,9 +1,9 @@
 /** The store of a thread of its own: over the ports to the threads of the database. */
 
+import { openOver } from "../jobs/database-thread.ts";
 import { PendingReads } from "../jobs/pending-reads.ts";
 import { readBatched } from "../jobs/queries.ts";
 import { type Reads, StoreClient, type StoreDialect } from "../jobs/store-client.ts";
-import type { OpenPort } from "../jobs/writer-client.ts";
 import type { CommitObserver, Store, StorePorts } from "../store.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
@@ -16,10 +16,6 @@ export const SQLITE: StoreDialect = {
 
 /** The store of a thread, over the ports that the first store opened. It reads no lists, and the first store outlives it. */
 export function connectStore({ writer, reader }: StorePorts, observe: CommitObserver): Store {
-  const openPort: OpenPort = (reply) => {
-    writer.on("message", reply);
-    return (jobs) => writer.postMessage(jobs);
-  };
   const pending = new PendingReads((queries) => reader.postMessage(queries));
   reader.on("message", (rows) => pending.complete(rows));
   const reads: Reads = {
@@ -33,5 +29,5 @@ export function connectStore({ writer, reader }: StorePorts, observe: CommitObse
   const fork = () => {
     throw new Error("a store of a thread opens no further ports");
   };
-  return new StoreClient({ openPort, reads, observe, dialect: SQLITE, fork, openPorts: () => null });
+  return new StoreClient({ openPort: openOver(writer), reads, observe, dialect: SQLITE, fork, openPorts: () => null });
 }

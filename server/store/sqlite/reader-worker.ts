@@ -1,10 +1,11 @@
 /** The code of a reader's thread: runs queries. It loads little, since every reader is a heap of its own. */
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import type { PortRequest, ThreadMessage } from "../jobs/database-thread.ts";
 import type { SqlQuery } from "../jobs/queries.ts";
 import { openReader } from "./connection.ts";
 import { createReader, readAll } from "./query.ts";
-import type { PortRequest, ThreadMessage, ThreadStart } from "./thread.ts";
+import type { ThreadStart } from "./thread.ts";
 
 const { path } = workerData as ThreadStart;
 if (parentPort === null) throw new Error("reader-worker.ts runs in a worker thread only");

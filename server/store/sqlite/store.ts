@@ -4,6 +4,7 @@ import { channel } from "node:diagnostics_channel";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { WriterThread } from "../jobs/database-thread.ts";
 import type { PaceTimer } from "../jobs/group-pace.ts";
 import { GroupWriter } from "../jobs/group-writer.ts";
 import type { Job, WrittenGroup } from "../jobs/jobs.ts";
@@ -16,7 +17,7 @@ import { lockDirectory, openWriter } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { createReader } from "./query.ts";
 import { finishRestore } from "./restored-files.ts";
-import { ReaderThread, WriterThread } from "./thread.ts";
+import { ReaderThread, startThread } from "./thread.ts";
 import { vacuumAfterErasure } from "./vacuum.ts";
 import { SqliteWriter } from "./writer.ts";
 
@@ -70,7 +71,7 @@ export async function openSqlite(
     lock.close();
     throw error;
   }
-  const writer = new WriterThread(path, lost);
+  const writer = new WriterThread(startThread("writer", path), lost);
   const reader = new ReaderThread(path, lost);
   const listReaders = Array.from({ length: LIST_READERS }, () => new ReaderThread(path, lost));
   const reads: Reads = {
