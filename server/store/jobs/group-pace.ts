@@ -22,6 +22,12 @@ export interface PaceTimer {
   after(ms: number, action: () => void): unknown;
 }
 
+/** The timer of a thread that paces groups. */
+export const REAL_TIMER: PaceTimer = {
+  now: () => performance.now(),
+  after: (ms, action) => setTimeout(action, ms),
+};
+
 /** A job that waits for a group. */
 type Waiting = readonly { job: Job }[];
 

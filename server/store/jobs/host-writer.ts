@@ -2,6 +2,7 @@
 
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { PortRequest, ThreadMessage } from "./database-thread.ts";
+import { REAL_TIMER } from "./group-pace.ts";
 import { GroupWriter } from "./group-writer.ts";
 import type { Job, WrittenGroup } from "./jobs.ts";
 
@@ -26,9 +27,8 @@ export function hostWriter(first: MessagePort, writer: HostedWriter): void {
       for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
         take(sent.message);
   };
-  const timer = { now: () => performance.now(), after: (ms: number, action: () => void) => setTimeout(action, ms) };
   const { isServer } = writer;
-  const groups = new GroupWriter((jobs) => writer.write(jobs), timer, { receive, isServer });
+  const groups = new GroupWriter((jobs) => writer.write(jobs), REAL_TIMER, { receive, isServer });
   const open = (port: MessagePort, take: (message: Job[]) => void) => {
     ports.set(port, take);
     port.on("message", take);

@@ -11,9 +11,16 @@ export const BEGIN = "begin; set local idle_in_transaction_session_timeout = '10
 /** Commits what `work` does, or nothing of it. */
 export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => Promise<Outcome>): Promise<Outcome> {
   const client = await pool.connect();
-  try {
+  return await committing(client, async () => {
     await client.query(BEGIN);
-    const outcome = await work(sqlOn(client, uncounted));
+    return await work(sqlOn(client, uncounted));
+  });
+}
+
+/** Commits what `work` has begun and done on a connection, or nothing of it, and gives the connection back to its pool. */
+export async function committing<Outcome>(client: pg.PoolClient, work: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    const outcome = await work();
     await client.query("commit");
     client.release();
     return outcome;
@@ -24,7 +31,7 @@ export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => 
 }
 
 /** After an error: rolls back and gives the connection back to its pool; it is closed if it does not work any more. */
-export async function abandon(client: pg.PoolClient, error: unknown): Promise<void> {
+async function abandon(client: pg.PoolClient, error: unknown): Promise<void> {
   const isBroken = failureOf(error) === "unavailable" || !(await rollBack(client));
   client.release(isBroken);
 }

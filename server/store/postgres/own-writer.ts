@@ -2,6 +2,7 @@
 
 import { Worker } from "node:worker_threads";
 import { openOver, WriterThread } from "../jobs/database-thread.ts";
+import { REAL_TIMER } from "../jobs/group-pace.ts";
 import { GroupWriter } from "../jobs/group-writer.ts";
 import type { HostedWriter } from "../jobs/host-writer.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -53,16 +54,10 @@ export function connectWriter({ url, member, retentionMs }: WriterStart, doubt: 
   };
 }
 
-/** Monotonic milliseconds, and a timer on them, by which groups are paced. */
-const TIMER = {
-  now: () => performance.now(),
-  after: (ms: number, action: () => void) => setTimeout(action, ms),
-};
-
 /** A writer in this thread. */
 export function writeHere(start: WriterStart, doubt: () => void): OwnWriter {
   const writer = connectWriter(start, doubt);
-  const groups = new GroupWriter(async (jobs) => writer.write(jobs), TIMER, { isServer: true });
+  const groups = new GroupWriter(async (jobs) => writer.write(jobs), REAL_TIMER, { isServer: true });
   const openPort: OpenPort = (reply) => groups.open(reply);
   return { openPort, openFurther: openPort, close: async () => writer.close() };
 }

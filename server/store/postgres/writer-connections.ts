@@ -1,7 +1,7 @@
 /** The connections of the writer of a process: what runs often on them is named, and each goes back to the pool unless it is broken. */
 
 import type pg from "pg";
-import { abandon, BEGIN } from "./in-transaction.ts";
+import { BEGIN, committing } from "./in-transaction.ts";
 import { NamedStatements } from "./named-statements.ts";
 import { failureOf, type Sql, sqlOn } from "./sql.ts";
 
@@ -24,11 +24,10 @@ export class WriterConnections {
   async run<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
     const client = await this.#pool.connect();
     try {
-      const value = await work(this.#sqlOn(client));
+      const value = await this.#on(client, work);
       client.release();
       return value;
     } catch (error) {
-      this.#named.noteError(client, error);
       client.release(failureOf(error) === "unavailable");
       throw error;
     }
@@ -37,19 +36,17 @@ export class WriterConnections {
   /** Commits what `work` does, or nothing of it. It begins the SQL transaction itself, and need not await that before its statements. */
   async transaction<Outcome>(work: (sql: Sql, begin: Begin) => Promise<Outcome>): Promise<Outcome> {
     const client = await this.#pool.connect();
-    try {
-      const outcome = await work(this.#sqlOn(client), (statements) => client.query([BEGIN, ...statements].join(";")));
-      await client.query("commit");
-      client.release();
-      return outcome;
-    } catch (error) {
-      this.#named.noteError(client, error);
-      await abandon(client, error);
-      throw error;
-    }
+    const begin: Begin = (statements) => client.query([BEGIN, ...statements].join(";"));
+    return await committing(client, () => this.#on(client, (sql) => work(sql, begin)));
   }
 
-  #sqlOn(client: pg.PoolClient): Sql {
-    return sqlOn(client, this.#used, (text) => this.#named.nameOf(client, text));
+  /** Runs statements on a connection, where those that repeat are named. */
+  async #on<Value>(client: pg.PoolClient, work: (sql: Sql) => Promise<Value>): Promise<Value> {
+    try {
+      return await work(sqlOn(client, this.#used, (text) => this.#named.nameOf(client, text)));
+    } catch (error) {
+      this.#named.noteError(client, error);
+      throw error;
+    }
   }
 }
