@@ -47,10 +47,12 @@ interface Reading {
   showsNew: boolean;
 }
 
-/** The part of a list that is shown. If it `isStale`, the first page that is read next takes its place. */
+/** The part of a list that is shown. If it `isStale`, the first page that is read next takes its place, also if that is the same. */
 interface Shown<Row> {
   held: HeldRows<Row>;
   isStale: boolean;
+  /** When the first page was read, in epoch milliseconds. */
+  readAt: number;
 }
 
 /** A list as far as it was read. A component that shows another list needs another `key`. */
@@ -59,14 +61,15 @@ export function usePages<Row>(source: PageSource<Row>, { openId, showsNew }: Rea
   const { read, rowId, changesOf } = source;
   const first = useFirstPage(source);
   const [shown, setShown] = useState<Shown<Row> | null>(null);
-  if (first.data !== undefined && shown?.held.head !== first.data) {
-    setShown(shownAfter(shown, first.data));
-  }
+  const { data, dataUpdatedAt: readAt } = first;
+  // A page that has not changed since is the same object.
+  const isReadAgain = shown?.isStale === true && shown.readAt !== readAt;
+  if (data !== undefined && (shown?.held.head !== data || isReadAgain)) setShown(shownAfter(shown, data));
   function shownAfter(before: Shown<Row> | null, head: RecordPage<Row>): Shown<Row> {
     // The page in the cache may be that of an earlier visit.
-    if (before === null || before.isStale) return { held: beginRows(head), isStale: first.isFetching };
+    if (before === null || before.isStale) return { held: beginRows(head), isStale: first.isFetching, readAt };
     const isNew = (row: Row) => rowId(row) === openId && !before.held.rows.some((one) => rowId(one) === openId);
-    return { held: takeHead(before.held, head, rowId, showsNew || head.rows.some(isNew)), isStale: false };
+    return { held: takeHead(before.held, head, rowId, showsNew || head.rows.some(isNew)), isStale: false, readAt };
   }
   const change = (next: (held: HeldRows<Row>) => HeldRows<Row>) =>
     setShown((before) => before && { ...before, held: next(before.held) });

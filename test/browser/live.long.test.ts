@@ -1,10 +1,13 @@
 /** The live stream of the console: one a browser, cut and resumed, and rows that never jump. */
 
 import assert from "node:assert/strict";
-import { browserTest, findViolations } from "../support/browser.ts";
+import { browserTest, findViolations, type Stage, settle } from "../support/browser.ts";
 import { until } from "../support/wait.ts";
 
 const HELLO = { to: "+15005550100", content: { text: "Hello" } };
+const STREAM = /\/v1\/wire(\?|$)/;
+
+const send = (stage: Stage, text: string) => stage.service.ask("POST", "/v1/messages", { ...HELLO, content: { text } });
 
 browserTest(
   "two tabs of a browser read one stream, and the second goes on with it when the first is closed",
@@ -14,7 +17,7 @@ browserTest(
     const second = await first.context().newPage();
     await second.goto(`${stage.service.url}/messages`);
     await second.getByText("Live", { exact: true }).waitFor();
-    const streams = () => stage.requests.filter((request) => /\/v1\/wire(\?|$)/.test(request)).length;
+    const streams = () => stage.requests.filter((request) => STREAM.test(request)).length;
     const before = streams();
     await stage.service.ask("POST", "/v1/messages", HELLO);
     await second.getByRole("row").nth(1).waitFor();
@@ -30,15 +33,48 @@ browserTest(
   "a page says that it reconnects while the service is down, and shows what happened meanwhile",
   async (stage) => {
     const page = await stage.signedIn("/messages");
-    await page.getByText("Live", { exact: true }).waitFor();
-    await stage.service.ask("POST", "/v1/messages", HELLO);
-    await page.getByRole("row").nth(1).waitFor();
+    const isLive = page.getByText("Live", { exact: true });
+    await isLive.waitFor();
+    await send(stage, "Hello");
+    await page.getByText("Hello").waitFor();
+    // Otherwise the page may be back before the message, and then announces it.
+    const sent = Promise.withResolvers<void>();
+    await page.route(STREAM, async (route) => {
+      await sent.promise;
+      await route.continue();
+    });
     await stage.restart();
-    await stage.service.ask("POST", "/v1/messages", { ...HELLO, content: { text: "While you were away" } });
-    await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByText("Reconnecting", { exact: true }).waitFor();
+    await send(stage, "While you were away");
+    sent.resolve();
+    await isLive.waitFor();
     await page.getByText("While you were away").waitFor();
   },
 );
+
+browserTest("after a cut in which nothing happened, rows that come in wait as they did before", async (stage) => {
+  const page = await stage.signedIn("/messages");
+  const isLive = page.getByText("Live", { exact: true });
+  await isLive.waitFor();
+  await send(stage, "Hello");
+  await page.getByRole("row").filter({ hasText: "delivered" }).waitFor();
+  const isRead = () => page.waitForResponse((response) => response.url().includes("/v1/messages?limit=50"));
+  const cut = Promise.withResolvers<void>();
+  await page.route(STREAM, async (route) => {
+    await cut.promise;
+    await route.continue();
+  });
+  await stage.restart();
+  await page.getByText("Reconnecting", { exact: true }).waitFor();
+  const read = isRead();
+  cut.resolve();
+  await isLive.waitFor();
+  await (await read).finished();
+  await settle(page);
+  await send(stage, "Later");
+  await page.getByRole("button", { name: "1 new" }).click();
+  await page.getByText("Later").waitFor();
+});
 
 browserTest(
   "the Wire shows a failed delivery, its retry once the clock is moved, and its success, and takes the signature apart",
