@@ -1,7 +1,9 @@
 /** The clocks: shifted time for schedules and records, real time for leases and limits, and monotonic time. */
 
+import { withoutStepBack } from "./core/step-back.ts";
+
 export interface Clock {
-  /** Epoch milliseconds of the service: real time plus the sandbox's shift. */
+  /** Epoch milliseconds of the service: real time plus the sandbox's shift. The machine's clock hides small steps back (`withoutStepBack`). */
   now(): number;
   /** Epoch milliseconds, real. */
   real(): number;
@@ -20,9 +22,14 @@ export interface ClockShift {
 
 /** The machine's clock, ahead by `shift`. `skew`: how far the machine's time is behind the real one. */
 export function systemClock(shift: ClockShift = { ms: 0 }, skew: Readonly<ClockShift> = { ms: 0 }): Clock {
+  const real = () => Date.now() + skew.ms;
+  let last = Number.NEGATIVE_INFINITY;
   return {
-    now: () => Date.now() + skew.ms + shift.ms,
-    real: () => Date.now() + skew.ms,
+    now() {
+      last = withoutStepBack(last, real());
+      return last + shift.ms;
+    },
+    real,
     monotonic: () => performance.now(),
     turnMs: turnMeter(),
     after(ms, action) {

@@ -4,6 +4,7 @@ import type { CallEventData, CallStatus, EventType, Call as WireCall } from "../
 import { type Event, makeEvent } from "./event.ts";
 import type { CallId, CustomerId, EventId, InstanceId } from "./id.ts";
 import { iso } from "./instant.ts";
+import { withoutStepBack } from "./step-back.ts";
 
 export interface Call {
   id: CallId;
@@ -80,8 +81,9 @@ export function changeCall(call: Call, status: CallStatus, context: CallContext)
 }
 
 function enter(change: CallChange, status: CallStatus, context: CallContext): CallChange {
-  const { now, eventId, correlationId } = context;
-  const { history } = change.call;
+  const { eventId, correlationId } = context;
+  const { history, updatedAt } = change.call;
+  const now = withoutStepBack(updatedAt, context.now);
   const call: Call = { ...change.call, status, history: [...history, { status, at: now }], updatedAt: now };
   const { customerId } = call;
   const isNew = status === "incoming" && !call.isOutgoing;

@@ -5,6 +5,7 @@ import type { Event } from "./event.ts";
 import type { ContactId, CustomerId, MessageId } from "./id.ts";
 import type { Message } from "./message.ts";
 import type { Payment } from "./payment.ts";
+import { withoutStepBack } from "./step-back.ts";
 
 /** Replaces the address of an erased person. It is no address, so nothing can be sent to it. */
 export const ERASED = "erased";
@@ -53,7 +54,7 @@ export function eraseMessage(message: Message, now: number): Message {
     timeline: message.timeline.map(({ reason: _, ...entry }) => entry),
     deletedAt: message.deletedAt ?? now,
     erasedAt: null,
-    updatedAt: now,
+    updatedAt: withoutStepBack(message.updatedAt, now),
   };
 }
 

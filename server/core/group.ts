@@ -4,6 +4,7 @@ import type { ChatEventData, EventType } from "../../sdk/wire.ts";
 import type { Chat } from "./chat.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
+import { withoutStepBack } from "./step-back.ts";
 
 /** The state of a group as the provider sees it. A group that the service does not know becomes a chat. */
 export interface GroupSnapshot {
@@ -54,7 +55,8 @@ export function patchGroup(chat: Chat, to: GroupPatch, actor: string | null, con
   // Remaining participants keep their order.
   const stayed = chat.participants.filter((one) => participants.includes(one));
   const came = participants.filter((one) => !stayed.includes(one));
-  return { chat: { ...chat, name, participants: [...stayed, ...came], leftAt, updatedAt: context.now }, events };
+  const updatedAt = withoutStepBack(chat.updatedAt, context.now);
+  return { chat: { ...chat, name, participants: [...stayed, ...came], leftAt, updatedAt }, events };
 }
 
 /** An event of a group. */
@@ -67,8 +69,9 @@ export function groupEvent(
   const { id: chatId, customerId, from: to, channel } = chat;
   const { actor, ...subject } = data;
   const eventData: ChatEventData = { chatId, ...subject, actor, to, channel };
+  const createdAt = withoutStepBack(chat.updatedAt, now);
   return makeEvent(
-    { id: eventId(), customerId, type, messageId: null, sequence: 0, correlationId, createdAt: now },
+    { id: eventId(), customerId, type, messageId: null, sequence: 0, correlationId, createdAt },
     eventData,
   );
 }

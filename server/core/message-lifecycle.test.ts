@@ -28,13 +28,14 @@ import {
   fail,
   fallBack,
   type MessageSignal,
-  note,
   retry,
   sendFailedCode,
   sendInPart,
   TRANSITIONS,
   unsend,
 } from "./message-lifecycle.ts";
+import { STEP_BACK_MAX_MS } from "./step-back.ts";
+import { note } from "./timeline.ts";
 
 const typesOf = (change: Change | null) => (change?.events ?? []).map(({ type }) => type);
 const dataOf = (change: Change | null) => (change?.events ?? []).map(({ bytes }) => JSON.parse(bytes).data);
@@ -44,24 +45,24 @@ const SMS = { channel: "sms", instanceId: "inst_2", way: "inst_2, as a test says
 const TEXT = { reference: "p-text", what: "the text" } as const;
 
 /** How each signal is given to a message, and what comes of it. */
-const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
-  due: (before) => becomeDue(before, null, TTL_MS, at()),
-  cancel: (before) => cancel(before, at()),
-  beginAttempt: (before) => beginAttempt(before, null, at()),
-  defer: (before) => {
-    const deferred = defer(before, "busy", NOW + 1_000, NOW);
+const SIGNALS: Record<MessageSignal, (message: Message, now?: number) => Change | null> = {
+  due: (before, now) => becomeDue(before, null, TTL_MS, at(now)),
+  cancel: (before, now) => cancel(before, at(now)),
+  beginAttempt: (before, now) => beginAttempt(before, null, at(now)),
+  defer: (before, now) => {
+    const deferred = defer(before, "busy", NOW + 1_000, now ?? NOW);
     return deferred === null ? null : { message: deferred, events: [] };
   },
-  fallback: (before) => fallBack(before, SMS, "REJECTED", TTL_MS, at()),
-  fail: (before) => fail(before, { code: "REJECTED", message: "No." }, at()),
-  retry: (before) => retry(before, null, TTL_MS, at()),
-  sent: (before) => climb(before, "sent", at()),
-  delivered: (before) => climb(before, "delivered", at()),
-  read: (before) => climb(before, "read", at()),
-  partly: (before) => sendInPart(before, TEXT, { message: "No.", providerErrorCode: "25" }, at()),
-  sendRest: (before) =>
-    before.status === "failed" ? null : retry({ ...before, errorCode: "ATTACHMENT_FAILED" }, null, TTL_MS, at()),
-  unsend: (before) => unsend(before, at()),
+  fallback: (before, now) => fallBack(before, SMS, "REJECTED", TTL_MS, at(now)),
+  fail: (before, now) => fail(before, { code: "REJECTED", message: "No." }, at(now)),
+  retry: (before, now) => retry(before, null, TTL_MS, at(now)),
+  sent: (before, now) => climb(before, "sent", at(now)),
+  delivered: (before, now) => climb(before, "delivered", at(now)),
+  read: (before, now) => climb(before, "read", at(now)),
+  partly: (before, now) => sendInPart(before, TEXT, { message: "No.", providerErrorCode: "25" }, at(now)),
+  sendRest: (before, now) =>
+    before.status === "failed" ? null : retry({ ...before, errorCode: "ATTACHMENT_FAILED" }, null, TTL_MS, at(now)),
+  unsend: (before, now) => unsend(before, at(now)),
 };
 
 /** The transitions by status: signal → status, and the events of each. */
@@ -187,6 +188,23 @@ for (const status of ["pending", "sent", "failed"] as const) {
     );
   });
 }
+
+test("the events and the timeline of a message have the order of their times, also if the clock steps back a little between them", () => {
+  const signal = fc.tuple(fc.constantFrom(...(Object.keys(SIGNALS) as MessageSignal[])), fc.nat(STEP_BACK_MAX_MS - 1));
+  fc.assert(
+    fc.property(fc.array(signal, { maxLength: 40 }), fc.boolean(), (signals, isScheduled) => {
+      let all = begin(message({ sequence: 0, scheduledAt: isScheduled ? NOW + 1 : null }), "so", at(NOW + 2_000));
+      for (const [one, ms] of signals) {
+        const { message, events } = SIGNALS[one](all.message, NOW + ms) ?? { ...all, events: [] };
+        all = { message, events: [...all.events, ...events] };
+      }
+      for (const times of [all.events.map(({ createdAt }) => createdAt), all.message.timeline.map((entry) => entry.at)])
+        assert.deepEqual(times, times.toSorted());
+      assert.ok(all.message.updatedAt >= (all.events.at(-1)?.createdAt ?? 0));
+    }),
+    { numRuns: runsOf(300) },
+  );
+});
 
 test("any signals to a message leave event sequences 1, 2, 3 without gaps and only allowed status changes", () => {
   const signal = fc.constantFrom(...(Object.keys(SIGNALS) as MessageSignal[]));

@@ -11,12 +11,14 @@ import type {
 import type { LinkBuilder } from "./attachment.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
-import { FRESH, type Message, type SentPart, type TimelineEntry } from "./message.ts";
+import { FRESH, type Message, type SentPart } from "./message.ts";
 import { failureCauseOf } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
 import { CHANNEL_NAMES, type Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
 import { isRestored } from "./send-attempt.ts";
+import { withoutStepBack } from "./step-back.ts";
+import { type NewEntry, note, withEntry } from "./timeline.ts";
 
 /**
  * Signals of a message; an inbound message has only `unsend`. `due`: its scheduled time came. `beginAttempt`: a provider is
@@ -102,14 +104,18 @@ interface More {
   data?: Partial<MessageEventData>;
 }
 
-/** Adds an event to a change: `sequence` is the next one of the message, and `dataOf` makes its data. */
+/**
+ * Adds an event to a change: `sequence` is the next one of the message, and `dataOf` makes its data. Its time is that of the change
+ * before at least: endpoints get the events of a message by their times, also if the clocks of two processes differ.
+ */
 export function emit(
   change: Change,
   type: EventType,
   context: ChangeContext,
   dataOf: (message: Message) => object,
 ): Change {
-  const message = { ...change.message, sequence: change.message.sequence + 1 };
+  const at = withoutStepBack(change.message.updatedAt, context.now);
+  const message = { ...change.message, sequence: change.message.sequence + 1, updatedAt: at };
   const correlationId = context.correlationId ?? message.correlationId;
   const event = makeEvent(
     {
@@ -119,7 +125,7 @@ export function emit(
       messageId: message.id,
       sequence: message.sequence,
       correlationId,
-      createdAt: context.now,
+      createdAt: at,
     },
     dataOf(correlationId === message.correlationId ? message : { ...message, correlationId }),
   );
@@ -133,20 +139,13 @@ export function withEvent(change: Change, type: EventType, context: ChangeContex
 
 function enter(change: Change, status: MessageStatus, context: ChangeContext, more: More = {}): Change {
   const { message } = change;
-  const entry: TimelineEntry = { status, at: context.now, channel: message.channel };
+  const entry: NewEntry = { status, channel: message.channel };
   const reasons = [more.reason, more.way].filter((one) => one !== undefined);
   if (reasons.length > 0) entry.reason = reasons.join("; ");
   if (status === "pending" || status === "sent" || more.way !== undefined) entry.instanceId = message.instanceId;
-  const timeline = [...message.timeline, entry];
-  const next = { ...change, message: { ...message, status, timeline, updatedAt: context.now } };
+  const next = { ...change, message: { ...withEntry(message, entry, context.now), status } };
   const type = EVENT_OF[status];
   return type === undefined ? next : withEvent(next, type, context, more.data);
-}
-
-/** Adds an entry to the timeline without changing the status. */
-export function note(message: Message, channel: Channel, status: MessageStatus, reason: string, now: number): Message {
-  const entry: TimelineEntry = { status, at: now, channel, reason };
-  return { ...message, timeline: [...message.timeline, entry], updatedAt: now };
 }
 
 /** The first change of a new message: `scheduled` or `queued`. `way`: why its channel and instance were chosen. */
@@ -193,9 +192,9 @@ export function beginAttempt(message: Message, account: string | null, context: 
 export function defer(message: Message, reason: string, dueAt: number, now: number): Message | null {
   const status = transition(message.status, "defer");
   if (status === null) return null;
-  const entry: TimelineEntry = { status, at: now, channel: message.channel, reason, instanceId: message.instanceId };
-  const timeline = [...message.timeline, entry];
-  return { ...message, status, dueAt, claimedUntil: null, unknownSince: null, timeline, updatedAt: now };
+  const { channel, instanceId } = message;
+  const noted = withEntry(message, { status, channel, reason, instanceId }, now);
+  return { ...noted, status, dueAt, claimedUntil: null, unknownSince: null };
 }
 
 const RUNGS = ["sent", "delivered", "read"] as const;
@@ -312,14 +311,12 @@ export function fallBack(
   const { channel, instanceId, way } = next;
   const entry = {
     status,
-    at: now,
     channel,
     reason: `fallback: ${reason}; ${CHANNEL_NAMES[channel]} via ${way}`,
     instanceId,
   };
-  const timeline = [...message.timeline, entry];
   const moved: Message = {
-    ...message,
+    ...withEntry(message, entry, now),
     channel,
     instanceId,
     instancesTried: [],
@@ -330,8 +327,6 @@ export function fallBack(
     fallbackTriggered: true,
     dueAt: now,
     expiresAt: now + timeToLiveMs,
-    timeline,
-    updatedAt: now,
   };
   return withEvent({ message: moved, events: [] }, "message.fallback", context, {
     fallbackFrom: message.channel,
@@ -372,7 +367,6 @@ export function unsend(message: Message, context: ChangeContext): Change | null 
 
 /** Deletes a message with its text and media: `message.deleted`. It is not sent again on any channel. */
 export function erase(message: Message, context: ChangeContext): Change {
-  const { now } = context;
   const erased: Message = {
     ...message,
     text: null,
@@ -381,8 +375,7 @@ export function erase(message: Message, context: ChangeContext): Change {
     mentions: [],
     dueAt: null,
     channelsLeft: [],
-    deletedAt: now,
-    updatedAt: now,
+    deletedAt: context.now,
   };
   return withEvent({ message: erased, events: [] }, "message.deleted", context);
 }

@@ -2,9 +2,10 @@
 
 import type { Channel, Mention, Reaction, ReactionEventData } from "../../sdk/wire.ts";
 import { type Message, messageTypeOf, type TimelineEntry } from "./message.ts";
-import { type Change, type ChangeContext, emit, note, withEvent } from "./message-lifecycle.ts";
+import { type Change, type ChangeContext, emit, withEvent } from "./message-lifecycle.ts";
 import { inboundEventData, providerMessageIdOf } from "./message-record.ts";
 import { segmentsOf } from "./segment.ts";
+import { note } from "./timeline.ts";
 
 /** An inbound message arrives: `received` from the start, with `message.inbound` as its first event. */
 export function arrive(message: Message, isGroup: boolean, context: ChangeContext): Change {
@@ -66,12 +67,7 @@ function canBeEdited({ status, deletedAt }: Message): boolean {
 /** Its sender changed the text: `message.edited`. Null if the message was unsent or deleted. */
 export function edit(message: Message, text: string | null, context: ChangeContext): Change | null {
   if (!canBeEdited(message)) return null;
-  const { now } = context;
-  return withEvent(
-    { message: { ...message, text, editedAt: now, updatedAt: now }, events: [] },
-    "message.edited",
-    context,
-  );
+  return withEvent({ message: { ...message, text, editedAt: context.now }, events: [] }, "message.edited", context);
 }
 
 /** An edit was refused: `message.edit_failed` with the reason; the message does not change. Null if it was unsent or deleted. */

@@ -3,6 +3,7 @@
 import type { Message, TimelineEntry } from "./message.ts";
 import { defer, type FailureCause } from "./message-lifecycle.ts";
 import { CHANNEL_NAMES, type Way } from "./routing.ts";
+import { withEntry } from "./timeline.ts";
 
 /** When a message was queued: its place in the order of its lane, however often it was moved or deferred. */
 export function placeOf({ expiresAt, updatedAt }: Message, timeToLiveMs: number, now: number): number {
@@ -29,9 +30,8 @@ export function move({ message, from, to, dueAt }: Moving, now: number): Message
   const waitsSince = message.timeline.findLastIndex((entry) => entry.status !== "queued") + 1;
   const isThis = (entry: TimelineEntry) => entry.reason === reason && entry.instanceId === instanceId;
   const isNoted = message.timeline.slice(waitsSince).some(isThis);
-  const entry = { status, at: now, channel, reason, instanceId };
-  const timeline = isNoted ? message.timeline : [...message.timeline, entry];
-  return { ...message, instanceId, dueAt, claimedUntil: null, timeline, updatedAt: now };
+  const noted = isNoted ? message : withEntry(message, { status, channel, reason, instanceId }, now);
+  return { ...noted, instanceId, dueAt, claimedUntil: null };
 }
 
 /** Sends a message that its instance refused by another instance of the channel; the channel is not given up. Null if no send attempt is open. */

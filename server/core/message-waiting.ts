@@ -2,7 +2,7 @@
 
 import { iso } from "./instant.ts";
 import type { Message, TimelineEntry } from "./message.ts";
-import { note } from "./message-lifecycle.ts";
+import { note } from "./timeline.ts";
 
 const POSTPONED = "postponed: ";
 

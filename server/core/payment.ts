@@ -4,6 +4,7 @@ import type { EventType, Metadata, PaymentEvidence, PaymentRequest, PaymentStatu
 import { type Event, makeEvent } from "./event.ts";
 import type { CustomerId, EventId, KeyId, MessageId, PaymentId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
+import { withoutStepBack } from "./step-back.ts";
 
 export interface Payment {
   id: PaymentId;
@@ -117,8 +118,9 @@ function end(
 ): PaymentChange | null {
   const status = PAYMENT_TRANSITIONS[signal][payment.status];
   if (status === undefined) return null;
-  const ended: Payment = { ...payment, ...set, status, dueAt: null, updatedAt: context.now };
-  return { payment: ended, event: eventOf(ended, context) };
+  const now = withoutStepBack(payment.updatedAt, context.now);
+  const ended: Payment = { ...payment, ...set, status, dueAt: null, updatedAt: now };
+  return { payment: ended, event: eventOf(ended, { ...context, now }) };
 }
 
 /**

@@ -25,7 +25,7 @@ test("after a restore scheduled messages that are due, queued ones and pending o
 
 test("a message that is scheduled for later goes as planned, and one that is due is queued first, with its event", () => {
   assert.equal(held(in_("scheduled", { dueAt: NOW + 1 })), null);
-  const change = held(in_("scheduled", { dueAt: NOW - 1_000 }));
+  const change = held(in_("scheduled", { dueAt: NOW - 1_000, updatedAt: NOW - 2_000 }));
   assert.deepEqual(
     [change?.message.status, change?.events.map(({ type }) => type), attemptedAt(change?.message ?? assert.fail())],
     ["pending", ["message.queued"], NOW - 1_000],

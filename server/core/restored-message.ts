@@ -14,9 +14,9 @@ import {
   canFallBack,
   defer,
   fail,
-  note,
 } from "./message-lifecycle.ts";
 import { isRestored, RESTORED } from "./send-attempt.ts";
+import { note } from "./timeline.ts";
 
 /** A backup that was restored. Instants are by the service's clock. */
 export interface RestoredBackup {

@@ -1,6 +1,7 @@
 /** The membership of a process that shares its database: beats, acquires leases, and gives up those whose home has moved. */
 
 import type { Clock, ClockShift } from "../../clock.ts";
+import { ClockOffset } from "../../core/clock-offset.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { homeAmong } from "../../core/rendezvous.ts";
 import {
@@ -24,8 +25,6 @@ const SOON_MS = 100;
 const DEAD_AFTER_MS = 20_000;
 /** Length of a lease in real milliseconds. */
 const LEASE_MS = 30_000;
-/** The clock follows that of the database when it is off by more than this besides the time of the beat, in milliseconds. */
-const SKEW_MS_MIN = 100;
 /** A holder stops using its lease so long before it ends, in real milliseconds. */
 const MARGIN_MS = 5_000;
 
@@ -77,6 +76,7 @@ export class SharedMembership implements Membership {
   readonly member: Pick<Member, "id" | "role">;
   readonly isAlone = false;
   readonly #options: SharedMembershipOptions;
+  readonly #offset = new ClockOffset();
   readonly #held = new Map<string, HeldLease>();
   /** The leases of other members. */
   #others = new Map<string, MemberLease>();
@@ -102,7 +102,7 @@ export class SharedMembership implements Membership {
   /** Sets the clock by that of the database, before the first record is made. */
   async join(): Promise<void> {
     const { clock, store, url } = this.#options;
-    const askedAt = clock.real();
+    const askedAt = clock.monotonic();
     // It is not ready to take anything over.
     const member: Member = { ...this.member, role: "api", url: url(), lagMs: 0 };
     const after = await store.beat({ member, leases: [], leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
@@ -236,22 +236,19 @@ export class SharedMembership implements Membership {
     const leases = all.filter(({ lease }) => this.#isToHave(lease, use));
     const askedAt = clock.monotonic();
     const member: Member = { ...this.member, url: url(), lagMs: Math.round(use.lagMs()) };
-    const askedAtReal = clock.real();
     const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
     const hasMore = this.#take(after, askedAt);
     this.#isSettled = all.every(({ lease }) => this.#isAtHome(lease));
-    this.#setClock(after.now, askedAtReal);
+    this.#setClock(after.now, askedAt);
     // Disconnecting may take longer than a lease lasts: a beat does not wait for it. Another beat tells the others what runs by now.
     void use.follow().then(() => (hasMore ? this.#beat() : true));
   }
 
-  /** `askedAt`: when the database was asked, by the clock that is set. */
+  /** `askedAt`: when the database was asked, by the monotonic clock. */
   #setClock(now: number | null, askedAt: number): void {
     const { clock, skew } = this.#options;
     if (now === null) return;
-    const halfMs = (clock.real() - askedAt) / 2;
-    const behindMs = now - (askedAt + halfMs);
-    if (Math.abs(behindMs) > SKEW_MS_MIN + halfMs) skew.ms += Math.round(behindMs);
+    skew.ms += this.#offset.correction({ now, own: clock.real(), askedAt, answeredAt: clock.monotonic() });
   }
 
   /** Whether this process is the home of a lease or lane. */

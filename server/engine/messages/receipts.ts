@@ -3,7 +3,8 @@
 import { isErased } from "../../core/erasure.ts";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message, SentPart } from "../../core/message.ts";
-import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
+import { climb, sendFailedCode } from "../../core/message-lifecycle.ts";
+import { note } from "../../core/timeline.ts";
 import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
 import { findMessage } from "../../store/messages.ts";
 import { findProviderReference } from "../../store/send-attempts.ts";

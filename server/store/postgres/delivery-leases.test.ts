@@ -94,11 +94,3 @@ test("a lease ends by the monotonic clock, and its room is free again", () => {
   assert.equal(leases.count, 0);
   assert.deepEqual(leases.remove([1]), []);
 });
-
-test("a small step back of the clock is hidden from new deliveries and claims, a large one is not", () => {
-  const { leases, offer } = scene();
-  offer("a", "cust_1", "{}", 10_000);
-  assert.equal(leases.withoutStepBack(6_000), 10_000);
-  assert.equal(leases.withoutStepBack(4_000), 4_000);
-  assert.equal(leases.withoutStepBack(11_000), 11_000);
-});

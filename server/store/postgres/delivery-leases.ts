@@ -7,9 +7,6 @@ import { LEASED_MAX, LEASED_PER_LANE_MAX, LeaseBudget } from "../jobs/lease-budg
 import type { SqlValue } from "../rows.ts";
 import { LaneFloors } from "./lane-floors.ts";
 
-/** The greatest step back of the clock that new deliveries hide, so that they keep the order in which they were made. */
-const STEP_BACK_MAX_MS = 5_000;
-
 /** New deliveries of a lane stay on disk behind a lease that has less time left: it may be over by the clock of the database. */
 const LEFT_MS_MIN = 5_000;
 
@@ -63,8 +60,6 @@ export class DeliveryLeases {
   readonly #expired = new Set<string>();
   /** The lease of new deliveries; null without a holder. */
   #leaseMs: number | null = null;
-  /** The greatest due time that a new delivery got. */
-  #lastDueAt = Number.MIN_SAFE_INTEGER;
   /** New deliveries that are offered, and count as leased. */
   readonly #offered = new Set<LeasableDelivery>();
   /** Lanes with a new delivery that is not offered: later ones stay behind it. */
@@ -95,12 +90,6 @@ export class DeliveryLeases {
   /** Leased deliveries. */
   get count(): number {
     return this.#budget.count;
-  }
-
-  /** The time without a small step back of the clock. */
-  withoutStepBack(now: number): number {
-    const stepMs = this.#lastDueAt - now;
-    return stepMs > 0 && stepMs < STEP_BACK_MAX_MS ? this.#lastDueAt : now;
   }
 
   /** How many deliveries of a lane may be leased at most. */
@@ -148,12 +137,10 @@ export class DeliveryLeases {
     this.#expired.delete(lane);
   }
 
-  /** A delivery of an event that just happened, with its due time. The caller inserts it and calls `settle`. */
+  /** A delivery of an event that just happened. The caller inserts it and calls `settle`. */
   offer(delivery: Delivery, { bytes, correlationId }: Event): LeasableDelivery {
     const { id, lane, customerId } = delivery;
-    const dueAt = this.withoutStepBack(delivery.createdAt);
-    this.#lastDueAt = dueAt;
-    const values = encodeRecord("deliveries", { ...delivery, dueAt });
+    const values = encodeRecord("deliveries", delivery);
     const place = { id, lane, customerId, size: bytes.length };
     const made = { ...place, values, isOffered: this.#isFree(place), bytes, correlationId };
     if (made.isOffered) {

@@ -126,8 +126,6 @@ export async function claimDeliveries(
   });
   if (wanted.length === 0) return { rows: [], more: [] };
   const permitsMax = Math.max(...wanted.map(({ asked }) => asked));
-  // A new delivery that stayed on disk is due at once too: later ones of its lane must not be leased before it.
-  const dueUntil = leases.withoutStepBack(now);
   const places = wanted.map(({ lane, asked: permits }, n) => ({
     n,
     lane,
@@ -136,11 +134,11 @@ export async function claimDeliveries(
   }));
   const found = await sql.values(leaseStatement(permitsMax, leases.owner), [
     JSON.stringify(places),
-    dueUntil,
+    now,
     leases.owner,
     leaseMs,
   ]);
-  keepFloors(leases, places, found, { dueUntil, startedAt });
+  keepFloors(leases, places, found, { dueUntil: now, startedAt });
   const leased = found.flatMap(([lease, id]): ClaimedPlace[] =>
     lease === null ? [] : [{ lease: Number(lease), id: String(id) }],
   );

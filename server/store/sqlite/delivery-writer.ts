@@ -18,9 +18,6 @@ import type { QuarantineTable } from "./quarantine.ts";
 import type { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** The greatest step back of the clock that new deliveries hide, so that they keep the order in which they were made. */
-const STEP_BACK_MAX_MS = 5_000;
-
 const indexOf = (property: keyof Delivery) => LAYOUT.deliveries.findIndex((column) => column.property === property);
 const ID = indexOf("id");
 const LANE = indexOf("lane");
@@ -41,8 +38,6 @@ export class DeliveryWriter {
   readonly #queue: DeliveryQueue;
   /** The lease of new deliveries; null without a holder. */
   #leaseMs: number | null = null;
-  /** The greatest due time that a new delivery got. */
-  #lastDueAt = Number.MIN_SAFE_INTEGER;
   #rowsRead = 0;
   /** New deliveries that are leased, until `takeBorn`. */
   #born: ClaimedRow[] = [];
@@ -81,20 +76,12 @@ export class DeliveryWriter {
 
   /** Inserts the delivery of an event that just happened. After COMMIT `lanes` has its lane, if it stays on disk. */
   add(delivery: Delivery, { bytes, correlationId }: Event, lanes: Set<string>): void {
-    const dueAt = this.#withoutStepBack(delivery.createdAt);
-    this.#lastDueAt = dueAt;
-    const values = encodeRecord("deliveries", { ...delivery, dueAt });
+    const values = encodeRecord("deliveries", delivery);
     const { lastInsertRowid } = this.#statements.insert("deliveries").run(...values);
-    const { id, lane, customerId: owner } = delivery;
+    const { id, lane, customerId: owner, createdAt: dueAt } = delivery;
     const row = Number(lastInsertRowid);
     const born = (lease: number) => void this.#born.push([lease, values, bytes, correlationId]);
     this.#queue.add({ id, lane, dueAt, row, owner, size: bytes.length, lanes, born });
-  }
-
-  /** The time without a small step back of the clock. */
-  #withoutStepBack(now: number): number {
-    const stepMs = this.#lastDueAt - now;
-    return stepMs > 0 && stepMs < STEP_BACK_MAX_MS ? this.#lastDueAt : now;
   }
 
   /** A delivery was inserted that no event of its transaction made, such as a replay. */
@@ -122,10 +109,8 @@ export class DeliveryWriter {
     this.#queue.rescan();
   }
 
-  claim({ lanes, now: claimedAt, leaseMs }: DeliveryClaim): ClaimedRows {
+  claim({ lanes, now, leaseMs }: DeliveryClaim): ClaimedRows {
     this.#queue.expire();
-    // A new delivery that stayed on disk is due at once too: later ones of its lane must not be leased before it.
-    const now = this.#withoutStepBack(claimedAt);
     const rows: ClaimedRow[] = [];
     const more: string[] = [];
     for (const { lane, permits } of lanes) {
