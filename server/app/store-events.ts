@@ -7,7 +7,10 @@ import type { StoreEvents } from "./open-store.ts";
 /** Listeners that write to the log. `lost`: the process must end, for this reason. */
 export function logged(log: Log, lost: (reason: string) => void, committed: CommitObserver): StoreEvents {
   return {
-    lost: (reason) => lost(`the database is lost (${reason}); start again when the disk is well`),
+    lost: (reason) =>
+      lost(
+        `the thread of the database failed (${reason}): start again; if that fails, look at the disk of the database`,
+      ),
     committed,
     upgrading: (progress) => log.info("upgrade", { reason: progress }),
     vacuum: {

@@ -2,13 +2,14 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type pg from "pg";
+import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { PASSED_MAX, STEPS_MAX, WALK_BEGINS } from "../claim-walk.ts";
 import { LAYOUT } from "../rows.ts";
-import { type ClaimTerms, claimBehind, claimFront } from "./claim-messages.ts";
+import { type ClaimStatements, type ClaimTerms, claimBehind, claimFront } from "./claim-messages.ts";
 import { createPool } from "./pool.ts";
+import type { SqlParameter } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
 const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
@@ -21,8 +22,15 @@ interface Deps {
   pool: pg.Pool;
   /** Adds due messages to the queue, or timers; `to` and `dueAt` are SQL, with the number of the message in `i`. */
   add(count: number, to: string, dueAt: string, isQueued?: 0 | 1): Promise<void>;
-  /** The pages that the statements of a claim read. Its leases are rolled back. */
-  pagesRead(statements: readonly string[]): Promise<number>;
+  /** The pages that the statements of a claim read, planned for this claim or for any, whichever are more. Its leases are rolled back. */
+  pagesRead(statements: ClaimStatements): Promise<number>;
+}
+
+function literal(value: SqlParameter): string {
+  if (value instanceof Uint8Array) throw new Error("a claim has no bytes");
+  if (value === null || typeof value === "number") return String(value);
+  if (typeof value === "string") return pg.escapeLiteral(value);
+  return `array[${value.map((one) => literal(one ?? null)).join(", ")}]::text[]`;
 }
 
 async function open(t: TestContext): Promise<Deps> {
@@ -49,10 +57,10 @@ async function open(t: TestContext): Promise<Deps> {
       select ${id}, instance_id, "from", ${to}, ${dueAt}, ${isQueued} from messages m, generate_series(1, ${count}) i
       where m.id = '${template.id}'`);
   };
-  const pagesRead = async (statements: readonly string[]) => {
+  const pagesWith = async (plan: string, { before, claim }: ClaimStatements) => {
     let pages = 0;
-    await pool.query("begin");
-    for (const statement of statements) {
+    await pool.query(`begin; set local plan_cache_mode = ${plan}; prepare claim as ${claim.text}`);
+    for (const statement of [...before, `execute claim(${claim.parameters.map(literal).join(", ")})`]) {
       if (statement.startsWith("set ")) continue;
       const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
         `explain (analyze, buffers, format json) ${statement}`,
@@ -60,8 +68,12 @@ async function open(t: TestContext): Promise<Deps> {
       const plan = rows[0]?.["QUERY PLAN"][0].Plan ?? {};
       pages += (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
     }
-    await pool.query("rollback");
+    await pool.query("rollback; deallocate claim");
     return pages;
+  };
+  const pagesRead = async (statements: ClaimStatements) => {
+    const once = await pagesWith("force_custom_plan", statements);
+    return Math.max(once, await pagesWith("force_generic_plan", statements));
   };
   return { stage, pool, add, pagesRead };
 }

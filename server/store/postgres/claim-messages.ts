@@ -1,6 +1,7 @@
 /**
  * The statements that lease due messages. Claims of one lane run one after the other, so that no two of them lease messages of one
- * sender and recipient. Each reads a bounded number of rows, however many wait.
+ * sender and recipient. Each reads a bounded number of rows, however many wait. All that differs from claim to claim is a parameter, so
+ * that the server plans a claim once.
  */
 
 import pg from "pg";
@@ -8,9 +9,11 @@ import { type ClaimWalk, STEPS_MAX, WALK_BEGINS } from "../claim-walk.ts";
 import { LAYOUT } from "../rows.ts";
 import { storedColumn } from "../split-timeline.ts";
 import type { MessageLane, WaitingPair } from "../store.ts";
+import { Clauses, type SqlStatement } from "./clauses.ts";
 import { UNLEASED } from "./due-messages.ts";
 import { type LaneFloor, OLDEST_RUNNING, startOf } from "./lane-floors.ts";
 import { leasesKey } from "./own-leases.ts";
+import type { SqlParameter } from "./sql.ts";
 
 /** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
 const RUN_MAX = 8;
@@ -50,6 +53,12 @@ export interface WalkedLane extends LookedLane {
   walk: ClaimWalk;
 }
 
+/** A claim, and the statements without parameters that come before it in its SQL transaction. */
+export interface ClaimStatements {
+  before: string[];
+  claim: SqlStatement;
+}
+
 /** The part of a lane's front that a claim read. */
 export interface FrontRead {
   /** Messages that it could lease, those beyond the permits included. */
@@ -69,22 +78,47 @@ export type ClaimRowStart<Read> = [lane: string, read: Read | null, lease: numbe
 export const CLAIM_ROW_START = 3;
 
 const text = (value: string) => `${pg.escapeLiteral(value)}::text`;
-const texts = (values: readonly string[]) => `array[${values.map(text).join(", ")}]::text[]`;
-
-function integer(value: number): string {
-  if (!Number.isSafeInteger(value)) throw new Error(`${value} is not a whole number`);
-  return String(value);
-}
-
-const transaction = (id: string) => `${pg.escapeLiteral(id)}::xid8`;
 
 const valuesOf = (rows: readonly (readonly string[])[]) =>
   `(values ${rows.map((row) => `(${row.join(", ")})`).join(", ")})`;
 const laneNames = (lanes: readonly MessageLane[]) => lanes.map(({ lane }) => text(lane)).join(", ");
 
-/** The rows of a lane that a claim reads at its front at most. */
+/**
+ * The rows of a lane that a claim reads at its front at most. A limit is no parameter: the planner would expect to read the whole lane.
+ * There are few limits, and so few statements: those of powers of two.
+ */
 function frontMax(lanes: readonly MessageLane[]): number {
-  return Math.max(...lanes.map(({ permits }) => permits)) + ROWS_PASSED_MAX;
+  const permits = Math.max(1, ...lanes.map((lane) => lane.permits));
+  return 2 ** Math.ceil(Math.log2(permits)) + ROWS_PASSED_MAX;
+}
+
+/** The terms of a claim as SQL. */
+interface BoundTerms {
+  now: string;
+  leaseMs: string;
+  owner: string;
+  firstLease: string;
+  /** The waiting pairs; null if no pair waits. */
+  waiting: { from: string; to: string } | null;
+  /** Ids of the messages that may be leased, besides those that were leased since. */
+  held: string;
+  since: string | null;
+}
+
+function bind(given: Clauses, { now, leaseMs, owner, firstLease, waiting, leased }: ClaimTerms): BoundTerms {
+  const texts = (values: readonly string[]) => `${given.parameter([...values])}::text[]`;
+  return {
+    now: `${given.parameter(now)}::bigint`,
+    leaseMs: `${given.parameter(leaseMs)}::bigint`,
+    owner: `${given.parameter(owner)}::text`,
+    firstLease: `${given.parameter(firstLease)}::bigint`,
+    waiting:
+      waiting.length === 0
+        ? null
+        : { from: texts(waiting.map(({ from }) => from)), to: texts(waiting.map(({ to }) => to)) },
+    held: texts(leased?.ids ?? []),
+    since: leased === null ? null : `${given.parameter(leased.since)}::xid8`,
+  };
 }
 
 /**
@@ -120,15 +154,17 @@ function endExpired(lanes: readonly MessageLane[]): string {
 }
 
 /** Leases the oldest messages at the front of each lane, and of waiting pairs what they wait for. The rows begin with `ClaimRowStart<FrontRead>`. */
-export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): string[] {
-  const max = integer(frontMax(lanes));
-  const { now, waiting } = terms;
+export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): ClaimStatements {
+  const clauses = new Clauses();
+  const bound = bind(clauses, terms);
+  const max = frontMax(lanes);
+  const { now, waiting } = bound;
   const isDue = `${isDueAt(now)} and due_at >= l.start`;
   const inOrder = `order by due_at, id limit ${max}`;
   const columns = `id, "from", "to", due_at`;
   const claim = `
-    with lanes as materialized (${lanesOf(lanes)}),
-    ${given(terms)}
+    with lanes as materialized (${lanesOf(clauses, lanes)}),
+    ${given(bound)}
     found as materialized (
       select l.lane, l.paused, d.* from lanes l cross join lateral (
         (select ${columns} from due_messages where not l.paused and lane = l.lane and ${isDue} ${inOrder})
@@ -136,9 +172,9 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): str
         (select ${columns} from due_messages where l.paused and lane = l.lane and ${isDue} and is_queued = 0 ${inOrder})
       ) d
     ),
-    ${awaited(terms, isDue, inOrder)}
+    ${awaited(clauses, terms, bound, { isDue, inOrder })}
     free_pairs as materialized (
-      select lane, "from", "to" from (select distinct lane, "from", "to" from found) p where ${isFree(terms, "p")}
+      select lane, "from", "to" from (select distinct lane, "from", "to" from found) p where ${isFree(bound, "p")}
     ),
     free as (
       select 1 as rank, lane, id, "from", "to", due_at,
@@ -147,9 +183,9 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): str
     ),
     candidates as (
       select f.* from free f join lanes using (lane) where place <= run_max
-      ${waiting.length === 0 ? "" : "union all select * from awaited where place = 1"}
+      ${waiting === null ? "" : "union all select * from awaited where place = 1"}
     ),
-    ${lease(terms)},
+    ${lease(bound)},
     reads as (
       select l.lane, jsonb_build_object('isCut', coalesce(f.count, 0) = ${max}, 'found', coalesce(o.count, 0), 'dueAt', f.due_at,
         'since', ${OLDEST_RUNNING}::text, 'leased', case when l.floor is null then ${leasedOf("l.lane")} end) as read
@@ -158,7 +194,7 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): str
       left join (select lane, count(*) from ordered group by lane) o using (lane)
     )
     ${result()}`;
-  return [...before(lanes, terms.owner), claim];
+  return { before: before(lanes, terms.owner), claim: clauses.statement(claim) };
 }
 
 /**
@@ -166,18 +202,20 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): str
  * walk before ended. Of a paused lane it leases only timers, and of a waiting pair only its first one. The rows begin with
  * `ClaimRowStart<WalkedPart>`.
  */
-export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): string[] {
-  const { now, waiting } = terms;
+export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): ClaimStatements {
+  const clauses = new Clauses();
+  const bound = bind(clauses, terms);
+  const { now, waiting } = bound;
   const isDue = isDueAt(now);
-  const runMax = integer(Math.max(...lanes.map(runMaxOf)));
+  const runMax = Math.max(...lanes.map(runMaxOf));
   const next = (lane: string, after: string) => `
     select "from", "to", due_at from due_messages
     where lane = ${lane} and lease is null and is_queued = 1 and ("from", "to") > (${after}."from", ${after}."to")
       and due_at >= ${after}.start
     order by "from", "to", due_at, id limit 1`;
   const claim = `
-    with recursive lanes as materialized (${lanesOf(lanes)}),
-    ${given(terms)}
+    with recursive lanes as materialized (${lanesOf(clauses, lanes)}),
+    ${given(bound)}
     pairs as (
       select l.lane, p."from", p."to", p.due_at, l.start, 1 as step from lanes l cross join lateral (${next("l.lane", "l")}) p
       where not l.paused
@@ -187,7 +225,7 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): st
     ),
     heads as (
       select p.*, row_number() over (partition by lane order by due_at, "from", "to") as turn from pairs p
-      where due_at <= ${integer(now)} and ${isFree(terms, "p")} and ${isNotWaiting(waiting, "p")}
+      where due_at <= ${now} and ${isFree(bound, "p")} and ${isNotWaiting(waiting, "p")}
     ),
     queued as (
       select h.lane, d.id, h."from", h."to", d.due_at from heads h join lanes l using (lane) cross join lateral (
@@ -211,13 +249,13 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): st
         select lane, id, "from", "to", due_at from queued
         union all
         select t.lane, t.id, t."from", t."to", t.due_at from timers t join lanes l using (lane)
-        where name <> all(l.passed) and ${isFree(terms, "t")}
+        where name <> all(l.passed) and ${isFree(bound, "t")}
       ) found
     ),
     candidates as (
       select f.* from free f join lanes using (lane) where place <= run_max and (place = 1 or paused or ${isNotWaiting(waiting, "f")})
     ),
-    ${lease(terms)},
+    ${lease(bound)},
     reads as (
       select l.lane, jsonb_build_object('pair', p.place, 'timer', t.place, 'passed', coalesce(b.names, '[]')) as read
       from lanes l
@@ -228,14 +266,14 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): st
       ) b using (lane)
     )
     ${result()}`;
-  return [...before(lanes, terms.owner), claim];
+  return { before: before(lanes, terms.owner), claim: clauses.statement(claim) };
 }
 
 /** SQL for whether a message is due and not leased, to be found by the order of a lane or a pair. */
-const isDueAt = (now: number) => `lease is null and due_at <= ${integer(now)}`;
+const isDueAt = (now: string) => `lease is null and due_at <= ${now}`;
 
 /** The same of a message that is found by its id. A leased row has an owner: no index of the rows that are not leased is read for it. */
-const isDueById = (now: number) => `owner is null and due_at <= ${integer(now)}`;
+const isDueById = (now: string) => `owner is null and due_at <= ${now}`;
 
 const runMaxOf = ({ runMax = RUN_MAX }: Pick<MessageLane, "runMax">) => runMax;
 
@@ -246,17 +284,25 @@ const [FIRST_PAIR, FIRST_TIMER] = [
 ] as const;
 
 /** The query of `lanes` and the places of their walks, except lanes whose claim requires another epoch. */
-function lanesOf(lanes: readonly (LookedLane & Partial<WalkedLane>)[]): string {
+function lanesOf(clauses: Clauses, lanes: readonly (LookedLane & Partial<WalkedLane>)[]): string {
   const rows = lanes.map(({ lane, permits, paused = false, required, floor, walk = WALK_BEGINS, ...rest }) => {
     const [[from, to], [dueAt, id]] = [walk.pairs.last ?? FIRST_PAIR, walk.timers.last ?? FIRST_TIMER];
-    return [
-      ...[text(lane), integer(permits), integer(runMaxOf(rest)), String(paused)],
-      ...[text(from), text(to), `${integer(dueAt)}::bigint`, text(id), texts(walk.passed)],
-      ...(required === undefined ? ["null::text", "null::bigint"] : [text(required.lease), integer(required.epoch)]),
-      ...(floor === null
-        ? ["null::bigint", "null::xid8"]
-        : [`${integer(floor.dueAt)}::bigint`, transaction(floor.since)]),
+    const values: readonly (readonly [value: SqlParameter, type: string])[] = [
+      [lane, "text"],
+      [permits, "int"],
+      [runMaxOf(rest), "int"],
+      [String(paused), "boolean"],
+      [from, "text"],
+      [to, "text"],
+      [dueAt, "bigint"],
+      [id, "text"],
+      [walk.passed, "text[]"],
+      [required?.lease ?? null, "text"],
+      [required?.epoch ?? null, "bigint"],
+      [floor?.dueAt ?? null, "bigint"],
+      [floor?.since ?? null, "xid8"],
     ];
+    return values.map(([value, type]) => `${clauses.parameter(value)}::${type}`);
   });
   return `select *, ${startOf("due_messages", "l.lane", "l.floor", "l.since")} as start from ${valuesOf(rows)}
       l (lane, permits, run_max, paused, "from", "to", due_at, id, passed, required, epoch, floor, since)
@@ -264,12 +310,11 @@ function lanesOf(lanes: readonly (LookedLane & Partial<WalkedLane>)[]): string {
 }
 
 /** The CTEs of waiting pairs, and of those of the messages that may be leased. */
-function given({ waiting, leased }: ClaimTerms): string {
-  const pairs = valuesOf(waiting.map(({ from, to }) => [text(from), text(to)]));
-  const held = `held as materialized (select lane, "from", "to" from due_messages where id = any(${texts(leased?.ids ?? [])}) and owner is not null),`;
-  return waiting.length === 0
-    ? held
-    : `waiting as materialized (select * from ${pairs} waiting ("from", "to")), ${held}`;
+function given({ waiting, held }: BoundTerms): string {
+  const pairs = `held as materialized (select lane, "from", "to" from due_messages where id = any(${held}) and owner is not null),`;
+  return waiting === null
+    ? pairs
+    : `waiting as materialized (select * from unnest(${waiting.from}, ${waiting.to}) waiting ("from", "to")), ${pairs}`;
 }
 
 /** SQL for the ids of the leased messages of a lane, or null if they are many. */
@@ -279,25 +324,29 @@ function leasedOf(lane: string): string {
 }
 
 /** Whether no message of a row's pair is leased: neither one of those that may be, nor one that was leased since they were found. */
-function isFree({ leased }: ClaimTerms, row: string): string {
-  const later = leased === null ? "" : `and b.changed_in >= ${transaction(leased.since)}`;
+function isFree({ since }: BoundTerms, row: string): string {
+  const later = since === null ? "" : `and b.changed_in >= ${since}`;
   return `((select true from due_messages b where b.lane = ${row}.lane and b."from" = ${row}."from"
     and b."to" = ${row}."to" and b.lease is not null ${later} limit 1) is null
     and (${row}.lane, ${row}."from", ${row}."to") not in (select lane, "from", "to" from held))`;
 }
 
-function isNotWaiting(waiting: readonly WaitingPair[], row: string): string {
-  return waiting.length === 0 ? "true" : `(${row}."from", ${row}."to") not in (select "from", "to" from waiting)`;
+function isNotWaiting(waiting: BoundTerms["waiting"], row: string): string {
+  return waiting === null ? "true" : `(${row}."from", ${row}."to") not in (select "from", "to" from waiting)`;
 }
 
 /** The CTE of messages that waiting pairs wait for: those that are named, and those that are not `queued`. */
-function awaited(terms: ClaimTerms, isDue: string, inOrder: string): string {
-  const { now, waiting } = terms;
+function awaited(
+  clauses: Clauses,
+  { waiting }: ClaimTerms,
+  bound: BoundTerms,
+  { isDue, inOrder }: { isDue: string; inOrder: string },
+): string {
   if (waiting.length === 0) return "";
   const columns = `id, "from", "to", due_at`;
-  const ids = texts(waiting.flatMap(({ except }) => except));
+  const ids = `${clauses.parameter(waiting.flatMap(({ except }) => except))}::text[]`;
   const named = `select 0 as rank, lane, ${columns} from due_messages
-    where id = any(${ids}) and ${isDueById(now)} and lane in (select lane from lanes where not paused)`;
+    where id = any(${ids}) and ${isDueById(bound.now)} and lane in (select lane from lanes where not paused)`;
   const timers = `select 1 as rank, l.lane, d.* from lanes l cross join lateral (
       select ${columns} from due_messages where lane = l.lane and ${isDue} and is_queued = 0 ${inOrder}) d
     where not l.paused`;
@@ -305,7 +354,7 @@ function awaited(terms: ClaimTerms, isDue: string, inOrder: string): string {
       select 0 as rank, lane, ${columns},
         row_number() over (partition by lane, "from", "to" order by rank, due_at, id) as place
       from (${named} union all ${timers}) a
-      where ("from", "to") in (select "from", "to" from waiting) and ${isFree(terms, "a")}
+      where ("from", "to") in (select "from", "to" from waiting) and ${isFree(bound, "a")}
     ),`;
 }
 
@@ -313,7 +362,7 @@ function awaited(terms: ClaimTerms, isDue: string, inOrder: string): string {
  * The CTEs that lease `candidates`, at most the permits of each lane. A run ends before a message that somebody is changing: those
  * behind it keep their place.
  */
-function lease({ now, leaseMs, owner, firstLease }: ClaimTerms): string {
+function lease({ now, leaseMs, owner, firstLease }: BoundTerms): string {
   return `
     ordered as (
       select *, row_number() over (partition by lane order by rank, due_at, id) as ordinal from candidates
@@ -328,8 +377,8 @@ function lease({ now, leaseMs, owner, firstLease }: ClaimTerms): string {
     ),
     tokens as (select array(select id from runs where is_whole) as ids),
     leased as (
-      update due_messages set owner = ${text(owner)}, leased_until = clock_timestamp() + ${integer(leaseMs)} * interval '1 ms',
-        lease = ${integer(firstLease)} - 1 + array_position((select ids from tokens), id), changed_in = pg_current_xact_id()
+      update due_messages set owner = ${owner}, leased_until = clock_timestamp() + ${leaseMs} * interval '1 ms',
+        lease = ${firstLease} - 1 + array_position((select ids from tokens), id), changed_in = pg_current_xact_id()
       where id = any(array(select id from runs where is_whole))
       returning id, lease
     )`;

@@ -15,6 +15,7 @@ import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 import { vacuumQueues } from "./vacuum.ts";
+import { WriterConnections } from "./writer-connections.ts";
 
 const postgres = postgresForFile(["fsync=off", "autovacuum=off"], async (url) => {
   await (await openPostgres(url, "member_0")).close();
@@ -108,11 +109,11 @@ test(`a claim of messages reads as few pages beside a snapshot that keeps ${DEAD
   const { stage, pool, holdSnapshot, vacuum, pagesOf } = await open(t);
   const customer = await stage.addCustomer();
   let now = 0;
-  const sql = sqlOn(pool, () => {});
+  const connections = new WriterConnections(pool, () => {});
   const queue = new MessageQueue("member_1", () => now);
   const lane = stage.instanceId;
   const claim = async () => {
-    const { rows } = await queue.claim(sql, { lanes: [{ lane, permits: 16 }], now: NOW, leaseMs: LEASE_MS });
+    const { rows } = await queue.claim(connections, { lanes: [{ lane, permits: 16 }], now: NOW, leaseMs: LEASE_MS });
     assert.equal(rows.length, 7, "a message of each pair");
   };
   const add = async () => {

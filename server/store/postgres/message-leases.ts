@@ -1,41 +1,30 @@
 /** The statements that end leases of messages, and those that ask for leased pairs. A lease is in the message's row of `due_messages`, with its owner. */
 
-import pg from "pg";
 import { lockLanes } from "./claim-messages.ts";
 import { DUE_COLUMNS, keepDueMessages, UNLEASED } from "./due-messages.ts";
-import type { Sql } from "./sql.ts";
+import type { Sql, SqlParameter } from "./sql.ts";
+import type { WriterConnections } from "./writer-connections.ts";
 
 /**
  * Ends leases of a member, except those that have ended already. Their messages are due as before, or in a send attempt without a lease.
  * `ids`: the messages of leases, by which they are found. The others are searched for among all leases.
  */
 export async function releaseMessages(
-  sql: Sql,
+  connections: Pick<WriterConnections, "alone">,
   owner: string,
   leases: readonly number[],
   ids: ReadonlyMap<number, string>,
 ): Promise<void> {
-  const isOwn = `d.owner = ${pg.escapeLiteral(owner)}`;
   const [known, others] = [leases.filter((lease) => ids.has(lease)), leases.filter((lease) => !ids.has(lease))];
-  const messages = [...ids.values()].map((id) => pg.escapeLiteral(id)).join(", ");
-  await sql.script([
-    `set local synchronous_commit = off`,
-    // No index of leases is read for a row that is known by its id.
-    ...(known.length === 0
-      ? []
-      : [
-          endLeases(
-            `d.id = any(array[${messages}]) and coalesce(d.lease, 0) = any(${numbers(known)}) and ${isOwn}`,
-            "skip locked",
-          ),
-        ]),
-    ...(others.length === 0
-      ? []
-      : [endLeases(`d.lease = any(${numbers(others)}) and d.lease is not null and ${isOwn}`, "skip locked")]),
-  ]);
+  const end = (where: string, parameters: readonly SqlParameter[]) => {
+    const text = endLeases(`d.owner = $1 and ${where}`, "skip locked");
+    return connections.alone(["set local synchronous_commit = off"], { text, parameters: [owner, ...parameters] });
+  };
+  // No index of leases is read for a row that is known by its id.
+  if (known.length > 0)
+    await end("d.id = any($2::text[]) and coalesce(d.lease, 0) = any($3::bigint[])", [[...ids.values()], known]);
+  if (others.length > 0) await end("d.lease = any($2::bigint[]) and d.lease is not null", [others]);
 }
-
-const numbers = (list: readonly number[]) => `array[${list.filter(Number.isSafeInteger).join(", ")}]::bigint[]`;
 
 /** A statement that ends the leases of rows `d` of the queue, and makes the rows as their messages `m` say. */
 function endLeases(where: string, locking = ""): string {

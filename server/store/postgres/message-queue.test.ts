@@ -80,7 +80,7 @@ test("a message that one store leases is another's after the end of the lease, w
   const { stage, stores } = await open(t);
   const [first, second] = stores;
   const { id, instanceId } = await stage.addMessage(await stage.addCustomer(), { dueAt: NOW });
-  const [old] = (await first.claimMessages(claimOf(instanceId, 1, { leaseMs: 200 }))).claimed;
+  const [old] = (await first.claimMessages(claimOf(instanceId, 1, { leaseMs: 2_000 }))).claimed;
   assert.equal(old?.message.id, id);
   assert.deepEqual((await second.claimMessages(claimOf(instanceId, 1))).claimed, []);
   const until = Date.now() + 10_000;

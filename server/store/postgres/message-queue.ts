@@ -10,6 +10,7 @@ import type { MessageClaim, MessageLane } from "../store.ts";
 import {
   CLAIM_ROW_START,
   type ClaimRowStart,
+  type ClaimStatements,
   type ClaimTerms,
   claimBehind,
   claimFront,
@@ -21,7 +22,7 @@ import {
 import { type LaneFloor, LaneFloors, OLDEST } from "./lane-floors.ts";
 import { releaseMessages } from "./message-leases.ts";
 import { OwnMessageLeases } from "./own-message-leases.ts";
-import type { Sql } from "./sql.ts";
+import type { WriterConnections } from "./writer-connections.ts";
 
 /** Lanes whose walks are kept. A lost walk begins again. */
 const LANES_MAX = 1_000;
@@ -38,6 +39,8 @@ const NOTHING = { rows: [], read: null };
 interface MessageFloor extends LaneFloor {
   leased: LeasedMessages | null;
 }
+
+type Connections = Pick<WriterConnections, "run" | "alone">;
 
 type Terms = Pick<ClaimTerms, "now" | "leaseMs" | "waiting" | "leased">;
 
@@ -68,9 +71,9 @@ export class MessageQueue {
   }
 
   /** Ends leases, as `release` of a store promises. */
-  async release(sql: Sql, leases: readonly number[]): Promise<void> {
+  async release(connections: Connections, leases: readonly number[]): Promise<void> {
     const ids = this.#leases.remove(leases);
-    await releaseMessages(sql, this.#owner, leases, ids);
+    await releaseMessages(connections, this.#owner, leases, ids);
   }
 
   /** The next claim of each lane looks from its start. */
@@ -79,12 +82,15 @@ export class MessageQueue {
   }
 
   /** Leases due messages of lanes, as `claimMessages` of a store promises. */
-  async claim(sql: Sql, { lanes, now, leaseMs, waiting = [] }: MessageClaim): Promise<ClaimedMessageRows> {
+  async claim(
+    connections: Connections,
+    { lanes, now, leaseMs, waiting = [] }: MessageClaim,
+  ): Promise<ClaimedMessageRows> {
     if (lanes.length === 0) return { rows: [], more: [] };
     // It ends the leases whose time is over.
     if (this.#leases.takeExpired()) this.#floors.forget();
     const terms = { now, leaseMs, waiting, leased: leasedOf(lanes.map(({ lane }) => this.#floors.of(lane))) };
-    const fronts = await this.#leaseFronts(sql, lanes, terms);
+    const fronts = await this.#leaseFronts(connections, lanes, terms);
     const walked = lanes.flatMap((lane): WalkedLane[] => {
       const { rows, read } = fronts.get(lane.lane) ?? NOTHING;
       const permits = lane.permits - rows.length;
@@ -92,7 +98,7 @@ export class MessageQueue {
       const walk = this.#walks.get(lane.lane) ?? WALK_BEGINS;
       return [{ ...lane, permits, walk, floor: this.#floors.of(lane.lane) }];
     });
-    const behind = await this.#leaseBehind(sql, walked, terms, fronts);
+    const behind = await this.#leaseBehind(connections, walked, terms, fronts);
     const more = lanes.filter((lane) => {
       const walk = walked.find((one) => one.lane === lane.lane);
       if (walk !== undefined) return this.#goOn(walk, behind.get(lane.lane) ?? NOTHING);
@@ -111,7 +117,7 @@ export class MessageQueue {
 
   /** Leases at the fronts of lanes, and keeps where the next claims begin. */
   async #leaseFronts(
-    sql: Sql,
+    connections: Connections,
     lanes: readonly MessageLane[],
     terms: Terms,
   ): Promise<Map<string, LaneClaim<FrontRead>>> {
@@ -122,7 +128,7 @@ export class MessageQueue {
         floor: this.#floors.isFullDue(lane.lane, startedAt) ? null : this.#floors.of(lane.lane),
       }),
     );
-    const fronts = await this.#lease<LookedLane, FrontRead>(sql, looked, claimFront, terms);
+    const fronts = await this.#lease<LookedLane, FrontRead>(connections, looked, claimFront, terms);
     if (looked.some(({ floor }) => floor === null)) this.#floors.fullEnded(startedAt, this.#now());
     for (const { lane, paused, floor } of looked) {
       const { read } = fronts.get(lane) ?? NOTHING;
@@ -139,14 +145,14 @@ export class MessageQueue {
 
   /** Leases behind the fronts of lanes. A failure is thrown only if nothing was leased at the fronts: that would stay leased. */
   async #leaseBehind(
-    sql: Sql,
+    connections: Connections,
     lanes: readonly WalkedLane[],
     terms: Terms,
     fronts: ReadonlyMap<string, LaneClaim<FrontRead>>,
   ): Promise<Map<string, LaneClaim<WalkedPart>>> {
     if (lanes.length === 0) return new Map();
     try {
-      return await this.#lease<WalkedLane, WalkedPart>(sql, lanes, claimBehind, terms);
+      return await this.#lease<WalkedLane, WalkedPart>(connections, lanes, claimBehind, terms);
     } catch (error) {
       if ([...fronts.values()].every(({ rows }) => rows.length === 0)) throw error;
       this.#failed(error);
@@ -155,14 +161,15 @@ export class MessageQueue {
   }
 
   async #lease<Lane extends LookedLane, Read>(
-    sql: Sql,
+    connections: Connections,
     lanes: readonly Lane[],
-    statements: (lanes: readonly Lane[], terms: ClaimTerms) => string[],
+    statements: (lanes: readonly Lane[], terms: ClaimTerms) => ClaimStatements,
     terms: Terms,
   ): Promise<Map<string, LaneClaim<Read>>> {
     const permits = lanes.reduce((sum, lane) => sum + lane.permits, 0);
-    const firstLease = await this.#leases.take(sql, permits);
-    const rows = await sql.script(statements(lanes, { ...terms, owner: this.#owner, firstLease }));
+    const firstLease = await connections.run((sql) => this.#leases.take(sql, permits));
+    const { before, claim } = statements(lanes, { ...terms, owner: this.#owner, firstLease });
+    const rows = await connections.alone(before, claim);
     const byLane = Map.groupBy(rows, ([lane]) => String(lane));
     return new Map([...byLane].map(([lane, each]) => [lane, laneClaimOf<Read>(each)]));
   }

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { type TestContext, test } from "node:test";
 import type pg from "pg";
-import { Stage } from "../../../test/conformance/store-stage.ts";
+import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
-import { encodeTransaction, type Job } from "../jobs/jobs.ts";
+import { type ClaimedMessageRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
 import { NamedStatements, planOf } from "./named-statements.ts";
 import { Partitions } from "./partitions.ts";
 import { createPool } from "./pool.ts";
@@ -78,4 +78,37 @@ test("a group whose statements the server has lost is written, and names nothing
   assert.deepEqual(await addEvent(), written);
   for (let use = 0; use < 3; use += 1) assert.deepEqual(await addEvent(), written);
   assert.equal(await names(), 0);
+});
+
+test("a claim or release of messages whose statements the server has lost is repeated", async (t) => {
+  const { url, pool } = await open(t);
+  const store = await openPostgres(url, "member_1");
+  t.after(() => store.close());
+  const stage = new Stage(store);
+  const customer = await stage.addCustomer();
+  for (let message = 0; message < 8; message += 1)
+    await stage.addMessage(customer, { dueAt: NOW, to: `+1500555100${message}` });
+  const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
+  const run = async (job: Job) => {
+    const [result] = (await writer.runGroup([job])).results;
+    assert.ok(result !== undefined && "value" in result, JSON.stringify(result));
+    return result.value;
+  };
+  const lanes = [{ lane: stage.instanceId, permits: 1 }];
+  const claim = async () => {
+    const { rows } = (await run(["claimMessages", { lanes, now: NOW, leaseMs: LEASE_MS }])) as ClaimedMessageRows;
+    return rows.map(({ lease }) => lease);
+  };
+  const leases: number[] = [];
+  for (let use = 0; use < 4; use += 1) leases.push(...(await claim()));
+  await pool.query("deallocate all");
+  leases.push(...(await claim()));
+  assert.equal(new Set(leases).size, 5);
+  const leased = async () => (await pool.query("select id from due_messages where lease is not null")).rows.length;
+  assert.equal(await leased(), 5);
+  for (const lease of leases) {
+    await run(["release", "messages", [lease]]);
+    await pool.query("deallocate all");
+  }
+  assert.equal(await leased(), 0);
 });

@@ -1,6 +1,8 @@
 /** The connections of the writer of a process: what runs often on them is named, and each goes back to the pool unless it is broken. */
 
 import type pg from "pg";
+import type { SqlValue } from "../rows.ts";
+import type { SqlStatement } from "./clauses.ts";
 import { BEGIN, committing } from "./in-transaction.ts";
 import { NamedStatements } from "./named-statements.ts";
 import { failureOf, type Sql, sqlOn } from "./sql.ts";
@@ -38,6 +40,20 @@ export class WriterConnections {
     const client = await this.#pool.connect();
     const begin: Begin = (statements) => client.query([BEGIN, ...statements].join(";"));
     return await committing(client, () => this.#on(client, (sql) => work(sql, begin)));
+  }
+
+  /**
+   * Commits a statement after others without parameters, and returns its rows. All are sent at once: the server does not wait for this
+   * process while it holds their locks.
+   */
+  async alone(before: readonly string[], { text, parameters }: SqlStatement): Promise<SqlValue[][]> {
+    return await this.run(async (sql) => {
+      const steps = [sql.script([BEGIN, ...before]), sql.values(text, parameters), sql.script(["commit"])] as const;
+      // After an error COMMIT rolls back.
+      await Promise.allSettled(steps);
+      const [, rows] = await Promise.all(steps);
+      return rows;
+    });
   }
 
   /** Runs statements on a connection, where those that repeat are named. */

@@ -296,29 +296,37 @@ export class PostgresWriter {
   }
 
   async #lease(job: LeaseJob): Promise<JobResult> {
-    try {
-      if (job[0] !== "hold") this.#requireServer();
-      if (isClaim(job)) await this.#endUnknownLeases();
-      return { value: await this.#connections.run((sql) => this.#doLease(sql, job)) };
-    } catch (error) {
-      this.#noteLost(error);
-      this.#mayHoldUnknown ||= isClaim(job);
-      return refusal(error);
+    for (let repeated = 0; ; repeated += 1) {
+      try {
+        if (job[0] !== "hold") this.#requireServer();
+        if (isClaim(job)) await this.#endUnknownLeases();
+        return { value: await this.#doLease(job) };
+      } catch (error) {
+        this.#noteLost(error);
+        this.#mayHoldUnknown ||= isClaim(job);
+        if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) return refusal(error);
+      }
     }
   }
 
-  async #doLease(sql: Sql, job: LeaseJob): Promise<unknown> {
+  async #doLease(job: LeaseJob): Promise<unknown> {
+    // These are SQL transactions of their own.
+    if (job[0] === "claimMessages") return this.#messages.claim(this.#connections, job[1]);
+    if (job[0] === "release" && job[1] === "messages") {
+      if (job[2].length > 0) await this.#messages.release(this.#connections, job[2]);
+      return null;
+    }
+    return this.#connections.run((sql) => this.#doLeaseOn(sql, job));
+  }
+
+  async #doLeaseOn(sql: Sql, job: Exclude<LeaseJob, ["claimMessages", ...unknown[]]>): Promise<unknown> {
     switch (job[0]) {
       case "claimDeliveries":
         return claimDeliveries(sql, this.#deliveries, job[1]);
-      case "claimMessages":
-        return this.#messages.claim(sql, job[1]);
       case "leasedPairs":
         return leasedPairs(sql, job[1]);
       case "release":
-        if (job[2].length === 0) return null;
-        if (job[1] === "messages") await this.#messages.release(sql, job[2]);
-        else await releaseDeliveries(sql, this.#deliveries, job[2]);
+        await releaseDeliveries(sql, this.#deliveries, job[2]);
         return null;
       case "hold":
         this.#deliveries.hold(job[1]);
