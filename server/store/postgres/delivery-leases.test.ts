@@ -94,3 +94,11 @@ test("a lease ends by the monotonic clock, and its room is free again", () => {
   assert.equal(leases.count, 0);
   assert.deepEqual(leases.remove([1]), []);
 });
+
+test("a claim finds the newest delivery due, also if the claim was asked for a little earlier, and not after a large step back", () => {
+  const { leases, offer } = scene();
+  offer("a", "cust_1", "{}", 10_000);
+  assert.equal(leases.dueUntil(6_000), 10_000);
+  assert.equal(leases.dueUntil(4_000), 4_000);
+  assert.equal(leases.dueUntil(11_000), 11_000);
+});

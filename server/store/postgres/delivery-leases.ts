@@ -2,6 +2,7 @@
 
 import type { Delivery } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
+import { withoutStepBack } from "../../core/step-back.ts";
 import { type ClaimedRow, encodeRecord } from "../jobs/jobs.ts";
 import { LEASED_MAX, LEASED_PER_LANE_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
 import type { SqlValue } from "../rows.ts";
@@ -60,6 +61,8 @@ export class DeliveryLeases {
   readonly #expired = new Set<string>();
   /** The lease of new deliveries; null without a holder. */
   #leaseMs: number | null = null;
+  /** The latest due time of a new delivery. */
+  #newestAt = Number.MIN_SAFE_INTEGER;
   /** New deliveries that are offered, and count as leased. */
   readonly #offered = new Set<LeasableDelivery>();
   /** Lanes with a new delivery that is not offered: later ones stay behind it. */
@@ -90,6 +93,11 @@ export class DeliveryLeases {
   /** Leased deliveries. */
   get count(): number {
     return this.#budget.count;
+  }
+
+  /** Until when deliveries are due for a claim: a new one is due at once, also if it was made after the claim was asked for. */
+  dueUntil(now: number): number {
+    return withoutStepBack(this.#newestAt, now);
   }
 
   /** How many deliveries of a lane may be leased at most. */
@@ -140,6 +148,7 @@ export class DeliveryLeases {
   /** A delivery of an event that just happened. The caller inserts it and calls `settle`. */
   offer(delivery: Delivery, { bytes, correlationId }: Event): LeasableDelivery {
     const { id, lane, customerId } = delivery;
+    this.#newestAt = withoutStepBack(this.#newestAt, delivery.createdAt);
     const values = encodeRecord("deliveries", delivery);
     const place = { id, lane, customerId, size: bytes.length };
     const made = { ...place, values, isOffered: this.#isFree(place), bytes, correlationId };

@@ -132,13 +132,14 @@ export async function claimDeliveries(
     permits,
     ...floorOf(leases, lane, startedAt),
   }));
+  const dueUntil = leases.dueUntil(now);
   const found = await sql.values(leaseStatement(permitsMax, leases.owner), [
     JSON.stringify(places),
-    now,
+    dueUntil,
     leases.owner,
     leaseMs,
   ]);
-  keepFloors(leases, places, found, { dueUntil: now, startedAt });
+  keepFloors(leases, places, found, { dueUntil, startedAt });
   const leased = found.flatMap(([lease, id]): ClaimedPlace[] =>
     lease === null ? [] : [{ lease: Number(lease), id: String(id) }],
   );

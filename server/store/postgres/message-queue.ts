@@ -40,7 +40,7 @@ interface MessageFloor extends LaneFloor {
   leased: LeasedMessages | null;
 }
 
-type Connections = Pick<WriterConnections, "run" | "alone">;
+type QueueConnections = Pick<WriterConnections, "run" | "alone">;
 
 type Terms = Pick<ClaimTerms, "now" | "leaseMs" | "waiting" | "leased">;
 
@@ -71,7 +71,7 @@ export class MessageQueue {
   }
 
   /** Ends leases, as `release` of a store promises. */
-  async release(connections: Connections, leases: readonly number[]): Promise<void> {
+  async release(connections: QueueConnections, leases: readonly number[]): Promise<void> {
     const ids = this.#leases.remove(leases);
     await releaseMessages(connections, this.#owner, leases, ids);
   }
@@ -83,7 +83,7 @@ export class MessageQueue {
 
   /** Leases due messages of lanes, as `claimMessages` of a store promises. */
   async claim(
-    connections: Connections,
+    connections: QueueConnections,
     { lanes, now, leaseMs, waiting = [] }: MessageClaim,
   ): Promise<ClaimedMessageRows> {
     if (lanes.length === 0) return { rows: [], more: [] };
@@ -117,7 +117,7 @@ export class MessageQueue {
 
   /** Leases at the fronts of lanes, and keeps where the next claims begin. */
   async #leaseFronts(
-    connections: Connections,
+    connections: QueueConnections,
     lanes: readonly MessageLane[],
     terms: Terms,
   ): Promise<Map<string, LaneClaim<FrontRead>>> {
@@ -145,7 +145,7 @@ export class MessageQueue {
 
   /** Leases behind the fronts of lanes. A failure is thrown only if nothing was leased at the fronts: that would stay leased. */
   async #leaseBehind(
-    connections: Connections,
+    connections: QueueConnections,
     lanes: readonly WalkedLane[],
     terms: Terms,
     fronts: ReadonlyMap<string, LaneClaim<FrontRead>>,
@@ -161,7 +161,7 @@ export class MessageQueue {
   }
 
   async #lease<Lane extends LookedLane, Read>(
-    connections: Connections,
+    connections: QueueConnections,
     lanes: readonly Lane[],
     statements: (lanes: readonly Lane[], terms: ClaimTerms) => ClaimStatements,
     terms: Terms,

@@ -183,3 +183,14 @@ test("a failed SQL transaction changes no lease, and leases nothing new", async 
   assert.deepEqual([born.length, lanes], [1, []], "a new delivery of a lane that has caught up is leased at once");
   assert.deepEqual(writer.claim(9), [], "and not claimed");
 });
+
+test("a claim that was asked for before the newest delivery was made finds it, so that no later one is leased before it", async () => {
+  const writer = await Writer.open();
+  writer.run(["hold", LEASE_MS]);
+  const add = (createdAt: number) =>
+    writer.commit([{ op: "event", event: writer.make.event(writer.customer, { createdAt }), callbackUrl: null }]);
+  assert.equal(add(NOW + 3_000).born.length, 0, "nobody has looked at the lane");
+  const claimed = writer.claim(9, NOW);
+  const { born } = add(NOW);
+  assert.deepEqual([claimed.length, born.length], [1, 1]);
+});

@@ -2,6 +2,7 @@
 
 import { type Delivery, retryByHand } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
+import { withoutStepBack } from "../../core/step-back.ts";
 import {
   type ClaimedRow,
   type ClaimedRows,
@@ -38,6 +39,8 @@ export class DeliveryWriter {
   readonly #queue: DeliveryQueue;
   /** The lease of new deliveries; null without a holder. */
   #leaseMs: number | null = null;
+  /** The latest due time of a new delivery. */
+  #newestAt = Number.MIN_SAFE_INTEGER;
   #rowsRead = 0;
   /** New deliveries that are leased, until `takeBorn`. */
   #born: ClaimedRow[] = [];
@@ -79,6 +82,7 @@ export class DeliveryWriter {
     const values = encodeRecord("deliveries", delivery);
     const { lastInsertRowid } = this.#statements.insert("deliveries").run(...values);
     const { id, lane, customerId: owner, createdAt: dueAt } = delivery;
+    this.#newestAt = withoutStepBack(this.#newestAt, dueAt);
     const row = Number(lastInsertRowid);
     const born = (lease: number) => void this.#born.push([lease, values, bytes, correlationId]);
     this.#queue.add({ id, lane, dueAt, row, owner, size: bytes.length, lanes, born });
@@ -109,8 +113,10 @@ export class DeliveryWriter {
     this.#queue.rescan();
   }
 
-  claim({ lanes, now, leaseMs }: DeliveryClaim): ClaimedRows {
+  claim({ lanes, now: claimedAt, leaseMs }: DeliveryClaim): ClaimedRows {
     this.#queue.expire();
+    // A new delivery is due at once, also if it was made after the claim was asked for: no later one of its lane may be leased before it.
+    const now = withoutStepBack(this.#newestAt, claimedAt);
     const rows: ClaimedRow[] = [];
     const more: string[] = [];
     for (const { lane, permits } of lanes) {
