@@ -47,7 +47,7 @@ interface Reading {
   showsNew: boolean;
 }
 
-/** The part of a list that is shown. If it `isStale`, the first page that is read next takes its place, also if that is the same. */
+/** The part of a list that is shown. If it `isStale`, the first page that is read next takes its place, even if it is unchanged. */
 interface Shown<Row> {
   held: HeldRows<Row>;
   isStale: boolean;
@@ -63,11 +63,11 @@ export function usePages<Row>(source: PageSource<Row>, { openId, showsNew }: Rea
   const [shown, setShown] = useState<Shown<Row> | null>(null);
   const { data, dataUpdatedAt: readAt } = first;
   // A page that has not changed since is the same object.
-  const isReadAgain = shown?.isStale === true && shown.readAt !== readAt;
-  if (data !== undefined && (shown?.held.head !== data || isReadAgain)) setShown(shownAfter(shown, data));
+  if (data !== undefined && (shown?.held.head !== data || shown.readAt !== readAt)) setShown(shownAfter(shown, data));
   function shownAfter(before: Shown<Row> | null, head: RecordPage<Row>): Shown<Row> {
     // The page in the cache may be that of an earlier visit.
     if (before === null || before.isStale) return { held: beginRows(head), isStale: first.isFetching, readAt };
+    if (before.held.head === head) return { ...before, readAt };
     const isNew = (row: Row) => rowId(row) === openId && !before.held.rows.some((one) => rowId(one) === openId);
     return { held: takeHead(before.held, head, rowId, showsNew || head.rows.some(isNew)), isStale: false, readAt };
   }

@@ -8,6 +8,7 @@ import { ClockOffset } from "./clock-offset.ts";
 /** A clock that is `behindMs` behind the other one, and asks it. */
 class Asking {
   readonly #offset = new ClockOffset();
+  #sleptMs = 0;
   behindMs: number;
   monotonic = 0;
 
@@ -15,13 +16,14 @@ class Asking {
     this.behindMs = behindMs;
   }
 
-  /** Asks and sets the clock. `there` and `back` are the ways in milliseconds. */
-  ask(there: number, back: number): void {
-    const askedAt = this.monotonic;
+  /** Asks and sets the clock. `there` and `back` are the ways in milliseconds. The machine sleeps while the answer waits to be read. */
+  ask(there: number, back: number, sleptMs = 0): void {
+    const sleptBefore = this.#sleptMs;
+    const asked = { real: this.monotonic + sleptBefore - this.behindMs, monotonic: this.monotonic };
     this.monotonic += there + back;
-    const answeredAt = this.monotonic;
-    const [now, own] = [answeredAt - back, answeredAt - this.behindMs];
-    this.behindMs -= this.#offset.correction({ now, own, askedAt, answeredAt });
+    this.#sleptMs += sleptMs;
+    const answered = { real: this.monotonic + this.#sleptMs - this.behindMs, monotonic: this.monotonic };
+    this.behindMs -= this.#offset.correction({ now: this.monotonic - back + sleptBefore, asked, answered });
   }
 }
 
@@ -44,6 +46,16 @@ test("a clock that was set forward or back is set again by the next answer, howe
     clock.ask(20, 200);
     assert.ok(Math.abs(clock.behindMs) <= 110, `${clock.behindMs}`);
   }
+});
+
+test("an answer that waited while the machine slept does not set the clock, the next one does", () => {
+  const clock = new Asking(0);
+  clock.ask(2, 2);
+  clock.ask(2, 2, 7_200_000);
+  assert.equal(clock.behindMs, 0);
+  clock.behindMs = 300;
+  clock.ask(2, 2);
+  assert.equal(clock.behindMs, 0);
 });
 
 test("a clock is as exact as the fastest of its answers, besides the drift since", () => {

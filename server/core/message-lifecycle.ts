@@ -16,7 +16,7 @@ import { failureCauseOf } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
 import { CHANNEL_NAMES, type Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
-import { isRestored } from "./send-attempt.ts";
+import { attemptedAt, isRestored } from "./send-attempt.ts";
 import { withoutStepBack } from "./step-back.ts";
 import { type NewEntry, note, withEntry } from "./timeline.ts";
 
@@ -105,8 +105,8 @@ interface More {
 }
 
 /**
- * Adds an event to a change: `sequence` is the next one of the message, and `dataOf` makes its data. Its time is that of the change
- * before at least: endpoints get the events of a message by their times, also if the clocks of two processes differ.
+ * Adds an event to a change: `sequence` is the next one of the message, and `dataOf` makes its data. Its time is never earlier than the
+ * change before (but for a step back of the clock of 5 s or more): endpoints get the events of a message by their times.
  */
 export function emit(
   change: Change,
@@ -185,7 +185,9 @@ export function beginAttempt(message: Message, account: string | null, context: 
   const status = transition(message.status, "beginAttempt");
   if (status === null) return null;
   const next = { ...message, dueAt: null, sendAttempts: message.sendAttempts + 1, account, unknownSince: null };
-  return enter({ message: next, events: [] }, status, context);
+  // An attempt is named by its time.
+  const now = message.sendAttempts === 0 ? context.now : withoutStepBack(attemptedAt(message) + 1, context.now);
+  return enter({ message: next, events: [] }, status, { ...context, now });
 }
 
 /** The provider cannot accept the message now: queued again until `dueAt`. No event: for its customer it never left the queue. */

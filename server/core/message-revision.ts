@@ -70,7 +70,7 @@ export function edit(message: Message, text: string | null, context: ChangeConte
   return withEvent({ message: { ...message, text, editedAt: context.now }, events: [] }, "message.edited", context);
 }
 
-/** An edit was refused: `message.edit_failed` with the reason; the message does not change. Null if it was unsent or deleted. */
+/** An edit was refused: `message.edit_failed` with the reason; of the message only `sequence` and `updatedAt` change. Null if it was unsent or deleted. */
 export function failEdit(message: Message, reason: string, context: ChangeContext): Change | null {
   if (!canBeEdited(message)) return null;
   return withEvent({ message, events: [] }, "message.edit_failed", context, { reason });
@@ -92,7 +92,7 @@ export interface Reacting {
   channel: Channel;
 }
 
-/** A contact reacted to the message: `message.reaction`. The message itself does not change. */
+/** A contact reacted to the message: `message.reaction`. Of the message only `sequence` and `updatedAt` change. */
 export function takeReaction(message: Message, reacting: Reacting, context: ChangeContext): Change {
   // A reaction quotes the message, and the text of a deleted message is erased.
   const content = message.deletedAt === null ? reacting.content : "";

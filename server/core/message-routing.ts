@@ -3,6 +3,7 @@
 import type { Message, TimelineEntry } from "./message.ts";
 import { defer, type FailureCause } from "./message-lifecycle.ts";
 import { CHANNEL_NAMES, type Way } from "./routing.ts";
+import { withoutStepBack } from "./step-back.ts";
 import { withEntry } from "./timeline.ts";
 
 /** When a message was queued: its place in the order of its lane, however often it was moved or deferred. */
@@ -30,7 +31,9 @@ export function move({ message, from, to, dueAt }: Moving, now: number): Message
   const waitsSince = message.timeline.findLastIndex((entry) => entry.status !== "queued") + 1;
   const isThis = (entry: TimelineEntry) => entry.reason === reason && entry.instanceId === instanceId;
   const isNoted = message.timeline.slice(waitsSince).some(isThis);
-  const noted = isNoted ? message : withEntry(message, { status, channel, reason, instanceId }, now);
+  const noted = isNoted
+    ? { ...message, updatedAt: withoutStepBack(message.updatedAt, now) }
+    : withEntry(message, { status, channel, reason, instanceId }, now);
   return { ...noted, instanceId, dueAt, claimedUntil: null };
 }
 

@@ -120,19 +120,19 @@ function end(
   if (status === undefined) return null;
   const now = withoutStepBack(payment.updatedAt, context.now);
   const ended: Payment = { ...payment, ...set, status, dueAt: null, updatedAt: now };
-  return { payment: ended, event: eventOf(ended, { ...context, now }) };
+  return { payment: ended, event: eventOf(ended, context) };
 }
 
 /**
- * The event belongs to the message of the request. `sequence` orders the first attempts, so that an endpoint gets the creation
+ * The event of a change, at the time of the change. It belongs to the message of the request. `sequence` orders the first attempts, so that an endpoint gets the creation
  * of a request before its end.
  */
-function eventOf(payment: Payment, { now, eventId, correlationId = payment.correlationId }: PaymentContext): Event {
+function eventOf(payment: Payment, { eventId, correlationId = payment.correlationId }: PaymentContext): Event {
   const { customerId, messageId } = payment;
   const sequence = payment.status === "pending" ? 1 : 2;
   const type = EVENT_OF[payment.status];
   return makeEvent(
-    { id: eventId(), customerId, type, messageId, sequence, correlationId, createdAt: now },
+    { id: eventId(), customerId, type, messageId, sequence, correlationId, createdAt: payment.updatedAt },
     paymentRecord(payment),
   );
 }

@@ -1,4 +1,4 @@
-/** Hides small steps back of a clock, so that a later change never has an earlier time. Pure. */
+/** Hides small steps back of a clock, so that after one of less than 5 s a later change has no earlier time. Pure. */
 
 /** A greater step back is taken as it is, in milliseconds: the clock was wrong before, or a person moved it. */
 export const STEP_BACK_MAX_MS = 5_000;

@@ -7,7 +7,7 @@ import { withoutStepBack } from "./step-back.ts";
 /** An entry that is about to be added. */
 export type NewEntry = Omit<TimelineEntry, "at">;
 
-/** Adds an entry to the timeline. Its time is `now`, and that of the change before at least. */
+/** Adds an entry to the timeline: at `now`, but not before the last change (`withoutStepBack`). */
 export function withEntry(message: Message, { status, ...more }: NewEntry, now: number): Message {
   const at = withoutStepBack(message.updatedAt, now);
   return { ...message, timeline: [...message.timeline, { status, at, ...more }], updatedAt: at };

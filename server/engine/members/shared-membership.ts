@@ -1,7 +1,7 @@
 /** The membership of a process that shares its database: beats, acquires leases, and gives up those whose home has moved. */
 
 import type { Clock, ClockShift } from "../../clock.ts";
-import { ClockOffset } from "../../core/clock-offset.ts";
+import { ClockOffset, type Moment } from "../../core/clock-offset.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { homeAmong } from "../../core/rendezvous.ts";
 import {
@@ -101,13 +101,13 @@ export class SharedMembership implements Membership {
 
   /** Sets the clock by that of the database, before the first record is made. */
   async join(): Promise<void> {
-    const { clock, store, url } = this.#options;
-    const askedAt = clock.monotonic();
+    const { store, url } = this.#options;
+    const asked = this.#moment();
     // It is not ready to take anything over.
     const member: Member = { ...this.member, role: "api", url: url(), lagMs: 0 };
     const after = await store.beat({ member, leases: [], leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
-    this.#take(after, clock.monotonic());
-    this.#setClock(after.now, askedAt);
+    this.#take(after, this.#moment().monotonic);
+    this.#setClock(after.now, asked);
   }
 
   /** Joins the members, and resolves when the instances run whose leases were free and have their home here. */
@@ -229,26 +229,29 @@ export class SharedMembership implements Membership {
   }
 
   async #beatOnce(): Promise<void> {
-    const { clock, store, url } = this.#options;
+    const { store, url } = this.#options;
     const use = this.#use;
     if (use === null || this.#isStopped) return;
     const all = [...(await use.leases()), { lease: LEADER, state: null }];
     const leases = all.filter(({ lease }) => this.#isToHave(lease, use));
-    const askedAt = clock.monotonic();
+    const asked = this.#moment();
     const member: Member = { ...this.member, url: url(), lagMs: Math.round(use.lagMs()) };
     const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
-    const hasMore = this.#take(after, askedAt);
+    const hasMore = this.#take(after, asked.monotonic);
     this.#isSettled = all.every(({ lease }) => this.#isAtHome(lease));
-    this.#setClock(after.now, askedAt);
+    this.#setClock(after.now, asked);
     // Disconnecting may take longer than a lease lasts: a beat does not wait for it. Another beat tells the others what runs by now.
     void use.follow().then(() => (hasMore ? this.#beat() : true));
   }
 
-  /** `askedAt`: when the database was asked, by the monotonic clock. */
-  #setClock(now: number | null, askedAt: number): void {
-    const { clock, skew } = this.#options;
+  #moment(): Moment {
+    const { clock } = this.#options;
+    return { real: clock.real(), monotonic: clock.monotonic() };
+  }
+
+  #setClock(now: number | null, asked: Moment): void {
     if (now === null) return;
-    skew.ms += this.#offset.correction({ now, own: clock.real(), askedAt, answeredAt: clock.monotonic() });
+    this.#options.skew.ms += this.#offset.correction({ now, asked, answered: this.#moment() });
   }
 
   /** Whether this process is the home of a lease or lane. */

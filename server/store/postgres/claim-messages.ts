@@ -1,7 +1,7 @@
 /**
  * The statements that lease due messages. Claims of one lane run one after the other, so that no two of them lease messages of one
- * sender and recipient. Each reads a bounded number of rows, however many wait. All that differs from claim to claim is a parameter, so
- * that the server plans a claim once.
+ * sender and recipient. Each reads a bounded number of rows, however many wait. What differs from claim to claim is a parameter, except
+ * for the number of lanes and the rows to read, so that the server keeps the plans of claims.
  */
 
 import pg from "pg";
@@ -17,7 +17,7 @@ import type { SqlParameter } from "./sql.ts";
 
 /** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
 const RUN_MAX = 8;
-/** Due messages that a claim reads at the front of a lane, besides one per permit. */
+/** Due messages that a claim reads at the front of a lane, besides its permits. */
 const ROWS_PASSED_MAX = 64;
 /** How long a claim waits for a transaction that requires that no message of a pair is leased. */
 const WAIT_MS_MAX = 1_000;
@@ -85,7 +85,7 @@ const laneNames = (lanes: readonly MessageLane[]) => lanes.map(({ lane }) => tex
 
 /**
  * The rows of a lane that a claim reads at its front at most. A limit is no parameter: the planner would expect to read the whole lane.
- * There are few limits, and so few statements: those of powers of two.
+ * The permits are rounded up to a power of two, so that there are few statements.
  */
 function frontMax(lanes: readonly MessageLane[]): number {
   const permits = Math.max(1, ...lanes.map((lane) => lane.permits));

@@ -95,7 +95,7 @@ export class DeliveryLeases {
     return this.#budget.count;
   }
 
-  /** Until when deliveries are due for a claim: a new one is due at once, also if it was made after the claim was asked for. */
+  /** A claim that was asked for at `now` finds deliveries due by this time: a new one is due at once, also if it was made after that. */
   dueUntil(now: number): number {
     return withoutStepBack(this.#newestAt, now);
   }

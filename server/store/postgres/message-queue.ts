@@ -167,7 +167,7 @@ export class MessageQueue {
     terms: Terms,
   ): Promise<Map<string, LaneClaim<Read>>> {
     const permits = lanes.reduce((sum, lane) => sum + lane.permits, 0);
-    const firstLease = await connections.run((sql) => this.#leases.take(sql, permits));
+    const firstLease = await this.#leases.take(connections, permits);
     const { before, claim } = statements(lanes, { ...terms, owner: this.#owner, firstLease });
     const rows = await connections.alone(before, claim);
     const byLane = Map.groupBy(rows, ([lane]) => String(lane));

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import type pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
-import { type ClaimedMessageRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
+import { type ClaimedMessageRows, type ClaimedRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
 import { NamedStatements, planOf } from "./named-statements.ts";
 import { Partitions } from "./partitions.ts";
 import { createPool } from "./pool.ts";
@@ -111,4 +111,28 @@ test("a claim or release of messages whose statements the server has lost is rep
     await pool.query("deallocate all");
   }
   assert.equal(await leased(), 0);
+});
+
+test("a delivery is claimed again whose release was repeated, since the server had lost its statement", async (t) => {
+  const { url, pool } = await open(t);
+  const store = await openPostgres(url, "member_1");
+  t.after(() => store.close());
+  const stage = new Stage(store);
+  const customer = await stage.addCustomer();
+  const { id: lane } = await stage.addEndpoint(customer);
+  await stage.addEvent(customer);
+  const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
+  const run = async (job: Job) => (await writer.runGroup([job])).results[0];
+  const claim = async () => {
+    const result = await run(["claimDeliveries", { lanes: [{ lane, permits: 1 }], now: NOW + 1, leaseMs: LEASE_MS }]);
+    assert.ok(result !== undefined && "value" in result, JSON.stringify(result));
+    const [row] = (result.value as ClaimedRows).rows;
+    return row?.[0] ?? assert.fail("nothing was claimed");
+  };
+  for (let use = 0; use < 4; use += 1)
+    assert.deepEqual(await run(["release", "deliveries", [await claim()]]), { value: null });
+  const lease = await claim();
+  await pool.query("deallocate all");
+  assert.deepEqual(await run(["release", "deliveries", [lease]]), { value: null });
+  assert.notEqual(await claim(), lease);
 });

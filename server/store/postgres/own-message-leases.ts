@@ -1,6 +1,7 @@
 /** The leases of messages that this process has: their tokens, which it takes in blocks from the database, and how long they last. */
 
 import type { Sql } from "./sql.ts";
+import type { WriterConnections } from "./writer-connections.ts";
 
 /** The tokens of leases in a block, of which a member takes one for itself. */
 const BLOCK = 2 ** 32;
@@ -20,8 +21,8 @@ export class OwnMessageLeases {
   }
 
   /** Takes tokens for leases. Returns the first; the others follow. */
-  async take(sql: Sql, count: number): Promise<number> {
-    const first = this.#next ?? (await takeBlock(sql));
+  async take(connections: Pick<WriterConnections, "run">, count: number): Promise<number> {
+    const first = this.#next ?? (await connections.run(takeBlock));
     this.#next = first + count;
     return first;
   }

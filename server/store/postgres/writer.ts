@@ -303,7 +303,8 @@ export class PostgresWriter {
         return { value: await this.#doLease(job) };
       } catch (error) {
         this.#noteLost(error);
-        this.#mayHoldUnknown ||= isClaim(job);
+        // The leases of a release that failed are known to nobody.
+        this.#mayHoldUnknown ||= isClaim(job) || job[0] === "release";
         if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) return refusal(error);
       }
     }
