@@ -11,14 +11,20 @@ import { subscribe } from "./service.ts";
 import { Stage } from "./stage.ts";
 
 const MESSAGES = 1_000;
-/** Rounds at most. On a busy machine webhooks wait in their lane, and are leased in a write of their own: 0.5 KB a message. */
+/** Rounds at most. */
 const ROUNDS_MAX = 4;
+/**
+ * Bytes of the queue of deliveries, in a message of three (docs/internals/postgres.md). On a busy machine they wait in their lane, and are
+ * leased in a write of their own: 3,200 bytes were measured.
+ */
+const QUEUE_BYTES = 1_520;
 /** `npm run bench -- postgres` holds the goal on a quiet machine. Other tests run beside this one, and add up to 6 %: more is a fault. */
-const BYTES_MAX = 1.1 * LOG_BYTES_MAX;
+const BYTES_MAX = 1.1 * (LOG_BYTES_MAX - QUEUE_BYTES);
+const QUEUE_BYTES_MAX = 2.5 * QUEUE_BYTES;
 /** Receipts of the sandbox, which no other provider writes. */
 const RECEIPTS_MAX = 700;
 
-test("a message with three webhooks writes about 11 KB to PostgreSQL's log, beside busy neighbours at most 12", async (t) => {
+test("a message with three webhooks writes about 11 KB to PostgreSQL's log, beside busy neighbours at most 12 and leases", async (t) => {
   const server = await startEmbedded(["fsync=off", "autovacuum=off", "max_wal_size=4GB", "checkpoint_timeout=1h"]);
   const extent = { rounds: 1, roundMs: 0, warmMs: 0, latencySeconds: 0, waiting: 0, listed: 0, stored: 0, readsMs: 0 };
   const stage = new Stage({ ...extent, messages: MESSAGES });
@@ -42,18 +48,22 @@ test("a message with three webhooks writes about 11 KB to PostgreSQL's log, besi
     const { all, images, receipts } = await logBetween(database, from, to);
     const relations = await logByRelation(database, from, to);
     const lines = relations.map(({ name, bytes }) => `${name}: ${Math.round(bytes / MESSAGES)} B`);
-    const measured = Math.round((all - images - receipts) / MESSAGES);
-    return { measured, receipts: Math.round(receipts / MESSAGES), lines };
+    const ofQueue = relations.filter(({ name }) => name.startsWith("due_deliveries"));
+    const queue = Math.round(ofQueue.reduce((sum, { bytes }) => sum + bytes, 0) / MESSAGES);
+    const rest = Math.round((all - images - receipts) / MESSAGES) - queue;
+    return { rest, queue, receipts: Math.round(receipts / MESSAGES), lines };
   };
   // The first round begins the chats.
   await webhookRound(stage, target, MESSAGES);
   let round = await measureRound();
-  for (let rounds = 1; round.measured > BYTES_MAX && rounds < ROUNDS_MAX; rounds += 1) {
-    t.diagnostic(`${round.measured} bytes a message in round ${rounds}`);
+  for (let rounds = 1; round.rest > BYTES_MAX && rounds < ROUNDS_MAX; rounds += 1) {
+    t.diagnostic(`${round.rest} bytes a message in round ${rounds}`);
     round = await measureRound();
   }
-  const { measured, receipts, lines } = round;
-  assert.ok(measured <= BYTES_MAX, [`${measured} bytes a message:`, ...lines].join("\n"));
+  const { rest, queue, receipts, lines } = round;
+  const shown = [`${rest} bytes a message, and ${queue} of the queue of deliveries:`, ...lines].join("\n");
+  assert.ok(rest <= BYTES_MAX, shown);
+  assert.ok(queue <= QUEUE_BYTES_MAX, shown);
   assert.ok(receipts <= RECEIPTS_MAX, `${receipts} bytes of receipts a message`);
-  t.diagnostic([`${measured} bytes a message, and ${receipts} of receipts:`, ...lines].join("\n"));
+  t.diagnostic(`${shown}\n${receipts} of receipts`);
 });
