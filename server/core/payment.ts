@@ -124,8 +124,8 @@ function end(
 }
 
 /**
- * The event of a change, at the time of the change. It belongs to the message of the request. `sequence` orders the first attempts, so that an endpoint gets the creation
- * of a request before its end.
+ * The event of a change, at the time of the change. It belongs to the message of the request. `sequence` orders the first attempts, so
+ * that an endpoint gets the creation of a request before its end.
  */
 function eventOf(payment: Payment, { eventId, correlationId = payment.correlationId }: PaymentContext): Event {
   const { customerId, messageId } = payment;

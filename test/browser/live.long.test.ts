@@ -1,11 +1,24 @@
 /** The live stream of the console: one a browser, cut and resumed, and rows that never jump. */
 
 import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
 import { browserTest, findViolations, type Stage, settle } from "../support/browser.ts";
 import { until } from "../support/wait.ts";
 
 const HELLO = { to: "+15005550100", content: { text: "Hello" } };
 const STREAM = /\/v1\/wire(\?|$)/;
+
+/** Restarts the service, and holds the page's next stream back until the returned function is called. */
+async function cutStream(stage: Stage, page: Page): Promise<() => void> {
+  const held = Promise.withResolvers<void>();
+  await page.route(STREAM, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await stage.restart();
+  await page.getByText("Reconnecting", { exact: true }).waitFor();
+  return held.resolve;
+}
 
 const send = (stage: Stage, text: string) => stage.service.ask("POST", "/v1/messages", { ...HELLO, content: { text } });
 
@@ -38,15 +51,9 @@ browserTest(
     await send(stage, "Hello");
     await page.getByText("Hello").waitFor();
     // Otherwise the page may be back before the message, and then announces it.
-    const sent = Promise.withResolvers<void>();
-    await page.route(STREAM, async (route) => {
-      await sent.promise;
-      await route.continue();
-    });
-    await stage.restart();
-    await page.getByText("Reconnecting", { exact: true }).waitFor();
+    const goOn = await cutStream(stage, page);
     await send(stage, "While you were away");
-    sent.resolve();
+    goOn();
     await isLive.waitFor();
     await page.getByText("While you were away").waitFor();
   },
@@ -59,15 +66,9 @@ browserTest("after a cut in which nothing happened, rows that come in wait as th
   await send(stage, "Hello");
   await page.getByRole("row").filter({ hasText: "delivered" }).waitFor();
   const isRead = () => page.waitForResponse((response) => response.url().includes("/v1/messages?limit=50"));
-  const cut = Promise.withResolvers<void>();
-  await page.route(STREAM, async (route) => {
-    await cut.promise;
-    await route.continue();
-  });
-  await stage.restart();
-  await page.getByText("Reconnecting", { exact: true }).waitFor();
+  const goOn = await cutStream(stage, page);
   const read = isRead();
-  cut.resolve();
+  goOn();
   await isLive.waitFor();
   await (await read).finished();
   await settle(page);
