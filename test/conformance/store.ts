@@ -10,6 +10,7 @@ import { leasesOfMessages } from "./store-leases.ts";
 import { lists } from "./store-lists.ts";
 import { claimsWithEpoch, members } from "./store-members.ts";
 import { model } from "./store-model.ts";
+import { outcomes } from "./store-outcomes.ts";
 import { ordersOfPairs } from "./store-pair-order.ts";
 import { filteredQueues } from "./store-queues.ts";
 import { reads } from "./store-reads.ts";
@@ -32,6 +33,7 @@ const GROUPS = [
   claimsOfTimers,
   claimsOfWaitingPairs,
   heldDeliveries,
+  outcomes,
   leases,
   leasesOfMessages,
   ordersOfPairs,

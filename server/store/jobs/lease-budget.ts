@@ -1,7 +1,9 @@
 /** How many deliveries a process leases at once, and how many bytes of events: shared by customers, so that none keeps the others waiting. */
 
-/** A new delivery is leased at once while its lane has fewer leased deliveries. */
-export const LEASED_PER_LANE_MAX = 256;
+/** A new delivery is leased at once while its lane has fewer leased deliveries, or fewer than have ended recently. */
+const LEASED_PER_LANE_MAX = 256;
+/** The length of a period in which ends are counted, in milliseconds: the present one and the one before are recent. */
+const PERIOD_MS = 1_000;
 /** Leased deliveries of all lanes, and the bytes of their events. */
 export const LEASED_MAX = 16_384;
 const LEASED_BYTES_MAX = 32 * 1024 * 1024;
@@ -14,12 +16,22 @@ interface CustomerLeases {
   bytes: number;
 }
 
-/** Counts leased deliveries by customer. */
+/** Counts leased deliveries by customer, and those that end by lane. */
 export class LeaseBudget {
+  readonly #now: () => number;
+  /** Deliveries of each lane that ended in the present period, which began at `#since`, and in the one before. */
+  #ended = new Map<string, number>();
+  #endedBefore: ReadonlyMap<string, number> = new Map();
+  #since = Number.NEGATIVE_INFINITY;
   /** Customers with leased deliveries. */
   readonly #customers = new Map<string, CustomerLeases>();
   #count = 0;
   #bytes = 0;
+
+  /** `now`: the monotonic clock, in milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   /** Leased deliveries. */
   get count(): number {
@@ -37,12 +49,36 @@ export class LeaseBudget {
     return held.count < SHARE_OF_FREE * free && held.bytes + size <= SHARE_OF_FREE * freeBytes;
   }
 
+  /**
+   * Whether a lane with so many leased deliveries may lease a new one at once. A lane whose attempts end quickly may have more of them: it
+   * needs them soon. One that hangs leaves room for the other lanes of its customer.
+   */
+  hasRoomInLane(lane: string, leased: number): boolean {
+    this.#turn();
+    return leased < Math.max(LEASED_PER_LANE_MAX, this.#ended.get(lane) ?? 0, this.#endedBefore.get(lane) ?? 0);
+  }
+
+  /** The attempt of a leased delivery has ended, and its record is on disk. */
+  noteEnded(lane: string): void {
+    this.#turn();
+    this.#ended.set(lane, (this.#ended.get(lane) ?? 0) + 1);
+  }
+
   add(customer: string, size: number): void {
     this.#change(customer, 1, size);
   }
 
   remove(customer: string, size: number): void {
     this.#change(customer, -1, -size);
+  }
+
+  /** Begins the next period if the present one is over. */
+  #turn(): void {
+    const now = this.#now();
+    if (now < this.#since + PERIOD_MS) return;
+    this.#endedBefore = now < this.#since + 2 * PERIOD_MS ? this.#ended : new Map();
+    this.#ended = new Map();
+    this.#since = now;
   }
 
   #change(customer: string, count: number, bytes: number): void {

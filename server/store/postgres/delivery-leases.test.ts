@@ -68,6 +68,33 @@ test("a lane gets 256 new deliveries, and those after the first that stays on di
   assert.equal(offer("a").isOffered, true);
 });
 
+test("a lane may have as many new deliveries as it ended within the last seconds, and 256 again after a rest", () => {
+  let now = 0;
+  const { leases, offer } = scene(() => now);
+  let lease = 0;
+  const leaseMany = (lane: string) => {
+    const offered = Array.from({ length: 300 }, () => offer(lane)).filter(({ isOffered }) => isOffered);
+    const begun = offered.map((delivery) => {
+      lease += 1;
+      leases.settle(delivery, lease);
+      return lease;
+    });
+    leases.apply();
+    return begun;
+  };
+  for (let group = 0; group < 2; group += 1) {
+    now += 10;
+    for (const ended of leaseMany("quick")) leases.end(ended);
+    leases.apply();
+  }
+  now += 1_500;
+  assert.equal(leaseMany("quick").length, 300);
+  assert.equal(leaseMany("other").length, 256);
+  leases.remove(leases.known());
+  now += 2_000;
+  assert.equal(leaseMany("quick").length, 256);
+});
+
 test("nothing is offered without a holder, nor to a customer who holds a full share", () => {
   const { leases, offer } = scene();
   leases.hold(null);

@@ -4,7 +4,7 @@ import type { Delivery } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import { withoutStepBack } from "../../core/step-back.ts";
 import { type ClaimedRow, encodeRecord } from "../jobs/jobs.ts";
-import { LEASED_MAX, LEASED_PER_LANE_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
+import { LEASED_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
 import type { SqlValue } from "../rows.ts";
 import { LaneFloors } from "./lane-floors.ts";
 
@@ -53,7 +53,7 @@ export class DeliveryLeases {
   readonly floors = new LaneFloors();
   /** The monotonic clock. */
   readonly now: () => number;
-  readonly #budget = new LeaseBudget();
+  readonly #budget: LeaseBudget;
   /** In the order in which they began, which is the order in which they end: all last equally long. */
   readonly #leases = new Map<number, OwnLease>();
   readonly #lanes = new Map<string, LeasedLane>();
@@ -74,6 +74,7 @@ export class DeliveryLeases {
   constructor(owner: string, now: () => number) {
     this.owner = owner;
     this.now = now;
+    this.#budget = new LeaseBudget(now);
   }
 
   /** How long new deliveries are leased; null: they all stay on disk. */
@@ -163,7 +164,7 @@ export class DeliveryLeases {
     if (this.#leaseMs === null || this.#behind.has(lane) || !this.isHome(lane)) return false;
     if (this.#expired.has(lane) || this.#isEnding(lane)) return false;
     const leased = this.#lanes.get(lane)?.count ?? 0;
-    return leased < LEASED_PER_LANE_MAX && this.#budget.hasRoom(customerId, size);
+    return this.#budget.hasRoomInLane(lane, leased) && this.#budget.hasRoom(customerId, size);
   }
 
   /** Whether a lease of the lane is about to end by its time. */
@@ -189,7 +190,7 @@ export class DeliveryLeases {
 
   /** Makes the collected changes. Returns the new deliveries that are leased, in the order in which they were made. */
   apply(): ClaimedRow[] {
-    this.remove(this.#ended);
+    for (const { lane } of this.remove(this.#ended)) this.#budget.noteEnded(lane);
     const endsAt = this.now() + (this.#leaseMs ?? 0);
     const born = this.#born.map(({ lease, delivery }): ClaimedRow => {
       const { id, lane, customerId, size, values, bytes, correlationId } = delivery;

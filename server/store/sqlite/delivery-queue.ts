@@ -1,6 +1,6 @@
 /** Which deliveries are leased, and where the next claim of each lane begins. In memory only, without SQL. */
 
-import { LEASED_MAX, LEASED_PER_LANE_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
+import { LEASED_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
 
 /** A place in the order of a lane's deliveries: due time, then insertion. */
 export interface LanePosition {
@@ -60,7 +60,7 @@ export class DeliveryQueue {
   readonly #leases = new Map<number, Lease>();
   readonly #byId = new Map<string, Lease>();
   readonly #lanes = new Map<string, QueueLane>();
-  readonly #budget = new LeaseBudget();
+  readonly #budget: LeaseBudget;
   #lastLease = 0;
   /** The latest shifted time of a claim. */
   #claimedAt = Number.MIN_SAFE_INTEGER;
@@ -72,6 +72,7 @@ export class DeliveryQueue {
   /** `now`: the monotonic clock, in milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
+    this.#budget = new LeaseBudget(now);
   }
 
   /** Leased deliveries. */
@@ -169,7 +170,9 @@ export class DeliveryQueue {
   apply(leaseMs: number | null): void {
     for (const id of this.#ended) {
       const lease = this.#byId.get(id);
-      if (lease !== undefined) this.#remove(lease);
+      if (lease === undefined) continue;
+      this.#remove(lease);
+      this.#budget.noteEnded(lease.lane);
     }
     for (const { id, position } of this.#moved) {
       const lease = this.#byId.get(id);
@@ -195,7 +198,8 @@ export class DeliveryQueue {
   #bear(delivery: NewDelivery, leaseMs: number | null): void {
     const { lane, lanes } = delivery;
     const state = this.#lane(lane);
-    const hasRoom = state.leased < LEASED_PER_LANE_MAX && this.#budget.hasRoom(delivery.owner, delivery.size);
+    const hasRoom =
+      this.#budget.hasRoomInLane(lane, state.leased) && this.#budget.hasRoom(delivery.owner, delivery.size);
     const isLeased = leaseMs !== null && !state.isBehind && hasRoom;
     if (isLeased) {
       delivery.born(this.#lease(lane, delivery, leaseMs));

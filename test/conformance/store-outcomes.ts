@@ -1,0 +1,221 @@
+/** The store's suite: outcomes of attempts, and what each operation does to a leased delivery. */
+
+import assert from "node:assert/strict";
+import type { Delivery } from "../../server/core/delivery.ts";
+import { type EventId, hashedId } from "../../server/core/id.ts";
+import type { ClaimedDelivery, DeliveryOutcome, FinishResult, Operation } from "../../server/store/store.ts";
+import { attemptAt, NOW, type Promises, type Stage } from "./store-stage.ts";
+
+/** The outcome of an attempt that succeeded. */
+export function success({ delivery, lease }: ClaimedDelivery, changes: Partial<Delivery> = {}): DeliveryOutcome {
+  const ended = { status: "succeeded", attemptCount: 1, attempts: [attemptAt(NOW)], dueAt: null } as const;
+  return { id: delivery.id, lease, version: delivery.version, set: { ...delivery, ...ended, ...changes } };
+}
+
+async function finish(stage: Stage, outcome: DeliveryOutcome): Promise<FinishResult> {
+  const [result] = await stage.store.finishDeliveries([outcome]);
+  return result ?? assert.fail("there is no result");
+}
+
+/** The end of an attempt is written once, and no operation on its delivery is lost. */
+export function outcomes(promise: Promises): void {
+  cells(promise);
+  promise(
+    "an outcome is written once, by the holder of the lease, on the version that it was decided on",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const endpoint = await stage.addEndpoint(customer);
+      for (let count = 0; count < 3; count += 1) await stage.addEvent(customer);
+      const [first, second, third] = await stage.leaseDeliveries(endpoint.id, 9);
+      assert.ok(first && second && third);
+      const retryAt = NOW + 30_000;
+      const failed = success(second, { status: "pending", dueAt: retryAt, retryCount: 1, url: "https://new.example/" });
+      const stale = { ...success(third), version: 7 };
+      const unknown = { ...success(third), lease: 1_000_000 };
+      const results = await stage.store.finishDeliveries([success(first), failed, stale, unknown, success(first)]);
+      assert.deepEqual(
+        results.map(({ result }) => result),
+        ["ok", "ok", "changed", "gone", "gone"],
+      );
+      assert.deepEqual(results[2], { result: "changed", delivery: third.delivery });
+      for (const [before, { set }] of [[first, success(first)] as const, [second, failed] as const]) {
+        const { url, status, attemptCount, attempts, retryCount, dueAt } = set;
+        const expected = { ...before.delivery, url, status, attemptCount, attempts, retryCount, dueAt, version: 2 };
+        assert.deepEqual(await stage.one("deliveries", before.delivery.id), expected);
+      }
+      assert.deepEqual(
+        await finish(stage, success(third)),
+        { result: "ok" },
+        "it is decided again under the same lease",
+      );
+      assert.deepEqual(await stage.claimDeliveries(endpoint.id, 9), []);
+      const [again] = await stage.claimDeliveries(endpoint.id, 9, { now: retryAt });
+      assert.equal(again?.id, second.delivery.id);
+    },
+  );
+}
+
+type State = "due" | "leased" | "finished";
+
+/** An operation on a delivery, and what it leaves behind for each state of the delivery. */
+interface Cell {
+  operation: string;
+  run(stage: Stage, delivery: Delivery): Promise<unknown>;
+  /** Changes of the record; null: it is gone. */
+  record: { [Key in State]: Partial<Delivery> | null };
+  /** Whether it can be claimed afterwards. */
+  isClaimable: { [Key in State]: boolean };
+  /** The result of the outcome that the holder of its lease reports. */
+  outcome: FinishResult["result"];
+}
+
+const DAY_MS = 86_400_000;
+const KEPT = { due: {}, leased: {}, finished: {} };
+const GONE = { due: null, leased: null, finished: null };
+const ASKED = { byHand: true, version: 2, dueAt: NOW };
+const CANCELLED = { status: "cancelled", dueAt: null, version: 2 } as const;
+const ERASED = { attempts: [{ ...attemptAt(NOW), response: null }], version: 2 };
+
+const byOwner = async (stage: Stage, { endpointId, customerId }: Delivery) => ({
+  endpoint: await stage.one("endpoints", endpointId ?? ""),
+  customerId,
+});
+
+const CELLS: readonly Cell[] = [
+  {
+    operation: "a retry by hand",
+    async run(stage, { id }) {
+      const { version } = await stage.one("deliveries", id);
+      await stage.ok([{ op: "retryDelivery", id, version, now: NOW }]);
+    },
+    record: {
+      due: { ...ASKED, resumeAt: NOW },
+      leased: { retryRequested: true, version: 2 },
+      finished: { ...ASKED, resumeAt: null },
+    },
+    isClaimable: { due: true, leased: false, finished: true },
+    outcome: "changed",
+  },
+  {
+    operation: "a pause of the endpoint",
+    async run(stage, delivery) {
+      const { endpoint } = await byOwner(stage, delivery);
+      assert.equal(await stage.update("endpoints", endpoint, { active: false }), "ok");
+      await stage.store.cancelDeliveries(endpoint.id, 9);
+    },
+    record: { due: CANCELLED, leased: {}, finished: {} },
+    isClaimable: { due: false, leased: false, finished: false },
+    outcome: "ok",
+  },
+  {
+    operation: "a delete of the endpoint",
+    async run(stage, delivery) {
+      const { endpoint } = await byOwner(stage, delivery);
+      await stage.ok([{ op: "delete", table: "endpoints", where: { id: endpoint.id } }]);
+      await stage.store.cancelDeliveries(endpoint.id, 9);
+    },
+    record: { due: CANCELLED, leased: {}, finished: {} },
+    isClaimable: { due: false, leased: false, finished: false },
+    outcome: "ok",
+  },
+  {
+    operation: "a reset of the customer",
+    run: (stage, { customerId }) => stage.store.reset(customerId, 99),
+    record: GONE,
+    isClaimable: { due: false, leased: false, finished: false },
+    outcome: "gone",
+  },
+  {
+    operation: "an erasure of the event's text",
+    run: (stage, { eventId }) => stage.ok([{ op: "rewrite", eventId, bytes: "{}" }]),
+    record: { due: ERASED, leased: ERASED, finished: ERASED },
+    isClaimable: { due: true, leased: false, finished: false },
+    outcome: "changed",
+  },
+  {
+    operation: "a replay of the event",
+    async run(stage, delivery) {
+      const record = { ...delivery, id: stage.newId("dlv"), lane: "replay", dueAt: NOW, version: 1 };
+      await stage.ok([{ op: "insertUnique", table: "deliveries", record }]);
+      assert.deepEqual(await stage.claimDeliveries("replay", 9), [record]);
+    },
+    record: KEPT,
+    isClaimable: { due: true, leased: false, finished: false },
+    outcome: "ok",
+  },
+  {
+    operation: "pruning",
+    run: (stage) => stage.store.prune(NOW, 99),
+    record: { due: {}, leased: {}, finished: null },
+    isClaimable: { due: true, leased: false, finished: false },
+    outcome: "ok",
+  },
+  {
+    operation: "a quarantine of its row",
+    async run(stage, { id }) {
+      const { version } = await stage.one("deliveries", id);
+      const set = { eventType: "message.flew" as never };
+      await stage.ok([{ op: "update", table: "deliveries", id, version, set } as Operation]);
+    },
+    record: GONE,
+    isClaimable: { due: false, leased: false, finished: false },
+    outcome: "gone",
+  },
+  {
+    operation: "the end of all leases",
+    run: (stage) => stage.store.releaseLeases(Number.POSITIVE_INFINITY, NOW),
+    record: KEPT,
+    isClaimable: { due: true, leased: true, finished: false },
+    outcome: "gone",
+  },
+  {
+    operation: "a release of its lease",
+    run: (stage) => stage.store.release("deliveries", [1, 2, 3]),
+    record: KEPT,
+    isClaimable: { due: true, leased: true, finished: false },
+    outcome: "gone",
+  },
+];
+
+function cells(promise: Promises): void {
+  for (const cell of CELLS) {
+    for (const state of ["due", "leased", "finished"] as const) {
+      promise(`${cell.operation}, of a delivery that is ${state}`, (stage) => checkCell(stage, cell, state));
+    }
+  }
+}
+
+async function checkCell(stage: Stage, cell: Cell, state: State): Promise<void> {
+  const customer = await stage.addCustomer();
+  const endpoint = await stage.addEndpoint(customer);
+  const id: EventId = hashedId("evt", NOW - 40 * DAY_MS, "old");
+  const event = stage.event(customer, { id });
+  const target = { endpointId: endpoint.id, lane: endpoint.id, attempts: [attemptAt(NOW)], attemptCount: 1 };
+  const ended = state === "finished" ? ({ status: "succeeded", dueAt: null } as const) : {};
+  const delivery = stage.delivery(event, { ...target, ...ended });
+  await stage.ok([
+    { op: "insert", table: "events", record: event },
+    { op: "insert", table: "deliveries", record: delivery },
+  ]);
+  const [leased] = state === "leased" ? await stage.leaseDeliveries(endpoint.id, 9) : [];
+  await cell.run(stage, delivery);
+  const claimed = await stage.leaseDeliveries(endpoint.id, 9);
+  assert.deepEqual(
+    claimed.map((one) => one.delivery.id),
+    cell.isClaimable[state] ? [delivery.id] : [],
+  );
+  const found = (await readable(stage)).find((one) => one.id === delivery.id);
+  const changes = cell.record[state];
+  assert.deepEqual(found, changes === null ? undefined : { ...delivery, ...changes });
+  if (leased !== undefined) assert.equal((await finish(stage, success(leased))).result, cell.outcome);
+  assert.deepEqual(await stage.claimDeliveries(endpoint.id, 9), [], "it is leased once");
+}
+
+/** Deliveries whose rows can be decoded. */
+async function readable(stage: Stage): Promise<Delivery[]> {
+  try {
+    return await stage.all("deliveries");
+  } catch {
+    return [];
+  }
+}
