@@ -14,6 +14,12 @@ import { isOutOfStep } from "./sql.ts";
  */
 export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as const;
 
+/**
+ * SQL that has the server keep the first plan that it makes for a named statement, until the SQL transaction ends. By itself it would plan
+ * the first five uses each. Only for statements whose plan is good for any parameters: they find their rows by keys.
+ */
+export const KEEP_FIRST_PLAN = "set local plan_cache_mode = force_generic_plan";
+
 /** A statement on a connection. */
 interface KnownStatement {
   id: number;

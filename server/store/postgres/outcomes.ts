@@ -6,7 +6,7 @@ import { columnOf, decodeRecord, LAYOUT } from "../rows.ts";
 import type { DeliveryLeases } from "./delivery-leases.ts";
 import { HAS_EXPIRED, IS_FREE } from "./delivery-queue.ts";
 import { NO_LEASE } from "./no-lease.ts";
-import type { Sql } from "./sql.ts";
+import type { Sql, SqlParameter } from "./sql.ts";
 
 const COLUMNS = LAYOUT.deliveries.map(({ column }) => `d."${column}"`).join(", ");
 
@@ -22,8 +22,11 @@ const SET = FINISHED_COLUMNS.map((property) => {
 const OUTCOMES = `json_to_recordset($1::json) as g (
   n int, lease bigint, id text, version bigint, ${SET.map(({ column, type }) => `${column} ${type}`).join(", ")})`;
 
-/** Whether a delivery is between the bounds of a round, which name the partitions to the planner. */
+/** SQL for whether a delivery is between the first and the last id of a round, which name the partitions to the planner. */
 const IN_BOUNDS = "d.id between $2 and $3";
+
+/** SQL for whether a delivery is one of a round. Without the list, a plan for any round may read all deliveries between the bounds. */
+const IN_ROUND = `d.id = any($4) and ${IN_BOUNDS}`;
 
 /**
  * Writes the outcomes whose lease and version are still those of the delivery, and takes the deliveries out of the queue, or
@@ -34,7 +37,7 @@ const FINISH = `
   written as (
     update deliveries d set ${SET.map(({ column }) => `${column} = g.${column}`).join(", ")},
       version = d.version + 1
-    from given g where d.id = g.id and ${IN_BOUNDS} and d.version = g.version
+    from given g where d.id = g.id and ${IN_ROUND} and d.version = g.version
       and exists (select 1 from due_deliveries q where q.id = g.id and q.lease = g.lease)
     returning g.n, g.id, g.lease, g.due_at
   ), ended as (
@@ -48,7 +51,7 @@ const FINISH = `
 /** The deliveries of outcomes whose lease stands. */
 const STANDING = `
   select g.n, ${COLUMNS} from ${OUTCOMES}
-  join due_deliveries q on q.id = g.id and q.lease = g.lease join deliveries d on d.id = g.id and ${IN_BOUNDS}`;
+  join due_deliveries q on q.id = g.id and q.lease = g.lease join deliveries d on d.id = g.id and ${IN_ROUND}`;
 
 /** The lease of a delivery was given to another process while its outcome was being written: the SQL transaction is rolled back. */
 class LeaseLost extends Error {
@@ -100,13 +103,14 @@ async function finishRound(sql: Sql, round: readonly PlacedOutcome[]): Promise<S
   return written;
 }
 
-/** The parameters of a statement: outcomes in the order of their ids, with the first and the last id. */
-function encode(round: readonly PlacedOutcome[]): string[] {
+/** The parameters of a statement: outcomes in the order of their ids, the first and the last id, and all of them. */
+function encode(round: readonly PlacedOutcome[]): SqlParameter[] {
   const rows = round.map(({ n, outcome: [lease, id, version, values] }) => {
     const set = SET.map(({ column }, index) => [column, values[index]]);
     return { n, lease, id, version, ...Object.fromEntries(set) };
   });
-  return [JSON.stringify(rows), round[0]?.outcome[1] ?? "", round.at(-1)?.outcome[1] ?? ""];
+  const ids = round.map(({ outcome: [, id] }) => id);
+  return [JSON.stringify(rows), ids[0] ?? "", ids.at(-1) ?? "", ids];
 }
 
 /** An attempt at once, or after the one in flight. The caller has checked the version of the delivery, and has locked its row. */

@@ -4,7 +4,7 @@ import type pg from "pg";
 import type { SqlValue } from "../rows.ts";
 import type { SqlStatement } from "./clauses.ts";
 import { BEGIN, committing } from "./in-transaction.ts";
-import { NamedStatements } from "./named-statements.ts";
+import { KEEP_FIRST_PLAN, NamedStatements } from "./named-statements.ts";
 import { failureOf, type Sql, sqlOn } from "./sql.ts";
 
 /** Begins an SQL transaction, and runs statements without parameters in it. */
@@ -48,7 +48,11 @@ export class WriterConnections {
    */
   async alone(before: readonly string[], { text, parameters }: SqlStatement): Promise<SqlValue[][]> {
     return await this.run(async (sql) => {
-      const steps = [sql.script([BEGIN, ...before]), sql.values(text, parameters), sql.script(["commit"])] as const;
+      const steps = [
+        sql.script([BEGIN, KEEP_FIRST_PLAN, ...before]),
+        sql.values(text, parameters),
+        sql.script(["commit"]),
+      ] as const;
       // After an error COMMIT rolls back.
       await Promise.allSettled(steps);
       const [, rows] = await Promise.all(steps);

@@ -1,0 +1,93 @@
+/** Tests that ends of attempts read the pages of their deliveries only, also if the server keeps one plan for all of them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pg from "pg";
+import { Stage } from "../../../test/conformance/store-stage.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
+import type { EncodedOutcome } from "../jobs/jobs.ts";
+import { LAYOUT } from "../rows.ts";
+import { DeliveryLeases } from "./delivery-leases.ts";
+import { finishDeliveries } from "./outcomes.ts";
+import { createPool } from "./pool.ts";
+import type { Sql, SqlParameter } from "./sql.ts";
+import { openPostgres } from "./store.ts";
+
+const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
+
+/** Deliveries of a day: far more than their pages that an end reads. */
+const DELIVERIES = 100_000;
+/** Ends of attempts of a group. */
+const ENDED = 60;
+
+/** Fills a partition with leased deliveries, all copies of one. */
+async function fill(pool: pg.Pool, id: string): Promise<void> {
+  const columns = LAYOUT.deliveries.map(({ column }) => `"${column}"`).join(", ");
+  const selected = LAYOUT.deliveries.map(({ column }) =>
+    column === "id" ? "left(d.id, 16) || lpad(i::text, 16, '0')" : `d."${column}"`,
+  );
+  await pool.query(
+    `insert into deliveries (${columns}) select ${selected.join(", ")}
+     from deliveries d, generate_series(1, ${DELIVERIES}) i where d.id = $1`,
+    [id],
+  );
+  await pool.query(`insert into due_deliveries (id, lane, due_at, row, lease, owner, leased_until)
+    select id, lane, due_at, rowid, rowid, 'member_1', now() + interval '1 hour' from deliveries where id <> '${id}'`);
+}
+
+function literal(value: SqlParameter): string {
+  if (typeof value === "string") return pg.escapeLiteral(value);
+  if (!Array.isArray(value)) throw new Error("an end of attempts has texts and lists of texts");
+  return `array[${value.map((one) => literal(one)).join(", ")}]`;
+}
+
+test("ends of attempts read as few pages by a plan for any of them as by one for themselves", async (t) => {
+  const { url, drop } = await postgres.create();
+  const store = await openPostgres(url, "member_1");
+  const pool = createPool(url, 1);
+  t.after(async () => {
+    await Promise.all([store.close(), pool.end()]);
+    await drop();
+  });
+  const stage = new Stage(store);
+  const customer = await stage.addCustomer();
+  await stage.addEndpoint(customer);
+  const { deliveries } = await stage.addEvent(customer);
+  await fill(pool, deliveries[0]?.id ?? "");
+  const pagesRead = async (order: string, plan: string) => {
+    const { rows } = await pool.query<{ id: string; lease: number; version: number }>(
+      `select d.id, d.version, q.lease from deliveries d join due_deliveries q using (id) where q.lease is not null
+       order by ${order} limit ${ENDED}`,
+    );
+    const values = ["https://example.com", "succeeded", 1, "[]", 0, null, 0, null, 0];
+    const outcomes = rows.map(({ lease, id, version }): EncodedOutcome => [lease, id, version, values]);
+    let pages = 0;
+    await pool.query(`begin; set local plan_cache_mode = ${plan}`);
+    const sql = {
+      async values(text: string, [given = "", first = "", last = "", ids = []]: readonly SqlParameter[] = []) {
+        await pool.query(`prepare ends (text, text, text, text[]) as ${text}`);
+        const parameters = [given, first, last, ids].map(literal).join(", ");
+        const { rows } = await pool.query(`explain (analyze, buffers, format json) execute ends (${parameters})`);
+        const [{ Plan: found }] = rows[0]["QUERY PLAN"];
+        pages += found["Shared Hit Blocks"] + found["Shared Read Blocks"];
+        assert.equal(found["Actual Rows"], 2 * ENDED);
+        return outcomes.flatMap((_, n) => [
+          [n, 0],
+          [n, 1],
+        ]);
+      },
+    } as Sql;
+    await finishDeliveries(sql, new DeliveryLeases("member_1", () => 0), outcomes);
+    await pool.query("rollback; deallocate ends");
+    return pages;
+  };
+  for (const analyzed of [false, true]) {
+    if (analyzed) await pool.query("analyze");
+    // Those that were made last, and retries of a whole day beside them.
+    for (const order of ["d.id desc", "md5(d.id)"]) {
+      const own = await pagesRead(order, "force_custom_plan");
+      const any = await pagesRead(order, "force_generic_plan");
+      assert.ok(any <= 1.2 * own, `${any} pages by a plan for any, ${own} by one for them (${order}, ${analyzed})`);
+    }
+  }
+});
