@@ -88,7 +88,7 @@ export function heldDeliveries(promise: Promises): void {
     );
   });
 
-  promise("a lane that has just ended many deliveries gets as many new ones at once", async (stage) => {
+  promise("a lane that has just ended many deliveries gets as many more new ones at once", async (stage) => {
     const customer = await stage.addCustomer();
     const endpoint = await stage.addEndpoint(customer);
     const holder = new Holder();

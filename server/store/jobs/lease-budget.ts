@@ -1,6 +1,6 @@
 /** How many deliveries a process leases at once, and how many bytes of events: shared by customers, so that none keeps the others waiting. */
 
-/** A new delivery is leased at once while its lane has fewer leased deliveries, or fewer than have ended recently. */
+/** A new delivery is leased at once while its lane has fewer leased deliveries than this and those that have ended recently. */
 const LEASED_PER_LANE_MAX = 256;
 /** The length of a period in which ends are counted, in milliseconds: the present one and the one before are recent. */
 const PERIOD_MS = 1_000;
@@ -55,7 +55,7 @@ export class LeaseBudget {
    */
   hasRoomInLane(lane: string, leased: number): boolean {
     this.#turn();
-    return leased < Math.max(LEASED_PER_LANE_MAX, this.#ended.get(lane) ?? 0, this.#endedBefore.get(lane) ?? 0);
+    return leased < LEASED_PER_LANE_MAX + (this.#ended.get(lane) ?? 0) + (this.#endedBefore.get(lane) ?? 0);
   }
 
   /** The attempt of a leased delivery has ended, and its record is on disk. */

@@ -68,7 +68,7 @@ test("a lane gets 256 new deliveries, and those after the first that stays on di
   assert.equal(offer("a").isOffered, true);
 });
 
-test("a lane may have as many new deliveries as it ended within the last seconds, and 256 again after a rest", () => {
+test("a lane may have as many more new deliveries as it ended within the last seconds, and 256 again after a rest", () => {
   let now = 0;
   const { leases, offer } = scene(() => now);
   let lease = 0;
