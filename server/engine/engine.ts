@@ -22,10 +22,11 @@ import { EventWatch } from "./event-watch.ts";
 import { Connections } from "./instances/connections.ts";
 import { InstanceLeases } from "./instances/lease-use.ts";
 import { Links } from "./links.ts";
+import { LagExchange } from "./members/lag-exchange.ts";
 import { type Membership, soleMember } from "./members/membership.ts";
 import type { SharedMembership } from "./members/shared-membership.ts";
 import { attemptsOf } from "./messages/attempt-notes.ts";
-import { BackPressure, type Pipeline } from "./messages/back-pressure.ts";
+import { BackPressure, LAG_MS_MAX, type Pipeline } from "./messages/back-pressure.ts";
 import { Dispatch } from "./messages/dispatch.ts";
 import { holdRestored } from "./messages/held.ts";
 import { MessageCache } from "./messages/message-cache.ts";
@@ -68,6 +69,7 @@ export class Engine {
   readonly #sweep: Sweep;
   readonly #snapshot: ConfigSnapshot;
   readonly #eventWatch: EventWatch;
+  readonly #lags: LagExchange;
   readonly #shared: SharedMembership | null;
   #dispatch: Dispatch | null = null;
   #deliver: DeliverLoop | null = null;
@@ -120,6 +122,7 @@ export class Engine {
     };
     this.#sweep = new Sweep(this.deps);
     this.#snapshot = new ConfigSnapshot(parts, this.#configListeners());
+    this.#lags = new LagExchange({ ...parts, ownLagMs: () => this.#longestLagMs(), lagMsMax: LAG_MS_MAX });
     this.#eventWatch = new EventWatch(parts, { events: eventNotifier, attempts: this.deps.attempted });
   }
 
@@ -158,12 +161,16 @@ export class Engine {
   #pipeline(): Pipeline {
     return {
       lagMs: () => {
-        const elsewhere = Math.max(0, ...this.deps.membership.others().map(({ lagMs }) => lagMs));
+        const elsewhere = this.#lags.elsewhereMs;
         const { dispatch = 0, deliver = 0 } = this.#ownLagMs();
         return { dispatch: Math.max(dispatch, elsewhere), deliver: Math.max(deliver, elsewhere) };
       },
       ended: () => (this.#loops?.dispatch.lanes.ended ?? 0) + (this.#loops?.deliver.ended ?? 0),
     };
+  }
+
+  #longestLagMs(): number {
+    return Math.max(0, ...Object.values(this.#ownLagMs()));
   }
 
   #ownLagMs(): { dispatch?: number; deliver?: number } {
@@ -191,11 +198,9 @@ export class Engine {
     });
     await this.#snapshot.start();
     this.#eventWatch.start();
+    this.#lags.start();
     if (this.#shared === null) await this.#connectAll();
-    else
-      await this.#shared.start(
-        new InstanceLeases(deps, { dispatch, lagMs: () => Math.max(0, ...Object.values(this.#ownLagMs())) }),
-      );
+    else await this.#shared.start(new InstanceLeases(deps, { dispatch, lagMs: () => this.#longestLagMs() }));
     if (membership.member.role !== "api") {
       this.#loops = { dispatch, deliver };
       deliver.start();
@@ -214,7 +219,7 @@ export class Engine {
   /** Starts no more work, and resolves when work in flight has ended. */
   async stop(): Promise<void> {
     this.deps.backPressure.stop();
-    await Promise.all([this.#snapshot.stop(), this.#eventWatch.stop()]);
+    await Promise.all([this.#snapshot.stop(), this.#eventWatch.stop(), this.#lags.stop()]);
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     await this.deps.connections.stop(this.deps);
     // Everything of the instances has ended: others may own them at once.

@@ -38,6 +38,11 @@ export interface AnnouncedDeliveries {
 export interface SharedDatabase {
   /** Reads the versions of the configuration: a commit that changes a part, by whichever process, raises the version of the part. */
   configVersions(): Promise<ConfigVersions>;
+  /**
+   * Notes how far the work of this process lags, in milliseconds, and resolves with the longest lag of another live process. Lost in a
+   * crash of the server.
+   */
+  exchangeLag(lagMs: number): Promise<number>;
   /** Takes from the rate limits that all processes share. Lost in a crash of the server. */
   takeRate: TakeRate;
   /** Messages of an instance in a send attempt whose lease another process has, or nobody any more. */

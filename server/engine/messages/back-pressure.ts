@@ -11,7 +11,7 @@ const WAITING_MAX = 2_000;
 /** An accept is admitted after this time whatever lags, in milliseconds. */
 const WAIT_MS_MAX = 1_000;
 /** Accepts wait beyond this lag, in milliseconds. */
-const LAG_MS_MAX = 100;
+export const LAG_MS_MAX = 100;
 /** How often waiting accepts are considered, and the lag is read at most, in milliseconds. A busy process does both later. */
 const TICK_MS = 5;
 /** The next reading of the lag waits at least this multiple of the last one's duration: there may be thousands of lanes. */

@@ -9,6 +9,7 @@ import { readVersions } from "./config-versions.ts";
 import { requireNoPartialCopy } from "./copy-target.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
+import { exchangeLag } from "./lag-exchange.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { listOpenAttempts } from "./open-attempts.ts";
 import { type OwnWriter, writeHere, writeInThread } from "./own-writer.ts";
@@ -96,6 +97,7 @@ function sharedDatabase(pool: pg.Pool, reads: Reads, member: string, reachabilit
     announceDeliveries: (announced) => announceDeliveries(db, announced),
     announcedDeliveries: (customerIds, withinMs) => announcedDeliveries(db, customerIds, withinMs),
     configVersions: () => readVersions(db),
+    exchangeLag: (lagMs) => exchangeLag(db, member, lagMs),
     listOpenAttempts: (instanceId) => listOpenAttempts(db, instanceId, member),
     takeRate: (take) => takeRate(db, take),
     vacuumQueues: () => reachability.during(() => vacuumQueues(sqlOn(pool, () => {}))),
