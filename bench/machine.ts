@@ -55,13 +55,25 @@ const TICKS_PER_SECOND = 100;
 export function processorSeconds(pid: number): { main: number; all: number } | null {
   if (!existsSync("/proc/self/stat")) return null;
   const used = readdirSync(`/proc/${pid}/task`).map((task) => {
-    const stat = readFileSync(`/proc/${pid}/task/${task}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const fields = statOf(`/proc/${pid}/task/${task}`);
     const seconds = (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
     return { isMain: task === String(pid), seconds };
   });
   const all = used.reduce((sum, { seconds }) => sum + seconds, 0);
   return { main: used.find(({ isMain }) => isMain)?.seconds ?? 0, all };
+}
+
+/** Processor seconds of the processes that a process had started and that have ended; 0 on a system without `/proc`. */
+export function secondsOfEnded(pid: number): number {
+  if (!existsSync("/proc/self/stat")) return 0;
+  const fields = statOf(`/proc/${pid}`);
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
+}
+
+/** The fields of a process or thread in `/proc` behind its name. */
+function statOf(directory: string): string[] {
+  const stat = readFileSync(`${directory}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** Ticks of all processors since the machine started, for all of its processes. A processor that waits for a disk is idle: it could do other work. */
@@ -98,6 +110,5 @@ export function bindTo(processors: string, pids: readonly number[]): void {
 
 /** The process that started another one. */
 export function parentOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  return Number(statOf(`/proc/${pid}`)[1]);
 }
