@@ -63,11 +63,12 @@ export function processorSeconds(pid: number): { main: number; all: number } | n
   return { main: used.find(({ isMain }) => isMain)?.seconds ?? 0, all };
 }
 
-/** Processor seconds of the processes that a process had started and that have ended; 0 on a system without `/proc`. */
-export function secondsOfEnded(pid: number): number {
+/** Processor seconds of ended processes that were started by the same parents as these; 0 on a system without `/proc`. */
+export function secondsOfEnded(pids: readonly number[]): number {
   if (!existsSync("/proc/self/stat")) return 0;
-  const fields = statOf(`/proc/${pid}`);
-  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
+  const parents = [...new Set(pids.map(parentOf))];
+  const ticks = parents.map((pid) => statOf(`/proc/${pid}`)).map((fields) => Number(fields[13]) + Number(fields[14]));
+  return ticks.reduce((sum, one) => sum + one, 0) / TICKS_PER_SECOND;
 }
 
 /** The fields of a process or thread in `/proc` behind its name. */

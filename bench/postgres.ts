@@ -194,15 +194,14 @@ function secondsOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + (processorSeconds(pid)?.all ?? 0), 0);
 }
 
-/** The processor time by now of the server's processes for a database and for all of them, with those that have ended, and the end of its log. */
+/** The processor time by now of the server for a database, and the end of its log. It includes processes of the server for all databases, and ended ones. */
 async function spentBy(database: pg.Client | null): Promise<{ seconds: number; log: string }> {
   if (database === null) return { seconds: 0, log: "" };
   const { rows } = await database.query<{ pid: number }>(
     "select pid from pg_stat_activity where datname is null or datname = current_database()",
   );
   const pids = rows.map(({ pid }) => pid);
-  const ended = new Set(pids.map(parentOf)).values().toArray();
-  const seconds = secondsOf(pids) + ended.reduce((sum, pid) => sum + secondsOfEnded(pid), 0);
+  const seconds = secondsOf(pids) + secondsOfEnded(pids);
   return { seconds, log: await endOfLog(database) };
 }
 

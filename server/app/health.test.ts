@@ -31,7 +31,7 @@ test("/health of a process that runs no instance reports how its owner finds it,
   const { deps, instance } = await openContext(t);
   const metrics = createMetrics();
   t.after(() => metrics.stop());
-  const worker = { id: "member_2", role: "worker", url: "http://worker:8080", lagMs: 0 } as const;
+  const worker = { id: "member_2", role: "worker", url: "http://worker:8080" } as const;
   const checksWith = async (workers: readonly (typeof worker)[], isUp: boolean | null) => {
     const membership: Membership = {
       ...soleMember(),

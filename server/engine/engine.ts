@@ -122,7 +122,8 @@ export class Engine {
     };
     this.#sweep = new Sweep(this.deps);
     this.#snapshot = new ConfigSnapshot(parts, this.#configListeners());
-    this.#lags = new LagExchange({ ...parts, ownLagMs: () => this.#longestLagMs(), lagMsMax: LAG_MS_MAX });
+    const accepts = membership.member.role !== "worker";
+    this.#lags = new LagExchange({ ...parts, ownLagMs: () => this.#longestLagMs(), lagMsMax: LAG_MS_MAX, accepts });
     this.#eventWatch = new EventWatch(parts, { events: eventNotifier, attempts: this.deps.attempted });
   }
 
@@ -200,7 +201,7 @@ export class Engine {
     this.#eventWatch.start();
     this.#lags.start();
     if (this.#shared === null) await this.#connectAll();
-    else await this.#shared.start(new InstanceLeases(deps, { dispatch, lagMs: () => this.#longestLagMs() }));
+    else await this.#shared.start(new InstanceLeases(deps, { dispatch }));
     if (membership.member.role !== "api") {
       this.#loops = { dispatch, deliver };
       deliver.start();
@@ -219,9 +220,10 @@ export class Engine {
   /** Starts no more work, and resolves when work in flight has ended. */
   async stop(): Promise<void> {
     this.deps.backPressure.stop();
-    await Promise.all([this.#snapshot.stop(), this.#eventWatch.stop(), this.#lags.stop()]);
+    await Promise.all([this.#snapshot.stop(), this.#eventWatch.stop()]);
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     await this.deps.connections.stop(this.deps);
+    await this.#lags.stop();
     // Everything of the instances has ended: others may own them at once.
     await this.#shared?.stop();
     this.deps.typingIndicators.stop();

@@ -10,8 +10,6 @@ export interface Member {
   role: MemberRole;
   /** Where other members reach it, without a slash at the end; null if nobody can. */
   url: string | null;
-  /** How long its oldest work that could start has waited, in milliseconds. */
-  lagMs: number;
 }
 
 /** A lease with its epoch, which grows with each new owner. */

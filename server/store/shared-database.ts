@@ -39,10 +39,10 @@ export interface SharedDatabase {
   /** Reads the versions of the configuration: a commit that changes a part, by whichever process, raises the version of the part. */
   configVersions(): Promise<ConfigVersions>;
   /**
-   * Notes how far the work of this process lags, in milliseconds, and resolves with the longest lag of another live process. Lost in a
-   * crash of the server.
+   * Notes how far the work of this process lags, in milliseconds, and resolves with the longest lag of another process that has beaten
+   * within `deadAfterMs`. Lost in a crash of the server.
    */
-  exchangeLag(lagMs: number): Promise<number>;
+  exchangeLag(lagMs: number, deadAfterMs: number): Promise<number>;
   /** Takes from the rate limits that all processes share. Lost in a crash of the server. */
   takeRate: TakeRate;
   /** Messages of an instance in a send attempt whose lease another process has, or nobody any more. */

@@ -32,7 +32,6 @@ test("an instance whose start failed is connected by a later beat of the same le
   const deps: EngineDeps = { ...made.deps, connections, membership, observer };
   const leases = new InstanceLeases(deps, {
     dispatch: { isHandling: () => false, wake: () => {} },
-    lagMs: () => 0,
   });
   await leases.leases();
   await leases.follow();

@@ -11,7 +11,6 @@ import type { Dispatch } from "../messages/dispatch.ts";
 /** Work of this process that a lease has to outlast. */
 export interface LeasedWork {
   dispatch: Pick<Dispatch, "isHandling" | "wake">;
-  lagMs(): number;
 }
 
 export class InstanceLeases implements LeaseUse {
@@ -75,10 +74,6 @@ export class InstanceLeases implements LeaseUse {
     const { connections } = this.#deps;
     const ids = [...this.#instances.keys()].filter((id) => this.leaseOf(id) === lease);
     return ids.some((id) => connections.isRunning(id) || this.#work.dispatch.isHandling(id));
-  }
-
-  lagMs(): number {
-    return this.#work.lagMs();
   }
 
   /** Connects an instance. A start that failed, as when the database is away, is repeated with the next beat. */

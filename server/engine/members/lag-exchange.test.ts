@@ -7,7 +7,7 @@ import type { Store } from "../../store/store.ts";
 import { LagExchange } from "./lag-exchange.ts";
 
 /** Processes of a database: the lag of this one, and the longest of the others. The first exchange has ended. */
-async function scene(elsewhere = 0) {
+async function scene({ elsewhere = 0, accepts = true } = {}) {
   const clock = new SimulatedClock();
   const lags = { own: 0, elsewhere, isReachable: true };
   const told: number[] = [];
@@ -23,6 +23,7 @@ async function scene(elsewhere = 0) {
     observer: { fault: (where: string) => void faults.push(where) } as never,
     ownLagMs: () => lags.own,
     lagMsMax: 100,
+    accepts,
   });
   exchange.start();
   await clock.advance(1);
@@ -39,22 +40,32 @@ test("a lag elsewhere is known within 250 ms, and its end within 50", async () =
   assert.equal(exchange.elsewhereMs, 0);
 });
 
-test("a process that lags says so within 250 ms, and within 50 when it lags no more", async () => {
+test("a process that lags says so within 250 ms, in steps, and within 50 when it lags no more", async () => {
   const { clock, lags, told } = await scene();
-  lags.own = 400.4;
+  lags.own = 100;
   await clock.advance(250);
-  assert.deepEqual(told.splice(0), [0, 400]);
+  assert.deepEqual(told.splice(0), [0, 0], "nobody waits for a lag of 100 ms");
+  lags.own = 100.1;
+  await clock.advance(250);
+  lags.own = 399;
+  await clock.advance(50);
   lags.own = 0;
   await clock.advance(50);
-  assert.deepEqual(told.splice(0), [0]);
+  assert.deepEqual(told.splice(0), [200, 400, 0]);
   await clock.advance(1_000);
   assert.equal(told.length, 4, "then four times a second");
 });
 
-test("a lag that was read more than a second ago holds up nothing", async () => {
-  const { clock, lags, faults, exchange } = await scene(800);
+test("a process that accepts nothing asks no more often while others lag", async () => {
+  const { clock, told } = await scene({ elsewhere: 800, accepts: false });
+  await clock.advance(1_000);
+  assert.equal(told.length, 5);
+});
+
+test("a lag counts until another is told, and for 5 s while the database is out of reach", async () => {
+  const { clock, lags, faults, exchange } = await scene({ elsewhere: 800 });
   lags.isReachable = false;
-  await clock.advance(999);
+  await clock.advance(4_999);
   assert.equal(exchange.elsewhereMs, 800);
   await clock.advance(2);
   assert.equal(exchange.elsewhereMs, 0);

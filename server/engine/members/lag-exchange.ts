@@ -5,25 +5,30 @@
 
 import { RepeatingTask } from "../../core/repeating-task.ts";
 import type { Deps } from "../deps.ts";
+import { DEAD_AFTER_MS } from "./shared-membership.ts";
 
 /** Time between two exchanges, in real milliseconds. */
 const EXCHANGE_EVERY_MS = 250;
-/** The same while a process lags: when it does no more, accepts go on at once. */
+/** The same while this process lags, or while its accepts wait for another: when that one lags no more, they go on at once. */
 const EXCHANGE_WHILE_LAGGING_MS = 50;
-/** A lag that was read longer ago is not known, in real milliseconds. */
-const KNOWN_MS_MAX = 1_000;
+/** A lag that was told longer ago holds up nothing, in real milliseconds: the database is out of reach. */
+const KNOWN_MS_MAX = 5_000;
 
-/** What an exchange needs. `ownLagMs`: how far this process lags; `lagMsMax`: the lag beyond which accepts wait. In milliseconds. */
+/** The dependencies and limits of an exchange. */
 export interface LagExchangeOptions extends Pick<Deps, "store" | "clock" | "observer"> {
+  /** How far this process lags, in milliseconds. */
   ownLagMs: () => number;
+  /** Accepts wait beyond this lag, in milliseconds. Shorter lags are told as 0. */
   lagMsMax: number;
+  /** Whether this process accepts messages. */
+  accepts: boolean;
 }
 
 export class LagExchange {
   readonly #options: LagExchangeOptions;
   readonly #exchanges: RepeatingTask;
-  /** The longest lag of another process, and when it was asked for (monotonic time). */
-  #elsewhere = { lagMs: 0, askedAt: Number.NEGATIVE_INFINITY };
+  /** The longest lag of another process, and when it was told (monotonic time). */
+  #elsewhere = { lagMs: 0, toldAt: Number.NEGATIVE_INFINITY };
 
   constructor(options: LagExchangeOptions) {
     this.#options = options;
@@ -37,8 +42,8 @@ export class LagExchange {
 
   /** The longest lag of another process, in milliseconds; 0 if it is not known. */
   get elsewhereMs(): number {
-    const { lagMs, askedAt } = this.#elsewhere;
-    return this.#options.clock.monotonic() - askedAt <= KNOWN_MS_MAX ? lagMs : 0;
+    const { lagMs, toldAt } = this.#elsewhere;
+    return this.#options.clock.monotonic() - toldAt <= KNOWN_MS_MAX ? lagMs : 0;
   }
 
   /** Begins, unless no other process can use the database. */
@@ -53,11 +58,16 @@ export class LagExchange {
 
   /** Resolves with the time until the next exchange. */
   async #exchange(): Promise<number> {
-    const { clock, store, ownLagMs, lagMsMax } = this.#options;
-    const askedAt = clock.monotonic();
-    const own = Math.round(ownLagMs());
-    const lagMs = (await store.shared?.exchangeLag(own)) ?? 0;
-    this.#elsewhere = { lagMs, askedAt };
-    return Math.max(own, lagMs) > lagMsMax ? EXCHANGE_WHILE_LAGGING_MS : EXCHANGE_EVERY_MS;
+    const { clock, store, ownLagMs, lagMsMax, accepts } = this.#options;
+    const own = toldLag(ownLagMs(), lagMsMax);
+    const lagMs = (await store.shared?.exchangeLag(own, DEAD_AFTER_MS)) ?? 0;
+    this.#elsewhere = { lagMs, toldAt: clock.monotonic() };
+    return own > 0 || (accepts && lagMs > lagMsMax) ? EXCHANGE_WHILE_LAGGING_MS : EXCHANGE_EVERY_MS;
   }
+}
+
+/** A lag as it is told: 0, or the limit doubled until it is as long. So the row of a process changes a few times in an overload, and not each time. */
+function toldLag(lagMs: number, lagMsMax: number): number {
+  if (lagMs <= lagMsMax) return 0;
+  return lagMsMax * 2 ** Math.ceil(Math.log2(lagMs / lagMsMax));
 }

@@ -48,7 +48,7 @@ export function hasWorker(membership: Pick<Membership, "member" | "others">): bo
   return membership.member.role !== "api" || membership.others().some(({ role }) => role !== "api");
 }
 
-const ALONE: Member = { id: "member_alone", role: "all", url: null, lagMs: 0 };
+const ALONE: Member = { id: "member_alone", role: "all", url: null };
 
 /** The membership of a process that owns its database: everything is its own, and nothing costs a write. */
 export function soleMember(): Membership {

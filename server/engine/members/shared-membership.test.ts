@@ -49,7 +49,6 @@ class TestMember {
         }
       },
       isUsed: (lease) => this.running.has(lease as InstanceId) || this.busy.has(lease as InstanceId),
-      lagMs: () => 0,
     });
   }
 

@@ -22,7 +22,7 @@ const RETRY_MS = 1_000;
 /** A beat that is asked for follows after this, so that several share one, in real milliseconds. */
 const SOON_MS = 100;
 /** A member is dead if it did not beat for so long, in real milliseconds. */
-const DEAD_AFTER_MS = 20_000;
+export const DEAD_AFTER_MS = 20_000;
 /** Length of a lease in real milliseconds. */
 const LEASE_MS = 30_000;
 /** A holder stops using its lease so long before it ends, in real milliseconds. */
@@ -47,8 +47,6 @@ export interface LeaseUse {
   follow(): Promise<void>;
   /** Whether an instance of the lease still runs, or work on it has not ended. */
   isUsed(lease: string): boolean;
-  /** How long the oldest work that could start has waited, in milliseconds. */
-  lagMs(): number;
 }
 
 export interface SharedMembershipOptions {
@@ -104,7 +102,7 @@ export class SharedMembership implements Membership {
     const { store, url } = this.#options;
     const asked = this.#moment();
     // It is not ready to take anything over.
-    const member: Member = { ...this.member, role: "api", url: url(), lagMs: 0 };
+    const member: Member = { ...this.member, role: "api", url: url() };
     const after = await store.beat({ member, leases: [], leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
     this.#take(after, this.#moment().monotonic);
     this.#setClock(after.now, asked);
@@ -235,7 +233,7 @@ export class SharedMembership implements Membership {
     const all = [...(await use.leases()), { lease: LEADER, state: null }];
     const leases = all.filter(({ lease }) => this.#isToHave(lease, use));
     const asked = this.#moment();
-    const member: Member = { ...this.member, url: url(), lagMs: Math.round(use.lagMs()) };
+    const member: Member = { ...this.member, url: url() };
     const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
     const hasMore = this.#take(after, asked.monotonic);
     this.#isSettled = all.every(({ lease }) => this.#isAtHome(lease));

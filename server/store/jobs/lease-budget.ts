@@ -1,8 +1,8 @@
 /** How many deliveries a process leases at once, and how many bytes of events: shared by customers, so that none keeps the others waiting. */
 
-/** A new delivery is leased at once while its lane has fewer leased deliveries than this and those that have ended recently. */
-const LEASED_PER_LANE_MAX = 256;
-/** The length of a period in which ends are counted, in milliseconds: the present one and the one before are recent. */
+/** A new delivery is leased at once while its lane has fewer leased deliveries than this number plus the number that ended recently. */
+const LEASED_PER_LANE = 256;
+/** The length of a period in which ends are counted, in milliseconds: the present one and the one before are recent, 3 s at most. */
 const PERIOD_MS = 1_000;
 /** Leased deliveries of all lanes, and the bytes of their events. */
 export const LEASED_MAX = 16_384;
@@ -50,15 +50,17 @@ export class LeaseBudget {
   }
 
   /**
-   * Whether a lane with so many leased deliveries may lease a new one at once. A lane whose attempts end quickly may have more of them: it
-   * needs them soon. One that hangs leaves room for the other lanes of its customer.
+   * Whether a lane with so many leased deliveries may lease a new one at once. A lane whose attempts end quickly may have more of them, since
+   * it needs them soon, unless half of all that may be leased is: if it begins to hang then, the others of its customer still have room.
    */
   hasRoomInLane(lane: string, leased: number): boolean {
+    if (leased < LEASED_PER_LANE) return true;
+    if (this.#count >= LEASED_MAX / 2 || this.#bytes >= LEASED_BYTES_MAX / 2) return false;
     this.#turn();
-    return leased < LEASED_PER_LANE_MAX + (this.#ended.get(lane) ?? 0) + (this.#endedBefore.get(lane) ?? 0);
+    return leased < LEASED_PER_LANE + (this.#ended.get(lane) ?? 0) + (this.#endedBefore.get(lane) ?? 0);
   }
 
-  /** The attempt of a leased delivery has ended, and its record is on disk. */
+  /** The lease of a delivery has ended with its attempt, or because the delivery is gone. */
   noteEnded(lane: string): void {
     this.#turn();
     this.#ended.set(lane, (this.#ended.get(lane) ?? 0) + 1);

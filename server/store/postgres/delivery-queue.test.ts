@@ -79,7 +79,7 @@ test("the beat that finds a process dead gives back its deliveries", async (t) =
   const pool = await database(t, { count: 6, lanes: 1 });
   const [dead, alive] = [new Member(pool, "dead"), new Member(pool, "alive")];
   const beatOf = (id: string, deadAfterMs: number) =>
-    beat(alive.sql, { member: { id, role: "all", url: null, lagMs: 0 }, leases: [], leaseMs: 30_000, deadAfterMs });
+    beat(alive.sql, { member: { id, role: "all", url: null }, leases: [], leaseMs: 30_000, deadAfterMs });
   await beatOf("dead", 60_000);
   const lost = await dead.claim(laneName(0), 2);
   await beatOf("alive", 60_000);

@@ -13,11 +13,11 @@ const BEAT = `
   with wanted as (
     select lease, state from json_to_recordset($1) as given (lease text, state text) order by lease
   ), beaten as (
-    insert into members (id, role, url, lag_ms, beat_at, reads_split) values ($2, $3, $4, $5, clock_timestamp(), 1)
+    insert into members (id, role, url, lag_ms, beat_at, reads_split) values ($2, $3, $4, 0, clock_timestamp(), 1)
     on conflict (id) do update
-      set role = excluded.role, url = excluded.url, lag_ms = excluded.lag_ms, beat_at = excluded.beat_at
+      set role = excluded.role, url = excluded.url, beat_at = excluded.beat_at
   ), dead as (
-    delete from members where id <> $2 and beat_at < clock_timestamp() - $7 * interval '1 ms' returning id
+    delete from members where id <> $2 and beat_at < clock_timestamp() - $6 * interval '1 ms' returning id
   ), freed as (
     update due_deliveries set ${NO_LEASE}
     where exists (select 1 from dead) and lease is not null and owner = any(array(select id from dead))
@@ -26,7 +26,7 @@ const BEAT = `
     where owner = $2 and until <> '-infinity' and lease not in (select lease from wanted)
   ), acquired as (
     insert into member_leases as its (lease, owner, epoch, until, state)
-    select lease, $2, 1, clock_timestamp() + $6 * interval '1 ms', state from wanted
+    select lease, $2, 1, clock_timestamp() + $5 * interval '1 ms', state from wanted
     on conflict (lease) do update
       set owner = excluded.owner, until = excluded.until, state = excluded.state,
         epoch = its.epoch + case when its.owner = excluded.owner and its.until > clock_timestamp() then 0 else 1 end
@@ -36,12 +36,12 @@ const BEAT = `
   select
     (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
     (
-      select coalesce(json_agg(json_build_object('id', id, 'role', role, 'url', url, 'lagMs', lag_ms)), '[]')
-      from members where id <> $2 and beat_at >= clock_timestamp() - $7 * interval '1 ms'
+      select coalesce(json_agg(json_build_object('id', id, 'role', role, 'url', url)), '[]')
+      from members where id <> $2 and beat_at >= clock_timestamp() - $6 * interval '1 ms'
     ) as others,
     (
       select count(*)::int from members
-      where id <> $2 and beat_at >= clock_timestamp() - $7 * interval '1 ms' and reads_split is null
+      where id <> $2 and beat_at >= clock_timestamp() - $6 * interval '1 ms' and reads_split is null
     ) as older,
     (
       select coalesce(json_agg(json_build_object('lease', lease, 'owner', owner, 'epoch', epoch, 'state', state)), '[]')
@@ -65,9 +65,9 @@ export async function beat(
   sql: Sql,
   { member, leases, leaseMs, deadAfterMs }: MemberBeat,
 ): Promise<{ after: MembersAfterBeat; isOlderThere: boolean }> {
-  const { id, role, url, lagMs } = member;
+  const { id, role, url } = member;
   const wanted = JSON.stringify(leases);
-  const [row] = await sql.query<AfterBeatRow>(BEAT, [wanted, id, role, url, lagMs, leaseMs, deadAfterMs]);
+  const [row] = await sql.query<AfterBeatRow>(BEAT, [wanted, id, role, url, leaseMs, deadAfterMs]);
   if (row === undefined) throw new Error("a beat returned nothing");
   const after = { now: row.now, members: [member, ...row.others], leases: row.leases };
   return { after, isOlderThere: row.older > 0 };

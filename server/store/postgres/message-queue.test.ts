@@ -98,7 +98,7 @@ test("a send attempt's lease does not end by the clock of another host while its
   const customer = await stage.addCustomer();
   for (let index = 0; index < 4; index += 1) await stage.addMessage(customer, { dueAt: NOW, to: to(index) });
   const lane = stage.instanceId;
-  const member = { id: "member_2", role: "all", url: null, lagMs: 0 } as const;
+  const member = { id: "member_2", role: "all", url: null } as const;
   await second.beat({ member, leases: [], leaseMs: 30_000, deadAfterMs: 20_000 });
   const mine = (await first.claimMessages(claimOf(lane, 2))).claimed;
   const theirs = (await second.claimMessages(claimOf(lane, 2))).claimed;
@@ -150,7 +150,7 @@ test("a store ends what a dead member held, whatever its attempts were doing, an
   const pending = { status: "pending", dueAt: null, claimedUntil: LEASE_END } as const;
   const ids: string[][] = [];
   for (const [index, store] of [first, second].entries()) {
-    const member = { id: `member_${index + 1}`, role: "all", url: null, lagMs: 0 } as const;
+    const member = { id: `member_${index + 1}`, role: "all", url: null } as const;
     const leases = [{ lease: member.id, state: null }];
     await store.beat({ member, leases, leaseMs: 30_000, deadAfterMs: 20_000 });
     const { claimed } = await store.claimMessages(claimOf(lane, 2));
@@ -163,7 +163,7 @@ test("a store ends what a dead member held, whatever its attempts were doing, an
   assert.deepEqual(free.toSorted(), unleased.filter((id) => !ids[0]?.includes(id)).toSorted());
   const { rows } = await pool.query("select owner from due_messages where is_held = 1");
   assert.deepEqual(rows, [{ owner: "member_1" }]);
-  const member = { id: "member_3", role: "all", url: null, lagMs: 0 } as const;
+  const member = { id: "member_3", role: "all", url: null } as const;
   const leases = ["member_1", "member_2"].map((lease) => ({ lease, state: null }));
   const after = await first.beat({ member, leases, leaseMs: 30_000, deadAfterMs: 20_000 });
   assert.deepEqual(after.members.map(({ id }) => id).toSorted(), ["member_1", "member_3"]);

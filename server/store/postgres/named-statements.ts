@@ -15,10 +15,10 @@ import { isOutOfStep } from "./sql.ts";
 export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as const;
 
 /**
- * SQL that has the server keep the first plan that it makes for a named statement, until the SQL transaction ends. By itself it would plan
- * the first five uses each. Only for statements whose plan is good for any parameters: they find their rows by keys.
+ * SQL that has the server plan the statements of an SQL transaction for any parameters, and so keep the first plan of those that are named.
+ * By itself it would plan their first five uses each, and decide then. Only for statements of which such a plan is a good one.
  */
-export const KEEP_FIRST_PLAN = "set local plan_cache_mode = force_generic_plan";
+const PLAN_FOR_ANY = "set local plan_cache_mode = force_generic_plan";
 
 /** A statement on a connection. */
 interface KnownStatement {
@@ -47,6 +47,11 @@ export class NamedStatements {
     known.uses += 1;
     const plan = planOf(known.uses);
     return plan === 0 ? undefined : `tb${known.id}_${plan}`;
+  }
+
+  /** Statements at the beginning of an SQL transaction that may be planned for any parameters. There are none where nothing is named: no plan is kept there. */
+  settings(client: pg.ClientBase): string[] {
+    return this.#connections.has(client) ? [PLAN_FOR_ANY] : [];
   }
 
   /** Names no more statements on a connection if an error says that the server has others under their names. */

@@ -16,7 +16,7 @@ import { openPostgres } from "./store.ts";
 const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
 
 /** Deliveries of a day: far more than their pages that an end reads. */
-const DELIVERIES = 100_000;
+const DELIVERIES = 50_000;
 /** Ends of attempts of a group. */
 const ENDED = 60;
 
@@ -83,7 +83,7 @@ test("ends of attempts read as few pages by a plan for any of them as by one for
   };
   for (const analyzed of [false, true]) {
     if (analyzed) await pool.query("analyze");
-    // Those that were made last, and retries of a whole day beside them.
+    // The newest deliveries, and retries of a whole day.
     for (const order of ["d.id desc", "md5(d.id)"]) {
       const own = await pagesRead(order, "force_custom_plan");
       const any = await pagesRead(order, "force_generic_plan");

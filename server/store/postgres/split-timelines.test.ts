@@ -96,7 +96,7 @@ test("while a member of an older version is there, timelines are stored in one p
   const { stage, stored, database } = await open(t);
   const customer = await stage.addCustomer();
   const before = await stage.addMessage(customer, { timeline: [QUEUED] });
-  const member = { id: "member_1", role: "all", url: null, lagMs: 0 } as const;
+  const member = { id: "member_1", role: "all", url: null } as const;
   const beat = () => stage.store.beat({ member, leases: [], leaseMs: 35_000, deadAfterMs: 35_000 });
   await database.query(`insert into members (id, role, lag_ms, beat_at) values ('older', 'all', 0, clock_timestamp())`);
   await beat();

@@ -97,7 +97,7 @@ function sharedDatabase(pool: pg.Pool, reads: Reads, member: string, reachabilit
     announceDeliveries: (announced) => announceDeliveries(db, announced),
     announcedDeliveries: (customerIds, withinMs) => announcedDeliveries(db, customerIds, withinMs),
     configVersions: () => readVersions(db),
-    exchangeLag: (lagMs) => exchangeLag(db, member, lagMs),
+    exchangeLag: (lagMs, deadAfterMs) => exchangeLag(db, { member, lagMs, deadAfterMs }),
     listOpenAttempts: (instanceId) => listOpenAttempts(db, instanceId, member),
     takeRate: (take) => takeRate(db, take),
     vacuumQueues: () => reachability.during(() => vacuumQueues(sqlOn(pool, () => {}))),

@@ -4,11 +4,11 @@ import type pg from "pg";
 import type { SqlValue } from "../rows.ts";
 import type { SqlStatement } from "./clauses.ts";
 import { BEGIN, committing } from "./in-transaction.ts";
-import { KEEP_FIRST_PLAN, NamedStatements } from "./named-statements.ts";
+import { NamedStatements } from "./named-statements.ts";
 import { failureOf, type Sql, sqlOn } from "./sql.ts";
 
-/** Begins an SQL transaction, and runs statements without parameters in it. */
-export type Begin = (statements: readonly string[]) => Promise<unknown>;
+/** Begins an SQL transaction, and runs statements without parameters in it. `isUsual`: its statements repeat, and may be planned for any parameters. */
+export type Begin = (statements: readonly string[], isUsual: boolean) => Promise<unknown>;
 
 export class WriterConnections {
   readonly #pool: pg.Pool;
@@ -24,9 +24,13 @@ export class WriterConnections {
 
   /** Runs statements on one connection, each by itself. */
   async run<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
+    return await this.#onOne((sql) => work(sql));
+  }
+
+  async #onOne<Value>(work: (sql: Sql, client: pg.PoolClient) => Promise<Value>): Promise<Value> {
     const client = await this.#pool.connect();
     try {
-      const value = await this.#on(client, work);
+      const value = await this.#on(client, (sql) => work(sql, client));
       client.release();
       return value;
     } catch (error) {
@@ -38,7 +42,10 @@ export class WriterConnections {
   /** Commits what `work` does, or nothing of it. It begins the SQL transaction itself, and need not await that before its statements. */
   async transaction<Outcome>(work: (sql: Sql, begin: Begin) => Promise<Outcome>): Promise<Outcome> {
     const client = await this.#pool.connect();
-    const begin: Begin = (statements) => client.query([BEGIN, ...statements].join(";"));
+    const begin: Begin = (statements, isUsual) => {
+      const settings = isUsual ? this.#named.settings(client) : [];
+      return client.query([BEGIN, ...settings, ...statements].join(";"));
+    };
     return await committing(client, () => this.#on(client, (sql) => work(sql, begin)));
   }
 
@@ -47,9 +54,9 @@ export class WriterConnections {
    * process while it holds their locks.
    */
   async alone(before: readonly string[], { text, parameters }: SqlStatement): Promise<SqlValue[][]> {
-    return await this.run(async (sql) => {
+    return await this.#onOne(async (sql, client) => {
       const steps = [
-        sql.script([BEGIN, KEEP_FIRST_PLAN, ...before]),
+        sql.script([BEGIN, ...this.#named.settings(client), ...before]),
         sql.values(text, parameters),
         sql.script(["commit"]),
       ] as const;

@@ -22,7 +22,6 @@ import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
 import { beat, leave } from "./member-leases.ts";
 import { endMessageLeases, leasedPairs, releaseMessageLeases } from "./message-leases.ts";
 import { MessageQueue } from "./message-queue.ts";
-import { KEEP_FIRST_PLAN } from "./named-statements.ts";
 import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
 import { endUnknownLeases, leasesKey } from "./own-leases.ts";
 import type { Partitions } from "./partitions.ts";
@@ -224,9 +223,9 @@ export class PostgresWriter {
     try {
       const outcome = await this.#connections.transaction(async (sql, begin) => {
         const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
-        const own = wave === null ? [] : [KEEP_FIRST_PLAN, `select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
+        const own = wave === null ? [] : [`select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
         // The statements after it do not wait for its reply. If it fails, so do they: the SQL transaction is aborted.
-        const [, done] = await bothEnded(begin([...own, ...start.locks]), work(sql, start));
+        const [, done] = await bothEnded(begin([...own, ...start.locks], wave !== null), work(sql, start));
         return done;
       });
       this.#born.push(...this.#deliveries.apply());
