@@ -9,6 +9,8 @@ export interface Relay {
   target: number;
   /** Cuts the next connection whose client sends this text as soon as its server answers: the answer is lost. */
   losesReplyTo: string | null;
+  /** Ends all connections. */
+  cut(): void;
   stop(): Promise<void>;
 }
 
@@ -42,8 +44,11 @@ export async function startRelay(target: number, onSent: (sent: string) => void 
     port: (server.address() as AddressInfo).port,
     target,
     losesReplyTo: null,
-    async stop() {
+    cut() {
       for (const socket of sockets) socket.destroy();
+    },
+    async stop() {
+      relay.cut();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -8,7 +8,7 @@ import { postgresForFile } from "../../../test/support/postgres.ts";
 import { startRelay } from "../../../test/support/tcp-relay.ts";
 import { until } from "../../../test/support/wait.ts";
 import { noUsage } from "../../core/usage.ts";
-import { StoreUnavailable } from "../store.ts";
+import { type ClaimedDelivery, StoreUnavailable } from "../store.ts";
 import { leasesKey } from "./own-leases.ts";
 import { openPostgres } from "./store.ts";
 
@@ -116,7 +116,8 @@ test("a process leases nothing while a connection that it has lost is at work in
   assert.equal((await claimed).length, 1);
 });
 
-test("usage whose commit was not answered is counted once, alone and with a transaction", async (t) => {
+/** A store whose connections go through a relay. */
+async function openBehindRelay(t: TestContext) {
   const { url, drop } = await postgres.create();
   const place = new URL(url);
   const relay = await startRelay(Number(place.port));
@@ -127,7 +128,55 @@ test("usage whose commit was not answered is counted once, alone and with a tran
     await relay.stop();
     await drop();
   });
-  const stage = new Stage(store);
+  /** Does something while no connection reaches the server. */
+  const during = async (work: () => Promise<unknown>) => {
+    const { target } = relay;
+    // A port that nobody listens on: the relay closes what it is asked for.
+    relay.target = 1;
+    relay.cut();
+    await until(async () => !store.isAvailable);
+    await work();
+    relay.target = target;
+    await until(async () => store.isAvailable);
+  };
+  return { store, stage: new Stage(store), relay, during };
+}
+
+test("a release of deliveries that cannot reach the server ends their leases before the next delivery of the lane", async (t) => {
+  const { store, stage, during } = await openBehindRelay(t);
+  const pushed: { lease: number; id: string }[] = [];
+  const push = (claimed: readonly ClaimedDelivery[]) =>
+    void pushed.push(...claimed.map(({ lease, delivery: { id } }) => ({ lease, id })));
+  store.hold({ leaseMs: LEASE_MS, push });
+  const customer = await stage.addCustomer();
+  const endpoint = await stage.addEndpoint(customer);
+  await stage.addEvent(customer);
+  await until(async () => pushed.length === 1);
+  const leases = pushed.map(({ lease }) => lease);
+  await during(() => assert.rejects(store.release("deliveries", leases), StoreUnavailable));
+  await stage.addEvent(customer);
+  const claimed = await stage.claimDeliveries(endpoint.id, 5);
+  assert.equal(claimed.length, 2);
+  assert.equal(claimed[0]?.id, pushed[0]?.id, "the delivery whose release failed is first");
+  assert.equal(pushed.length, 1, "the second delivery stays behind the first one");
+});
+
+test("a release of messages that cannot reach the server ends their leases before the next claim", async (t) => {
+  const { store, stage, during } = await openBehindRelay(t);
+  const customer = await stage.addCustomer();
+  const { id } = await stage.addMessage(customer, { to: "+15005550100", dueAt: NOW });
+  const leases = (await stage.leaseMessages(stage.instanceId, 5)).map(({ lease }) => lease);
+  assert.equal(leases.length, 1);
+  await during(() => assert.rejects(store.release("messages", leases), StoreUnavailable));
+  const again = await stage.leaseMessages(stage.instanceId, 5);
+  assert.deepEqual(
+    again.map(({ message }) => message.id),
+    [id],
+  );
+});
+
+test("usage whose commit was not answered is counted once, alone and with a transaction", async (t) => {
+  const { store, stage, relay } = await openBehindRelay(t);
   const hours = [{ ...noUsage(), subject: "key_1", at: 0, requests: 1 }] as const;
   const add = (number: number) => store.addUsage({ owner: MEMBER, number, hours }, NOW);
   const requests = async () => (await stage.all("usage")).map((hour) => hour.requests);

@@ -76,6 +76,11 @@ export class MessageQueue {
     await releaseMessages(connections, this.#owner, leases, ids);
   }
 
+  /** Leases of this process that nobody uses any more: `known` does not return them, and the database may still have them. */
+  remove(leases: readonly number[]): void {
+    this.#leases.remove(leases);
+  }
+
   /** The next claim of each lane looks from its start. */
   forgetFloors(): void {
     this.#floors.forget();

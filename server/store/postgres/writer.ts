@@ -13,7 +13,7 @@ import {
   type WrittenGroup,
 } from "../jobs/jobs.ts";
 import { type MemberBeat, type MembersAfterBeat, workersOf } from "../members.ts";
-import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import type { CommitResult, Queue, RecheckResult, RowKey, StoreCounts } from "../store.ts";
 import { isCommit, NO_RESULT, resultOf, transactionsOf } from "./commit-jobs.ts";
 import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
@@ -303,11 +303,17 @@ export class PostgresWriter {
         return { value: await this.#doLease(job) };
       } catch (error) {
         this.#noteLost(error);
-        // The leases of a release that failed are known to nobody.
-        this.#mayHoldUnknown ||= isClaim(job) || job[0] === "release";
+        if (job[0] === "release") this.#disown(job[1], job[2]);
+        this.#mayHoldUnknown ||= isClaim(job);
         if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) return refusal(error);
       }
     }
+  }
+
+  /** A release has failed. Nobody uses its leases any more: they end before this process leases again, as those that it does not know. */
+  #disown(queue: Queue, leases: readonly number[]): void {
+    (queue === "messages" ? this.#messages : this.#deliveries).remove(leases);
+    this.#mayHoldUnknown = true;
   }
 
   async #doLease(job: LeaseJob): Promise<unknown> {
