@@ -222,7 +222,9 @@ export function climb(message: Message, rung: Rung, context: ChangeContext): Cha
   let change: Change = { message: { ...message, ...cleared, dueAt }, events: [] };
   for (const step of RUNGS.slice(0, RUNGS.indexOf(rung) + 1)) {
     if (change.message[AT_OF[step]] !== null) continue;
-    change = enter({ ...change, message: { ...change.message, [AT_OF[step]]: context.now } }, step, context);
+    // The time of the step's entry in the timeline.
+    const at = withoutStepBack(change.message.updatedAt, context.now);
+    change = enter({ ...change, message: { ...change.message, [AT_OF[step]]: at } }, step, context);
   }
   return change.events.length === 0 ? null : change;
 }
@@ -274,7 +276,8 @@ export function sendInPart(
 ): Change | null {
   const status = transition(message.status, "partly");
   if (status === null) return null;
-  const bound = { ...message, sentPart: part, providerMessageId: part.reference, sentAt: context.now };
+  const sentAt = withoutStepBack(message.updatedAt, context.now);
+  const bound = { ...message, sentPart: part, providerMessageId: part.reference, sentAt };
   const cause = failureCauseOf(bound, { ...why, code: "ATTACHMENT_FAILED" });
   return enter({ message: { ...bound, ...failedBy(cause) }, events: [] }, status, context, { reason: cause.message });
 }
