@@ -170,3 +170,29 @@ test("a member that cannot beat stops 5 s before its leases end, and another one
   for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
   assertPartition([a, b]);
 });
+
+test("after an outage of the database nobody counts as dead who could not beat meanwhile, and who stays away does", async (t) => {
+  const { clock, store, member } = await stage(t);
+  const [a, b] = [member("a"), member("b")];
+  await a.start();
+  await b.start();
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  for (const one of [a, b]) one.isCutOff = true;
+  for (let seconds = 0; seconds < 40; seconds += 1) await clock.advance(1_000);
+  a.isCutOff = false;
+  await clock.advance(1_000);
+  assert.deepEqual(
+    a.membership.others().map(({ id }) => id),
+    ["b"],
+    "the first member that beats again leaves the other one alive",
+  );
+  // The other member stays away.
+  const seen = async () =>
+    (await store.beat({ member: { id: "c", role: "api", url: null }, leases: [], leaseMs: 1, deadAfterMs: 1e9 }))
+      .members;
+  let seconds = 0;
+  while ((await seen()).some(({ id }) => id === "b")) {
+    assert.ok(++seconds < TAKEOVER_MS_MAX / 1_000, "a member that does not beat again is dead");
+    await clock.advance(1_000);
+  }
+});

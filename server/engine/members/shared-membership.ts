@@ -86,6 +86,9 @@ export class SharedMembership implements Membership {
   #beating: Promise<void> = Promise.resolve();
   #refreshed: Promise<void> | null = null;
   #isFailing = false;
+  /** When the last beat was answered, and for how long another member may have been unable to beat, until `until`. Monotonic times. */
+  #answeredAt: number | null = null;
+  #outage = { ms: 0, until: Number.NEGATIVE_INFINITY };
   /** Whether each lease was with its home at the last beat, so that nobody waits for one. */
   #isSettled = true;
   #isStopped = false;
@@ -234,12 +237,24 @@ export class SharedMembership implements Membership {
     const leases = all.filter(({ lease }) => this.#isToHave(lease, use));
     const asked = this.#moment();
     const member: Member = { ...this.member, url: url() };
-    const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
+    const deadAfterMs = this.#deadAfterMs(asked.monotonic);
+    const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs });
+    this.#answeredAt = asked.monotonic;
     const hasMore = this.#take(after, asked.monotonic);
     this.#isSettled = all.every(({ lease }) => this.#isAtHome(lease));
     this.#setClock(after.now, asked);
     // Disconnecting may take longer than a lease lasts: a beat does not wait for it. Another beat tells the others what runs by now.
     void use.follow().then(() => (hasMore ? this.#beat() : true));
+  }
+
+  /**
+   * How long ago a live member has beaten at most. While this process could not beat, the others probably could not either, as when the
+   * database was away: they get as much time more. Otherwise the first beat after an outage would end the leases of live members.
+   */
+  #deadAfterMs(now: number): number {
+    const gapMs = this.#answeredAt === null ? 0 : now - this.#answeredAt;
+    if (gapMs > 2 * BEAT_EVERY_MS) this.#outage = { ms: gapMs, until: now + DEAD_AFTER_MS };
+    return DEAD_AFTER_MS + (now < this.#outage.until ? this.#outage.ms : 0);
   }
 
   #moment(): Moment {
