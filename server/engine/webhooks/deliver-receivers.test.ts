@@ -16,6 +16,7 @@ import {
 } from "../../../test/support/deliver.ts";
 import { addInbox, emitEvent, URL_A, URL_B } from "../../../test/support/webhooks.ts";
 import type { MessageId } from "../../core/id.ts";
+import { StoreUnavailable } from "../../store/store.ts";
 import { createWebhook, rotateSecret, updateWebhook } from "./configure.ts";
 
 const MESSAGE: MessageId = "msg_1";
@@ -231,6 +232,36 @@ describe("the response of an address that only the operator's allow list permits
     const [, second] = await stage.attempts();
     assert.deepEqual([second?.status, second?.response], [500, null]);
   });
+});
+
+test("an attempt that fails while the database is out of reach is recorded once it is back, and not made again", async (t) => {
+  const stage = await deliverStage(t);
+  const { store } = stage.deps;
+  await configure(stage);
+  stage.answers.push(null);
+  await emitEvent(stage);
+  await stage.run();
+  const { db } = store;
+  let isReachable = false;
+  Object.defineProperty(store, "db", {
+    get() {
+      if (!isReachable) throw new StoreUnavailable("the server is gone");
+      return db;
+    },
+  });
+  // A commit whose result is not known has the caches of receivers dropped.
+  stage.lanes.changed([{ table: "endpoints", id: null }]);
+  stage.sent[0]?.end(BROKEN);
+  await stage.clock.advance(0);
+  isReachable = true;
+  assert.ok(stage.observed.faults.splice(0).every(({ error }) => error instanceof StoreUnavailable));
+  await stage.clock.advance(1_000);
+  await stage.clock.advance(0);
+  assert.equal(stage.sent.length, 1);
+  assert.deepEqual(
+    (await stage.attempts()).map(({ status }) => status),
+    [500],
+  );
 });
 
 test("a resumed endpoint gets the deliveries made since, although the loop does not know of the change yet", async (t) => {

@@ -21,22 +21,13 @@
  */
 
 import type { Clock } from "../../clock.ts";
-import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
+import { type Delivery, isSuccess } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { signatureHeaders } from "../../core/signature.ts";
-import type { Endpoint } from "../../core/webhook.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Poster, PostResult } from "../../outgoing/post.ts";
 import type { Sealer } from "../../secrets.ts";
-import type { Signer } from "../../store/customers.ts";
-import {
-  type ClaimedDelivery,
-  type DeliveryOutcome,
-  type ReceiverChange,
-  type Store,
-  StoreFull,
-} from "../../store/store.ts";
-import { commitInTime } from "../commit.ts";
+import { type ClaimedDelivery, type ReceiverChange, type Store, StoreFull } from "../../store/store.ts";
 import type { EngineSettings } from "../deps.ts";
 import type { RunTimes } from "../lane-lag.ts";
 import { Lanes } from "../lanes.ts";
@@ -49,6 +40,7 @@ import type { DeliverLoop } from "./deliver-loop.ts";
 import { DeliveryReleases } from "./delivery-releases.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { type Receiver, ReceiverCache } from "./receiver-cache.ts";
+import { cancelled, type HeldDelivery, type Recording, record, recordPosted, type Target } from "./record-attempt.ts";
 
 /** Length of a lease for the loop, in milliseconds of the monotonic clock: longer than any attempt. */
 const LEASE_MS = 45_000;
@@ -75,11 +67,6 @@ export interface WebhookSender {
   inboxUrl(path: string): string;
 }
 
-/** A leased delivery, and until when it is leased (monotonic time). */
-interface HeldDelivery extends ClaimedDelivery {
-  leasedUntil: number;
-}
-
 /** All that the loop uses of the service. */
 export interface DeliverDeps {
   store: Pick<
@@ -98,23 +85,11 @@ export interface DeliverDeps {
 }
 
 /** The parts that all attempts share. */
-interface Attempting {
+interface Attempting extends Recording {
   deps: DeliverDeps;
-  receiverCache: ReceiverCache;
-  /** Looks for due deliveries of a lane. */
-  wake(lane: string): void;
   sender: WebhookSender;
-  outcomes: OutcomeBatch;
   unrecorded: UnrecordedResponses;
   releases: DeliveryReleases;
-}
-
-/** The receiver of an attempt. */
-interface Target {
-  /** Null for a `callbackUrl`. */
-  endpoint: Endpoint | null;
-  signer: Signer | null;
-  url: string;
 }
 
 /** The loop that posts deliveries. It holds new deliveries from their commit on, and claims all others. */
@@ -236,7 +211,7 @@ async function deliver(
   free: (result: RunResult) => void,
   times: RunTimes,
 ): Promise<RunResult> {
-  const { chance, clock, observer, settings, store } = attempting.deps;
+  const { chance, clock, observer } = attempting.deps;
   const { delivery } = item;
   const { customerId, lane } = delivery;
   observer.dueLag(clock.now() - (delivery.dueAt ?? clock.now()));
@@ -267,18 +242,8 @@ async function deliver(
   const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
   // The receiver is free for the next delivery; the response is recorded meanwhile.
   if (attempting.unrecorded.add(lane)) free(result);
-  const jitter = chance();
   try {
-    const response = await shownResponse(attempting, target, posted);
-    const { status, durationMs, error } = posted;
-    const attempt: Attempt = { at, status, durationMs, response, error };
-    const ended = (fresh: Delivery): Delivery => ({
-      ...fresh,
-      ...afterAttempt(fresh, attempt, settings.webhookRetryScheduleMs, endedAt, jitter),
-      url: target.url,
-    });
-    const isLast = !succeeded && endpoint?.kind !== "inbox" && (await attempting.receiverCache.isOff(store, delivery));
-    await record(attempting, item, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+    await recordPosted(attempting, item, target, { ...posted, at, endedAt, jitter: chance() });
   } finally {
     attempting.unrecorded.remove(lane);
   }
@@ -302,22 +267,6 @@ const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; resul
   OUT_OF_FILES: { limit: "OUT_OF_FILES", result: "local" },
   OUT_OF_PORTS: { limit: "OUT_OF_PORTS", result: "noPort" },
 };
-
-/** The response of a private address is kept only if the service has a single customer. */
-async function shownResponse(
-  { deps, receiverCache }: Attempting,
-  { endpoint }: Target,
-  posted: PostResult,
-): Promise<string | null> {
-  if (!posted.isPrivate || endpoint?.kind === "inbox") return posted.response;
-  return (await receiverCache.hasSeveralCustomers(deps.store)) ? null : posted.response;
-}
-
-/** Cancels a delivery whose endpoint is paused or deleted. A delivery that had ended keeps its status. */
-function cancelled(delivery: Delivery): Delivery {
-  const status = delivery.status === "pending" ? "cancelled" : delivery.status;
-  return { ...delivery, status, dueAt: null, byHand: false, resumeAt: null, retryRequested: false };
-}
 
 function outcomeOf(posted: PostResult, succeeded: boolean): AttemptOutcome {
   if (succeeded) return "succeeded";
@@ -370,29 +319,4 @@ function secretsOf(deps: DeliverDeps, { customerId }: Delivery, { endpoint, sign
     secret: deps.sealer.open(holder.secret, place),
     previousSecret: previous === null ? null : deps.sealer.open(previous, place),
   };
-}
-
-/**
- * Commits the end of an attempt. If a retry by hand changed the delivery meanwhile, decides on its present state. A delivery
- * whose lease has ended is left to the next claim.
- */
-async function record(
-  { deps, outcomes, wake }: Attempting,
-  { delivery, lease, leasedUntil }: HeldDelivery,
-  after: (fresh: Delivery) => Delivery,
-): Promise<void> {
-  const { id, lane } = delivery;
-  for (let fresh = delivery; ; ) {
-    const set = after(fresh);
-    const outcome: DeliveryOutcome = { id, lease, version: fresh.version, set };
-    const finished = await commitInTime(deps, leasedUntil, () => outcomes.finish(outcome));
-    if (finished.result === "changed") {
-      fresh = finished.delivery;
-      continue;
-    }
-    deps.attempted.notify(id, delivery.customerId);
-    const isDue = finished.result === "ok" && set.dueAt !== null && set.dueAt <= deps.clock.now();
-    if (isDue) wake(lane);
-    return;
-  }
 }

@@ -1,6 +1,7 @@
 /** Collects the ends of attempts of one turn of the event loop and commits them together. */
 
 import type { DeliveryOutcome, FinishResult, Store } from "../../store/store.ts";
+import { isRefusedForNow } from "../commit.ts";
 
 interface WaitingOutcome {
   outcome: DeliveryOutcome;
@@ -24,14 +25,20 @@ export class OutcomeBatch {
     });
   }
 
-  async #commit(): Promise<void> {
+  #commit(): Promise<void> {
     const batch = this.#waiting;
     this.#waiting = [];
+    return this.#finish(batch);
+  }
+
+  async #finish(batch: readonly WaitingOutcome[]): Promise<void> {
     try {
       const results = await this.#store.finishDeliveries(batch.map(({ outcome }) => outcome));
       for (const [index, { resolve }] of batch.entries()) resolve(results[index] ?? { result: "gone" });
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      // One of them may be to blame: the others are committed without it.
+      if (batch.length > 1 && !isRefusedForNow(error)) for (const one of batch) await this.#finish([one]);
+      else for (const { reject } of batch) reject(error);
     }
   }
 }
