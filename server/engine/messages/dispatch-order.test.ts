@@ -92,6 +92,34 @@ describe("messages from one number to one recipient", () => {
       );
     });
 
+  test("stay behind a message whose attempt was recorded without a reply, and which cannot be sent then", async (t) => {
+    const stage = await engineStage(t);
+    const { clock, deps, provider } = stage;
+    const commit = deps.store.commitGathered.bind(deps.store);
+    let lost = 0;
+    deps.store.commitGathered = async (transaction) => {
+      const result = await commit(transaction);
+      const [step] = transaction;
+      const isAttempt = step?.op === "update" && step.table === "messages" && step.set.status === "pending";
+      if (!isAttempt || ++lost > 1) return result;
+      provider.isUp = false;
+      throw new StoreUnavailable("the connection was lost");
+    };
+    const names = ["m0", "m1", "m2"];
+    provider.isUp = false;
+    for (const name of names) await stage.send(text(name));
+    provider.isUp = true;
+    provider.onSend = () => provider.accepted();
+    await stage.run();
+    await clock.advance(1_500);
+    await stage.run();
+    assert.deepEqual([lost, texts(provider)], [1, []]);
+    provider.isUp = true;
+    await clock.advance(1_500);
+    await stage.run();
+    assert.deepEqual(texts(provider), names);
+  });
+
   test("stay behind a message that the store refuses until its lease ends", async (t) => {
     const stage = await engineStage(t);
     const { clock, deps, provider, observed } = stage;

@@ -1,7 +1,8 @@
 /** Makes a send attempt: it is on disk before the provider is called, and so is its outcome before the next one. */
 
 import type { Message } from "../../core/message.ts";
-import { beginAttempt, type Change } from "../../core/message-lifecycle.ts";
+import { beginAttempt, type Change, defer } from "../../core/message-lifecycle.ts";
+import { placeOf } from "../../core/message-routing.ts";
 import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
 import { findMessage } from "../../store/messages.ts";
 import { withDeadline } from "../deadline.ts";
@@ -10,6 +11,7 @@ import { changeContext, type EngineDeps } from "../engine-deps.ts";
 import type { RunResult } from "../run-result.ts";
 import { attemptLeaseMs, changeMessage, isAsClaimed } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
+import { endAttempt } from "./end-attempt.ts";
 import { MessageGone } from "./find.ts";
 import {
   deferWhileDown,
@@ -34,7 +36,7 @@ import {
  */
 export async function makeAttempt(deps: EngineDeps, claimed: Message, handling: Handling): Promise<RunResult> {
   const ready = await prepare(deps, claimed, handling);
-  if (ready === null) return "bad";
+  if (ready === null) return withdrawRecorded(deps, claimed, handling);
   try {
     return await attemptReady(deps, ready, handling);
   } finally {
@@ -45,17 +47,18 @@ export async function makeAttempt(deps: EngineDeps, claimed: Message, handling: 
 async function attemptReady(
   deps: EngineDeps,
   { message, parts }: PreparedMessage,
-  { abort, accepted, gives, progress, recorded, times }: Handling,
+  handling: Handling,
 ): Promise<RunResult> {
+  const { abort, accepted, gives, progress, recorded, times } = handling;
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) {
     // The instance was disconnected while files were fetched.
     await deferWhileDown(deps, message);
-    return "bad";
+    return withdrawRecorded(deps, message, handling);
   }
   // Provider and account are read together, so the recorded account is the one that gets the message.
   const { provider, account } = connection;
-  if (await failIfStranded(deps, message, connection)) return "bad";
+  if (await failIfStranded(deps, message, connection)) return withdrawRecorded(deps, message, handling);
   let begun = false;
   let leasedUntil = 0;
   const { generation } = deps.threadCache;
@@ -104,6 +107,28 @@ function resumeRecorded(fresh: Message, account: string | null, recorded: Readon
   const isOurs =
     status === "pending" && claimedUntil !== null && recorded.has(claimedUntil) && fresh.account === account;
   return isOurs ? { message: fresh, events: [] } : null;
+}
+
+/** Why an attempt is over whose record was committed, while its message could not be sent any more when the reply came. */
+const NOT_GIVEN = "the message was not given to its provider";
+
+/**
+ * Ends a run that does not give the message to its provider. An attempt that it has recorded, although the reply to that was lost, is
+ * withdrawn: nobody makes it, and later messages would pass the message while its provider is asked about it.
+ */
+async function withdrawRecorded(
+  deps: EngineDeps,
+  message: Message,
+  { recorded }: Pick<Handling, "recorded">,
+): Promise<RunResult> {
+  if (recorded.size === 0) return "bad";
+  await changeMessage(deps, message, (fresh) => {
+    if (fresh.claimedUntil === null || !recorded.has(fresh.claimedUntil)) return null;
+    const now = deps.clock.now();
+    const deferred = defer(fresh, NOT_GIVEN, placeOf(fresh, deps.settings.messageTtlMs, now), now);
+    return deferred && { message: deferred, events: [], also: endAttempt(fresh, "reject", {}, now) };
+  });
+  return "bad";
 }
 
 /** Throws `MessageGone` if a reset of the sandbox removed the message. */
