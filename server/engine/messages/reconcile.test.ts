@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkSendAttempts, type EngineStage, engineStage, type StageOptions } from "../../../test/support/engine.ts";
+import {
+  checkSendAttempts,
+  type EngineStage,
+  engineStage,
+  type StageOptions,
+  turns,
+} from "../../../test/support/engine.ts";
 import {
   deferred,
   NOT_REACHABLE,
@@ -241,6 +247,21 @@ describe("failures with an unknown outcome", () => {
     assert.equal((await stage.message(id)).status, "pending");
     for (let round = 0; round < 8; round += 1) await stage.clock.advance(HAND_OVER_MS_MAX + ASK_AGAIN_MS);
     assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+  });
+
+  test("a process that was suspended while it asked, and meets the next attempt of another one, changes nothing", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    const claimedUntil = stage.clock.real() + 100_000;
+    stage.provider.onSettle = async () => {
+      const { version, sendAttempts } = await stage.message(id);
+      const set = { sendAttempts: sendAttempts + 1, dueAt: null, claimedUntil, unknownSince: null };
+      await stage.deps.store.commit([{ op: "update", table: "messages", id, version, set }]);
+      return UNKNOWN;
+    };
+    await stage.pass(SETTLE_AFTER_MS);
+    await turns(50);
+    const after = await stage.message(id);
+    assert.deepEqual([after.sendAttempts, after.claimedUntil, after.unknownSince], [2, claimedUntil, null]);
   });
 
   test("an instance that is not running: nothing is reconciled, and the message fails after five minutes", async (t) => {

@@ -117,7 +117,8 @@ async function wait(
 ): Promise<RunResult> {
   if (message.unknownSince === null) deps.observer.unknownOutcome();
   await changeMessage(deps, message, (current) => {
-    if (current.status !== "pending") return null;
+    // A process that was suspended while it asked may find the next attempt.
+    if (current.status !== "pending" || current.sendAttempts !== message.sendAttempts) return null;
     const fresh = withPart(current, part);
     const now = deps.clock.now();
     const parts = part === null ? [] : recordPart(current, part, now);
