@@ -139,7 +139,7 @@ async function openBehindRelay(t: TestContext) {
     relay.target = target;
     await until(async () => store.isAvailable);
   };
-  return { store, stage: new Stage(store), relay, during };
+  return { store, stage: new Stage(store), relay, during, url };
 }
 
 test("a release of deliveries that cannot reach the server ends their leases before the next delivery of the lane", async (t) => {
@@ -159,6 +159,33 @@ test("a release of deliveries that cannot reach the server ends their leases bef
   assert.equal(claimed.length, 2);
   assert.equal(claimed[0]?.id, pushed[0]?.id, "the delivery whose release failed is first");
   assert.equal(pushed.length, 1, "the second delivery stays behind the first one");
+});
+
+test("a process whose idle connections were ended ends leases that it does not know before its next claim", async (t) => {
+  const { store, stage, relay, url } = await openBehindRelay(t);
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  const pushed: string[] = [];
+  store.hold({ leaseMs: LEASE_MS, push: (claimed) => void pushed.push(...claimed.map(({ delivery }) => delivery.id)) });
+  const customer = await stage.addCustomer();
+  const endpoint = await stage.addEndpoint(customer);
+  await stage.addEvent(customer);
+  await until(async () => pushed.length === 1);
+  // As if the crash of a server had undone the end of a lease.
+  await admin.query("update due_deliveries set lease = nextval('leases') where id = $1", [pushed[0]]);
+  const connections = async () =>
+    (await admin.query("select pid from pg_stat_activity where application_name = 'tightbeam'")).rows.map(
+      ({ pid }) => pid,
+    );
+  const before = await connections();
+  relay.cut();
+  await until(async () => !(await connections()).some((pid) => before.includes(pid)));
+  await admin.end();
+  const claimed = await stage.claimDeliveries(endpoint.id, 5);
+  assert.deepEqual(
+    claimed.map(({ id }) => id),
+    pushed,
+  );
 });
 
 test("a release of messages that cannot reach the server ends their leases before the next claim", async (t) => {

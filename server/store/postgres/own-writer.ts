@@ -35,10 +35,13 @@ export interface OwnWriter {
 /** Connects a writer to its database. `doubt` is called when the database may be out of reach. */
 export function connectWriter({ url, member, retentionMs }: WriterStart, doubt: () => void): HostedWriter {
   const pool = createPool(url, CONNECTIONS_MAX, QUERY_MS_MAX, LIFE_OF_PLANS);
-  // The server ended an idle connection: it may be going away.
-  pool.on("error", doubt);
   const partitions = new Partitions(pool, retentionMs);
   const writer = new PostgresWriter(pool, member, partitions);
+  // The server ended an idle connection: it may be going away, or have died.
+  pool.on("error", () => {
+    writer.noteRestart();
+    doubt();
+  });
   return {
     isServer: true,
     isLost: () => false,

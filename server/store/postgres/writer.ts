@@ -74,7 +74,8 @@ export class PostgresWriter {
       this.#counts.statements += 1;
     });
     const now = () => performance.now();
-    this.#messages = new MessageQueue(owner, now, () => {
+    this.#messages = new MessageQueue(owner, now, (error) => {
+      this.#noteLost(error);
       this.#mayHoldUnknown = true;
     });
     this.#deliveries = new DeliveryLeases(owner, now);
@@ -175,6 +176,11 @@ export class PostgresWriter {
   #noteLost(error: unknown): void {
     if (failureOf(error) !== "unavailable") return;
     this.#group.lost ??= error;
+    this.noteRestart();
+  }
+
+  /** The server may have died, and may be back: it may have leases that this process does not know, such as one whose release was not on disk. */
+  noteRestart(): void {
     this.#mayHoldUnknown = true;
     // A server that took the place of another may count its SQL transactions from an earlier one.
     this.#messages.forgetFloors();
@@ -317,6 +323,10 @@ export class PostgresWriter {
   }
 
   async #doLease(job: LeaseJob): Promise<unknown> {
+    if (job[0] === "hold") {
+      this.#deliveries.hold(job[1]);
+      return null;
+    }
     // These are SQL transactions of their own.
     if (job[0] === "claimMessages") return this.#messages.claim(this.#connections, job[1]);
     if (job[0] === "release" && job[1] === "messages") {
@@ -326,7 +336,7 @@ export class PostgresWriter {
     return this.#connections.run((sql) => this.#doLeaseOn(sql, job));
   }
 
-  async #doLeaseOn(sql: Sql, job: Exclude<LeaseJob, ["claimMessages", ...unknown[]]>): Promise<unknown> {
+  async #doLeaseOn(sql: Sql, job: Exclude<LeaseJob, ["claimMessages" | "hold", ...unknown[]]>): Promise<unknown> {
     switch (job[0]) {
       case "claimDeliveries":
         return claimDeliveries(sql, this.#deliveries, job[1]);
@@ -334,9 +344,6 @@ export class PostgresWriter {
         return leasedPairs(sql, job[1]);
       case "release":
         await releaseDeliveries(sql, this.#deliveries, job[2]);
-        return null;
-      case "hold":
-        this.#deliveries.hold(job[1]);
         return null;
       case "beat":
         return this.#beat(sql, job[1]);
