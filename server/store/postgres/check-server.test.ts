@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import pg from "pg";
 import { createDatabase, type PostgresServer, startPostgres } from "../../../test/support/postgres.ts";
+import { until } from "../../../test/support/wait.ts";
 import { StoreUnusable } from "../store.ts";
-import { checkServer } from "./check-server.ts";
+import { checkServer, requireAlone } from "./check-server.ts";
 
 const OTHER_SERVER = process.env.TB_TEST_DATABASE_URL ? "another server may accept every password" : false;
 /** The access to the server: its own administrator, and everybody else by password. */
@@ -134,4 +135,19 @@ test("a wrong password is refused, and no line shows it", { skip: OTHER_SERVER }
   const wrong = new URL(url);
   wrong.password = "other pass word";
   await assertRefused(t, wrong.href, new RegExp(`refuses the password of the user ${user}: correct DATABASE_URL\\.$`));
+});
+
+test("a command waits for the end of the connections of a process that has ended, and refuses to run beside one", async (t) => {
+  const { url, drop } = await createDatabase(server);
+  t.after(drop);
+  const service = new pg.Client({ connectionString: url, application_name: "tightbeam" });
+  const admin = new pg.Client({ connectionString: url });
+  await Promise.all([service.connect(), admin.connect()]);
+  await t.assert.rejects(requireAlone(url), /^Error: The service is connected to the database/);
+  const isAlone = requireAlone(url).then(() => true);
+  const looks = "query like '%from pg_stat_activity%' and pid <> pg_backend_pid() and datname = current_database()";
+  await until(async () => (await admin.query(`select 1 from pg_stat_activity where ${looks}`)).rowCount === 1);
+  await service.end();
+  t.assert.equal(await isAlone, true);
+  await admin.end();
 });

@@ -1,5 +1,6 @@
 /** Checks at the start that a PostgreSQL server can keep the service's promises. A refusal says in one line what to do. */
 
+import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { StoreUnusable } from "../store.ts";
 import { APPLICATION_NAME, CONNECT_MS_MAX } from "./pool.ts";
@@ -122,22 +123,34 @@ function oneLine(message: string): string {
   return message.replace(/\s+/g, " ").trim();
 }
 
-/** Throws `StoreUnusable` if another process of the service is connected to the database. */
+/** How long the connections of a process that has just ended may last in the server, in milliseconds, and how often they are looked for. */
+const ENDING_MS_MAX = 2_000;
+const LOOK_EVERY_MS = 100;
+
+/** Throws `StoreUnusable` if another process of the service is connected to the database, and still is after two seconds. */
 export async function requireAlone(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS_MAX });
   client.on("error", () => {});
   try {
     await client.connect();
-    const { rows } = await client.query<{ count: string }>(
-      `select count(*)::int as count from pg_stat_activity
-        where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
-      [APPLICATION_NAME],
-    );
-    if (Number(rows[0]?.count) > 0)
-      throw new StoreUnusable("The service is connected to the database: stop all of its processes first.");
+    for (let left = ENDING_MS_MAX / LOOK_EVERY_MS; await isConnected(client); left -= 1) {
+      if (left === 0)
+        throw new StoreUnusable("The service is connected to the database: stop all of its processes first.");
+      await setTimeout(LOOK_EVERY_MS);
+    }
   } catch (error) {
     throw error instanceof StoreUnusable ? error : explain(error, placeOf(client));
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** Whether a process of the service is connected to the database of a client. */
+async function isConnected(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select 1 from pg_stat_activity
+      where datname = current_database() and application_name = $1 and pid <> pg_backend_pid() limit 1`,
+    [APPLICATION_NAME],
+  );
+  return rowCount !== 0;
 }
