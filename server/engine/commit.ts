@@ -78,16 +78,16 @@ export function isRefusedForNow(error: unknown): boolean {
 const TRY_AGAIN_MS = 1_000;
 
 /**
- * Commits something that already happened outside and cannot be requested again. While the store refuses it (a full
- * disk, a database out of reach, records that keep changing), `write` is retried each second until the lease ends (`leasedUntil`, monotonic time).
- * Throws the last error of `write`, and any other error at once.
+ * Commits something that already happened outside and cannot be requested again, or reads what that needs. While the store refuses it (a full
+ * disk, a database out of reach, records that keep changing), `work` is repeated each second until the lease ends (`leasedUntil`, monotonic
+ * time). Throws the last error of `work`, and any other error at once.
  */
 export async function commitInTime<Value>(
   { clock }: Pick<Deps, "clock">,
   leasedUntil: number,
-  write: () => Promise<Value>,
+  work: () => Promise<Value>,
 ): Promise<Value> {
-  return repeatWhileRefused({ clock }, () => clock.monotonic() + TRY_AGAIN_MS < leasedUntil, write);
+  return repeatWhileRefused({ clock }, () => clock.monotonic() + TRY_AGAIN_MS < leasedUntil, work);
 }
 
 /**

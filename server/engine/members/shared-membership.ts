@@ -21,7 +21,7 @@ const BEAT_EVERY_MS = 5_000;
 const RETRY_MS = 1_000;
 /** A beat that is asked for follows after this, so that several share one, in real milliseconds. */
 const SOON_MS = 100;
-/** A member is dead if it did not beat for so long, in real milliseconds. */
+/** A member is dead if it did not beat for so long, in real milliseconds; longer after an outage of the database (`#deadAfterMs`). */
 export const DEAD_AFTER_MS = 20_000;
 /** Length of a lease in real milliseconds. */
 const LEASE_MS = 30_000;
@@ -86,8 +86,9 @@ export class SharedMembership implements Membership {
   #beating: Promise<void> = Promise.resolve();
   #refreshed: Promise<void> | null = null;
   #isFailing = false;
-  /** When the last beat was answered, and for how long another member may have been unable to beat, until `until`. Monotonic times. */
+  /** When the last answered beat was asked for (monotonic time). */
   #answeredAt: number | null = null;
+  /** The last time in which this process could not beat, in milliseconds, and until when the others get as much more (monotonic time). */
   #outage = { ms: 0, until: Number.NEGATIVE_INFINITY };
   /** Whether each lease was with its home at the last beat, so that nobody waits for one. */
   #isSettled = true;
@@ -248,8 +249,8 @@ export class SharedMembership implements Membership {
   }
 
   /**
-   * How long ago a live member has beaten at most. While this process could not beat, the others probably could not either, as when the
-   * database was away: they get as much time more. Otherwise the first beat after an outage would end the leases of live members.
+   * The longest time since the last beat of a live member. If this process could not beat for a while, the others probably could not either,
+   * as when the database was away, and get as much time more. Otherwise the first beat after an outage would end the leases of live members.
    */
   #deadAfterMs(now: number): number {
     const gapMs = this.#answeredAt === null ? 0 : now - this.#answeredAt;

@@ -78,7 +78,8 @@ async function attemptReady(
     return { ...change, message: { ...change.message, claimedUntil }, also, gathered: true };
   });
   // Files may have taken long, and an opt-out holds from the moment that it is on disk.
-  if (!begun || (await failIfOptedOut(deps, attempted))) return "bad";
+  if (!begun) return withdrawRecorded(deps, message, handling);
+  if (await failIfOptedOut(deps, attempted)) return "bad";
   // A reset of the sandbox after the attempt was recorded has removed the message.
   if (generation !== deps.threadCache.generation) await requireStored(deps, attempted);
   await progress.turn;
@@ -109,7 +110,7 @@ function resumeRecorded(fresh: Message, account: string | null, recorded: Readon
   return isOurs ? { message: fresh, events: [] } : null;
 }
 
-/** Why an attempt is over whose record was committed, while its message could not be sent any more when the reply came. */
+/** The timeline's reason for an attempt that was recorded and not made. */
 const NOT_GIVEN = "the message was not given to its provider";
 
 /**

@@ -37,7 +37,7 @@ export class OutcomeBatch {
       for (const [index, { resolve }] of batch.entries()) resolve(results[index] ?? { result: "gone" });
     } catch (error) {
       // One of them may be to blame: the others are committed without it.
-      if (batch.length > 1 && !isRefusedForNow(error)) for (const one of batch) await this.#finish([one]);
+      if (batch.length > 1 && !isRefusedForNow(error)) await Promise.all(batch.map((one) => this.#finish([one])));
       else for (const { reject } of batch) reject(error);
     }
   }

@@ -144,9 +144,11 @@ test("a command waits for the end of the connections of a process that has ended
   const admin = new pg.Client({ connectionString: url });
   await Promise.all([service.connect(), admin.connect()]);
   await t.assert.rejects(requireAlone(url), /^Error: The service is connected to the database/);
-  const isAlone = requireAlone(url).then(() => true);
   const looks = "query like '%from pg_stat_activity%' and pid <> pg_backend_pid() and datname = current_database()";
-  await until(async () => (await admin.query(`select 1 from pg_stat_activity where ${looks}`)).rowCount === 1);
+  const looking = async () => (await admin.query(`select 1 from pg_stat_activity where ${looks}`)).rowCount;
+  await until(async () => (await looking()) === 0);
+  const isAlone = requireAlone(url).then(() => true);
+  await until(async () => (await looking()) === 1);
   await service.end();
   t.assert.equal(await isAlone, true);
   await admin.end();

@@ -174,9 +174,11 @@ test("a process whose idle connections were ended ends leases that it does not k
   // As if the crash of a server had undone the end of a lease.
   await admin.query("update due_deliveries set lease = nextval('leases') where id = $1", [pushed[0]]);
   const connections = async () =>
-    (await admin.query("select pid from pg_stat_activity where application_name = 'tightbeam'")).rows.map(
-      ({ pid }) => pid,
-    );
+    (
+      await admin.query(
+        "select pid from pg_stat_activity where datname = current_database() and application_name = 'tightbeam'",
+      )
+    ).rows.map(({ pid }) => pid);
   const before = await connections();
   relay.cut();
   await until(async () => !(await connections()).some((pid) => before.includes(pid)));

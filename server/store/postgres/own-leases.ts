@@ -1,4 +1,7 @@
-/** Ends leases of this process that it does not know of: their reply was lost with a connection, or their claim failed half-way. */
+/**
+ * Ends leases of this process that it does not know of: the reply to their claim was lost with a connection, the claim failed half-way, their
+ * release failed, or a crash of the server undid it.
+ */
 
 import pg from "pg";
 import { UNLEASED } from "./due-messages.ts";

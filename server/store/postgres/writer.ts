@@ -61,7 +61,7 @@ export class PostgresWriter {
   #logBytes: number | null = null;
   /** New deliveries that are leased, until the end of their group. */
   #born: ClaimedRow[] = [];
-  /** A connection was lost, or a claim failed: the database may hold leases whose reply this process has not got. */
+  /** A connection was lost, or a claim or a release failed: the database may have leases of this process that it does not know. */
   #mayHoldUnknown = false;
   /** The group in progress: when it began, and the error of the first job that could not reach the server. */
   #group: { beganAt: number; lost: unknown } = { beganAt: 0, lost: null };
@@ -187,12 +187,18 @@ export class PostgresWriter {
     this.#deliveries.floors.forget();
   }
 
-  /** After a lost connection, before anything else that leases. */
+  /** Before anything else that leases: after a lost connection, or a claim or a release that failed. */
   async #endUnknownLeases(): Promise<void> {
     if (!this.#mayHoldUnknown) return;
     const known = { deliveries: this.#deliveries.known(), messages: this.#messages.known() };
-    await this.#connections.run((sql) => endUnknownLeases(sql, this.#owner, known));
+    // A connection may be lost meanwhile.
     this.#mayHoldUnknown = false;
+    try {
+      await this.#connections.run((sql) => endUnknownLeases(sql, this.#owner, known));
+    } catch (error) {
+      this.#mayHoldUnknown = true;
+      throw error;
+    }
   }
 
   /** Throws if the group has waited for a server that does not answer: if each of its jobs did, those behind it would wait for minutes. */
