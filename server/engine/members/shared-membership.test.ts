@@ -20,9 +20,14 @@ class TestMember {
   readonly busy = new Set<InstanceId>();
   /** Its beats fail. */
   isCutOff = false;
+  /** Beats that have begun, and what they wait for. */
+  beats = 0;
+  gate: Promise<void> = Promise.resolve();
 
   constructor(store: Store, clock: SimulatedClock, id: string, role: MemberRole = "worker") {
     const beat: Store["beat"] = async (given) => {
+      this.beats += 1;
+      await this.gate;
       if (this.isCutOff) throw new Error("the database cannot be reached");
       return store.beat(given);
     };
@@ -195,4 +200,23 @@ test("after an outage of the database nobody counts as dead who could not beat m
     assert.ok(++seconds < TAKEOVER_MS_MAX / 1_000, "a member that does not beat again is dead");
     await clock.advance(1_000);
   }
+});
+
+test("a refresh that is asked for while another one beats has a beat of its own, which sees what was changed before it", async (t) => {
+  const { clock, member } = await stage(t);
+  const a = member("a");
+  await a.start();
+  await clock.advance(1_000);
+  const before = a.beats;
+  const gate = Promise.withResolvers<void>();
+  a.gate = gate.promise;
+  const first = [a.membership.refresh(), a.membership.refresh()];
+  await clock.advance(100);
+  assert.equal(a.beats, before + 1, "those that were asked for before a beat share it");
+  const second = a.membership.refresh();
+  gate.resolve();
+  await Promise.all(first);
+  await clock.advance(100);
+  await second;
+  assert.equal(a.beats, before + 2);
 });

@@ -84,6 +84,7 @@ export class SharedMembership implements Membership {
   #workers: readonly string[] = [];
   #use: LeaseUse | null = null;
   #beating: Promise<void> = Promise.resolve();
+  /** The refresh whose beat has not begun; null if there is none. */
   #refreshed: Promise<void> | null = null;
   #isFailing = false;
   /** When the last answered beat was asked for (monotonic time). */
@@ -186,14 +187,14 @@ export class SharedMembership implements Membership {
 
   async refresh(): Promise<void> {
     if (this.#use === null || this.#isStopped) return;
-    this.#refreshed ??= this.#refresh().finally(() => {
-      this.#refreshed = null;
-    });
+    this.#refreshed ??= this.#refresh();
     await this.#refreshed;
   }
 
   async #refresh(): Promise<void> {
     await new Promise<void>((resolve) => this.#options.clock.after(SOON_MS, resolve));
+    // The beat may not see what is changed from now on: a caller who has changed it needs a further one.
+    this.#refreshed = null;
     if (await this.#beat()) await this.#use?.follow();
   }
 
