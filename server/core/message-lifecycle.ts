@@ -143,7 +143,9 @@ function enter(change: Change, status: MessageStatus, context: ChangeContext, mo
   const reasons = [more.reason, more.way].filter((one) => one !== undefined);
   if (reasons.length > 0) entry.reason = reasons.join("; ");
   if (status === "pending" || status === "sent" || more.way !== undefined) entry.instanceId = message.instanceId;
-  const next = { ...change, message: { ...withEntry(message, entry, context.now), status } };
+  const entered: Message = { ...withEntry(message, entry, context.now), status };
+  if (status in AT_OF) entered[AT_OF[status as Rung]] = entered.updatedAt;
+  const next = { ...change, message: entered };
   const type = EVENT_OF[status];
   return type === undefined ? next : withEvent(next, type, context, more.data);
 }
@@ -222,9 +224,7 @@ export function climb(message: Message, rung: Rung, context: ChangeContext): Cha
   let change: Change = { message: { ...message, ...cleared, dueAt }, events: [] };
   for (const step of RUNGS.slice(0, RUNGS.indexOf(rung) + 1)) {
     if (change.message[AT_OF[step]] !== null) continue;
-    // The time of the step's entry in the timeline.
-    const at = withoutStepBack(change.message.updatedAt, context.now);
-    change = enter({ ...change, message: { ...change.message, [AT_OF[step]]: at } }, step, context);
+    change = enter(change, step, context);
   }
   return change.events.length === 0 ? null : change;
 }
@@ -276,8 +276,7 @@ export function sendInPart(
 ): Change | null {
   const status = transition(message.status, "partly");
   if (status === null) return null;
-  const sentAt = withoutStepBack(message.updatedAt, context.now);
-  const bound = { ...message, sentPart: part, providerMessageId: part.reference, sentAt };
+  const bound = { ...message, sentPart: part, providerMessageId: part.reference };
   const cause = failureCauseOf(bound, { ...why, code: "ATTACHMENT_FAILED" });
   return enter({ message: { ...bound, ...failedBy(cause) }, events: [] }, status, context, { reason: cause.message });
 }

@@ -1,6 +1,8 @@
 /** Makes the operations that record the end of a message's send attempt. */
 
 import type { Message } from "../../core/message.ts";
+import { type Change, defer } from "../../core/message-lifecycle.ts";
+import { placeOf } from "../../core/message-routing.ts";
 import {
   type AttemptResult,
   type AttemptSignal,
@@ -10,6 +12,7 @@ import {
 } from "../../core/send-attempt.ts";
 import type { NotedPart } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
+import type { Deps } from "../deps.ts";
 
 /** Reference and note that the provider gave with the signal. */
 interface GivenWithSignal extends Omit<AttemptResult, "state"> {
@@ -56,6 +59,20 @@ export function endAttempt(message: Message, signal: AttemptSignal, given: Given
   if (signal === "lose" && given.note === undefined)
     return [{ op: "set", table: "sendAttempts", where: open, set: { state } }];
   return signal === "accept" || signal === "reject" ? [...forget, put] : [put];
+}
+
+/**
+ * Queues a message again whose present attempt is known not to have sent it, at its place: before the messages that were accepted after it.
+ * Null if it is in no attempt.
+ */
+export function queueAgain(
+  { clock, settings }: Pick<Deps, "clock" | "settings">,
+  message: Message,
+  reason: string,
+): (Change & { also: Operation[] }) | null {
+  const now = clock.now();
+  const queued = defer(message, reason, placeOf(message, settings.messageTtlMs, now), now);
+  return queued && { message: queued, events: [], also: endAttempt(message, "reject", {}, now) };
 }
 
 /** The operations that record a part which was sent by itself; none if one is recorded already. */

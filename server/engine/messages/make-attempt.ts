@@ -1,8 +1,7 @@
 /** Makes a send attempt: it is on disk before the provider is called, and so is its outcome before the next one. */
 
 import type { Message } from "../../core/message.ts";
-import { beginAttempt, type Change, defer } from "../../core/message-lifecycle.ts";
-import { placeOf } from "../../core/message-routing.ts";
+import { beginAttempt, type Change } from "../../core/message-lifecycle.ts";
 import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
 import { findMessage } from "../../store/messages.ts";
 import { withDeadline } from "../deadline.ts";
@@ -11,7 +10,7 @@ import { changeContext, type EngineDeps } from "../engine-deps.ts";
 import type { RunResult } from "../run-result.ts";
 import { attemptLeaseMs, changeMessage, isAsClaimed } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
-import { endAttempt } from "./end-attempt.ts";
+import { queueAgain } from "./end-attempt.ts";
 import { MessageGone } from "./find.ts";
 import {
   deferWhileDown,
@@ -123,12 +122,9 @@ async function withdrawRecorded(
   { recorded }: Pick<Handling, "recorded">,
 ): Promise<RunResult> {
   if (recorded.size === 0) return "bad";
-  await changeMessage(deps, message, (fresh) => {
-    if (fresh.claimedUntil === null || !recorded.has(fresh.claimedUntil)) return null;
-    const now = deps.clock.now();
-    const deferred = defer(fresh, NOT_GIVEN, placeOf(fresh, deps.settings.messageTtlMs, now), now);
-    return deferred && { message: deferred, events: [], also: endAttempt(fresh, "reject", {}, now) };
-  });
+  await changeMessage(deps, message, (fresh) =>
+    fresh.claimedUntil !== null && recorded.has(fresh.claimedUntil) ? queueAgain(deps, fresh, NOT_GIVEN) : null,
+  );
   return "bad";
 }
 

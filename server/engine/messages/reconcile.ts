@@ -2,9 +2,8 @@
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
-import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
+import { becomeUnknown, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
-import { placeOf } from "../../core/message-routing.ts";
 import { isHeld } from "../../core/restored-message.ts";
 import { type NotedPart, type Outbound, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
 import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
@@ -15,7 +14,7 @@ import type { RunResult } from "../run-result.ts";
 import { nullIfUnreadable } from "../unreadable.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
-import { endAttempt, recordPart } from "./end-attempt.ts";
+import { endAttempt, queueAgain, recordPart } from "./end-attempt.ts";
 import { type Handling, hasFiles, outboundForLookup } from "./prepare.ts";
 
 /** A message whose outcome is unknown for this long fails with `OUTCOME_UNKNOWN`, in milliseconds of the service's time. */
@@ -53,13 +52,8 @@ export async function reconcile(
   if (outcome === "absent") {
     const sendAgain = "the provider never received it, so it is sent again";
     await changeMessage(deps, message, (fresh) => {
-      const now = deps.clock.now();
-      // The message keeps its place, before the messages that were accepted after it.
-      const dueAt = placeOf(fresh, deps.settings.messageTtlMs, now);
-      const deferred = fresh.sendAttempts === message.sendAttempts ? defer(fresh, sendAgain, dueAt, now) : null;
-      if (deferred === null) return null;
-      const also = [...deps.connections.requireOwner(provider), ...endAttempt(fresh, "reject", {}, now)];
-      return { message: deferred, events: [], also };
+      const again = fresh.sendAttempts === message.sendAttempts ? queueAgain(deps, fresh, sendAgain) : null;
+      return again && { ...again, also: [...deps.connections.requireOwner(provider), ...again.also] };
     });
     return "good";
   }
