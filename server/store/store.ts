@@ -271,6 +271,9 @@ export interface Store {
    * A lease changes nothing of the message, which stays due. It ends after its time, by `release`, when a commit
    * sets the message's status, due time or instance, with the message, or with the process. A commit that sets `claimedUntil`
    * records a send attempt: then only such a commit, `release` or `releaseLeases` ends the lease.
+   *
+   * Claims of one lane wait for each other. On PostgreSQL a claim that waits for another process longer than a second throws, and
+   * has leased nothing.
    */
   claimMessages(claim: MessageClaim): Promise<ClaimedMessages>;
   /** Senders and recipients of the leased messages of a lane. */

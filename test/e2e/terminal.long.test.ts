@@ -10,6 +10,8 @@ import { until } from "../support/wait.ts";
 
 const SERVE = `${process.execPath} cli/bin.js serve`;
 const CONTROL_C = "\x03";
+/** Longer than the service takes to cut off a stop. */
+const ENDED = { limitMs: 60_000, what: "the end of the command" };
 
 /** Whether there is util-linux's `script`, which makes a terminal. */
 function hasTerminal(): boolean {
@@ -25,7 +27,8 @@ interface OnTerminal {
   /** Everything printed so far, without carriage returns. */
   printed(): string;
   type(keys: string): void;
-  ended: Promise<unknown>;
+  /** Resolves when the command has ended. Fails with what its threads wait for if it does not. */
+  ended(): Promise<void>;
   /** The file that the opener wrote the address to. */
   opened: string;
 }
@@ -46,16 +49,29 @@ function runOnTerminal(t: TestContext, command: string, more: Record<string, str
     ...more,
   };
   const child = spawn("script", ["-qefc", command, "/dev/null"], { env, stdio: ["pipe", "pipe", "ignore"] });
-  const ended = new Promise((resolve) => child.once("close", resolve));
+  let hasEnded = false;
+  child.once("close", () => {
+    hasEnded = true;
+  });
+  const ended = () =>
+    until(() => hasEnded, ENDED).then(
+      () => {},
+      (error: Error) => Promise.reject(new Error(`${error.message}\n${threadsOnTerminals()}\n${printed}`)),
+    );
   let printed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     printed += text.replaceAll("\r", "");
   });
   t.after(async () => {
     child.kill("SIGKILL");
-    await ended;
+    await ended();
   });
   return { child, printed: () => printed, type: (keys) => void child.stdin.write(keys), ended, opened };
+}
+
+/** The threads of all processes on terminals. */
+function threadsOnTerminals(): string {
+  return execFileSync("ps", ["aH", "-o", "pid,lwp,ppid,pgid,tpgid,stat,wchan:24,comm"], { encoding: "utf8" });
 }
 
 const isReady = ({ printed }: OnTerminal) =>
@@ -88,7 +104,7 @@ describe("on a terminal", {
     assert.equal(new Set([printed, ...links()]).size, 3);
     terminal.type("hello, o");
     terminal.type(CONTROL_C);
-    await terminal.ended;
+    await terminal.ended();
     assertRestored(terminal, 0);
     assert.equal(links().length, 2, "text that is pasted opens nothing");
   });
@@ -104,7 +120,7 @@ describe("on a terminal", {
       const [, shell = ""] = /^shell (\d+)$/m.exec(terminal.printed()) ?? [];
       const pid = execFileSync("ps", ["-o", "pid=", "--ppid", shell], { encoding: "utf8" }).trim();
       process.kill(Number(pid), signal);
-      await terminal.ended;
+      await terminal.ended();
       assertRestored(terminal, code);
     }
   });
@@ -117,7 +133,7 @@ describe("on a terminal", {
     terminal.type("o");
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
     terminal.type("\n");
-    await terminal.ended;
+    await terminal.ended();
     assertRestored(terminal, 0);
     assert.ok(!existsSync(terminal.opened));
   });
@@ -132,7 +148,7 @@ describe("on a terminal", {
       assert.ok(terminal.printed().includes(`  ${reason}: open the link yourself.\n`), terminal.printed());
       assert.match(terminal.printed(), /Another one[^\n]*\n[^\n]*npx tightbeam open/);
       terminal.type(CONTROL_C);
-      await terminal.ended;
+      await terminal.ended();
       assertRestored(terminal, 0);
     }
   });

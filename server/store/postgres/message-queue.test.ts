@@ -8,6 +8,7 @@ import { addDueMessages, raceForMessages } from "../../../test/support/message-r
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import type { ClaimedMessage, MessageClaim, Store } from "../store.ts";
+import { lockLanes } from "./claim-messages.ts";
 import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
@@ -74,6 +75,18 @@ test("a store vacuums both queues, on one of its connections", async (t) => {
       ],
     ],
   );
+});
+
+test("a claim that waits for a lane too long leases nothing and says so, and the next one goes on", async (t) => {
+  const { stage, stores, pool } = await open(t);
+  const { id, instanceId } = await stage.addMessage(await stage.addCustomer(), { dueAt: NOW });
+  const client = await pool.connect();
+  await client.query("begin");
+  await client.query(lockLanes([instanceId]));
+  await assert.rejects(stores[0].claimMessages(claimOf(instanceId, 1)), /lock timeout/);
+  await client.query("rollback");
+  client.release();
+  assert.deepEqual(idsOf((await stores[0].claimMessages(claimOf(instanceId, 1))).claimed), [id]);
 });
 
 test("a message that one store leases is another's after the end of the lease, which the first then cannot release", async (t) => {
