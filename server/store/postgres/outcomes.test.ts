@@ -1,7 +1,7 @@
 /** Tests that ends of attempts read the pages of their deliveries only, also if the server keeps one plan for all of them. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
@@ -41,7 +41,8 @@ function literal(value: SqlParameter): string {
   return `array[${value.map((one) => literal(one)).join(", ")}]`;
 }
 
-test("ends of attempts read as few pages by a plan for any of them as by one for themselves", async (t) => {
+/** A database with leased deliveries, and a pool of one connection to it. */
+async function open(t: TestContext): Promise<pg.Pool> {
   const { url, drop } = await postgres.create();
   const store = await openPostgres(url, "member_1");
   const pool = createPool(url, 1);
@@ -54,30 +55,45 @@ test("ends of attempts read as few pages by a plan for any of them as by one for
   await stage.addEndpoint(customer);
   const { deliveries } = await stage.addEvent(customer);
   await fill(pool, deliveries[0]?.id ?? "");
+  return pool;
+}
+
+/** The statement that ends attempts of leased deliveries, the first of an order, and its parameters as SQL. */
+async function endsOf(pool: pg.Pool, order: string, dueAt: number | null = null) {
+  const { rows } = await pool.query<{ id: string; lease: number; version: number }>(
+    `select d.id, d.version, q.lease from deliveries d join due_deliveries q using (id) where q.lease is not null
+     order by ${order} limit ${ENDED}`,
+  );
+  const values = ["https://example.com", dueAt === null ? "succeeded" : "pending", 1, "[]", 0, dueAt, 0, null, 0];
+  const outcomes = rows.map(({ lease, id, version }): EncodedOutcome => [lease, id, version, values]);
+  let found = { text: "", parameters: "" };
+  const sql = {
+    async values(text: string, parameters: readonly SqlParameter[] = []) {
+      found = { text, parameters: parameters.map(literal).join(", ") };
+      return outcomes.flatMap((_, n) => [[n], [null]]);
+    },
+  } as Sql;
+  await finishDeliveries(sql, new DeliveryLeases("member_1", () => 0), outcomes);
+  return found;
+}
+
+/** Executes the statement that was prepared as `ends`. Returns the pages that it read and its rows. */
+async function execute(pool: pg.Pool, parameters: string): Promise<{ pages: number; rows: number }> {
+  const { rows } = await pool.query(`explain (analyze, buffers, format json) execute ends (${parameters})`);
+  const [{ Plan: found }] = rows[0]["QUERY PLAN"];
+  return { pages: found["Shared Hit Blocks"] + found["Shared Read Blocks"], rows: found["Actual Rows"] };
+}
+
+const prepare = (pool: pg.Pool, text: string) => pool.query(`prepare ends (text, text, text, text[]) as ${text}`);
+
+test("ends of attempts read as few pages by a plan for any of them as by one for themselves", async (t) => {
+  const pool = await open(t);
   const pagesRead = async (order: string, plan: string) => {
-    const { rows } = await pool.query<{ id: string; lease: number; version: number }>(
-      `select d.id, d.version, q.lease from deliveries d join due_deliveries q using (id) where q.lease is not null
-       order by ${order} limit ${ENDED}`,
-    );
-    const values = ["https://example.com", "succeeded", 1, "[]", 0, null, 0, null, 0];
-    const outcomes = rows.map(({ lease, id, version }): EncodedOutcome => [lease, id, version, values]);
-    let pages = 0;
+    const { text, parameters } = await endsOf(pool, order);
     await pool.query(`begin; set local plan_cache_mode = ${plan}`);
-    const sql = {
-      async values(text: string, [given = "", first = "", last = "", ids = []]: readonly SqlParameter[] = []) {
-        await pool.query(`prepare ends (text, text, text, text[]) as ${text}`);
-        const parameters = [given, first, last, ids].map(literal).join(", ");
-        const { rows } = await pool.query(`explain (analyze, buffers, format json) execute ends (${parameters})`);
-        const [{ Plan: found }] = rows[0]["QUERY PLAN"];
-        pages += found["Shared Hit Blocks"] + found["Shared Read Blocks"];
-        assert.equal(found["Actual Rows"], 2 * ENDED);
-        return outcomes.flatMap((_, n) => [
-          [n, 0],
-          [n, 1],
-        ]);
-      },
-    } as Sql;
-    await finishDeliveries(sql, new DeliveryLeases("member_1", () => 0), outcomes);
+    await prepare(pool, text);
+    const { pages, rows } = await execute(pool, parameters);
+    assert.equal(rows, 2 * ENDED);
     await pool.query("rollback; deallocate ends");
     return pages;
   };
@@ -91,3 +107,31 @@ test("ends of attempts read as few pages by a plan for any of them as by one for
     }
   }
 });
+
+for (const [end, dueAt] of [
+  ["the last attempts", null],
+  ["attempts with another one", 1_900_000_000_000],
+] as const) {
+  test(`the end of ${end} reads its own rows of a queue that was empty when the server planned it`, async (t) => {
+    const pool = await open(t);
+    const { text, parameters } = await endsOf(pool, "d.id desc", dueAt);
+    await pool.query("create temp table queue as select * from due_deliveries; analyze deliveries");
+    await pool.query("set plan_cache_mode = force_generic_plan");
+    const pagesRead = async () => {
+      await pool.query("begin");
+      const { pages, rows } = await execute(pool, parameters);
+      assert.equal(rows, 2 * ENDED);
+      await pool.query("rollback");
+      return pages;
+    };
+    await prepare(pool, text);
+    const full = await pagesRead();
+    // Emptied, its pages stay, as those of a queue under load. An insert makes no new plan.
+    await pool.query("delete from due_deliveries");
+    await pool.query("vacuum (truncate false) due_deliveries");
+    assert.equal((await execute(pool, parameters)).rows, 0);
+    await pool.query("insert into due_deliveries select * from queue");
+    const empty = await pagesRead();
+    assert.ok(empty <= 1.5 * full, `${empty} pages by a plan for an empty queue, ${full} by one for a full queue`);
+  });
+}

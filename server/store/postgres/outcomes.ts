@@ -29,29 +29,46 @@ const IN_BOUNDS = "d.id between $2 and $3";
 const IN_ROUND = `d.id = any($4) and ${IN_BOUNDS}`;
 
 /**
+ * SQL for the leases that deliveries of a round have. It joins nothing, so that the planner finds rows of the queue by the list only. The
+ * queue is empty most of the time: in a join the planner would expect to read one row, and read all of a queue that has grown since.
+ */
+const HELD = "select id, lease from due_deliveries where id = any($4)";
+
+/** SQL for a list of the values that written outcomes have in a column: of those with another attempt, or of the others. */
+const written = (column: string, hasNext: boolean) =>
+  `array(select ${column} from written where due_at is ${hasNext ? "not null" : "null"})`;
+
+/** SQL for whether a row of the queue has the lease of a written outcome. No lease is given twice. `coalesce`: no index of leases is read. */
+const isOf = (hasNext: boolean) =>
+  `q.id = any(${written("id", hasNext)}) and coalesce(q.lease, 0) = any(${written("lease", hasNext)})`;
+
+/**
  * Writes the outcomes whose lease and version are still those of the delivery, and takes the deliveries out of the queue, or
- * gives them their next due time. Returns the number of each outcome that was written to the record, with 0, and to the queue, with 1.
+ * gives them their next due time. Returns a row with the number of each outcome that was written, and one with null for each change of
+ * the queue.
  */
 const FINISH = `
   with given as materialized (select * from ${OUTCOMES}),
+  held as materialized (${HELD}),
   written as (
     update deliveries d set ${SET.map(({ column }) => `${column} = g.${column}`).join(", ")},
       version = d.version + 1
-    from given g where d.id = g.id and ${IN_ROUND} and d.version = g.version
-      and exists (select 1 from due_deliveries q where q.id = g.id and q.lease = g.lease)
+    from given g join held h on h.id = g.id and h.lease = g.lease where d.id = g.id and ${IN_ROUND} and d.version = g.version
     returning g.n, g.id, g.lease, g.due_at
   ), ended as (
-    delete from due_deliveries q using written w where q.id = w.id and q.lease = w.lease and w.due_at is null returning w.n
+    delete from due_deliveries q where ${isOf(false)} returning 1
   ), again as (
-    update due_deliveries q set due_at = w.due_at, ${NO_LEASE}
-    from written w where q.id = w.id and q.lease = w.lease and w.due_at is not null returning w.n
+    update due_deliveries q
+    set due_at = (${written("due_at", true)})[array_position(${written("lease", true)}, q.lease)], ${NO_LEASE}
+    where ${isOf(true)} returning 1
   )
-  select n, 0 from written union all select n, 1 from ended union all select n, 1 from again`;
+  select n from written union all select null from ended union all select null from again`;
 
 /** The deliveries of outcomes whose lease stands. */
 const STANDING = `
+  with held as materialized (${HELD})
   select g.n, ${COLUMNS} from ${OUTCOMES}
-  join due_deliveries q on q.id = g.id and q.lease = g.lease join deliveries d on d.id = g.id and ${IN_ROUND}`;
+  join held h on h.id = g.id and h.lease = g.lease join deliveries d on d.id = g.id and ${IN_ROUND}`;
 
 /** The lease of a delivery was given to another process while its outcome was being written: the SQL transaction is rolled back. */
 class LeaseLost extends Error {
@@ -98,9 +115,9 @@ function roundsOf(outcomes: readonly EncodedOutcome[]): PlacedOutcome[][] {
 
 async function finishRound(sql: Sql, round: readonly PlacedOutcome[]): Promise<Set<number>> {
   const rows = await sql.values(FINISH, encode(round));
-  const written = new Set(rows.flatMap(([n, isQueue]) => (isQueue === 0 ? [Number(n)] : [])));
-  if (rows.length !== 2 * written.size) throw new LeaseLost("a lease was lost while its outcome was written");
-  return written;
+  const numbers = rows.flatMap(([n]) => (typeof n === "number" ? [n] : []));
+  if (rows.length !== 2 * numbers.length) throw new LeaseLost("a lease was lost while its outcome was written");
+  return new Set(numbers);
 }
 
 /** The parameters of a statement: outcomes in the order of their ids, the first and the last id, and all of them. */
