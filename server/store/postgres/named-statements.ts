@@ -16,9 +16,13 @@ export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as co
 
 /**
  * SQL that has the server plan the statements of an SQL transaction for any parameters, and so keep the first plan of those that are named.
- * By itself it would plan their first five uses each, and decide then. Only for statements of which such a plan is a good one.
+ * By itself it would plan their first five uses each, and decide then. Only for statements of which such a plan is a good one. A table that
+ * is small now may have many rows at the next use, so its rows are found by an index.
  */
-const PLAN_FOR_ANY = "set local plan_cache_mode = force_generic_plan";
+export const PLAN_FOR_ANY: readonly string[] = [
+  "set local plan_cache_mode = force_generic_plan",
+  "set local enable_seqscan = off",
+];
 
 /** A statement on a connection. */
 interface KnownStatement {
@@ -51,7 +55,7 @@ export class NamedStatements {
 
   /** Statements at the beginning of an SQL transaction that may be planned for any parameters. There are none where nothing is named: no plan is kept there. */
   settings(client: pg.ClientBase): string[] {
-    return this.#connections.has(client) ? [PLAN_FOR_ANY] : [];
+    return this.#connections.has(client) ? [...PLAN_FOR_ANY] : [];
   }
 
   /** Names no more statements on a connection if an error says that the server has others under their names. */

@@ -29,18 +29,24 @@ const IN_BOUNDS = "d.id between $2 and $3";
 const IN_ROUND = `d.id = any($4) and ${IN_BOUNDS}`;
 
 /**
- * SQL for the leases that deliveries of a round have. It joins nothing, so that the planner finds rows of the queue by the list only. The
- * queue is empty most of the time: in a join the planner would expect to read one row, and read all of a queue that has grown since.
+ * SQL for the leases that deliveries of a round have. It joins nothing. The queue is empty most of the time: in a join, a plan made while
+ * the queue is empty expects one row, and reads the whole queue once it has grown.
  */
 const HELD = "select id, lease from due_deliveries where id = any($4)";
 
-/** SQL for a list of the values that written outcomes have in a column: of those with another attempt, or of the others. */
-const written = (column: string, hasNext: boolean) =>
+/**
+ * SQL for a list of the values that written outcomes have in a column: of those with another attempt, or of the others. Lists of the same
+ * outcomes have the same order, which is that of `written`.
+ */
+const listOf = (column: string, hasNext: boolean) =>
   `array(select ${column} from written where due_at is ${hasNext ? "not null" : "null"})`;
 
-/** SQL for whether a row of the queue has the lease of a written outcome. No lease is given twice. `coalesce`: no index of leases is read. */
+/**
+ * SQL for whether a row of the queue has the lease of a written outcome. No lease is given twice, so ids and leases may be compared as two
+ * lists. `coalesce`: no index of leases is read.
+ */
 const isOf = (hasNext: boolean) =>
-  `q.id = any(${written("id", hasNext)}) and coalesce(q.lease, 0) = any(${written("lease", hasNext)})`;
+  `q.id = any(${listOf("id", hasNext)}) and coalesce(q.lease, 0) = any(${listOf("lease", hasNext)})`;
 
 /**
  * Writes the outcomes whose lease and version are still those of the delivery, and takes the deliveries out of the queue, or
@@ -59,7 +65,7 @@ const FINISH = `
     delete from due_deliveries q where ${isOf(false)} returning 1
   ), again as (
     update due_deliveries q
-    set due_at = (${written("due_at", true)})[array_position(${written("lease", true)}, q.lease)], ${NO_LEASE}
+    set due_at = (${listOf("due_at", true)})[array_position(${listOf("lease", true)}, q.lease)], ${NO_LEASE}
     where ${isOf(true)} returning 1
   )
   select n from written union all select null from ended union all select null from again`;
