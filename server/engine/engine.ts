@@ -33,7 +33,7 @@ import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
 import { rereadClock } from "./sandbox/clock.ts";
-import { hasLeftSandbox } from "./sandbox/leave-sandbox.ts";
+import { findLeft } from "./sandbox/leave-sandbox.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { DeliverLoop } from "./webhooks/deliver-loop.ts";
@@ -135,6 +135,7 @@ export class Engine {
   /** Drops what another process may have changed, part by part. */
   #configListeners(): ConfigListeners {
     const { deps } = this;
+    let left: string | null = null;
     const clear = () => deps.configCache.clear();
     return {
       keys: clear,
@@ -151,7 +152,10 @@ export class Engine {
         deps.wake.repaired();
       },
       async settings() {
-        if (await hasLeftSandbox(deps)) await deps.leaveSandbox();
+        const found = await findLeft(deps);
+        // Leaving resets the clock. Later moves of the clock, which change settings too, stand.
+        if (found !== left) await deps.leaveSandbox();
+        left = found;
         await rereadClock(deps);
         deps.wake.chores();
       },

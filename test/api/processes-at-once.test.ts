@@ -169,3 +169,16 @@ test("a message that the one process accepts while the other deletes its erased 
     assert.deepEqual(await strays(), []);
   }
 });
+
+test("a clock that is moved after the only instance that reaches people was deleted stays moved in every process", async () => {
+  const config = { accountSid: `AC${"0".repeat(32)}`, authToken: "0".repeat(32), baseUrl: "http://127.0.0.1:9" };
+  const { id } = await admin(asked, "POST /v1/admin/instances", { name: "Carrier", provider: "twilio", config });
+  await admin(asked, `DELETE /v1/admin/instances/${id}`);
+  const offsetAt = async (at: TestService) => (await data(at, "GET /v1/sandbox/clock")).offsetMs;
+  for (const hours of [1, 2]) {
+    await data(asked, "POST /v1/sandbox/clock", { body: { advance: "1h" } });
+    const what = `a clock that is ${hours} h ahead`;
+    await until(async () => (await offsetAt(owner)) === hours * 3_600_000, { limitMs: 10_000, what });
+    assert.equal(await offsetAt(asked), hours * 3_600_000);
+  }
+});

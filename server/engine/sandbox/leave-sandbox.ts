@@ -7,9 +7,9 @@ import type { With } from "../engine-deps.ts";
 /** Name of the setting that says that an instance reaches people, or did. Only a database of several processes has it. */
 const LEFT_SANDBOX = "left-sandbox";
 
-/** Whether any process has left the sandbox. */
-export async function hasLeftSandbox({ store }: Pick<With<never>, "store">): Promise<boolean> {
-  return (await findSetting(store.db, LEFT_SANDBOX)) !== null;
+/** When a process left the sandbox last, as it is stored; null if none has. */
+export async function findLeft({ store }: Pick<With<never>, "store">): Promise<string | null> {
+  return await findSetting(store.db, LEFT_SANDBOX);
 }
 
 /**
