@@ -23,7 +23,7 @@ import { linkUnder } from "../engine/links.ts";
 import type { SharedMembership } from "../engine/members/shared-membership.ts";
 import { RequestLog } from "../engine/requests/request-log.ts";
 import { resetClock, restoreClock } from "../engine/sandbox/clock.ts";
-import { findLeft } from "../engine/sandbox/leave-sandbox.ts";
+import { leftSandboxAt } from "../engine/sandbox/leave-sandbox.ts";
 import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
@@ -289,7 +289,7 @@ class Composition {
     const generate = (name: keyof GeneratedKeys) => generateKey(this.#config.dataDir, url, name);
     const started = await bootstrap(this.#engine.deps, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
-    if ((await hasRealInstance(store.db)) || (await findLeft({ store })) !== null) await this.#leaveSandbox();
+    if ((await hasRealInstance(store.db)) || (await leftSandboxAt({ store })) !== null) await this.#leaveSandbox();
     this.#usage.start();
     await this.#engine.start(loop);
     this.#state = "ready";

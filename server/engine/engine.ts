@@ -33,7 +33,7 @@ import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
 import { rereadClock } from "./sandbox/clock.ts";
-import { findLeft } from "./sandbox/leave-sandbox.ts";
+import { leftSandboxAt } from "./sandbox/leave-sandbox.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { DeliverLoop } from "./webhooks/deliver-loop.ts";
@@ -135,7 +135,7 @@ export class Engine {
   /** Drops what another process may have changed, part by part. */
   #configListeners(): ConfigListeners {
     const { deps } = this;
-    let left: string | null = null;
+    let knownLeftAt: string | null = null;
     const clear = () => deps.configCache.clear();
     return {
       keys: clear,
@@ -152,10 +152,10 @@ export class Engine {
         deps.wake.repaired();
       },
       async settings() {
-        const found = await findLeft(deps);
+        const leftAt = await leftSandboxAt(deps);
         // Leaving resets the clock. Later moves of the clock, which change settings too, stand.
-        if (found !== left) await deps.leaveSandbox();
-        left = found;
+        if (leftAt !== knownLeftAt) await deps.leaveSandbox();
+        knownLeftAt = leftAt;
         await rereadClock(deps);
         deps.wake.chores();
       },

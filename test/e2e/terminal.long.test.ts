@@ -53,11 +53,13 @@ function runOnTerminal(t: TestContext, command: string, more: Record<string, str
   child.once("close", () => {
     hasEnded = true;
   });
-  const ended = () =>
-    until(() => hasEnded, ENDED).then(
-      () => {},
-      (error: Error) => Promise.reject(new Error(`${error.message}\n${threadsOnTerminals()}\n${printed}`)),
-    );
+  const ended = async () => {
+    try {
+      await until(() => hasEnded, ENDED);
+    } catch (error) {
+      throw new Error(`the command did not end\n${threadsOnTerminals()}\n${printed}`, { cause: error });
+    }
+  };
   let printed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     printed += text.replaceAll("\r", "");

@@ -8,7 +8,7 @@ import type { With } from "../engine-deps.ts";
 const LEFT_SANDBOX = "left-sandbox";
 
 /** When a process left the sandbox last, as it is stored; null if none has. */
-export async function findLeft({ store }: Pick<With<never>, "store">): Promise<string | null> {
+export async function leftSandboxAt({ store }: Pick<With<never>, "store">): Promise<string | null> {
   return await findSetting(store.db, LEFT_SANDBOX);
 }
 

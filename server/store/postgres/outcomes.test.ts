@@ -113,7 +113,7 @@ for (const [end, dueAt] of [
   ["the last attempts", null],
   ["attempts with another one", 1_900_000_000_000],
 ] as const) {
-  // Its pages stay if somebody reads it meanwhile.
+  // The pages of an emptied table stay if somebody reads it during the vacuum.
   for (const truncate of [false, true]) {
     const how = truncate ? "empty, and had no pages," : "empty";
     test(`the end of ${end} reads its own rows of a queue that was ${how} when the server planned it`, async (t) => {
