@@ -1,7 +1,7 @@
 /** Reads single keys from the terminal while the service runs, and leaves the terminal as it was. */
 
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 
 /** Keys come one by one. Signals of the terminal (Ctrl-C, Ctrl-Z) and the echo stay as they are, so a killed process leaves little behind. */
 const BY_KEY = ["-icanon", "min", "1", "time", "0"];
@@ -44,10 +44,28 @@ export function watchKeys(press: (key: string) => void): boolean {
   return true;
 }
 
-/** Asks or sets the modes of the terminal. Null without the program `stty`, as on Windows. */
+/**
+ * Asks or sets the modes of the terminal. Null without the program `stty` or a terminal of this process, as on Windows. The program gets
+ * the terminal opened anew: an inherited stdin would become a blocking one here too. Keys that Ctrl-C discards between the report that
+ * they can be read and their read would then block this thread until another key.
+ */
 function stty(...args: string[]): string | null {
-  const { status, stdout } = spawnSync("stty", args, { stdio: ["inherit", "pipe", "ignore"], encoding: "utf8" });
-  return status === 0 ? stdout.trim() : null;
+  const terminal = openTerminal();
+  if (terminal === null) return null;
+  try {
+    const { status, stdout } = spawnSync("stty", args, { stdio: [terminal, "pipe", "ignore"], encoding: "utf8" });
+    return status === 0 ? stdout.trim() : null;
+  } finally {
+    closeSync(terminal);
+  }
+}
+
+function openTerminal(): number | null {
+  try {
+    return openSync("/dev/tty", "r");
+  } catch {
+    return null;
+  }
 }
 
 /** Whether the terminal belongs to the process group of this process. */

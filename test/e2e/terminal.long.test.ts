@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { emptyDirectory } from "../support/cli.ts";
@@ -82,6 +82,12 @@ const isReady = ({ printed }: OnTerminal) =>
 /** Shows the modes of the terminal before and after the service. The shell outlives a Ctrl-C. */
 const WITH_MODES = `trap : INT; echo "modes $(stty -g)"; ${SERVE}; echo "code $?"; echo "modes $(stty -g)"`;
 
+/** The process of the service that a shell runs, which has printed its own number. */
+function serviceOn(terminal: OnTerminal): number {
+  const [, shell = ""] = /^shell (\d+)$/m.exec(terminal.printed()) ?? [];
+  return Number(execFileSync("ps", ["-o", "pid=", "--ppid", shell], { encoding: "utf8" }).trim());
+}
+
 function assertRestored(terminal: OnTerminal, code: number): void {
   const [before, after, ...more] = terminal.printed().match(/^(\^C)?modes .*$/gm) ?? [];
   assert.deepEqual([after, more], [before, []], terminal.printed());
@@ -111,6 +117,19 @@ describe("on a terminal", {
     assert.equal(links().length, 2, "text that is pasted opens nothing");
   });
 
+  test("keys are read without blocking the service", {
+    skip: process.platform === "linux" ? false : "only Linux shows the flags of a process's files",
+  }, async (t) => {
+    const terminal = runOnTerminal(t, `echo "shell $$"; ${WITH_MODES}`);
+    await isReady(terminal);
+    const [, flags = "0"] =
+      /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/${serviceOn(terminal)}/fdinfo/0`, "utf8")) ?? [];
+    assert.ok((Number.parseInt(flags, 8) & constants.O_NONBLOCK) !== 0, `the flags of stdin: ${flags}`);
+    terminal.type(CONTROL_C);
+    await terminal.ended();
+    assertRestored(terminal, 0);
+  });
+
   test("a crash and SIGTERM leave the terminal as it was", async (t) => {
     const crash = "data:text/javascript,process.on('SIGUSR2',()=>{throw new Error('crash')})";
     for (const [signal, code] of [
@@ -119,9 +138,7 @@ describe("on a terminal", {
     ] as const) {
       const terminal = runOnTerminal(t, `echo "shell $$"; ${WITH_MODES}`, { NODE_OPTIONS: `--import "${crash}"` });
       await isReady(terminal);
-      const [, shell = ""] = /^shell (\d+)$/m.exec(terminal.printed()) ?? [];
-      const pid = execFileSync("ps", ["-o", "pid=", "--ppid", shell], { encoding: "utf8" }).trim();
-      process.kill(Number(pid), signal);
+      process.kill(serviceOn(terminal), signal);
       await terminal.ended();
       assertRestored(terminal, code);
     }
