@@ -5,6 +5,7 @@ import { addUsage } from "../support/usage.ts";
 import { sendAttempts } from "./store-attempts.ts";
 import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
 import { heldDeliveries } from "./store-deliveries.ts";
+import { eventsAndDeliveries } from "./store-events.ts";
 import { keeping } from "./store-keeping.ts";
 import { leasesOfMessages } from "./store-leases.ts";
 import { lists } from "./store-lists.ts";
@@ -18,7 +19,7 @@ import { requirements } from "./store-requirements.ts";
 import { resetting } from "./store-reset.ts";
 import { type Promises, Stage, type StoreUnderTest } from "./store-stage.ts";
 import { claimsOfTimers } from "./store-timers.ts";
-import { eventsAndDeliveries, transactions } from "./store-transactions.ts";
+import { transactions } from "./store-transactions.ts";
 import { claimsOfWaitingPairs } from "./store-waiting.ts";
 
 /** The groups of the suite. */
