@@ -10,6 +10,7 @@ import {
   deliveriesOf,
   deliveryRecord,
   deliveryTo,
+  isSuccess,
   retryByHand,
 } from "./delivery.ts";
 import { type Event, makeEvent } from "./event.ts";
@@ -46,6 +47,12 @@ function endpoint(id: Endpoint["id"], changes: Partial<Endpoint> = {}): Endpoint
 function delivery(changes: Partial<Delivery> = {}): Delivery {
   return { ...deliveryTo(event(), endpoint("wh_1"), NOW), ...changes };
 }
+
+test("an attempt succeeds by a response of 200 to 299, and by no other", () => {
+  for (const status of [200, 201, 202, 204, 299]) assert.ok(isSuccess({ status }), String(status));
+  for (const status of [null, 100, 101, 199, 300, 301, 302, 304, 307, 308, 400, 404, 410, 429, 500, 503, 599])
+    assert.ok(!isSuccess({ status }), String(status));
+});
 
 test("an event is delivered to active endpoints that subscribe to its type, and to its callbackUrl", () => {
   const endpoints = [

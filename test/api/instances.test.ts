@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { PROVIDERS } from "../../sdk/wire.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { isOnPostgres } from "../support/service-database.ts";
 import { until } from "../support/wait.ts";
@@ -18,6 +19,13 @@ const SMPP = {
   },
 };
 
+/** Settings of each provider that has secret ones; each secret begins with `s3cret`. */
+const WITH_SECRETS = {
+  smpp: SMPP.config,
+  bluebubbles: { url: "http://127.0.0.1:9", password: "s3cret-of-the-mac", ingest: "socket" },
+  twilio: { accountSid: `AC${"0".repeat(32)}`, authToken: "s3cret-of-the-account", baseUrl: "http://127.0.0.1:9" },
+};
+
 describe("instances", () => {
   let service: TestService;
   before(async () => {
@@ -27,6 +35,20 @@ describe("instances", () => {
 
   const admin = (method: string, path: string, body?: unknown, headers = {}) =>
     service.ask(method, path, { key: service.adminKey, headers, ...(body === undefined ? {} : { body }) });
+
+  test("no response shows the secret settings of any provider", async () => {
+    assert.deepEqual([...Object.keys(WITH_SECRETS), "sandbox"].sort(), [...PROVIDERS].sort());
+    for (const [provider, config] of Object.entries(WITH_SECRETS)) {
+      const made = await admin("POST", "/v1/admin/instances", { name: provider, provider, config });
+      const path = `/v1/admin/instances/${made.data.id}`;
+      const responses = [made, await admin("GET", path), await admin("GET", "/v1/admin/instances")];
+      responses.push(await admin("PATCH", path, { name: "Other" }), await admin("DELETE", path));
+      for (const { status, data } of responses) {
+        assert.ok(status < 300, `${provider}: ${status}`);
+        assert.doesNotMatch(JSON.stringify(data), /s3cret/, provider);
+      }
+    }
+  });
 
   test("an instance is created, listed, updated and deleted, and no response shows its secret", async () => {
     const made = await admin("POST", "/v1/admin/instances", SMPP);

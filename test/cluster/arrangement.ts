@@ -125,9 +125,9 @@ export class Arrangement {
     const role = member.role === "all" ? {} : { TB_ROLE: member.role };
     const settings = { ...env, ...database, ...role, ...this.#clockOf(member) };
     const sabotaged = {
-      program: [process.execPath, SABOTAGED, sabotage ?? "", "serve"],
-      // Otherwise each start compiles all sources.
-      env: { ...settings, NODE_COMPILE_CACHE: COMPILED },
+      program: [process.execPath, SABOTAGED, "serve"],
+      // Without the cache each start compiles all sources.
+      env: { ...settings, TB_FAULT: sabotage ?? "", NODE_COMPILE_CACHE: COMPILED },
       startMsMax: SABOTAGED_START_MS_MAX,
     };
     const options = { dataDir, ...(sabotage === null ? { env: settings } : sabotaged) };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
+import { FAULTS } from "../mutations/faults.ts";
 import { spawnCommand } from "../support/process.ts";
-import { SABOTAGES } from "./sabotages.ts";
 
 const RUN = fileURLToPath(new URL("run.ts", import.meta.url));
 const TIMEOUT_MS = 600_000;
@@ -27,7 +27,7 @@ for (const [arrangement, options] of Object.entries(ARRANGEMENTS)) {
   });
 }
 
-for (const { name } of SABOTAGES) {
+for (const { name } of FAULTS.filter(({ isFence }) => isFence === true)) {
   test(`npm run cluster fails if this fence is missing: ${name}`, { timeout: TIMEOUT_MS }, async (t) => {
     const command = [process.execPath, RUN, "--sqlite", "--kills", "3", "--sabotage", name];
     // Three kills may meet no moment at which the fence matters.

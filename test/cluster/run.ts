@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { FAULTS } from "../mutations/faults.ts";
 import { CarrierLoad } from "../support/carrier-load.ts";
 import { Load, seeded } from "../support/load.ts";
 import { checkPromises, RECIPIENTS, RETRY_SCHEDULE, readWhenQuiet, SECRET } from "../support/oracle.ts";
@@ -16,8 +17,9 @@ import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { FakeTwilio } from "../support/twilio/fake-twilio.ts";
 import { until } from "../support/wait.ts";
 import { Arrangement, COUNTS } from "./arrangement.ts";
-import { SABOTAGES } from "./sabotages.ts";
 import { checkTables } from "./tables.ts";
+
+const FENCES = FAULTS.filter(({ isFence }) => isFence === true).map(({ name }) => name);
 
 const USAGE = `npm run cluster -- [options]
   --processes <n>    ${COUNTS.join(", ")} (default: 4, two api and two worker); 1 does everything in one process
@@ -25,7 +27,7 @@ const USAGE = `npm run cluster -- [options]
   --kills <n>        kills, of each process in turn (default: two of each process)
   --skew <seconds>   how far the clocks of two hosts are apart (default: 0)
   --seed <n>         the seed of the load and of the kills
-  --sabotage <name>  removes a fence (${SABOTAGES.map(({ name }) => name).join(", ")}): then the run must fail`;
+  --sabotage <name>  removes a fence (${FENCES.join(", ")}): then the run must fail`;
 
 /** Webhooks that must arrive after each kill before the next one. */
 const PROGRESS = 100;
@@ -54,7 +56,7 @@ function readOptions(): Options | null {
     },
   });
   const processes = Number(values.processes ?? (values.sqlite ? 1 : 4));
-  const isKnown = values.sabotage === undefined || SABOTAGES.some(({ name }) => name === values.sabotage);
+  const isKnown = values.sabotage === undefined || FENCES.includes(values.sabotage);
   if (values.help || !isKnown || !COUNTS.includes(processes) || (values.sqlite && processes > 1)) return null;
   return {
     processes,

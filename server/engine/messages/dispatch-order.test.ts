@@ -178,6 +178,33 @@ describe("messages from one number to one recipient", () => {
     assert.deepEqual(commits, ["pending asked", ...expected, "sent on disk"]);
   });
 
+  test("are given in order to a provider that takes runs, also if the store replies to a later attempt first", async (t) => {
+    const provider = new ScriptedProvider({ takesRuns: true });
+    const stage = await engineStage(t, { provider });
+    const { store } = stage.deps;
+    const commit = store.commitGathered.bind(store);
+    const { promise: replied, resolve: reply } = Promise.withResolvers<void>();
+    let recorded = 0;
+    store.commitGathered = async (transaction) => {
+      const [step] = transaction;
+      const isAttempt = step?.op === "update" && step.table === "messages" && step.set.status === "pending";
+      const isFirst = isAttempt && ++recorded === 1;
+      const result = await commit(transaction);
+      if (isFirst) await replied;
+      return result;
+    };
+    provider.isUp = false;
+    const names = ["m0", "m1", "m2"];
+    for (const name of names) await stage.send(text(name));
+    provider.isUp = true;
+    provider.onSend = () => provider.accepted();
+    await stage.run();
+    assert.deepEqual([recorded, texts(provider)], [3, []]);
+    reply();
+    await stage.run();
+    assert.deepEqual(texts(provider), names);
+  });
+
   test("delay no other recipient", async (t) => {
     const stage = await engineStage(t);
     answeredByHand(stage);

@@ -8,7 +8,7 @@ import { Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { openPostgres } from "./store.ts";
 
-/** What is committed without a flush stays unflushed for ten seconds, unless somebody else flushes. */
+/** A commit without a flush stays unflushed for ten seconds, unless another connection flushes. */
 const postgres = postgresForFile(["fsync=off", "wal_writer_delay=10s"]);
 
 /** Commits of each kind. */
