@@ -26,16 +26,32 @@ export interface Keyword {
   word: string;
 }
 
-/** Blanks and punctuation around a keyword: people write `STOP.`, `Quit!` and `"stop"`. */
-const AROUND = /^[\s\p{P}]+|[\s\p{P}]+$/gu;
+/** A longer text is no keyword, nor is a longer first line. */
+const COMPARED_CHARACTERS_MAX = 64;
+/** UTF-16 units of which a character has at most two. */
+const COMPARED_UNITS_MAX = COMPARED_CHARACTERS_MAX * 2;
+const LINE_END = /[\n\v\f\r\u0085\u2028\u2029]/;
+/** Blanks, hyphens and other punctuation, control characters, and characters that show nothing. */
+const IGNORED = /[\s\p{P}\p{Cc}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * The keyword of a message that consists of nothing else, in any case, with blanks and punctuation around it. Null otherwise.
+ * The keyword of a message whose first line consists of nothing else: `STOP`, `Quit!`, `opt-out`, also in full-width characters. Null
+ * otherwise, and if the line has more than 64 characters. The cost does not grow with the text.
  */
 export function keywordOf(text: string | null): Keyword | null {
-  const word = text?.replace(AROUND, "").toUpperCase() ?? "";
+  const word = firstLineOf(text ?? "")
+    .normalize("NFKC")
+    .toUpperCase()
+    .replace(IGNORED, "");
   if (STOP_WORDS.has(word)) return { intent: "stop", word };
   return START_WORDS.has(word) ? { intent: "start", word } : null;
+}
+
+/** The first line that is not blank; empty if it has more than 64 characters. */
+function firstLineOf(text: string): string {
+  const start = text.search(/\S/);
+  const [line = ""] = text.slice(start, start + COMPARED_UNITS_MAX + 1).split(LINE_END, 1);
+  return [...line].length > COMPARED_CHARACTERS_MAX ? "" : line;
 }
 
 /** The record on the wire. */
