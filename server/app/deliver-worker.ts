@@ -2,6 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
+import { pauseAfter } from "../core/look-pause.ts";
 import { createSealer } from "../secrets.ts";
 import { RowUnreadable } from "../store/rows.ts";
 import { connectStore } from "../store/sqlite/connect-store.ts";
@@ -16,12 +17,10 @@ import {
 import { DeliverReporter } from "./deliver-report.ts";
 import { type HostedLoop, runLoopHere } from "./webhook-loop.ts";
 
-/** How often the lag is looked at while something is in flight or waits, in milliseconds. */
-const LOOK_MS = 10;
-/** The next look waits at least this multiple of the last one's duration: there may be thousands of lanes. */
-const LOOK_COST_FACTOR = 50;
-/** The next look waits no longer than this, in milliseconds: a look takes long too if another thread runs meanwhile. */
-const LOOK_MS_MAX = 100;
+/** The pauses between two readings of the lag while something is in flight or waits: there may be thousands of lanes. */
+const READINGS = { costFactor: 50, msMin: 10, msMax: 100 };
+/** How often the lag is read while nothing is known to wait, in milliseconds: what waits for a look at the queue lags too. */
+const IDLE_READING_MS = 1_000;
 
 const start = workerData as DeliverStart;
 if (parentPort === null) throw new Error("deliver-worker.ts runs in a worker thread only");
@@ -32,6 +31,7 @@ const reporter = new DeliverReporter((report) => post({ report }));
 const store = connectStore(start.ports, reporter.committed);
 const loop = createLoop(store);
 const look = lagWatch();
+setInterval(look, IDLE_READING_MS).unref();
 port.on("message", (request: DeliverRequest) => void answer(request));
 
 function createLoop(own: Store): HostedLoop {
@@ -69,13 +69,13 @@ function lagWatch(): () => void {
   const watch = () => {
     if (isWatching) return;
     isWatching = true;
-    setTimeout(publish, LOOK_MS);
+    setTimeout(publish, READINGS.msMin);
   };
   const publish = () => {
     const startedAt = performance.now();
     const lagMs = loop.lagMs();
     const tookMs = performance.now() - startedAt;
-    const nextMs = Math.min(Math.max(LOOK_MS, tookMs * LOOK_COST_FACTOR), LOOK_MS_MAX);
+    const nextMs = pauseAfter(tookMs, READINGS);
     state.note(lagMs, loop.ended, nextMs);
     isWatching = lagMs > 0 || reporter.inFlight > 0;
     if (isWatching) setTimeout(publish, nextMs);

@@ -106,3 +106,23 @@ test("while the database cannot be reached, /readyz and /v1 are 503, and /health
   assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"]);
   assert.match(failureOf(refused.status, await refused.text()).error.message, /nothing was done/);
 });
+
+test("/health is degraded while due work has waited 5 s for the service itself", async (t) => {
+  const { deps } = await openContext(t);
+  const metrics = createMetrics();
+  t.after(() => metrics.stop());
+  const lagMs = { dispatch: 0, deliver: 0 };
+  const backPressure = Object.assign(Object.create(deps.backPressure), { lagMs: () => lagMs });
+  const health = createHealth({
+    deps: { ...deps, backPressure },
+    metrics,
+    authenticate: () => null,
+    state: () => "ready",
+  });
+  lagMs.dispatch = 4_999;
+  assert.equal((await health.checks()).lag, undefined);
+  lagMs.deliver = 7_400;
+  const { lag } = await health.checks();
+  assert.equal(lag?.status, "degraded");
+  assert.match(String(lag?.message), /^due deliveries may have waited 7 s/);
+});

@@ -56,16 +56,23 @@ export function createHealth({ deps, metrics, authenticate, state }: HealthParts
 
 const HELD = "held after a restore, since they may have been sent: see tightbeam held";
 
+/** Work that has waited for the service itself for this long makes it `degraded`, in milliseconds. */
+const LAG_MS_MAX = 5_000;
+
 const NO_WORKER = {
   status: "degraded",
   message: "no process sends, so messages and webhooks wait: start one with TB_ROLE worker or all",
 } as const;
 
-async function check(deps: With<"configCache" | "connections" | "membership">): Promise<Health["checks"]> {
+async function check(
+  deps: With<"backPressure" | "configCache" | "connections" | "membership">,
+): Promise<Health["checks"]> {
   const checks: Health["checks"] = { database: await checkDatabase(deps), rows: await checkRows(deps) };
   const held = await countHeld(deps.store.db).catch(() => 0);
   if (held > 0) checks.held = { status: "degraded", message: `${many(held, HELD_COUNTED_MAX)} messages are ${HELD}` };
   if (!hasWorker(deps.membership)) checks.workers = NO_WORKER;
+  const lag = checkLag(deps);
+  if (lag !== null) checks.lag = lag;
   const instances = await deps.configCache.instances().catch((error: unknown) => {
     if (deps.store.isAvailable) throw error;
     return [];
@@ -87,6 +94,15 @@ async function checkDatabase(deps: Deps): Promise<Health["checks"][string]> {
   } catch {
     return { status: "degraded", message: "the database cannot be read" };
   }
+}
+
+/** Null while no due work has waited for long. */
+function checkLag({ backPressure }: With<"backPressure">): Health["checks"][string] | null {
+  const lagMs = backPressure.lagMs();
+  const late = QUEUES.filter(([, loop]) => lagMs[loop] >= LAG_MS_MAX);
+  if (late.length === 0) return null;
+  const waits = late.map(([queue, loop]) => `due ${queue} may have waited ${Math.round(lagMs[loop] / 1_000)} s`);
+  return { status: "degraded", message: `${waits.join(", and ")} for this service: see tightbeam_lag_seconds` };
 }
 
 /** Counts the rows in quarantine by table. The report contains nothing of their content. */

@@ -1,7 +1,7 @@
 /** The loop over lanes: every lane gets its turn, none more than its permits, and nothing is run twice or forgotten. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { SimulatedClock } from "../../test/support/clock.ts";
 import { Queue } from "../../test/support/lane-queue.ts";
@@ -104,18 +104,39 @@ test("items that are due at the start are found at once", async (t) => {
   assert.equal(queue.running.size, 2);
 });
 
-test("polling for due lanes takes at most a twentieth of the time, however slow the poll is", async (t) => {
+/** Starts a loop whose looks take so long and then fail or succeed. Returns the pauses between them. */
+async function pausesOf(t: TestContext, looks: readonly { tookMs: number; fails?: boolean }[]): Promise<number[]> {
+  const pauses: number[] = [];
+  let endedAt: number | null = null;
+  const left = [...looks];
   const queue = new Queue({
     dueLanes: async () => {
-      queue.polls.push(queue.clock.real());
-      await new Promise<void>((resolve) => queue.clock.after(300, resolve));
+      if (endedAt !== null) pauses.push(queue.clock.monotonic() - endedAt);
+      const { tookMs = 0, fails = false } = left.shift() ?? {};
+      await new Promise<void>((resolve) => queue.clock.after(tookMs, resolve));
+      endedAt = queue.clock.monotonic();
+      if (fails) throw new Error("the look failed");
       return [];
     },
   });
   await queue.start(t);
-  await queue.clock.advance(20_000);
-  const [first = 0, second = 0] = queue.polls;
-  assert.equal(second - first, 300 + 6_000);
+  await queue.clock.advanceUntil(() => pauses.length >= looks.length, 3_600_000);
+  assert.equal(queue.faults.length, looks.filter(({ fails }) => fails).length);
+  return pauses;
+}
+
+test("looks for due lanes take at most a twentieth of the time while they are fast, and a slow one is followed by another after 2 s", async (t) => {
+  const tookMs = [1, 10, 30, 100, 300, 3_000, 9_000, 60_000];
+  const pauses = await pausesOf(
+    t,
+    tookMs.map((one) => ({ tookMs: one })),
+  );
+  assert.deepEqual(pauses, [200, 200, 600, 2_000, 2_000, 2_000, 2_000, 2_000]);
+});
+
+test("a look that failed is followed by another after 500 ms, however long it took to fail", async (t) => {
+  const looks = [0, 100, 3_000, 9_000].map((tookMs) => ({ tookMs, fails: true }));
+  assert.deepEqual(await pausesOf(t, looks), [500, 500, 500, 500]);
 });
 
 test("a lane that is woken during its claim is claimed again", async (t) => {
@@ -162,14 +183,14 @@ test("a failed claim is reported and retried after half a second, for every woke
   assert.deepEqual([queue.runningOf("b").length, queue.runningOf("c").length], [3, 3]);
 });
 
-test("a failed poll is reported, and the next poll follows", async (t) => {
+test("a failed look is reported, and the next look follows", async (t) => {
   const queue = new Queue();
   queue.failing = new Error("the reader is gone");
   await queue.start(t);
   assert.deepEqual(queue.faults, [queue.failing]);
   queue.failing = null;
   queue.add("a", 1);
-  await queue.clock.advance(200);
+  await queue.clock.advance(500);
   assert.equal(queue.running.size, 1);
 });
 

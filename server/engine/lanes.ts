@@ -3,22 +3,19 @@
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import { RoundRobin } from "../core/round-robin.ts";
 import type { Drain } from "./drain.ts";
+import { DueLook } from "./due-look.ts";
 import { createLane, type Lane } from "./lane-state.ts";
 import { LoopLag } from "./loop-lag.ts";
 import { isUntried, PERMITS_AT_START, pausesLane, permitsAfter, type RunResult } from "./run-result.ts";
 
 /** Lanes named in one claim. */
 const LANES_PER_CLAIM_MAX = 64;
-/** How often the store is polled for lanes with due retries and schedules, in real milliseconds. */
-const POLL_MS = 200;
-/** The pause after a failed claim or poll, such as on a full disk, in real milliseconds. */
+/** The pause after a failed claim, such as on a full disk, in real milliseconds. */
 const PAUSE_AFTER_FAULT_MS = 500;
 /** The pause of a lane whose item could not be tried, such as for want of a free port, in real milliseconds. */
 const UNTRIED_PAUSE_MS = 1_000;
 /** Lanes whose earned permits are kept; beyond it idle lanes are dropped. */
 const LANES_KEPT_MAX = 10_000;
-/** The next poll waits at least this multiple of the last poll's duration. */
-const POLL_COST_FACTOR = 20;
 
 /** Drains the lanes of one queue from `start` until `stop`. */
 export class Lanes<Item> {
@@ -34,6 +31,7 @@ export class Lanes<Item> {
   readonly #permits: FairSemaphore;
   readonly #running = new Set<Promise<void>>();
   readonly #lag: LoopLag<Item>;
+  readonly #look: DueLook;
   /** End of the last pause of all lanes (monotonic time). */
   #resumedAt = Number.NEGATIVE_INFINITY;
   #ended = 0;
@@ -41,7 +39,6 @@ export class Lanes<Item> {
   #isLoading = false;
   #isClaiming = false;
   #isStopped = true;
-  #cancelPoll: () => void = () => {};
   #cancelPause: (() => void) | null = null;
 
   constructor(drain: Drain<Item>) {
@@ -53,11 +50,21 @@ export class Lanes<Item> {
       permits: this.#permits,
       permitsOf: (lane) => this.#permitsOf(lane),
     });
+    this.#look = new DueLook({
+      clock: drain.clock,
+      dueLanes: () => {
+        // Lanes that wait for a peer are noted also while nobody asks.
+        this.lagMs();
+        return drain.dueLanes();
+      },
+      found: (lanes) => this.wake(lanes),
+      fault: (error) => drain.fault(error),
+    });
   }
 
   start(): void {
     this.#isStopped = false;
-    void this.#poll();
+    this.#look.start();
   }
 
   /** These lanes may have something due. */
@@ -83,7 +90,7 @@ export class Lanes<Item> {
     else this.#pump();
   }
 
-  /** Gives up the items that match and have not begun. The next poll finds those whose records are not gone. */
+  /** Gives up the items that match and have not begun. The next look finds those whose records are not gone. */
   drop(matches: (item: Item) => boolean): void {
     for (const lane of this.#lanes.values()) this.#release(lane, matches);
   }
@@ -99,7 +106,7 @@ export class Lanes<Item> {
   /** Claims and begins nothing more, and resolves when the running items have ended. Items that have not begun are released. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelPoll();
+    this.#look.stop();
     this.#cancelPause?.();
     for (const lane of this.#lanes.values()) lane.cancelPause?.();
     this.#releaseAll();
@@ -111,25 +118,13 @@ export class Lanes<Item> {
     return this.#ended;
   }
 
-  /** Age of the oldest work that could start now and has not, in milliseconds (see `LoopLag`); 0 if there is none. */
+  /**
+   * Age of the oldest work that could start now and has not, in milliseconds (see `LoopLag`); 0 if there is none. Work that no look
+   * has found for 5 s counts.
+   */
   lagMs(): number {
-    return this.#isStopped || this.#cancelPause !== null ? 0 : this.#lag.readMs(this.#resumedAt);
-  }
-
-  async #poll(): Promise<void> {
-    const startedAt = this.#drain.clock.monotonic();
-    // Lanes that wait for a peer are noted also while nobody asks.
-    this.lagMs();
-    try {
-      const lanes = await this.#drain.dueLanes();
-      if (this.#isStopped) return;
-      this.wake(lanes);
-    } catch (error) {
-      this.#drain.fault(error);
-    }
-    if (this.#isStopped) return;
-    const tookMs = this.#drain.clock.monotonic() - startedAt;
-    this.#cancelPoll = this.#drain.clock.after(Math.max(POLL_MS, tookMs * POLL_COST_FACTOR), () => void this.#poll());
+    const knownMs = this.#isStopped || this.#cancelPause !== null ? 0 : this.#lag.readMs(this.#resumedAt);
+    return Math.max(knownMs, this.#look.lagMs());
   }
 
   /** Puts a lane where it is served next. `mayHaveMore`: the store may have due items of it. */

@@ -127,3 +127,40 @@ test("work that waits while all permits are used lags unless half of all runs wa
   assert.deepEqual([queue.runningOf("slow").length, queue.running.size], [2, 6]);
   assert.equal(queue.lanes.lagMs(), 150);
 });
+
+test("work that waits for a look lags after 5 s, whether the look hangs or fails, until a look succeeds", async (t) => {
+  let answer: (lanes: string[]) => void = () => {};
+  let isDark = false;
+  let failing: Error | null = null;
+  const queue = new Queue({
+    dueLanes: async () => {
+      if (failing !== null) throw failing;
+      return isDark
+        ? new Promise<string[]>((resolve) => {
+            answer = resolve;
+          })
+        : [];
+    },
+  });
+  await queue.start(t);
+  await queue.clock.advance(60_000);
+  assert.equal(queue.lanes.lagMs(), 0, "an idle loop does not lag");
+  isDark = true;
+  await queue.clock.advance(5_000 - 200);
+  assert.equal(queue.lanes.lagMs(), 0);
+  await queue.clock.advance(400);
+  assert.ok(queue.lanes.lagMs() >= 5_000);
+  const lagMs = queue.lanes.lagMs();
+  await queue.clock.advance(4_000);
+  assert.equal(queue.lanes.lagMs(), lagMs + 4_000);
+  isDark = false;
+  answer([]);
+  await queue.clock.advance(2_200);
+  assert.equal(queue.lanes.lagMs(), 0);
+  failing = new Error("the database cannot be reached");
+  await queue.clock.advance(6_000);
+  assert.ok(queue.lanes.lagMs() >= 5_000);
+  failing = null;
+  await queue.clock.advance(500);
+  assert.equal(queue.lanes.lagMs(), 0);
+});

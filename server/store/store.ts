@@ -246,6 +246,11 @@ export interface Store {
   /** Reads of one or a few records. A read sees every earlier commit. Lists are read by `lists`. */
   readonly db: Kysely<Database>;
   /**
+   * Reads by which a loop finds its due work. On PostgreSQL they have a connection of their own, the server ends each after 1 s, and one
+   * without an answer fails after 2 s.
+   */
+  readonly looks: Kysely<Database>;
+  /**
    * Reads of lists on behalf of `owner` (a customer id, or `admin`), by separate readers, so that `db` never waits for them.
    * Owners are served in turn, statement by statement, and no owner holds every reader. After `gone` is aborted no further
    * statement begins: reads reject with its reason.

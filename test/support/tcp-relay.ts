@@ -9,6 +9,9 @@ export interface Relay {
   target: number;
   /** Cuts the next connection whose client sends this text as soon as its server answers: the answer is lost. */
   losesReplyTo: string | null;
+  /** Nothing passes either way and no connection ends, until `lighten`. What is sent meanwhile passes then. */
+  darken(): void;
+  lighten(): void;
   /** Ends all connections. */
   cut(): void;
   stop(): Promise<void>;
@@ -16,7 +19,8 @@ export interface Relay {
 
 /** Starts a relay on a free port. `onSent` is called with the text that a client sends. */
 export async function startRelay(target: number, onSent: (sent: string) => void = () => {}): Promise<Relay> {
-  const sockets = new Set<Socket>();
+  const sockets = new Map<Socket, Socket>();
+  let isDark = false;
   const server = createServer((from) => {
     const to = connect(relay.target, "127.0.0.1");
     from.on("data", (sent) => {
@@ -30,13 +34,14 @@ export async function startRelay(target: number, onSent: (sent: string) => void 
       [from, to],
       [to, from],
     ] as const) {
-      sockets.add(one);
+      sockets.set(one, other);
       one.on("error", () => other.destroy());
       one.on("close", () => {
         sockets.delete(one);
         other.destroy();
       });
-      one.pipe(other);
+      if (isDark) one.pause();
+      else one.pipe(other);
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -45,7 +50,15 @@ export async function startRelay(target: number, onSent: (sent: string) => void 
     target,
     losesReplyTo: null,
     cut() {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets.keys()) socket.destroy();
+    },
+    darken() {
+      isDark = true;
+      for (const [one, other] of sockets) one.unpipe(other).pause();
+    },
+    lighten() {
+      isDark = false;
+      for (const [one, other] of sockets) one.pipe(other);
     },
     async stop() {
       relay.cut();

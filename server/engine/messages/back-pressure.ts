@@ -4,6 +4,7 @@ import type { Clock } from "../../clock.ts";
 import { AcceptQueue } from "../../core/accept-queue.ts";
 import { closing, overloaded } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { pauseAfter } from "../../core/look-pause.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Requests and transactions that may wait, before new writes are refused with a 503. */
@@ -14,10 +15,8 @@ const WAIT_MS_MAX = 1_000;
 export const LAG_MS_MAX = 100;
 /** How often waiting accepts are considered, and the lag is read at most, in milliseconds. A busy process does both later. */
 const TICK_MS = 5;
-/** The next reading of the lag waits at least this multiple of the last one's duration: there may be thousands of lanes. */
-const READ_COST_FACTOR = 50;
-/** A reading counts no longer than this, in milliseconds: it takes long too if the process is paused meanwhile. */
-const READING_MS_MAX = 250;
+/** For how long a reading of the lag counts: there may be thousands of lanes. */
+const READINGS = { costFactor: 50, msMin: TICK_MS, msMax: 250 };
 /** Accepts admitted in a millisecond once nothing lags, however late the ticks come. */
 const ADMITTED_PER_MS = 3.2;
 /** Accepts admitted at a time, at most: the work that they cause is seen before the next ones. */
@@ -119,7 +118,7 @@ export class BackPressure {
     const { dispatch, deliver } = this.lagMs();
     this.#lagMs = Math.max(dispatch, deliver);
     const tookMs = this.#clock.monotonic() - now;
-    this.#lagKnownUntil = now + tookMs + Math.min(Math.max(TICK_MS, tookMs * READ_COST_FACTOR), READING_MS_MAX);
+    this.#lagKnownUntil = now + tookMs + pauseAfter(tookMs, READINGS);
     return this.#lagMs;
   }
 

@@ -178,7 +178,7 @@ export class Dispatch {
       .map(({ lane }) => lane)
       .filter((lane) => this.#isServed(lane));
     const [up, down] = [due.filter((lane) => this.#isUp(lane)), due.filter((lane) => !this.#isUp(lane))];
-    return [...up, ...(await findLanesWithDueTimers(store.db, down as InstanceId[], clock.now()))];
+    return [...up, ...(await findLanesWithDueTimers(store.looks, down as InstanceId[], clock.now()))];
   }
 
   #isUp(lane: string): boolean {

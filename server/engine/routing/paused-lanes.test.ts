@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
 import { type Carrier, carriersOn, handedTo, reasonsOf, SMS_ONLY } from "../../../test/support/carriers.ts";
+import type { SimulatedClock } from "../../../test/support/clock.ts";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { deferred, inbound, ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
@@ -359,23 +360,39 @@ test("a message that moves between two unstable instances has each move in its t
   assert.ok(timeline.length <= 3 + 4 * sendAttempts, `${timeline.length} entries after ${sendAttempts} send attempts`);
 });
 
-test("while reads of the store fail, waiting messages are looked for at a bounded rate and not in a loop", async (t) => {
+/** Counts the lists of due lanes that dispatch and the check of paused lanes ask for in `ms`, while each ends as `list` does. */
+async function listsIn(t: NodeTest, ms: number, list: (clock: SimulatedClock) => Promise<never[]>): Promise<number> {
   const { stage } = await carriersOn(t, { faults: ["paused-lanes", "dispatch"] });
   await stage.clock.advance(CONNECTING_MS);
-  let reads = 0;
+  let lists = 0;
   const { deps } = stage.life;
   const broken = {
     get(store: Store, name: keyof Store) {
       if (name !== "dueLanes") return store[name];
-      return async () => {
-        reads += 1;
-        throw new Error("it cannot be read");
+      return () => {
+        lists += 1;
+        return list(stage.clock);
       };
     },
   };
   Object.assign(deps, { store: new Proxy(deps.store, broken as ProxyHandler<Store>) });
   deps.wake.pausedLanes();
-  await stage.clock.advance(10 * SECOND_MS);
-  // Dispatch looks for due lanes five times a second.
-  assert.ok(reads >= 50 && reads <= 65, `${reads} reads in ten seconds`);
+  await stage.clock.advance(ms);
+  return lists;
+}
+
+test("while reads of the store fail, waiting messages are looked for at a bounded rate and not in a loop", async (t) => {
+  const lists = await listsIn(t, 10 * SECOND_MS, async () => {
+    throw new Error("it cannot be read");
+  });
+  // Dispatch and the check of paused lanes each look again after 500 ms.
+  assert.ok(lists >= 35 && lists <= 45, `${lists} lists in ten seconds`);
+});
+
+test("a list of due lanes that took 9 s is followed by another within 2 s", async (t) => {
+  const lists = await listsIn(t, 110 * SECOND_MS, async (clock) => {
+    await new Promise<void>((resolve) => clock.after(9 * SECOND_MS, resolve));
+    return [];
+  });
+  assert.ok(lists >= 18, `${lists} lists by two loops in 110 s`);
 });

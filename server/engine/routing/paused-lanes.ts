@@ -1,6 +1,7 @@
 /** Looks after messages in paused lanes, whose instances are down: expires them in time, and moves them to other instances where possible. */
 
 import type { InstanceId } from "../../core/id.ts";
+import { FAILED_LOOK_PAUSE_MS, pauseAfterLook } from "../../core/look-pause.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { type Change, fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
@@ -16,8 +17,6 @@ import { moveInstead, planOf, type RoutePlan } from "./route.ts";
 
 /** How often the oldest messages of each paused lane are checked, in real milliseconds. */
 const LOOK_EVERY_MS = 1_000;
-/** The next check waits at least this multiple of the time that the list of due lanes took. */
-const LIST_COST_FACTOR = 20;
 /** How often all messages of paused lanes are checked, besides each time an instance goes up or down, in real milliseconds. */
 const WALK_EVERY_MS = 60_000;
 /** After a start instances have this long to connect before their messages move, in real milliseconds. */
@@ -78,10 +77,10 @@ export class PausedLanes {
   }
 
   async #run(): Promise<void> {
-    let nextMs = LOOK_EVERY_MS;
+    let nextMs = FAILED_LOOK_PAUSE_MS;
     try {
       const { more, listMs } = await this.#look();
-      nextMs = more || this.#isWoken ? 0 : Math.max(LOOK_EVERY_MS, listMs * LIST_COST_FACTOR);
+      nextMs = more || this.#isWoken ? 0 : pauseAfterLook(listMs, LOOK_EVERY_MS);
     } catch (error) {
       this.#deps.observer.fault("paused-lanes", error);
     }

@@ -53,6 +53,8 @@ const PROBE_TEXT = "0".repeat(65_536);
 /** Reads of a store. */
 export interface Reads {
   read(query: SqlQuery): Promise<unknown[]>;
+  /** Reads of `Store.looks`; absent: as `read`. */
+  look?(query: SqlQuery): Promise<unknown[]>;
   /** Readers of lists, each for one query at a time. */
   lists: readonly ReaderPort[];
   close(): Promise<void>;
@@ -83,6 +85,7 @@ export interface StoreParts {
 
 export class StoreClient implements Store {
   readonly db: Kysely<Database>;
+  readonly looks: Kysely<Database>;
   readonly #parts: StoreParts;
   readonly #lists: ListReaders;
   readonly #writer: WriterClient;
@@ -97,6 +100,7 @@ export class StoreClient implements Store {
     this.#parts = parts;
     this.#writer = new WriterClient(openPort, observe, (born) => this.#push(born));
     this.db = parts.dialect.database((query) => reads.read(query));
+    this.looks = parts.dialect.database((query) => (reads.look === undefined ? reads.read(query) : reads.look(query)));
     this.#lists = new ListReaders(reads.lists);
     reportUnreadable(this.db, (row) => this.quarantine(row));
   }
@@ -273,7 +277,7 @@ export class StoreClient implements Store {
   }
 
   async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
-    const { rows } = await this.#parts.dialect.dueLanes(queue, now).execute(this.db);
+    const { rows } = await this.#parts.dialect.dueLanes(queue, now).execute(this.looks);
     return rows.map((row) => ({ lane: row.lane, dueAt: Number(row.due_at) }));
   }
 

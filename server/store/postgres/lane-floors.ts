@@ -4,6 +4,8 @@
  * earlier, except what SQL transactions that were not over have put there since. These rows are found by `changed_in`.
  */
 
+import { pauseAfterLook } from "../../core/look-pause.ts";
+
 /** A claim's finding about a lane. */
 export interface LaneFloor {
   /** No row that may be leased had an earlier due time. */
@@ -18,8 +20,6 @@ const CHANGED_MAX = 64;
 const LANES_MAX = 10_000;
 /** A claim begins at the start again after this time, in milliseconds: a process of an older version does not set `changed_in`. */
 const FULL_EVERY_MS = 1_000;
-/** No lane's claim begins at the start again before this multiple of the last such claim's duration has passed. */
-const FULL_COST_FACTOR = 20;
 
 /** Before all due times. */
 export const OLDEST = Number.MIN_SAFE_INTEGER;
@@ -53,10 +53,10 @@ export class LaneFloors<Floor extends LaneFloor = LaneFloor> {
     return known === undefined || (now >= known.fullAt + FULL_EVERY_MS && now >= this.#nextFullAt);
   }
 
-  /** A claim that began at the start of some lane has ended. */
+  /** A claim that began at the start of some lane has ended: by what it took, no lane's claim begins there again for at most 2 s. */
   fullEnded(startedAt: number, now: number): void {
     // The first claim of a lane is not delayed, and a short one does not end the wait after a long one.
-    this.#nextFullAt = Math.max(this.#nextFullAt, now + FULL_COST_FACTOR * (now - startedAt));
+    this.#nextFullAt = Math.max(this.#nextFullAt, now + pauseAfterLook(now - startedAt, 0));
   }
 
   /** Keeps a claim's finding. `fullAt`: when it began, if it began at the start of the lane. */

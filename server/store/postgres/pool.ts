@@ -29,8 +29,8 @@ export const CONNECT_MS_MAX = 5_000;
 export const QUERY_MS_MAX = 30_000;
 
 /**
- * A pool of at most `connectionsMax` connections, each of whose statements may take `queryMsMax` (0: no limit). `options` of `pg` go
- * before its defaults.
+ * A pool of at most `connectionsMax` connections, each of whose statements may take `queryMsMax` (0: no limit). `options` of `pg`
+ * go before its defaults, but for the limit of the time in which a connection opens.
  */
 export function createPool(
   url: string,
@@ -39,12 +39,12 @@ export function createPool(
   options: pg.PoolConfig = {},
 ): pg.Pool {
   const pool = new pg.Pool({
+    connectionTimeoutMillis: CONNECT_MS_MAX,
     ...options,
     connectionString: url,
     max: connectionsMax,
     types: TYPES,
     application_name: APPLICATION_NAME,
-    connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: queryMsMax,
     keepAlive: true,
     // A statement that is not awaited before the next one is followed by it at once.

@@ -1,4 +1,4 @@
-/** The readers of PostgreSQL: connections for reads of single records, and others for lists, which the server interrupts if they are long. */
+/** The readers of PostgreSQL: connections for reads of single records, and others for lists and looks, which the server interrupts if they are long. */
 
 import type pg from "pg";
 import type { ReaderPort } from "../jobs/list-readers.ts";
@@ -9,11 +9,17 @@ import { createPool } from "./pool.ts";
 import { failureOf } from "./sql.ts";
 
 /** Connections for reads of single records. */
-const READERS = 4;
+const READERS = 3;
+/** Connections for looks at the queues, so that no look waits behind a read that hangs. */
+const LOOKERS = 1;
 /** Connections for lists. A customer uses at most one of them at a time. */
 const LIST_READERS = 2;
 /** How long one statement of a list may take, in milliseconds: it reads a bounded number of rows. */
 const LIST_MS_MAX = 10_000;
+/** How long one statement of a look may take, in milliseconds. A worker hears of other processes' work by looks alone. */
+const LOOK_MS_MAX = 1_000;
+/** How long a look waits for its connection, and for an answer: a server or a network that went dark does not answer. */
+const LOOK_ANSWER_MS_MAX = 2 * LOOK_MS_MAX;
 /** SQLSTATE of a statement that its timeout ended. */
 const TIMED_OUT = "57014";
 
@@ -24,18 +30,20 @@ type During = <Rows>(read: () => Promise<Rows>) => Promise<Rows>;
 export function openReads(url: string, during: During): Reads {
   const single = createPool(url, READERS);
   const lists = createPool(url, LIST_READERS);
+  const looks = createPool(url, LOOKERS, LOOK_ANSWER_MS_MAX, { connectionTimeoutMillis: LOOK_ANSWER_MS_MAX });
   const list: ReaderPort = (query) => during(() => readList(lists, query, LIST_MS_MAX));
   return {
     read: (query) => during(async () => (await single.query(query.sql, query.parameters)).rows),
+    look: (query) => during(() => readList(looks, query, LOOK_MS_MAX)),
     lists: Array.from({ length: LIST_READERS }, () => list),
     async close() {
-      await Promise.all([single.end(), lists.end()]);
+      await Promise.all([single.end(), lists.end(), looks.end()]);
     },
   };
 }
 
 /**
- * Runs a statement of a list. The server ends it after `msMax`, so that neither the list nor its connection waits without end.
+ * Runs a statement of a list or a look. The server ends it after `msMax`, so that neither the read nor its connection waits without end.
  * The planner is kept from reading a table whole: it takes the rows of a customer for spread over all ids, so for one whose rows are
  * all old it may expect a thousand times the rows of a window. The settings are those of a transaction: settings of the session
  * would stay with a connection that PgBouncer gives to others.
@@ -56,7 +64,7 @@ export async function readList(pool: pg.Pool, { sql, parameters }: SqlQuery, msM
     if (failureOf(error) === "unavailable") client.release(true);
     else end(client, "rollback");
     if ((error as NodeJS.ErrnoException).code !== TIMED_OUT) throw error;
-    throw new StoreUnavailable(`a list took longer than ${msMax} ms`, { cause: error });
+    throw new StoreUnavailable(`a read took longer than ${msMax} ms`, { cause: error });
   }
 }
 
