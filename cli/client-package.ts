@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
+import { makeReadable } from "./readable.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 /** Files of the package beside `dist` and its package.json, which keeps no scripts. */
@@ -34,15 +35,18 @@ export async function packClient(directory: string): Promise<string> {
   }
 }
 
-/** Packs a directory that holds a whole package into a tarball in `directory`. Returns its path. */
+/** Packs a directory that holds a whole package into a tarball in `directory`, for every user to read. Returns its path. */
 export async function pack(source: string, directory: string): Promise<string> {
   const to = resolve(directory);
   await mkdir(to, { recursive: true });
+  makeReadable(source);
   const options = ["--json", "--offline", "--ignore-scripts", "--pack-destination", to];
   const { stdout } = await promisify(execFile)("npm", ["pack", ...options], { cwd: source });
   const [packed] = JSON.parse(stdout) as { filename: string }[];
   if (packed === undefined) throw new Error(`npm packed nothing: ${stdout}`);
-  return join(to, packed.filename);
+  const path = join(to, packed.filename);
+  makeReadable(path);
+  return path;
 }
 
 /** Writes `dist` of the client: the sources of `sdk/` file by file, in both formats. */

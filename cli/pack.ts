@@ -7,6 +7,9 @@ import { fileURLToPath } from "node:url";
 import { pack, packClient } from "./client-package.ts";
 import { writeServerFiles } from "./server-package.ts";
 
+/** Every user may read what is written here. */
+const UMASK = 0o022;
+
 /** Packs the service of the sources in `root` into a tarball in `directory`. Returns its path. */
 async function packServer(root: string, directory: string): Promise<string> {
   const files = await mkdtemp(join(tmpdir(), "tightbeam-package-"));
@@ -19,6 +22,7 @@ async function packServer(root: string, directory: string): Promise<string> {
   }
 }
 
+process.umask(UMASK);
 const [directory = "."] = process.argv.slice(2);
 console.log(await packServer(fileURLToPath(new URL("../", import.meta.url)), directory));
 console.log(await packClient(directory));

@@ -11,6 +11,8 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const TARGET = join(ROOT, "dist/console");
 /** Files that a compression makes smaller. */
 const COMPRESSIBLE = "**/*.{html,js,css,svg,json,webmanifest}";
+/** Every user may read the build: the service that builds it at its start has a umask for its secrets, and other users serve copies. */
+const UMASK = 0o022;
 
 /** Writes `<file>.br` and `<file>.gz` beside each text file of a directory. */
 function compressFiles(directory: string): void {
@@ -50,4 +52,5 @@ function isNeeded(): boolean {
   return !process.argv.includes("--if-stale") || !isBuilt(ROOT);
 }
 
+process.umask(UMASK);
 if (isNeeded()) await buildConsole();

@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { AllowList } from "../core/address.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { DeliverDeps } from "../engine/webhooks/deliver.ts";
+import { onWorkerMessage } from "../store/jobs/worker-messages.ts";
 import type { CommitObserver, ReceiverChange, StorePorts } from "../store/store.ts";
 import type {
   DeliverCall,
@@ -53,7 +54,7 @@ export class DeliverThread implements HostedLoop {
       workerData,
       transferList: [ports.writer, ports.reader],
     });
-    this.#worker.on("message", (message: DeliverMessage) => this.#receive(message));
+    onWorkerMessage<DeliverMessage>(this.#worker, (message) => this.#receive(message));
     this.#worker.on("error", (error) => this.#end(error instanceof Error ? error.message : String(error)));
     this.#worker.on("exit", () => this.#end("it stopped"));
   }

@@ -2,6 +2,7 @@
 
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
 import type { GroupReply } from "./group-writer.ts";
+import { onWorkerMessage } from "./worker-messages.ts";
 import type { OpenPort } from "./writer-client.ts";
 
 /** A further port to a thread, as another thread sends it. It takes and brings what the first one does. */
@@ -34,7 +35,7 @@ export class DatabaseThread {
   constructor(worker: Worker, events: ThreadEvents) {
     this.#events = events;
     this.#worker = worker;
-    worker.on("message", (message: ThreadMessage) => {
+    onWorkerMessage<ThreadMessage>(worker, (message) => {
       if ("fatal" in message) this.#end(message.fatal);
       else if ("doubt" in message) events.doubt?.();
       else if (!this.#ended) events.reply(message.reply);
