@@ -47,8 +47,14 @@ export const LoggedBody = record("LoggedBody", "A body in the log.", {
 
 export const LoggedExchange = record("LoggedExchange", "A request in the log, with its bodies.", {
   ...fields,
-  request: orNull(LoggedBody, "The request's body; null if there was none, or bodies are not logged."),
-  response: orNull(LoggedBody, "The response's body; null for a stream, or if bodies are not logged."),
+  request: orNull(
+    LoggedBody,
+    "The request's body; null if there was none, bodies are not logged, or another key sent it.",
+  ),
+  response: orNull(
+    LoggedBody,
+    "The response's body; null for a stream, if bodies are not logged, or if another key sent the request.",
+  ),
 });
 
 export const LoggedRequestList = record("LoggedRequestList", "A page of the request log.", {

@@ -18,6 +18,7 @@ import {
   request,
   says,
   string,
+  stringOrNull,
   text,
   yes,
 } from "./schema.ts";
@@ -58,7 +59,9 @@ export const InboxRequest = record("InboxRequest", "A request that the inbox rec
 
 export const Inbox = record("Inbox", "The inbox: the built-in receiver of webhooks.", {
   url: string("URL of the inbox."),
-  secret: string("Signing secret of the inbox, to try signature verification with."),
+  secret: stringOrNull(
+    "Signing secret of the inbox, to try signature verification with; null for a key without the permission `webhooks`.",
+  ),
   behaviour: says(InboxBehaviour, "How the inbox responds."),
   requests: list(InboxRequest, "The last 500 requests, newest first."),
 });

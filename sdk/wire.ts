@@ -2011,8 +2011,8 @@ export type CallAction = (typeof CALL_ACTIONS)[number];
 export interface Inbox {
   /** URL of the inbox. */
   url: string;
-  /** Signing secret of the inbox, to try signature verification with. */
-  secret: string;
+  /** Signing secret of the inbox, to try signature verification with; null for a key without the permission `webhooks`. */
+  secret: string | null;
   /** How the inbox responds. */
   behaviour: InboxBehaviour;
   /** The last 500 requests, newest first. */
@@ -2290,9 +2290,9 @@ export interface LoggedExchange {
   errorCode: ErrorCode | null;
   /** When the request came. */
   createdAt: string;
-  /** The request's body; null if there was none, or bodies are not logged. */
+  /** The request's body; null if there was none, bodies are not logged, or another key sent it. */
   request: LoggedBody | null;
-  /** The response's body; null for a stream, or if bodies are not logged. */
+  /** The response's body; null for a stream, if bodies are not logged, or if another key sent the request. */
   response: LoggedBody | null;
 }
 

@@ -26,7 +26,7 @@ import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
 import { joinedHeaders } from "./joined-headers.ts";
 import { renderFailure } from "./pipeline/errors.ts";
-import { type ApiResponse, type PublicRequest, publicRoute, type Route, route } from "./route.ts";
+import { type ApiResponse, type Caller, type PublicRequest, publicRoute, type Route, route } from "./route.ts";
 
 /** Largest body that an inbox accepts, in bytes: four times the largest event. */
 const BODY_BYTES_MAX = 1_048_576;
@@ -179,7 +179,7 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
       path: "/v1/sandbox/inbox",
       scope: "messages",
       async handle({ caller }) {
-        return { data: await inboxes.ofCustomer(caller.customerId) };
+        return { data: shownTo(caller, await inboxes.ofCustomer(caller.customerId)) };
       },
     }),
     route({
@@ -187,7 +187,7 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
       path: "/v1/sandbox/inbox",
       scope: "messages",
       async handle({ caller }) {
-        return { data: await inboxes.ofCustomer(caller.customerId, emptyInbox) };
+        return { data: shownTo(caller, await inboxes.ofCustomer(caller.customerId, emptyInbox)) };
       },
     }),
     route({
@@ -196,10 +196,16 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
       scope: "messages",
       body: SetInboxBehaviour,
       async handle({ caller, body }) {
-        return { data: await inboxes.ofCustomer(caller.customerId, (inbox) => void setInboxBehaviour(inbox, body)) };
+        const change = (inbox: InboxState) => void setInboxBehaviour(inbox, body);
+        return { data: shownTo(caller, await inboxes.ofCustomer(caller.customerId, change)) };
       },
     }),
   ];
+}
+
+/** The inbox as a key may see it: its secret signs requests that the inbox accepts. */
+function shownTo({ key }: Pick<Caller, "key">, inbox: Inbox): Inbox {
+  return { ...inbox, secret: key.permissions.includes("webhooks") ? inbox.secret : null };
 }
 
 /** The address of every inbox, without a key: the token in the path and the signature replace it. */

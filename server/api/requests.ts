@@ -60,12 +60,17 @@ export function requestRoutes(deps: Deps, log: Pick<RequestLog, "flush">): Route
         const { caller, params } = request;
         await log.flush();
         const found = await findRequest(listReader(deps, request), params.id, whoseOf(caller, {}));
-        if (found !== null) return { data: loggedExchangeRecord(found) satisfies LoggedExchange };
+        if (found !== null) return { data: shownTo(caller, loggedExchangeRecord(found)) };
         const about = "it is no longer kept, or its response had another X-Request-Id";
         throw new ApiError("NOT_FOUND", `The log has no request ${params.id.slice(0, 128)} of yours: ${about}.`);
       },
     }),
   ];
+}
+
+/** A request as a key may see it: what another key sent and got holds texts of contacts. */
+function shownTo({ key }: Caller, exchange: LoggedExchange): LoggedExchange {
+  return exchange.keyId === key.id ? exchange : { ...exchange, request: null, response: null };
 }
 
 type Whose = Pick<Static<typeof RequestsQuery>, "keyId" | "customerId">;

@@ -13,11 +13,14 @@ import { until } from "../support/wait.ts";
 
 const INBOX = "GET /v1/sandbox/inbox";
 
+/** The inbox as its customer's first key sees it. */
+type OwnInbox = Inbox & { secret: string };
+
 interface Owner {
   key: string;
-  inbox: Inbox;
-  read(): Promise<Inbox>;
-  behave(behaviour: object): Promise<Inbox>;
+  inbox: OwnInbox;
+  read(): Promise<OwnInbox>;
+  behave(behaviour: object): Promise<OwnInbox>;
 }
 
 /** A customer made by the API, with a key and its inbox. */

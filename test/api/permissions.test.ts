@@ -7,7 +7,7 @@ import { listRoutes } from "../support/routes.ts";
 import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 
-const api = await startTestService();
+const api = await startTestService({ TB_SANDBOX_INBOX: "on" });
 after(() => api.stop());
 const ROUTES = (await listRoutes()).filter(({ scope }) => scope === "messages" || scope === "any");
 
@@ -55,6 +55,31 @@ test("a narrowed key may use its permissions, and so may its replacement", async
   assert.deepEqual(rotated.data.permissions, ["send", "webhooks"]);
   assert.equal((await send(rotated.data.key)).status, 202);
   assert.equal((await api.ask("GET", "/v1/messages", { key: rotated.data.key })).status, 403);
+});
+
+test("no response shows a signing secret to a key without the permission `webhooks`", async () => {
+  const body = { url: "http://127.0.0.1:9/hook", events: ["*"] };
+  const primary = await api.ask("PUT", "/v1/webhooks", { body });
+  const further = await api.ask("POST", "/v1/webhooks", { body: { ...body, events: ["message.sent"] } });
+  const inbox = await api.ask("GET", "/v1/sandbox/inbox");
+  const secrets: string[] = [primary, further, inbox].map(({ data }) => data.secret);
+  for (const secret of secrets) assert.match(secret, /^whsec_/);
+  const { key: reader } = await keyWith(["read"]);
+  const { key: sender } = await keyWith(["send"]);
+  const parameters = { ":id": further.data.id, ":number": "+15005550100", ":phone": "+15005550100" };
+  // A stream and a wait for an event do not end by themselves.
+  const ends = ({ path }: { path: string }) => path !== "/v1/wire" && path !== "/v1/sandbox/wait";
+  const read = ROUTES.filter((one) => one.method === "GET" && ends(one)).map(({ method, path }) => ({
+    key: reader,
+    method,
+    path,
+  }));
+  const behaviour = { key: sender, method: "PUT", path: "/v1/sandbox/inbox/behaviour", body: { status: 200 } } as const;
+  for (const { key, method, path, ...more } of [...read, behaviour]) {
+    const at = Object.entries(parameters).reduce((text, [name, value]) => text.replace(name, value), path);
+    const shown = JSON.stringify(await api.ask(method, at.replace(/:\w+/g, "x"), { key, ...more }));
+    for (const secret of secrets) assert.ok(!shown.includes(secret), `${method} ${at}`);
+  }
 });
 
 test("a key without permissions may do everything, also after a restart", async () => {

@@ -120,6 +120,16 @@ test("no writing of a secret brings it into the log: escapes, duplicates, nestin
   for (const row of await paths()) assert.ok(!JSON.stringify(row).includes(needle), JSON.stringify(row));
 });
 
+test("an admin key sees the bodies of its own requests only: those of customers hold texts", async () => {
+  const { requestId } = await send({});
+  const bodiesFor = async (key: string) => {
+    const { data } = await service.ask("GET", `/v1/requests/${requestId}`, { key });
+    return [data.request, data.response];
+  };
+  assert.deepEqual(await bodiesFor(service.adminKey), [null, null]);
+  for (const body of await bodiesFor(service.key)) assert.ok(body.text.length > 0);
+});
+
 test("a key sees its own requests only, an admin key all, and another customer's request does not exist", async () => {
   const other = await newCustomer();
   const id = "the-same-id";

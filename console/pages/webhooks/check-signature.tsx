@@ -33,7 +33,7 @@ export function CheckSignature() {
     const headers = Object.entries(newest.headers)
       .filter(([name]) => /^(x-|webhook-)/i.test(name))
       .map(([name, value]) => `${name}: ${value}`);
-    setPasted({ headers: headers.join("\n"), body: newest.body, secret: data.secret });
+    setPasted({ headers: headers.join("\n"), body: newest.body, secret: data.secret ?? "" });
   };
   return (
     <div className="min-h-0 flex-1 overflow-y-auto scroll-thin">

@@ -129,7 +129,7 @@ function EndpointFields({ endpoint, onClose, onSaved }: EndpointFormProps) {
         <InboxButton
           onTake={(inbox) => {
             setUrl(inbox.url);
-            setSecret(inbox.secret);
+            setSecret(inbox.secret ?? "");
             if (name === "") setName("Inbox");
           }}
         />
