@@ -1,8 +1,18 @@
 /** Messages that tests send through a Mac, and readers of their outcomes. */
 
 import assert from "node:assert/strict";
-import type { Conversation, NotAccepted, OutboundAttachment, Outcome } from "../../server/providers/provider.ts";
+import type {
+  Conversation,
+  NotAccepted,
+  Outbound,
+  OutboundAttachment,
+  Outcome,
+} from "../../server/providers/provider.ts";
 import type { Stage } from "./mac-outbound.ts";
+
+/** The engine asks every 15 s, for 5 min. */
+export const ASK_EVERY_MS = 15_000;
+const ASKED_FOR_MS = 300_000;
 
 /** A picture to send. */
 export function file(more: Partial<OutboundAttachment> = {}): OutboundAttachment {
@@ -32,4 +42,15 @@ export function restOfFiles(outcome: Outcome | "absent"): NotAccepted {
 export function reference(outcome: Outcome | "absent"): string {
   assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
   return outcome.reference;
+}
+
+/** Asks as the engine does, until the outcome is known. */
+export async function reconciled(stage: Stage, message: Outbound): Promise<Outcome | "absent"> {
+  const endsAt = stage.clock.now() + ASKED_FOR_MS;
+  for (;;) {
+    const outcome = await stage.reconcile(message);
+    if (outcome === "absent" || outcome.outcome !== "unknown" || stage.clock.now() >= endsAt) return outcome;
+    await stage.clock.advance(ASK_EVERY_MS);
+    await stage.fake.idle();
+  }
 }

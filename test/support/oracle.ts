@@ -15,7 +15,7 @@ const RETRIES_MS = [100, 200, 300, 400, 500, 600, 700];
 export const RETRY_SCHEDULE = RETRIES_MS.map((ms) => `${ms}ms`).join(",");
 /** The signing secret of the endpoint that the receiver has. */
 export const SECRET = "a secret of the crash test";
-export const NEVER_RECEIVED = "the provider never received it";
+export const NEVER_RECEIVED = "the provider does not have it";
 /** The sandbox stopped in the middle of an attempt, since another process has its instance now, and knows that it was not sent. */
 const NEVER_SENT = "the attempt was aborted before the phone accepted the message";
 /** The process recorded the attempt and could not make it. */

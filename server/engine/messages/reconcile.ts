@@ -50,7 +50,7 @@ export async function reconcile(
   if (isHeld(message) && outcome !== null && (outcome === "absent" || outcome.outcome !== "accepted"))
     return wait(deps, message, stillHeldBecause(outcome));
   if (outcome === "absent") {
-    const sendAgain = "the provider never received it, so it is sent again";
+    const sendAgain = "the provider does not have it, so it is sent again";
     await changeMessage(deps, message, (fresh) => {
       const again = fresh.sendAttempts === message.sendAttempts ? queueAgain(deps, fresh, sendAgain) : null;
       return again && { ...again, also: [...deps.connections.requireOwner(provider), ...again.also] };

@@ -4,26 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault } from "../../../test/support/mac/faults.ts";
 import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
-import { posts, reference, restOfFiles } from "../../../test/support/mac-sends.ts";
+import { ASK_EVERY_MS, reconciled, reference, restOfFiles } from "../../../test/support/mac-sends.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 
 const TO = "+15551230001";
-/** The engine asks every 15 s, for 5 min. */
-const ASK_EVERY_MS = 15_000;
-const ASKED_FOR_MS = 300_000;
-
-/** Asks as the engine does, until the outcome is known. */
-async function reconciled(stage: Stage, message: Outbound): Promise<Outcome | "absent"> {
-  const endsAt = stage.clock.now() + ASKED_FOR_MS;
-  for (;;) {
-    const outcome = await stage.reconcile(message);
-    if (outcome === "absent" || outcome.outcome !== "unknown" || stage.clock.now() >= endsAt) return outcome;
-    await stage.clock.advance(ASK_EVERY_MS);
-    await stage.fake.idle();
-  }
-}
-
 const SENT: readonly Fault[] = ["answerLost", "answerTimesOut", "rowNotFound", "sentAndHangs", "gatewayTimeout"];
 const NOT_SENT: readonly Fault[] = ["commandTimesOut", "hangs", "serverError"];
 
@@ -359,34 +344,3 @@ test("a Mac that just woke up is given its time before a message counts as not s
   await stage.clock.advance(190_000);
   assert.equal(await stage.reconcile(message), "absent");
 });
-
-for (const broke of [true, false]) {
-  test(`a message posted to a server that ${broke ? "restarted" : "only claims to have restarted"} is absent ${broke ? "within seconds" : "after 190 s"}`, async (t) => {
-    const stage = await stageMac(t);
-    stage.fake.knows(TO);
-    reference(await stage.send(stage.message({ text: "Before" })));
-    stage.fake.fault("hangs");
-    const message = stage.message({ text: "In the middle" });
-    void stage.process.sender.send(message, new AbortController().signal);
-    for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
-      await stage.fake.idle();
-      await stage.clock.advance(250);
-    }
-    assert.equal(posts(stage).length, 2, "it is posted, and hangs");
-    await stage.clock.advance(1_000);
-    await stage.restart({ dies: true });
-    if (broke) {
-      stage.fake.fault("unreachable");
-      await stage.driven(stage.process.mac.health.ready());
-      stage.fake.lift("unreachable");
-      await stage.fake.ready();
-    }
-    stage.process.mac.client.noteRestart();
-    const askedAt = stage.clock.now();
-    const outcome = await reconciled(stage, message);
-    assert.equal(outcome, "absent");
-    const tookMs = stage.clock.now() - askedAt;
-    assert.ok(broke ? tookMs <= 30_000 : tookMs >= 190_000, `${tookMs} ms`);
-    assert.equal(stage.fake.sent.length, 1);
-  });
-}

@@ -14,8 +14,11 @@ import type { MacMessage } from "./records.ts";
 const CLOCKS_APART_MS = 15_000;
 /** Before an attempt counts as never sent, rows this much older are checked. A matching row leaves the outcome unknown. */
 const DOUBT_MS = 600_000;
-/** After a restart of BlueBubbles, Messages completes the commands it already had, and writes their rows, within this time. */
-const AFTER_RESTART_MS = 15_000;
+/**
+ * After a restart of BlueBubbles, Messages may still complete the commands that it already had. A busy Messages writes their rows up to 60 s
+ * later: for so long BlueBubbles itself waits for a row. The rest is a margin.
+ */
+const AFTER_RESTART_MS = 75_000;
 /** The engine no longer asks about an attempt this old: a response takes up to 190 s, reconciliation five minutes. */
 const FORSAKEN_MS = 600_000;
 const RECOVER_EVERY_MS = 60_000;

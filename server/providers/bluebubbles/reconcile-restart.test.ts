@@ -1,0 +1,66 @@
+/** Tests of attempts during which BlueBubbles restarted: it has forgotten the request, and Messages may still have the command. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stageMac } from "../../../test/support/mac-outbound.ts";
+import { posts, reconciled, reference } from "../../../test/support/mac-sends.ts";
+
+const TO = "+15551230001";
+
+for (const broke of [true, false]) {
+  test(`a message posted to a server that ${broke ? "restarted" : "only claims to have restarted"} is absent after ${broke ? "75 s" : "190 s"}`, async (t) => {
+    const stage = await stageMac(t);
+    stage.fake.knows(TO);
+    reference(await stage.send(stage.message({ text: "Before" })));
+    stage.fake.fault("hangs");
+    const message = stage.message({ text: "In the middle" });
+    void stage.process.sender.send(message, new AbortController().signal);
+    for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
+      await stage.fake.idle();
+      await stage.clock.advance(250);
+    }
+    assert.equal(posts(stage).length, 2, "it is posted, and hangs");
+    await stage.clock.advance(1_000);
+    await stage.restart({ dies: true });
+    if (broke) {
+      stage.fake.fault("unreachable");
+      await stage.driven(stage.process.mac.health.ready());
+      stage.fake.lift("unreachable");
+      await stage.fake.ready();
+    }
+    stage.process.mac.client.noteRestart();
+    const askedAt = stage.clock.now();
+    const outcome = await reconciled(stage, message);
+    assert.equal(outcome, "absent");
+    const tookMs = stage.clock.now() - askedAt;
+    assert.ok(broke ? tookMs >= 60_000 && tookMs <= 90_000 : tookMs >= 190_000, `${tookMs} ms`);
+    assert.equal(stage.fake.sent.length, 1);
+  });
+}
+
+for (const rowAfterMs of [5_000, 25_000, 45_000, 60_000]) {
+  test(`a message whose row a stuck Messages writes ${rowAfterMs / 1_000} s after a restart of BlueBubbles is sent once`, async (t) => {
+    const stage = await stageMac(t);
+    stage.fake.knows(TO);
+    reference(await stage.send(stage.message({ text: "Before" })));
+    const restartsAfterMs = 20_000;
+    const postedAt = stage.clock.now();
+    stage.fake.phone(TO).takesAfterMs = restartsAfterMs + rowAfterMs;
+    const message = stage.message({ text: "In the middle" });
+    void stage.process.sender.send(message, new AbortController().signal);
+    for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
+      await stage.fake.idle();
+      await stage.clock.advance(250);
+    }
+    assert.equal(posts(stage).length, 2, "it is posted, and hangs");
+    await stage.restart({ dies: true });
+    stage.fake.fault("unreachable");
+    await stage.driven(stage.process.mac.health.ready());
+    stage.fake.lift("unreachable");
+    await stage.fake.ready();
+    await stage.clock.advance(postedAt + restartsAfterMs - stage.clock.now());
+    stage.process.mac.client.noteRestart();
+    assert.equal(reference(await reconciled(stage, message)), stage.fake.sent[1]?.guid);
+    assert.equal(stage.fake.sent.length, 2);
+  });
+}
