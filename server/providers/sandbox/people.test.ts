@@ -50,6 +50,7 @@ const ROWS: [title: string, sent: Outbound, signals: string[]][] = [
   ["0110 types and echoes", message("0110"), ["delivered", "types", "rests", "says You said: Hello"]],
   ["0110 over SMS only echoes", message("0110", "sms"), ["delivered", "says You said: Hello"]],
   ["0110 answers a file too", { ...message("0110", "sms"), text: "" }, ["delivered", "says You sent a file"]],
+  ["0110 echoes no echo", { ...message("0110"), text: "You said: Hello" }, ["delivered"]],
   ["0111 loves", message("0111"), ["delivered", "love Loved “Hello”"]],
   ["0111 over SMS cannot", message("0111", "sms"), ["delivered"]],
   ["0112 pays", asking("0112"), ["delivered", "pays 1250"]],

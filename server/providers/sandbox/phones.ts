@@ -192,14 +192,18 @@ const TYPES_MS = 60;
 /** Delay until 0114 hangs up, and until 0115 has missed the call. */
 const RINGS_MS = 500;
 
+/** The beginning of an echo. A program that answers an echo with an echo would never stop: such a text is not echoed. */
+const ECHO = "You said:";
+
 /** Actions of a habit. Only iMessage has typing and reactions. */
 function actionsOf(habit: Habit, { channel, text, payment }: AcceptedMessage): PhoneStep[] {
   const isRich = channel === "imessage";
   switch (habit) {
     case "echoes": {
+      if (text.startsWith(ECHO)) return [];
       const writes: PhoneStep = {
         does: "write",
-        text: text === "" ? "You sent a file" : `You said: ${text}`,
+        text: text === "" ? "You sent a file" : `${ECHO} ${text}`,
         afterMs: 10,
       };
       if (!isRich) return [writes];
