@@ -92,3 +92,20 @@ test("after a second failure the first message that asks becomes the probe", () 
     [true, false],
   );
 });
+
+test("ten failed attempts in a row let one attempt probe each second, and each connection doubles how many may run", () => {
+  const breaker = new CircuitBreaker();
+  for (let count = 0; count < 9; count += 1) breaker.failed(0);
+  breaker.connected(64);
+  for (let count = 0; count < 9; count += 1) breaker.failed(0);
+  assert.deepEqual([breaker.state(0), breaker.isLimited], ["closed", false], "not in a row");
+  for (let count = 0; count < 60; count += 1) breaker.failed(count * 10);
+  assert.deepEqual([breaker.state(999), breaker.state(1_000), breaker.permits(64, 1_000)], ["open", "half-open", 1]);
+  breaker.failed(1_500);
+  assert.deepEqual([breaker.state(2_499), breaker.state(2_500)], ["open", "half-open"], "each further one reopens it");
+  const permits = [2_500, 2_501, 2_502, 2_503, 2_504, 2_505].map((now) => {
+    breaker.connected(64);
+    return breaker.permits(64, now);
+  });
+  assert.deepEqual([permits, breaker.isLimited], [[2, 4, 8, 16, 32, 64], false]);
+});

@@ -1,5 +1,6 @@
 /** The state of one lane in the loop that drains it. */
 
+import { CircuitBreaker } from "./breaker.ts";
 import { LaneLag } from "./lane-lag.ts";
 import { Prefetch } from "./prefetch.ts";
 
@@ -7,6 +8,8 @@ export interface Lane<Item> {
   readonly name: string;
   readonly prefetched: Prefetch<Item>;
   readonly lag: LaneLag;
+  /** Counts the runs without a connection to the peer, by monotonic time. */
+  readonly breaker: CircuitBreaker;
   running: number;
   permits: number;
   /** Since when the store may have had due items that are not claimed (monotonic time); null if it has none. */
@@ -32,6 +35,7 @@ export function createLane<Item>({ name, permits, orderingKeyOf, monotonic }: La
     name,
     prefetched: new Prefetch(orderingKeyOf, monotonic),
     lag: new LaneLag(monotonic),
+    breaker: new CircuitBreaker(),
     running: 0,
     permits,
     moreSince: null,

@@ -2,11 +2,13 @@
 
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import { RoundRobin } from "../core/round-robin.ts";
+import { UNREACHED_MS } from "./breaker.ts";
 import type { Drain } from "./drain.ts";
 import { DueLook } from "./due-look.ts";
+import { canBegin, demandOf, permitsOf, prefetchOf } from "./lane-demand.ts";
 import { createLane, type Lane } from "./lane-state.ts";
 import { LoopLag } from "./loop-lag.ts";
-import { isUntried, PERMITS_AT_START, pausesLane, permitsAfter, type RunResult } from "./run-result.ts";
+import { hadConnection, isUntried, PERMITS_AT_START, pausesLane, permitsAfter, type RunResult } from "./run-result.ts";
 
 /** Lanes named in one claim. */
 const LANES_PER_CLAIM_MAX = 64;
@@ -48,7 +50,7 @@ export class Lanes<Item> {
       drain,
       lanes: this.#lanes,
       permits: this.#permits,
-      permitsOf: (lane) => this.#permitsOf(lane),
+      permitsOf: (lane) => permitsOf(lane, drain),
     });
     this.#look = new DueLook({
       clock: drain.clock,
@@ -78,13 +80,14 @@ export class Lanes<Item> {
 
   /**
    * Takes over items that the store leased to this loop, in the order in which they have to run: before those of a claim that
-   * is in progress, since the store leased them first.
+   * is in progress, since the store leased them first. Those to a peer that is not reached go back to the store.
    */
   push(items: readonly Item[]): void {
     for (const item of items) {
       const lane = this.#lane(this.#drain.laneOf(item));
-      lane.prefetched.add(item);
-      this.#mark(lane.name, false);
+      if (lane.breaker.isLimited) this.#drain.release([item]);
+      else lane.prefetched.add(item);
+      this.#mark(lane.name, lane.breaker.isLimited);
     }
     if (this.#isStopped) this.#releaseAll();
     else this.#pump();
@@ -101,6 +104,16 @@ export class Lanes<Item> {
     if (lane === undefined || lane.prefetched.size === 0) return;
     this.#release(lane);
     this.#mark(name, true);
+  }
+
+  /** The peer of a lane has changed: what was learned about the former one's connections does not count. */
+  peerChanged(name: string): void {
+    const lane = this.#lanes.get(name);
+    if (lane?.breaker.isLimited !== true) return;
+    lane.breaker.reset();
+    lane.cancelPause?.();
+    lane.cancelPause = null;
+    this.wake([name]);
   }
 
   /** Claims and begins nothing more, and resolves when the running items have ended. Items that have not begun are released. */
@@ -137,34 +150,8 @@ export class Lanes<Item> {
       return;
     }
     this.#lag.add(lane);
-    if (this.#canBegin(lane)) this.#toBegin.add(owner, name);
-    if (lane.moreSince !== null && this.#demand(lane) > 0) this.#toClaim.add(owner, name);
-  }
-
-  #canBegin(lane: Lane<Item>): boolean {
-    return lane.cancelPause === null && lane.prefetched.hasReady && lane.running < this.#permitsOf(lane);
-  }
-
-  /** Items to claim for a lane now. */
-  #demand(lane: Lane<Item>): number {
-    if (lane.claimingSince !== null || lane.cancelPause !== null) return 0;
-    const prefetch = this.#prefetchOf(lane);
-    const wanted = this.#permitsOf(lane) - lane.running - lane.prefetched.size;
-    if (prefetch === 0) return Math.max(0, wanted);
-    return lane.prefetched.size < prefetch / 2 ? Math.max(prefetch, wanted) : 0;
-  }
-
-  /** Items that a lane may claim ahead of its permits. */
-  #prefetchOf(lane: Lane<Item>): number {
-    const { prefetch, prefetchMs, takesMore } = this.#drain;
-    if (prefetchMs === undefined) return prefetch;
-    if (!takesMore(lane.name)) return 0;
-    const { runMs } = lane.lag;
-    return runMs === 0 ? 0 : Math.min(prefetch, Math.floor((this.#permitsOf(lane) * prefetchMs) / runMs));
-  }
-
-  #permitsOf({ name, permits }: Lane<Item>): number {
-    return Math.min(permits, this.#drain.permitsPerLane(name));
+    if (canBegin(lane, this.#drain)) this.#toBegin.add(owner, name);
+    if (lane.moreSince !== null && demandOf(lane, this.#drain) > 0) this.#toClaim.add(owner, name);
   }
 
   #pump(): void {
@@ -212,7 +199,7 @@ export class Lanes<Item> {
   /** Begins the first item of a lane, if it can begin. Returns false if no permit is free. */
   #beginOne(owner: string, name: string): boolean {
     const lane = this.#lane(name);
-    if (!this.#canBegin(lane)) return true;
+    if (!canBegin(lane, this.#drain)) return true;
     const { first } = lane.prefetched;
     if (first !== null && this.#drain.isStale(first)) {
       this.#release(lane);
@@ -243,8 +230,8 @@ export class Lanes<Item> {
       }
       refused = 0;
       const lane = this.#lane(name);
-      const demand = this.#demand(lane);
-      const permits = this.#prefetchOf(lane) === 0 ? Math.min(demand, room) : demand;
+      const demand = demandOf(lane, this.#drain);
+      const permits = prefetchOf(lane, this.#drain) === 0 ? Math.min(demand, room) : demand;
       if (lane.moreSince === null || permits === 0) continue;
       lane.claimingSince = lane.moreSince;
       lane.moreSince = null;
@@ -305,9 +292,23 @@ export class Lanes<Item> {
     });
   }
 
-  #pauseLane(lane: Lane<Item>): void {
+  /** Counts runs without a connection. Items that wait for such a peer go back to the store until a probe makes one. */
+  #noteConnection(lane: Lane<Item>, result: RunResult): void {
+    const { breaker } = lane;
+    const connected = hadConnection(result);
+    if (connected === true) breaker.connected(this.#drain.permitsPerLane(lane.name));
+    if (connected !== false) return;
+    const now = this.#drain.clock.monotonic();
+    breaker.failed(now);
+    if (!breaker.isLimited) return;
+    if (lane.prefetched.size > 0) lane.moreSince ??= now;
+    this.#release(lane);
+    if (breaker.state(now) === "open") this.#pauseLane(lane, UNREACHED_MS);
+  }
+
+  #pauseLane(lane: Lane<Item>, ms: number): void {
     if (lane.cancelPause !== null || this.#isStopped) return;
-    lane.cancelPause = this.#drain.clock.after(UNTRIED_PAUSE_MS, () => {
+    lane.cancelPause = this.#drain.clock.after(ms, () => {
       lane.cancelPause = null;
       this.#lag.changed(lane);
       this.#mark(lane.name, false);
@@ -360,7 +361,8 @@ export class Lanes<Item> {
     lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(lane.name));
     if (isUntried(result)) lane.prefetched.putBack(item);
     else lane.prefetched.ended(item);
-    if (pausesLane(result)) this.#pauseLane(lane);
+    if (pausesLane(result)) this.#pauseLane(lane, UNTRIED_PAUSE_MS);
+    this.#noteConnection(lane, result);
     if (result === "local") this.#pause(new Error("this machine is out of files or memory: deliveries wait"));
     if (this.#isStopped) this.#release(lane);
     this.#mark(lane.name, false);

@@ -30,7 +30,7 @@ interface Reading {
  *
  * | The lane | Its work waits for |
  * |---|---|
- * | is paused, its owner is not loaded, its account is down or at its limit | that |
+ * | is paused, its peer was not reached, its owner is not loaded, its account is down or at its limit | that |
  * | could run more, but its owner has no permit left | the runs with these permits: it lags unless half of them wait for their peers |
  * | has all of its own permits in use | its own runs: it lags unless they wait for the peer (`LaneLag`) |
  *
@@ -94,9 +94,9 @@ export class LoopLag<Item> {
     return lane.lag.waitsForPeer(reading.now, reading.soonMs);
   }
 
-  #isBlocked({ name, cancelPause }: Lane<Item>): boolean {
+  #isBlocked({ name, breaker, cancelPause }: Lane<Item>): boolean {
     const { ownerOf, takesMore } = this.#parts.drain;
-    return cancelPause !== null || ownerOf(name) === null || !takesMore(name);
+    return cancelPause !== null || breaker.isLimited || ownerOf(name) === null || !takesMore(name);
   }
 
   /** Whether half of the runs that have the permits of an owner wait for their peers: its own or, if no permit is free, all runs. */

@@ -9,12 +9,24 @@
  * | `late`    | it succeeded after a long time                         | unchanged; at least as at the start | has ended           |
  * | `bad`     | it failed, or goes on without its permit               | unchanged                           | has ended           |
  * | `slow`    | it timed out                                           | one, until a run succeeds           | has ended           |
+ * | `unreached` | it failed without a connection to the peer           | unchanged; counted by its breaker   | has ended           |
+ * | `dark`    | no connection to the peer was made in time             | one, until a run succeeds; counted by its breaker | has ended |
  * | `local`   | this machine lacked files or memory                    | unchanged; all lanes pause          | is run again first  |
  * | `noPort`  | this machine had no free port: nothing was tried       | one; the lane pauses                | is run again first  |
  * | `stopped` | the poster closed: nothing was tried                   | unchanged; the lane pauses          | is run again first  |
  * | `unread`  | what the run needs could not be read: nothing was tried | unchanged; the lane pauses         | is run again first  |
  */
-export type RunResult = "good" | "late" | "bad" | "slow" | "local" | "noPort" | "stopped" | "unread";
+export type RunResult =
+  | "good"
+  | "late"
+  | "bad"
+  | "slow"
+  | "unreached"
+  | "dark"
+  | "local"
+  | "noPort"
+  | "stopped"
+  | "unread";
 
 /** A lane starts with this many permits and earns one more with each good run. */
 export const PERMITS_AT_START = 4;
@@ -22,6 +34,12 @@ export const PERMITS_AT_START = 4;
 /** Whether nothing was tried, so that the item has to be run again. */
 export function isUntried(result: RunResult): boolean {
   return result === "local" || pausesLane(result);
+}
+
+/** Whether a run had a connection to its peer; null: it says nothing about that. */
+export function hadConnection(result: RunResult): boolean | null {
+  if (result === "unreached" || result === "dark") return false;
+  return isUntried(result) ? null : true;
 }
 
 /** Whether the lane waits for a moment before its next run. */
@@ -37,9 +55,11 @@ export function permitsAfter(permits: number, result: RunResult, permitsMax: num
     case "late":
       return Math.max(permits, Math.min(PERMITS_AT_START, permitsMax));
     case "slow":
+    case "dark":
     case "noPort":
       return 1;
     case "bad":
+    case "unreached":
     case "local":
     case "stopped":
     case "unread":

@@ -42,10 +42,30 @@ export interface PostResult {
   /** At most the first 1 KiB of the response's body, as text; null if there was no response. */
   response: string | null;
   error: PostError | null;
+  /** Whether a connection to the receiver was made, TLS included. */
+  connected: boolean;
   /** Whether `error` is `TIMEOUT`. */
   timedOut: boolean;
   /** Whether the address is private, so that only the operator's allow list permits it. */
   isPrivate: boolean;
+}
+
+/** Errors that are not those of an unreached receiver: it sent something, or the attempt failed on this side. */
+const OTHERS: ReadonlySet<PostError> = new Set([
+  "OUT_OF_FILES",
+  "OUT_OF_PORTS",
+  "PROTOCOL_ERROR",
+  "SECRET_UNREADABLE",
+  "SEND_FAILED",
+  "STOPPED",
+]);
+
+/**
+ * Whether an attempt failed without a connection to its receiver: `ADDRESS_REFUSED`, `DNS_FAILED`, `CONNECTION_REFUSED` and `TLS_FAILED`
+ * always, `TIMEOUT`, `CONNECTION_RESET` and `CONNECTION_FAILED` before the request was sent.
+ */
+export function isUnreached({ error, connected }: Pick<PostResult, "error" | "connected">): boolean {
+  return error !== null && !connected && !OTHERS.has(error);
 }
 
 export interface PostRequest {
@@ -254,6 +274,7 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
       durationMs: Math.round(this.#now() - this.#startedAt),
       response: status === null ? null : responseText(this.#chunks, BODY_BYTES_MAX),
       error: failed,
+      connected: this.#controller !== null,
       timedOut: failed === "TIMEOUT",
       isPrivate: this.connection?.isPrivate === true,
     });

@@ -206,9 +206,17 @@ function refused(afterMs: number): Fate {
 }
 
 function failed(error: PostError, durationMs: number): PostResult {
-  return { status: null, durationMs, response: null, error, timedOut: error === "TIMEOUT", isPrivate: false };
+  return {
+    status: null,
+    durationMs,
+    response: null,
+    error,
+    connected: error === "TIMEOUT",
+    timedOut: error === "TIMEOUT",
+    isPrivate: false,
+  };
 }
 
 function answered(status: number, response: string, durationMs: number): PostResult {
-  return { status, durationMs, response, error: null, timedOut: false, isPrivate: false };
+  return { status, durationMs, response, error: null, connected: true, timedOut: false, isPrivate: false };
 }

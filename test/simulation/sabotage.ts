@@ -78,7 +78,15 @@ function tells(step: EncodedOperation, type: string): boolean {
   return step[0] === "event" && step[1].includes(type);
 }
 
-const taken = { status: 200, durationMs: 5, response: "", error: null, timedOut: false, isPrivate: false };
+const taken = {
+  status: 200,
+  durationMs: 5,
+  response: "",
+  error: null,
+  connected: true,
+  timedOut: false,
+  isPrivate: false,
+};
 
 export const WRONGS: readonly Wrong[] = [
   {

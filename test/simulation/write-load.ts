@@ -172,6 +172,7 @@ class WriteLoad {
       durationMs: POST_MS,
       response: "{}",
       error: null,
+      connected: true,
       timedOut: false,
       isPrivate: false,
     };

@@ -21,7 +21,16 @@ export interface Sent extends PostRequest {
 
 /** Answered with a status. */
 export function answered(status: number, more: Partial<PostResult> = {}): PostResult {
-  return { status, durationMs: 1, response: "", error: null, timedOut: false, isPrivate: false, ...more };
+  return {
+    status,
+    durationMs: 1,
+    response: "",
+    error: null,
+    connected: true,
+    timedOut: false,
+    isPrivate: false,
+    ...more,
+  };
 }
 
 /** Without a response. */

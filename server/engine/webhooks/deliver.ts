@@ -25,7 +25,7 @@ import { type Delivery, isSuccess } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
-import type { Poster, PostResult } from "../../outgoing/post.ts";
+import { isUnreached, type Poster, type PostResult } from "../../outgoing/post.ts";
 import type { Sealer } from "../../secrets.ts";
 import { type ClaimedDelivery, type ReceiverChange, type Store, StoreFull } from "../../store/store.ts";
 import type { EngineSettings } from "../deps.ts";
@@ -151,6 +151,7 @@ export class Deliver implements DeliverLoop {
 
   changed(changes: readonly ReceiverChange[]): void {
     this.#receiverCache.changed(changes);
+    for (const { table, id } of changes) if (table === "endpoints" && id !== null) this.#lanes.peerChanged(id);
   }
 
   repaired(): void {
@@ -239,7 +240,7 @@ async function deliver(
   }
   const endedAt = clock.now();
   const succeeded = isSuccess(posted);
-  const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
+  const result = resultOf(posted);
   // The receiver is free for the next delivery; the response is recorded meanwhile.
   if (attempting.unrecorded.add(lane)) free(result);
   try {
@@ -268,6 +269,12 @@ const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; resul
   OUT_OF_PORTS: { limit: "OUT_OF_PORTS", result: "noPort" },
 };
 
+function resultOf(posted: PostResult): RunResult {
+  if (isSuccess(posted)) return posted.durationMs <= SOON_MS ? "good" : "late";
+  if (isUnreached(posted)) return posted.timedOut ? "dark" : "unreached";
+  return posted.timedOut ? "slow" : "bad";
+}
+
 function outcomeOf(posted: PostResult, succeeded: boolean): AttemptOutcome {
   if (succeeded) return "succeeded";
   if (posted.timedOut) return "timeout";
@@ -280,6 +287,7 @@ const UNSIGNED: PostResult = {
   durationMs: 0,
   response: null,
   error: "SECRET_UNREADABLE",
+  connected: false,
   timedOut: false,
   isPrivate: false,
 };
