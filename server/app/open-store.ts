@@ -15,7 +15,7 @@ export interface StoreEvents {
   /** A thread of the embedded database ended: the process must end. `reason` is a sentence without a point. */
   lost(reason: string): void;
   committed: CommitObserver;
-  /** Progress of a long migration. */
+  /** Progress of a long migration, or the wait for the one of another process. */
   upgrading(progress: string): void;
   /** Vacuums of the embedded database that an erasure asks for; null: the next start of the service does them. */
   vacuum: VacuumLog | null;
@@ -40,10 +40,11 @@ export async function openStore(
     for (const warning of await checkServer(databaseUrl)) events.warn(warning);
     if (existsSync(join(dataDir, "tightbeam.db")))
       events.warn(`DATABASE_URL is set: the embedded database in ${dataDir} is not used`);
-    const { committed: observe, reachable, lost } = events;
+    const { committed: observe, reachable, upgrading, lost } = events;
     return await openPostgres(databaseUrl, memberId, {
       observe,
       reachable,
+      upgrading,
       retentionMs,
       lost,
     });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import pg from "pg";
 import { openPostgres } from "../../server/store/postgres/store.ts";
 import { storeConformance } from "../conformance/store.ts";
 import { type PgBouncer, startPgBouncer, WITHOUT_PGBOUNCER } from "../support/pgbouncer.ts";
@@ -53,4 +54,32 @@ test("a service behind PgBouncer sends messages, and its webhooks arrive once", 
   await until(() => delivered() >= 50, { limitMs: 60_000, what: "50 deliveries" });
   const events = receiver.received.map(({ event }) => event.id);
   assert.deepEqual(events, [...new Set(events)]);
+});
+
+test("one of two stores behind PgBouncer opens ten times, waits for no lock, and leaves none", {
+  skip: WITHOUT_PGBOUNCER,
+  timeout: 60_000,
+}, async () => {
+  // An empty database: the first two starts migrate it, at the same time.
+  const { url, drop } = await createDatabase(postgres.server);
+  const waits: string[] = [];
+  const open = async () => {
+    opened += 1;
+    return await openPostgres(bouncer.through(url), `member_${opened}`, { upgrading: (wait) => waits.push(wait) });
+  };
+  try {
+    const [first, second] = await Promise.all([open(), open()]);
+    await second.close();
+    waits.length = 0;
+    for (let start = 0; start < 10; start += 1) await (await open()).close();
+    await first.close();
+    assert.deepEqual(waits, []);
+    const direct = new pg.Client({ connectionString: url });
+    await direct.connect();
+    const { rows } = await direct.query("select count(*)::int as kept from pg_locks where locktype = 'advisory'");
+    await direct.end();
+    assert.deepEqual(rows, [{ kept: 0 }], "PgBouncer's connections have kept locks");
+  } finally {
+    await drop();
+  }
 });

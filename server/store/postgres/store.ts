@@ -37,6 +37,8 @@ export interface PostgresOptions {
   observe?: CommitObserver;
   /** Gets the reason when the database cannot be reached any more, and null when it can be again. */
   reachable?: (trouble: string | null) => void;
+  /** Gets a sentence while the opening waits for the migrations of another process. */
+  upgrading?: (progress: string) => void;
   /** How long events are kept; null, the default: for ever. */
   retentionMs?: number | null;
   /** Called if the writer's thread ends by itself: the process must end then. Left out: the writer has no thread of its own. */
@@ -50,7 +52,7 @@ export interface PostgresOptions {
 export async function openPostgres(
   url: string,
   member: string,
-  { observe = () => {}, reachable = () => {}, retentionMs = null, lost }: PostgresOptions = {},
+  { observe = () => {}, reachable = () => {}, upgrading = () => {}, retentionMs = null, lost }: PostgresOptions = {},
 ): Promise<Store> {
   const pool = createPool(url, CHORES);
   const reachability = new Reachability(pool, reachable);
@@ -65,7 +67,7 @@ export async function openPostgres(
     await Promise.all([pool.end(), readers.close(), writer?.close()]);
   };
   try {
-    await migrateDatabase(url);
+    await migrateDatabase(url, upgrading);
     await requireNoPartialCopy(pool);
     await partitions.keep();
   } catch (error) {
