@@ -111,7 +111,7 @@ test("a release gives back the leases of its process only, and their order", asy
   const [one, other] = [new Member(pool, "one"), new Member(pool, "other")];
   const [own, foreign] = [await one.claim(laneName(0), 2), await other.claim(laneName(1), 2)];
   await releaseDeliveries(
-    one.sql,
+    { alone: (_, { text, parameters }) => one.sql.values(text, parameters) },
     one.leases,
     [...own, ...foreign].map(([lease]) => lease),
   );

@@ -5,11 +5,13 @@ import { unpackEnvelope } from "../packed-envelope.ts";
 import { isNear, positionsNear } from "../positions.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import type { DeliveryClaim } from "../store.ts";
+import type { SqlStatement } from "./clauses.ts";
 import type { DeliveryLeases } from "./delivery-leases.ts";
 import { OLDEST_RUNNING, startOf } from "./lane-floors.ts";
 import { NO_LEASE } from "./no-lease.ts";
 import { leasesKey } from "./own-leases.ts";
 import type { Sql } from "./sql.ts";
+import type { WriterConnections } from "./writer-connections.ts";
 
 const COLUMNS = LAYOUT.deliveries.map(({ column }) => `d."${column}"`).join(", ");
 const indexOf = (property: string) => LAYOUT.deliveries.findIndex((column) => column.property === property);
@@ -147,7 +149,10 @@ export async function claimDeliveries(
   if (read.length < leased.length) await removeOrphans(sql, leased);
   const { rows, refused, counts } = addAll(leases, read, leaseMs);
   try {
-    if (refused.length > 0) await freeRows(sql, refused);
+    if (refused.length > 0) {
+      const { text, parameters } = freeStatement(refused);
+      await sql.values(text, parameters);
+    }
   } catch (error) {
     leases.remove(rows.map(([lease]) => lease));
     throw error;
@@ -239,9 +244,13 @@ function addAll(leases: DeliveryLeases, found: readonly ClaimedRow[], leaseMs: n
 }
 
 /** Ends leases without a change of their deliveries, which are due as before. Leases that have ended already are left out. */
-export async function releaseDeliveries(sql: Sql, leases: DeliveryLeases, released: readonly number[]): Promise<void> {
+export async function releaseDeliveries(
+  connections: Pick<WriterConnections, "alone">,
+  leases: DeliveryLeases,
+  released: readonly number[],
+): Promise<void> {
   const own = leases.remove(released);
-  if (own.length > 0) await freeRows(sql, own);
+  if (own.length > 0) await connections.alone([], freeStatement(own));
 }
 
 /** Ends all leases of some processes, such as those that died. */
@@ -250,11 +259,15 @@ export async function releaseOwners(sql: Sql, leases: DeliveryLeases, owners: re
   await sql.values(`update due_deliveries set ${NO_LEASE} where lease is not null and owner = any($1)`, [owners]);
 }
 
-async function freeRows(sql: Sql, leases: readonly { id: string; lease: number }[]): Promise<void> {
-  await sql.values(
-    `update due_deliveries set ${NO_LEASE} where ctid = any(array(
-       select q.ctid from due_deliveries q join unnest($1::text[], $2::bigint[]) as l (id, lease)
-         on q.id = l.id and q.lease = l.lease order by q.id for update of q))`,
-    [leases.map(({ id }) => id), leases.map(({ lease }) => lease)],
-  );
+/**
+ * Ends leases of rows that their ids lead to. It joins nothing, and reads no index of leases: no lease is given twice, so ids and leases
+ * may be compared as two lists. A plan made while the queue is empty is right for a full one.
+ */
+function freeStatement(leases: readonly { id: string; lease: number }[]): SqlStatement {
+  return {
+    text: `update due_deliveries set ${NO_LEASE} where ctid = any(array(
+      select q.ctid from due_deliveries q where q.id = any($1::text[]) and coalesce(q.lease, 0) = any($2::bigint[])
+      order by q.id for update of q))`,
+    parameters: [leases.map(({ id }) => id), leases.map(({ lease }) => lease)],
+  };
 }

@@ -34,7 +34,7 @@ export function openReads(url: string, during: During): Reads {
   const list: ReaderPort = (query) => during(() => readList(lists, query, LIST_MS_MAX));
   return {
     read: (query) => during(async () => (await single.query(query.sql, query.parameters)).rows),
-    look: (query) => during(() => readList(looks, query, LOOK_MS_MAX)),
+    look: (query) => during(() => readLook(looks, query)),
     lists: Array.from({ length: LIST_READERS }, () => list),
     async close() {
       await Promise.all([single.end(), lists.end(), looks.end()]);
@@ -46,14 +46,20 @@ export function openReads(url: string, during: During): Reads {
  * Runs a statement of a list or a look. The server ends it after `msMax`, so that neither the read nor its connection waits without end.
  * The planner is kept from reading a table whole: it takes the rows of a customer for spread over all ids, so for one whose rows are
  * all old it may expect a thousand times the rows of a window. The settings are those of a transaction: settings of the session
- * would stay with a connection that PgBouncer gives to others.
+ * would stay with a connection that PgBouncer gives to others. `planner`: further settings of this kind.
  */
-export async function readList(pool: pg.Pool, { sql, parameters }: SqlQuery, msMax: number): Promise<unknown[]> {
+export async function readList(
+  pool: pg.Pool,
+  { sql, parameters }: SqlQuery,
+  msMax: number,
+  planner: readonly string[] = [],
+): Promise<unknown[]> {
   const client = await pool.connect();
   const settings = [
     `statement_timeout = ${msMax}`,
     `idle_in_transaction_session_timeout = ${msMax}`,
     "enable_seqscan = off",
+    ...planner,
   ];
   try {
     await client.query(["begin read only", ...settings.map((one) => `set local ${one}`)].join("; "));
@@ -66,6 +72,14 @@ export async function readList(pool: pg.Pool, { sql, parameters }: SqlQuery, msM
     if ((error as NodeJS.ErrnoException).code !== TIMED_OUT) throw error;
     throw new StoreUnavailable(`a read took longer than ${msMax} ms`, { cause: error });
   }
+}
+
+/**
+ * Runs a look at a queue. It reads the first rows of each lane in the order of an index. The server knows the size of a queue at its last
+ * analysis: if the queue was empty then, the server would take reading and sorting all of its rows for cheaper.
+ */
+export function readLook(pool: pg.Pool, query: SqlQuery): Promise<unknown[]> {
+  return readList(pool, query, LOOK_MS_MAX, ["enable_sort = off", "enable_bitmapscan = off"]);
 }
 
 /** Ends the transaction, which wrote nothing, and gives the connection back. Nobody waits for it. */

@@ -339,18 +339,22 @@ export class PostgresWriter {
       if (job[2].length > 0) await this.#messages.release(this.#connections, job[2]);
       return null;
     }
+    if (job[0] === "release") {
+      await releaseDeliveries(this.#connections, this.#deliveries, job[2]);
+      return null;
+    }
     return this.#connections.run((sql) => this.#doLeaseOn(sql, job));
   }
 
-  async #doLeaseOn(sql: Sql, job: Exclude<LeaseJob, ["claimMessages" | "hold", ...unknown[]]>): Promise<unknown> {
+  async #doLeaseOn(
+    sql: Sql,
+    job: Exclude<LeaseJob, ["claimMessages" | "hold" | "release", ...unknown[]]>,
+  ): Promise<unknown> {
     switch (job[0]) {
       case "claimDeliveries":
         return claimDeliveries(sql, this.#deliveries, job[1]);
       case "leasedPairs":
         return leasedPairs(sql, job[1]);
-      case "release":
-        await releaseDeliveries(sql, this.#deliveries, job[2]);
-        return null;
       case "beat":
         return this.#beat(sql, job[1]);
       case "leave":
