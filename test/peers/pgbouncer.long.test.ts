@@ -56,7 +56,7 @@ test("a service behind PgBouncer sends messages, and its webhooks arrive once", 
   assert.deepEqual(events, [...new Set(events)]);
 });
 
-test("one of two stores behind PgBouncer opens ten times, waits for no lock, and leaves none", {
+test("a store behind PgBouncer that another one uses opens ten times, waits for no lock, and leaves none", {
   skip: WITHOUT_PGBOUNCER,
   timeout: 60_000,
 }, async () => {

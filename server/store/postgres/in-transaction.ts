@@ -5,8 +5,11 @@ import { failureOf, type Sql, sqlOn } from "./sql.ts";
 
 const uncounted = () => {};
 
-/** Begins an SQL transaction. The server ends it if its process was suspended for 10 s, so that its locks hold up nobody for longer. */
-export const BEGIN = "begin; set local idle_in_transaction_session_timeout = '10s'";
+/**
+ * Begins an SQL transaction. The server ends it if its process did nothing for 2 s between two messages, so that the locks of a suspended
+ * process hold up nobody for longer. Nothing of it is committed then, and the process repeats it.
+ */
+export const BEGIN = "begin; set local idle_in_transaction_session_timeout = '2s'";
 
 /** Commits what `work` does, or nothing of it. */
 export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => Promise<Outcome>): Promise<Outcome> {
@@ -17,16 +20,26 @@ export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => 
   });
 }
 
-/** Commits what `work` has begun and done on a connection, or nothing of it, and gives the connection back to its pool. */
+/**
+ * Commits what `work` has begun and done on a connection, or nothing of it, and gives the connection back to its pool. If the server ended
+ * the SQL transaction between two statements, since the process was suspended, throws the server's error: nothing was committed.
+ */
 export async function committing<Outcome>(client: pg.PoolClient, work: () => Promise<Outcome>): Promise<Outcome> {
+  let ended: Error | null = null;
+  const note = (error: Error) => {
+    ended ??= error;
+  };
+  client.once("error", note);
   try {
     const outcome = await work();
     await client.query("commit");
+    client.off("error", note);
     client.release();
     return outcome;
   } catch (error) {
+    client.off("error", note);
     await abandon(client, error);
-    throw error;
+    throw ended !== null && failureOf(ended) === "interrupted" ? ended : error;
   }
 }
 

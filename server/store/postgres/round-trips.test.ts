@@ -20,10 +20,15 @@ const postgres = postgresForFile();
 async function open(t: TestContext) {
   const { url, drop } = await postgres.create();
   const store = await openPostgres(url, "member_1");
-  const wire = { sent: "" };
+  /** `suspendAt`: after this text is sent nothing passes, as if the process were suspended, until `goOn`. */
+  const wire = { sent: "", suspendAt: null as string | null, goOn: () => relay.lighten() };
   const address = new URL(url);
   const relay = await startRelay(Number(address.port), (sent) => {
     wire.sent += sent;
+    if (wire.suspendAt === null || !sent.includes(wire.suspendAt)) return;
+    wire.suspendAt = null;
+    // This text itself still passes.
+    setImmediate(() => relay.darken());
   });
   address.port = String(relay.port);
   const pool = createPool(address.href, 1);
@@ -95,4 +100,22 @@ test("if BEGIN fails, its error is the group's and not the one of the statements
   // The transaction is run by itself after the failure.
   const { results } = await running;
   assert.deepEqual(results, [{ error: "failed", message: "canceling statement due to user request" }]);
+});
+
+test("a wave whose process is suspended holds up its customer until the server ends it, and is written once when the process goes on", async (t) => {
+  const { admin, wire, stage, writer } = await open(t);
+  const customer = await stage.addCustomer();
+  const event = stage.event(customer);
+  const job: Job = ["commit", encodeTransaction([{ op: "event", event, callbackUrl: null }])];
+  wire.suspendAt = "insert into events";
+  const running = writer.runGroup([job]);
+  await until(() => wire.suspendAt === null);
+  await admin.query("begin");
+  await admin.query(lockOf([customer.id]));
+  await admin.query("commit");
+  const count = async () => (await admin.query("select id from events where id = $1", [event.id])).rowCount;
+  assert.equal(await count(), 0);
+  wire.goOn();
+  assert.deepEqual((await running).results, [{ value: { result: "ok", lanes: [] } }]);
+  assert.equal(await count(), 1);
 });
