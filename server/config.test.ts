@@ -18,7 +18,7 @@ function refusedWith(pattern: RegExp): (error: unknown) => boolean {
 }
 
 test("without any setting, the service is a sandbox on 127.0.0.1:8080 with its data in ./data", () => {
-  const { webhookAllow, webhookAllowReal, fetchAllow, settings: _, ...config } = readConfig({});
+  const { webhookAllow, webhookAllowReal, fetchAllow, trustedProxies, settings: _, ...config } = readConfig({});
   assert.deepEqual(config, {
     port: 8080,
     host: "127.0.0.1",
@@ -47,12 +47,13 @@ test("without any setting, the service is a sandbox on 127.0.0.1:8080 with its d
   assert.equal(allows(webhookAllow, LOOPBACK_TARGET), true);
   assert.equal(allows(webhookAllowReal, LOOPBACK_TARGET), false);
   assert.equal(allows(fetchAllow, LOOPBACK_TARGET), false);
+  assert.deepEqual([trustedProxies.check("127.0.0.1"), trustedProxies.check("10.0.0.1")], [true, false]);
 });
 
 test("these settings exist, each with a flag of its name and one sentence", () => {
   const names =
     "PORT HOST TB_DATA_DIR TB_PUBLIC_URL DATABASE_URL TB_ROLE TB_MEMBER_URL TB_API_KEY TB_ADMIN_KEY TB_RATE_LIMIT TB_WEBHOOK_ALLOW " +
-    "TB_FETCH_ALLOW TB_WEBHOOK_RETRY_SCHEDULE TB_WEBHOOK_CONCURRENCY TB_FALLBACK_AFTER TB_MESSAGE_TTL TB_RETENTION TB_SECRET_KEY " +
+    "TB_FETCH_ALLOW TB_TRUSTED_PROXIES TB_WEBHOOK_RETRY_SCHEDULE TB_WEBHOOK_CONCURRENCY TB_FALLBACK_AFTER TB_MESSAGE_TTL TB_RETENTION TB_SECRET_KEY " +
     "TB_PAYMENT_TEXT TB_SMART_ENCODING TB_SANDBOX_INBOX TB_REQUEST_LOG LOG_LEVEL";
   assert.equal(SETTINGS.map((row) => row.name).join(" "), names);
   for (const row of SETTINGS) {
@@ -145,6 +146,7 @@ const REFUSED: [string, string[], RegExp][] = [
     /off, or 1 to 1000000 requests in 1s to 1d, such as 100\/60s/,
   ],
   ["TB_WEBHOOK_ALLOW", ["10.0.0.0/99", "not a host", "https://example.com", "10.0.0.1,*"], /networks .* \(".+" is not/],
+  ["TB_TRUSTED_PROXIES", ["10.0.0.0/99", "proxy.example"], /networks .* \(".+" is/],
   ["TB_FETCH_ALLOW", ["10.0.0.0/99", "a/b"], /networks .* \(".+" is not/],
   [
     "TB_WEBHOOK_RETRY_SCHEDULE",

@@ -1,9 +1,9 @@
 /** Every setting, once: its name, flag, default and rule. The only file of the server that reads the environment. */
 
-import { isIP } from "node:net";
+import { type BlockList, isIP } from "node:net";
 import leven from "leven";
 import type { RateLimit, ServiceSetting } from "../sdk/wire.ts";
-import { type AllowList, isLocalOnly, parseAllowList } from "./core/address.ts";
+import { type AllowList, isLocalOnly, parseAllowList, parseNetworks } from "./core/address.ts";
 import {
   DAY_MS,
   databaseUrl,
@@ -56,6 +56,8 @@ export interface Config {
   /** The list that applies once an instance is not a sandbox: without the `loopback` default. */
   webhookAllowReal: AllowList;
   fetchAllow: AllowList;
+  /** Proxies whose `X-Forwarded-For` is read. */
+  trustedProxies: BlockList;
   /** Delays before the retries of a delivery, 1 to 20 of them. */
   webhookRetryScheduleMs: readonly number[];
   /** Concurrent attempts of an endpoint without its own `maxInFlight`. */
@@ -185,6 +187,12 @@ const TABLE = {
     allowed: ALLOW_RULE,
     parse: parseAllowList,
   }),
+  trustedProxies: setting("TB_TRUSTED_PROXIES", "loopback", {
+    description:
+      "Networks of proxies in front of the service: only requests from them may name their client, in `X-Forwarded-For`.",
+    allowed: "networks (10.0.0.0/8), addresses, or the word loopback, separated by commas",
+    parse: parseNetworks,
+  }),
   webhookRetryScheduleMs: setting("TB_WEBHOOK_RETRY_SCHEDULE", "30s,5m,30m,2h,8h,24h,24h", {
     description: "The delay before each retry of a failed delivery, counted from the end of the attempt before it.",
     allowed: `1 to ${RETRIES_MAX} durations from 1ms to 30d, separated by commas, such as 30s,5m,30m`,
@@ -291,6 +299,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     webhookAllow: readAllowed(TABLE.webhookAllow, isLocalOnly(host, publicUrl) ? LOCAL_WEBHOOKS : ""),
     webhookAllowReal: readAllowed(TABLE.webhookAllow, ""),
     fetchAllow: readAllowed(TABLE.fetchAllow, ""),
+    trustedProxies: read(TABLE.trustedProxies),
     webhookRetryScheduleMs: read(TABLE.webhookRetryScheduleMs),
     webhookConcurrency: read(TABLE.webhookConcurrency),
     fallbackAfterMs: read(TABLE.fallbackAfterMs),

@@ -12,8 +12,6 @@ import { type ApiResponse, type PublicRequest, publicRoute, type Route } from ".
 export interface HealthOptions extends KeySource {
   /** The parts of the service, by name. */
   checks(): Health["checks"] | Promise<Health["checks"]>;
-  /** The service's public address. A request for metrics may name this host or one of loopback. */
-  publicUrl(): string;
   /** Null if the service takes requests: started, not stopping, and able to write. Else the reason why not. */
   notReady(): string | null;
   /** All metrics in the text form of Prometheus, and its content type. */
@@ -47,7 +45,7 @@ export function healthRoutes(options: HealthOptions): Route[] {
       method: "GET",
       path: "/metrics",
       async handle(request) {
-        if (!isLocal(request, options.publicUrl())) await requireAdmin(request.headers, options);
+        if (!isLocal(request)) await requireAdmin(request.headers, options);
         return { contentType: options.metrics.contentType, body: await options.metrics.render() };
       },
     }),
@@ -118,20 +116,23 @@ async function requireAdmin({ authorization }: IncomingHttpHeaders, source: KeyS
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/;
 
-/** Whether the request comes from this machine, by a name of this machine, and not through a proxy on this machine. */
-function isLocal({ headers, remoteAddress }: PublicRequest, publicUrl: string): boolean {
+/**
+ * Whether the request comes from this machine, by a name of loopback. A proxy on this machine that adds no header still passes on the name
+ * that its client used.
+ */
+function isLocal({ headers, remoteAddress }: PublicRequest): boolean {
   if (isForwarded({ headers }) || !LOOPBACK.test(remoteAddress)) return false;
-  return headers.host === undefined || isOwnName(headers.host, publicUrl);
+  return headers.host !== undefined && isOwnName(headers.host);
 }
 
 /**
  * Whether `Host` names this machine. In DNS rebinding, a web page makes its own name resolve to 127.0.0.1 and could read
  * what only this machine may read; its requests still carry the page's name.
  */
-function isOwnName(host: string, publicUrl: string): boolean {
+function isOwnName(host: string): boolean {
   const name = hostnameOf(`http://${host}`);
   if (name === null) return false;
-  return name === "localhost" || LOOPBACK.test(name.replace(/^\[|\]$/g, "")) || name === hostnameOf(publicUrl);
+  return name === "localhost" || LOOPBACK.test(name.replace(/^\[|\]$/g, ""));
 }
 
 function hostnameOf(url: string): string | null {

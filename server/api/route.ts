@@ -77,9 +77,14 @@ export interface PublicRequest<Params = unknown> extends AnyRequest<Params> {
   readonly remoteAddress: string;
   /**
    * Reads the body, gives it to `use`, and keeps its memory counted for `owner` until `use` has ended. Throws 413 for a
-   * body beyond `bytesMax`, and 503 if the owner's share of the memory for bodies is used up.
+   * body beyond `bytesMax`, 408 for a body that is not here within `withinMs`, and 503 if the owner's share of the memory for bodies is used up.
    */
-  withBody<Result>(owner: string, bytesMax: number, use: (body: Buffer) => Result | Promise<Result>): Promise<Result>;
+  withBody<Result>(
+    owner: string,
+    bytesMax: number,
+    use: (body: Buffer) => Result | Promise<Result>,
+    withinMs?: number,
+  ): Promise<Result>;
 }
 
 /**

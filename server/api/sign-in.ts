@@ -1,9 +1,12 @@
 /** `POST /session`: a browser signs in with a key or a one-time link, and gets the cookie of a session. */
 
 import type { IncomingHttpHeaders } from "node:http";
+import type { BlockList } from "node:net";
 import { SignIn } from "../../contract/sessions.ts";
 import type { SignIn as WireSignIn } from "../../sdk/wire.ts";
+import { isLoopback } from "../core/address.ts";
 import { AttemptLimit } from "../core/attempt-limit.ts";
+import { type ClientAddress, clientAddress } from "../core/client-address.ts";
 import { ApiError, invalidField, invalidFields } from "../core/error.ts";
 import { FairSemaphore } from "../core/fair-semaphore.ts";
 import { type ApiKey, hashKey, isUsable, isWellFormedKey } from "../core/key.ts";
@@ -20,19 +23,26 @@ import { type ApiResponse, type PublicRequest, publicRoute, type Route } from ".
 
 /** Attempts that fail, of one address in a minute. */
 const FAILURES_MAX = 20;
+/** The clients of a proxy that names none of them share this many times the attempts of one address. */
+const SHARED_TIMES = 10;
 /** Sign-ins with one key in a minute: each writes to the database. */
 const SIGN_INS_MAX = 100;
 
 /** Sign-ins whose bodies are under way; an address may have as many as are free. */
 const READ_AT_ONCE_MAX = 128;
 
-/** Largest body, in bytes. */
+/** Largest body, in bytes, and the time in which it has to arrive: a stranger may send it slowly. */
 const BODY_BYTES_MAX = 4_096;
+const BODY_MS_MAX = 1_000;
 
 /** The service as the routes of sessions see it. */
 export interface SessionOptions {
   names(): OwnNames;
   state(): ConsoleState;
+  /** Proxies whose `X-Forwarded-For` is read. */
+  trustedProxies: BlockList;
+  /** A trusted proxy named no client. */
+  unnamed(): void;
 }
 
 /** The key or the link of a sign-in: exactly one of them. */
@@ -63,18 +73,20 @@ export function signInRoute(deps: With<"configCache">, options: SessionOptions):
       const names = options.names();
       checkHost(request.headers, names);
       requireOwnPage(request.headers, names);
-      const address = addressOf(request);
-      refuseIfLimited(deps, limits.failures, address);
+      const client = clientOf(request, options);
+      const times = client.isShared ? SHARED_TIMES : 1;
+      refuseIfLimited(deps, limits.failures, client.address, times);
       admitJson(request);
-      const proof = await readProof(request, limits.reading, address);
-      return signedIn(await signIn(deps, limits, request, proof, names), request.headers, options);
+      const proof = await readProof(request, limits.reading, client.address);
+      refuseIfLimited(deps, limits.failures, client.address, times);
+      return signedIn(await signIn(deps, limits, request, proof, client, names), request.headers, options);
     },
   });
 }
 
 const checkProof = compileCheck("body", SignIn);
 
-/** Reads the body. Throws 503 if too many of this address, or of all, are under way: a stranger may send it slowly. */
+/** Reads the body. Throws 503 if too many of this address, or of all, are under way, and 408 for a body that is sent slowly. */
 async function readProof(request: PublicRequest, reading: FairSemaphore, address: string): Promise<SignInProof> {
   const release = reading.tryAcquire(address);
   if (release === null) {
@@ -82,7 +94,7 @@ async function readProof(request: PublicRequest, reading: FairSemaphore, address
     throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: 1 });
   }
   try {
-    return await request.withBody("sign-in", BODY_BYTES_MAX, proofOf);
+    return await request.withBody("sign-in", BODY_BYTES_MAX, proofOf, BODY_MS_MAX);
   } finally {
     release();
   }
@@ -109,10 +121,9 @@ async function signIn(
   limits: SignInLimits,
   request: PublicRequest,
   { key: secret, link }: SignInProof,
+  { address }: ClientAddress,
   names: OwnNames,
 ): Promise<BegunSession> {
-  const address = addressOf(request);
-  refuseIfLimited(deps, limits.failures, address);
   const former = cookiesNamed(cookieName(request.headers, names), request.headers).find((one) =>
     isToken("session", one),
   );
@@ -149,8 +160,8 @@ async function usableKey({ clock, configCache }: With<"configCache">, secret: st
   return key !== null && isUsable(key, clock.real()) ? key : null;
 }
 
-function refuseIfLimited({ clock }: With<"configCache">, attempts: AttemptLimit, subject: string): void {
-  const retryAfterSeconds = attempts.waitSeconds(subject, clock.real());
+function refuseIfLimited({ clock }: With<"configCache">, attempts: AttemptLimit, subject: string, times = 1): void {
+  const retryAfterSeconds = attempts.waitSeconds(subject, clock.real(), times);
   if (retryAfterSeconds === null) return;
   const message = `Too many attempts to sign in. Try again in ${retryAfterSeconds} s.`;
   throw new ApiError("RATE_LIMITED", message, { retryAfterSeconds });
@@ -158,19 +169,19 @@ function refuseIfLimited({ clock }: With<"configCache">, attempts: AttemptLimit,
 
 const IPV6_NETWORK = /^((?:[0-9a-f]{0,4}:){4})/i;
 
-/**
- * The address that attempts are counted for: the peer's, and behind a proxy the one that the proxy names last, too. A stranger may
- * invent that one, and gains only that wrong keys are looked up: with another peer's address the invented one is another. A limit by
- * the proxy's address alone would lock everybody out.
- */
-function addressOf({ headers, remoteAddress }: PublicRequest): string {
-  const named = isForwarded({ headers })
-    ? String(headers["x-forwarded-for"] ?? "")
-        .split(",")
-        .at(-1)
-        ?.trim()
-    : "";
-  return `${networkOf(remoteAddress)} ${networkOf(named ?? "")}`;
+/** The client that attempts are counted for. */
+function clientOf(
+  { headers, remoteAddress }: PublicRequest,
+  { trustedProxies, unnamed }: SessionOptions,
+): ClientAddress {
+  const { address, isShared } = clientAddress(remoteAddress, joined(headers["x-forwarded-for"]), trustedProxies);
+  // Without any header of a proxy the client may be a browser on this machine.
+  if (isShared && (isForwarded({ headers }) || !isLoopback(remoteAddress))) unnamed();
+  return { address: networkOf(address), isShared };
+}
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(",") : value;
 }
 
 /** The owner of one address of IPv6 has 2^64 of them. */

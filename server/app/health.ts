@@ -16,9 +16,11 @@ export type ServiceState = "starting" | "ready" | "closing";
 
 /** Sources of the health report. */
 interface HealthParts extends Pick<HealthOptions, "authenticate"> {
-  deps: With<"backPressure" | "configCache" | "connections" | "membership" | "publicUrl">;
+  deps: With<"backPressure" | "configCache" | "connections" | "membership">;
   metrics: Metrics;
   state: () => ServiceState;
+  /** Whether a trusted proxy named no client of a sign-in within the last hour. By default there is no such proxy. */
+  hasUnnamedClients?: () => boolean;
 }
 
 /**
@@ -30,12 +32,21 @@ const NOT_READY = { status: "degraded", message: "The service is starting or shu
 const UNREACHABLE = { status: "degraded", message: "the database cannot be reached: nothing is accepted" } as const;
 
 /** Functions that the health routes call. */
-export function createHealth({ deps, metrics, authenticate, state }: HealthParts): HealthOptions {
+export function createHealth({
+  deps,
+  metrics,
+  authenticate,
+  state,
+  hasUnnamedClients = () => false,
+}: HealthParts): HealthOptions {
   return {
     authenticate,
     clock: deps.clock,
-    checks: async () => ({ ...(state() === "ready" ? {} : { service: NOT_READY }), ...(await check(deps)) }),
-    publicUrl: () => deps.publicUrl(),
+    checks: async () => ({
+      ...(state() === "ready" ? {} : { service: NOT_READY }),
+      ...(hasUnnamedClients() ? { proxy: UNNAMED } : {}),
+      ...(await check(deps)),
+    }),
     notReady() {
       if (state() !== "ready") return NOT_READY.message;
       if (!deps.store.isAvailable) return "The database cannot be reached: nothing is accepted.";
@@ -53,6 +64,12 @@ export function createHealth({ deps, metrics, authenticate, state }: HealthParts
     },
   };
 }
+
+const UNNAMED = {
+  status: "degraded",
+  message:
+    "a trusted proxy sends no X-Forwarded-For, so that all its clients share one limit of failed sign-ins: let it send the header",
+} as const;
 
 const HELD = "held after a restore, since they may have been sent: see tightbeam held";
 

@@ -61,6 +61,8 @@ import { type HostedLoop, type LoopSettings, runLoopHere } from "./webhook-loop.
 
 /** How long deliveries and send attempts in flight may take to end at a stop, in milliseconds. */
 const DRAIN_MS = 25_000;
+/** For how long health tells of a proxy that names no client, in milliseconds. */
+const UNNAMED_KNOWN_MS = 3_600_000;
 
 /** A service that runs. */
 export interface Service {
@@ -157,6 +159,8 @@ class Composition {
   readonly #inboxes: Inboxes;
   /** Whether every instance is a sandbox. Only then the service allows loopback webhooks and keys in a file. */
   #isSandbox = true;
+  /** When a trusted proxy last named no client of a sign-in (monotonic time). */
+  #unnamedAt = Number.NEGATIVE_INFINITY;
   /** Resolves once no webhook reaches what only a sandbox allows. */
   #guarded: Promise<void> | undefined;
   readonly #fetcher: Fetcher;
@@ -311,7 +315,8 @@ class Composition {
       return deps.configCache.key(hash) ?? deps.configCache.findKey(hash);
     };
     const { version, root = null, readClient } = this.#options;
-    const health = createHealth({ deps, metrics, authenticate, state: () => this.#state });
+    const hasUnnamedClients = () => clock.monotonic() - this.#unnamedAt < UNNAMED_KNOWN_MS;
+    const health = createHealth({ deps, metrics, authenticate, state: () => this.#state, hasUnnamedClients });
     const described = { version, config: this.#config, deps, health };
     const describe = () => describeService({ ...described, isSandbox: this.#isSandbox });
     const parts = { usage: this.#usage, requestLog: this.#requestLog, inboxes, describeService: describe };
@@ -323,7 +328,11 @@ class Composition {
       isInboxOn: this.#isSandbox && deps.settings.sandboxInbox,
       version,
     });
-    const sessions = browserRoutes(deps, { names, state });
+    const unnamed = () => {
+      this.#unnamedAt = clock.monotonic();
+    };
+    const { trustedProxies } = this.#config;
+    const sessions = browserRoutes(deps, { names, state, trustedProxies, unnamed });
     const options: ServerOptions = {
       routes: [...api, ...sessions, ...healthRoutes(health), ...hookRoutes(deps), inboxReceiver(inboxes)],
       authenticate,

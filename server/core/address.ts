@@ -81,6 +81,17 @@ export function parseAllowList(text: string): AllowList {
 }
 
 /**
+ * The networks in `text`: comma-separated CIDR ranges, addresses, and the word `loopback`. Throws an Error of one line that names the first
+ * invalid item.
+ */
+export function parseNetworks(text: string): BlockList {
+  const { hosts, ranges } = parseAllowList(text);
+  const [host] = hosts;
+  if (host !== undefined) throw new Error(`"${host}" is a name; give a network such as 10.0.0.0/8, or an address`);
+  return ranges;
+}
+
+/**
  * Whether the operator opened this target: by the name of its host, or by its address. `ip` is null before the name
  * was resolved. An IPv4 address inside IPv6 (`::ffff:…`) counts as the IPv4 address that it reaches.
  */

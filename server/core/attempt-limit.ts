@@ -21,10 +21,11 @@ export class AttemptLimit {
     this.#attemptsMax = attemptsMax;
   }
 
-  /** Seconds until the subject may try again; null if it may try now. */
-  waitSeconds(subject: string, now: number): number | null {
+  /** Seconds until the subject may try again; null if it may try now. A subject that stands for several has `times` as many attempts. */
+  waitSeconds(subject: string, now: number, times = 1): number | null {
     const window = this.#open(subject, now);
-    return window === undefined || window.count < this.#attemptsMax ? null : Math.ceil((window.endsAt - now) / 1_000);
+    if (window === undefined || window.count < this.#attemptsMax * times) return null;
+    return Math.ceil((window.endsAt - now) / 1_000);
   }
 
   /** Counts an attempt. */

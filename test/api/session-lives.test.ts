@@ -1,8 +1,10 @@
 /** The lives of sessions and links: how they begin and end, for whom an admin's session acts, and how often somebody may try. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
 import { connect } from "node:net";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { createLog } from "../../server/log.ts";
 import { type BrowserHeaders, originOf, send, signIn } from "../support/browser-session.ts";
 import { openStream } from "../support/event-stream.ts";
@@ -260,19 +262,59 @@ test("a stranger who names the address of somebody else keeps nobody but strange
   assert.equal(await statusOf(local, "POST /session", { Origin }, { key: local.key }), 201);
 });
 
-test("sign-ins that are sent slowly take at most half of the places, and leave the others to other addresses", async (t) => {
-  const port = local.service.port;
-  const head = `POST /session HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: ${originOf(local)}\r\nX-Forwarded-For: 198.51.100.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n`;
-  const slow = Array.from({ length: 70 }, () => connect(port, "127.0.0.1"));
-  t.after(() => {
-    for (const socket of slow) socket.destroy();
-  });
-  const answers: string[] = [];
-  for (const socket of slow) socket.on("data", (data) => answers.push(String(data).slice(9, 12))).write(head);
-  await until(() => answers.length === 6, { what: "the refusals" });
-  assert.deepEqual(new Set(answers), new Set(["503"]));
+/** Begins 200 sign-ins whose bodies never come, each with these headers. Returns the status of each response so far. */
+function beginSlowly(t: TestContext, at: TestService, headersOf: (index: number) => string): string[] {
+  const { port } = at.service;
+  const statuses: string[] = [];
+  for (let index = 0; index < 200; index += 1) {
+    const socket = connect(port, "127.0.0.1");
+    t.after(() => socket.destroy());
+    socket.on("error", () => {}).on("data", (data) => statuses.push(String(data).slice(9, 12)));
+    socket.write(
+      `POST /session HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: ${originOf(at)}\r\n${headersOf(index)}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n`,
+    );
+  }
+  return statuses;
+}
+
+test("a sign-in whose body does not arrive within a second is a 408, and other addresses sign in meanwhile", async (t) => {
+  const statuses = beginSlowly(t, local, () => "X-Forwarded-For: 198.51.100.1\r\n");
+  await until(() => statuses.includes("503"), { what: "a refusal" });
   const other = { Origin: originOf(local), "X-Forwarded-For": "198.51.100.2" };
   assert.equal(await statusOf(local, "POST /session", other, { key: local.key }), 201);
+  await until(() => statuses.length === 200, { what: "an answer to each" });
+  assert.deepEqual([...new Set(statuses)].sort(), ["408", "503"]);
+});
+
+test("a stranger with invented addresses takes no more places than one, if nobody trusts the stranger as a proxy", async (t) => {
+  const guarded = await startTestService({ TB_TRUSTED_PROXIES: "10.0.0.0/8" });
+  t.after(() => guarded.stop());
+  const statuses = beginSlowly(t, guarded, (index) => `X-Forwarded-For: 198.51.100.${index}\r\n`);
+  await until(() => statuses.includes("503"), { what: "a refusal" });
+  const headers = { Origin: originOf(guarded), "Content-Type": "application/json" };
+  const body = JSON.stringify({ key: guarded.key });
+  const fromElsewhere = request(`${originOf(guarded)}/session`, { method: "POST", headers, localAddress: "127.0.0.2" });
+  fromElsewhere.end(body);
+  const [response] = await once(fromElsewhere, "response");
+  assert.equal(response.statusCode, 201);
+  response.resume();
+  await until(() => statuses.length === 200, { what: "an answer to each" });
+});
+
+test("the clients of a trusted proxy that names none share 200 failures a minute, and health says so", async (t) => {
+  const shared = await startTestService();
+  t.after(() => shared.stop());
+  const attempt = (key: string) =>
+    send(shared, "POST /session", { Origin: originOf(shared), Via: "1.1 proxy" }, { key });
+  const read = async () => {
+    const headers = { authorization: `Bearer ${shared.adminKey}` };
+    return await (await fetch(`${shared.url}/health`, { headers })).json();
+  };
+  const check = async () => JSON.stringify(await read()).includes("X-Forwarded-For");
+  assert.equal(await check(), false);
+  for (let failure = 0; failure < 200; failure += 1) assert.equal((await attempt("wrong")).status, 401);
+  assert.equal((await attempt(shared.key)).status, 429);
+  assert.equal(await check(), true);
 });
 
 test("no cache keeps a response to a session", async () => {

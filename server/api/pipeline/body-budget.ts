@@ -38,6 +38,8 @@ export interface BodyLimits {
   bytesMax: number;
   /** Called once, as soon as a body is certain. Throws to refuse the body. */
   admit?: () => void;
+  /** The body has to be here within this time, in milliseconds; else it is a 408. Without a limit the server's own holds for the whole request. */
+  withinMs?: number | undefined;
 }
 
 /** The budget of all bodies of this process. */
@@ -92,6 +94,15 @@ export class BodyBudget {
     return end;
   }
 
+  /** A body that is here within `ms`. Throws 408 after that. */
+  within(ms: number, read: Promise<Buffer>): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const late = `The body did not arrive within ${ms / 1_000} s. Send it at once.`;
+      const cancel = this.#clock.after(ms, () => reject(new ApiError("REQUEST_TIMEOUT", late)));
+      read.then(resolve, reject).finally(cancel);
+    });
+  }
+
   async #wait(permits: FairSemaphore, owner: string, weight: number, request: IncomingMessage): Promise<Release> {
     const abort = new AbortController();
     const gone = () => abort.abort(new ClientGone());
@@ -137,8 +148,9 @@ export class HeldBody {
    * byte; a body in chunks waits whenever it outgrows its permits. Throws as `readBody` does, and 503 if memory is short.
    */
   read(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer> {
-    const { bytesMax, admit = () => {} } = limits;
-    return readBody(request, response, { bytesMax, admit, reserve: (bytes) => this.#reserve(bytes, request) });
+    const { bytesMax, admit = () => {}, withinMs } = limits;
+    const read = readBody(request, response, { bytesMax, admit, reserve: (bytes) => this.#reserve(bytes, request) });
+    return withinMs === undefined ? read : this.#budget.within(withinMs, read);
   }
 
   /** Counts the bytes of a body that has been read. Throws as `acquire` does. */

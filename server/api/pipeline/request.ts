@@ -68,10 +68,10 @@ export function publicRequest(exchange: Exchange, matched: Matched): PublicReque
     target: request.url ?? "",
     headers: request.headers,
     remoteAddress: request.socket.remoteAddress ?? "",
-    async withBody(owner, bytesMax, use) {
+    async withBody(owner, bytesMax, use, withinMs) {
       const held = state.bodyBudget.open(owner);
       try {
-        const bytes = await held.read(request, response, { bytesMax });
+        const bytes = await held.read(request, response, { bytesMax, withinMs });
         keepBody(exchange, bytes);
         return await use(bytes);
       } finally {

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseNetworks } from "./address.ts";
+import { clientAddress } from "./client-address.ts";
+
+const TRUSTED = parseNetworks("loopback, 10.0.0.0/8, fd00::/8");
+
+const ROWS: [title: string, peer: string, forwardedFor: string | undefined, address: string, isShared: boolean][] = [
+  ["a client without a proxy", "203.0.113.7", undefined, "203.0.113.7", false],
+  ["a client that invents a header", "203.0.113.7", "198.51.100.1", "203.0.113.7", false],
+  ["a client behind a trusted proxy", "127.0.0.1", "203.0.113.7", "203.0.113.7", false],
+  ["the address that a client invents is further left", "10.1.2.3", "198.51.100.1, 203.0.113.7", "203.0.113.7", false],
+  ["two trusted proxies", "127.0.0.1", "198.51.100.1, 203.0.113.7,10.9.9.9", "203.0.113.7", false],
+  ["a client inside a trusted network", "127.0.0.1", "10.0.0.5", "10.0.0.5", false],
+  ["a trusted proxy over IPv6", "fd00::1", "2001:db8::7", "2001:db8::7", false],
+  ["an IPv4 proxy on an IPv6 socket", "::ffff:127.0.0.1", "203.0.113.7", "203.0.113.7", false],
+  ["a trusted proxy that names nobody", "127.0.0.1", undefined, "127.0.0.1", true],
+  ["a trusted proxy that names no address", "127.0.0.1", "unknown", "127.0.0.1", true],
+  ["no address behind a trusted proxy's name", "127.0.0.1", "198.51.100.1, secret, 10.0.0.1", "10.0.0.1", false],
+  ["a closed socket", "", "203.0.113.7", "", false],
+];
+
+for (const [title, peer, forwardedFor, address, isShared] of ROWS) {
+  test(`the client of a request: ${title}`, () => {
+    assert.deepEqual(clientAddress(peer, forwardedFor, TRUSTED), { address, isShared });
+  });
+}
