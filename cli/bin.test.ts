@@ -41,7 +41,7 @@ interface Running {
 
 function start(root: string, args: string[], env: Record<string, string> = {}): Running {
   const child = spawn(process.execPath, [join(root, "cli/bin.js"), ...args], {
-    env: { HOME: "/nonexistent", ...env },
+    env: { HOME: join(root, "nonexistent"), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = { stdout: "", stderr: "" };

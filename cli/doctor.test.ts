@@ -197,7 +197,7 @@ test("doctor reports in words why each real instance does not work, and that a n
       const broken = of("instances").filter(({ state }) => state === "broken");
       return code === 1 && broken.length === 3 ? of("instances") : null;
     },
-    { limitMs: 30_000 },
+    { limitMs: 60_000 },
   );
   for (const provider of Object.keys(instances)) {
     const words = found.filter((result) => result.found.startsWith(`${provider}: `));

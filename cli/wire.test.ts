@@ -58,7 +58,7 @@ test("wire prints JSON rows of a message from its request to its end, the reques
       await api.ask("POST", "/v1/messages", { body: { to: "+15005550100", content: { text: "Hello" } } });
       return false;
     },
-    { what: "a delivered message on the wire", limitMs: 30_000 },
+    { what: "a delivered message on the wire", limitMs: 60_000 },
   );
   await until(() => isThere("POST /v1/messages"), { what: "the request on the wire" });
   assert.ok(rows().every(({ key, at }) => typeof key === "string" && typeof at === "number"));

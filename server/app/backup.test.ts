@@ -56,7 +56,7 @@ test("a backup taken while the service writes is one snapshot: every message has
     while (!isDone) assert.equal((await sendOne(service, "x".repeat(2_000))).status, 202);
   });
   const place = emptyDirectory(t);
-  await until(async () => countIn(join(service.dataDir, "tightbeam.db"), "messages") > 300, { limitMs: 20_000 });
+  await until(async () => countIn(join(service.dataDir, "tightbeam.db"), "messages") > 300, { limitMs: 60_000 });
   const paths = [join(place, "first"), join(place, "second")];
   for (const path of paths) await take(service.dataDir, path);
   isDone = true;
@@ -208,7 +208,7 @@ test("a backup that was killed leaves nothing that looks complete", async (t) =>
     service.dataDir,
   ];
   const child = spawn(program, args, { stdio: "ignore", env: {} });
-  await until(() => readdirSync(place).length > 0, { limitMs: 20_000 });
+  await until(() => readdirSync(place).length > 0, { limitMs: 60_000 });
   child.kill("SIGKILL");
   await once(child, "exit");
   const [left = "", ...others] = readdirSync(place);

@@ -185,7 +185,7 @@ test("35 undecodable rows hold up no other customer, and repaired rows continue"
       const { rows } = (await healthOf(stage)).checks;
       return FOUND_BY_LOOPS.every((table) => rows?.message?.includes(` ${table}`));
     },
-    { limitMs: 30_000, what: "health to name the tables" },
+    { limitMs: 60_000, what: "health to name the tables" },
   );
   const health = await healthOf(stage);
   assert.deepEqual([health.status, health.checks.rows?.status], ["degraded", "degraded"]);
@@ -196,7 +196,7 @@ test("35 undecodable rows hold up no other customer, and repaired rows continue"
       const counts = ['endpoints"} 4', 'messages"} 8', 'deliveries"} 5', 'payments"} 2', 'instances"} 1'];
       return counts.every((count) => metrics.includes(`tightbeam_quarantined_rows{table="${count}\n`));
     },
-    { limitMs: 30_000, what: "metrics to count them" },
+    { limitMs: 60_000, what: "metrics to count them" },
   );
 
   const parked = stage.database((opened) =>
@@ -217,11 +217,11 @@ test("35 undecodable rows hold up no other customer, and repaired rows continue"
     opened.prepare(`update messages set timeline = '[]' where timeline = '{}'`).run();
   });
   await until(async () => (await first("GET", "/v1/webhooks")).status === 200, {
-    limitMs: 30_000,
+    limitMs: 60_000,
     what: "the endpoint",
   });
   await until(async () => !(await healthOf(stage)).checks.rows?.message?.includes("4 in endpoints"), {
-    limitMs: 30_000,
+    limitMs: 60_000,
     what: "a look",
   });
   const id = await delivered(stage, "first");

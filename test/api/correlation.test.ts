@@ -18,7 +18,7 @@ async function sent(to: string, more: object = {}): Promise<string> {
 }
 
 async function reached(id: string, status: string): Promise<void> {
-  await until(async () => (await service.ask("GET", `/v1/messages/${id}`)).data.status === status, { limitMs: 10_000 });
+  await until(async () => (await service.ask("GET", `/v1/messages/${id}`)).data.status === status, { limitMs: 60_000 });
 }
 
 /** The correlation ids of a webhook, as its header and its data have them. */

@@ -178,7 +178,7 @@ test("a clock that is moved after the only instance that reaches people was dele
   for (const hours of [1, 2]) {
     await data(asked, "POST /v1/sandbox/clock", { body: { advance: "1h" } });
     const what = `a clock that is ${hours} h ahead`;
-    await until(async () => (await offsetAt(owner)) === hours * 3_600_000, { limitMs: 10_000, what });
+    await until(async () => (await offsetAt(owner)) === hours * 3_600_000, { limitMs: 60_000, what });
     assert.equal(await offsetAt(asked), hours * 3_600_000);
   }
 });

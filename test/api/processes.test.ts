@@ -189,7 +189,7 @@ test("an instance that reaches people is stored once no process posts to loopbac
   await until(written, { what: "a callback by the process that does not run the instance" });
   const told = await lastEventAt(owner);
   assert.ok(Date.parse(told) > instanceStoredAt - LATER_MS);
-  await until(async () => (await lastEventAt(asked)) === told, { limitMs: 20_000, what: "the owner's last event" });
+  await until(async () => (await lastEventAt(asked)) === told, { limitMs: 60_000, what: "the owner's last event" });
   const { data: sent } = await send(asked, contact, { from: TWILIO_NUMBER });
   await until(() => twilio.taken({ to: contact }).length > 0, { what: "the message at the carrier" });
   await setTimeout(LATER_MS);

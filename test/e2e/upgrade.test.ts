@@ -121,7 +121,7 @@ async function waitFor({ clock }: Started, what: string, isDone: () => Promise<b
       clock.jump(200);
       return isDone();
     },
-    { limitMs: 30_000, what },
+    { limitMs: 60_000, what },
   );
 }
 

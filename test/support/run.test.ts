@@ -21,7 +21,8 @@ async function runOn(
   t.after(() => rmSync(root, { recursive: true }));
   const runner = join(root, "test/support/run.ts");
   mkdirSync(join(root, "test/support"), { recursive: true });
-  await copyFile(fileURLToPath(new URL("./run.ts", import.meta.url)), runner);
+  for (const name of ["run.ts", "group.ts"])
+    await copyFile(fileURLToPath(new URL(`./${name}`, import.meta.url)), join(root, "test/support", name));
   writeFileSync(join(root, "package.json"), '{"type":"module"}');
   for (const [name, source] of Object.entries(files)) {
     mkdirSync(join(root, name, ".."), { recursive: true });
@@ -40,7 +41,7 @@ test("a run of tests that pass succeeds, from any directory, and ends with the t
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
   assert.match(
     stdout,
-    /\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms [\d.]+\n$/,
+    /\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms [\d.]+\n(ℹ cpu: [\d.]+ s\n)?$/,
   );
 });
 
@@ -97,11 +98,50 @@ test("a run takes the quick files, with --long the long files, and with parts of
   const files = { "a.test.ts": named("quick"), "b.long.test.ts": named("long") };
   const ran = async (...args: string[]) => {
     const { stdout } = await runOn(t, files, {}, args);
-    return [...stdout.matchAll(/^✔ (\w+) /gm)].map(([, name]) => name);
+    return [...stdout.matchAll(/^✔ (\w+) /gm)].map(([, name]) => name).sort();
   };
   assert.deepEqual(await ran(), ["quick"]);
   assert.deepEqual(await ran("--long"), ["long"]);
-  assert.deepEqual(await ran("b.long", "a.test"), ["quick", "long"]);
+  assert.deepEqual(await ran("b.long", "a.test"), ["long", "quick"]);
+});
+
+/** As many files as make the runner put two into a process. */
+function withNeighbours(files: Record<string, string>): Record<string, string> {
+  return { "y1.test.ts": OK, "y2.test.ts": OK, "y3.test.ts": OK, "y4.test.ts": OK, ...files };
+}
+
+test("quick files share processes, each as a suite after the other, and one that says own-process: has its own", async (t) => {
+  const pid = 'import test from "node:test";\ntest("pid", (t) => t.diagnostic(String(process.pid)));\n';
+  const files = { "a.test.ts": pid, "b.test.ts": pid, "c.test.ts": `// own-process: it says so\n${pid}` };
+  const { code, stdout, stderr } = await runOn(t, withNeighbours(files));
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  const pids = [...stdout.matchAll(/^\s*ℹ (\d+)$/gm)].map(([, found]) => found);
+  assert.deepEqual([pids.length, new Set(pids).size], [3, 2]);
+  assert.match(stdout, /▶ a\.test\.ts\n {2}✔ pid .*▶ b\.test\.ts\n {2}✔ pid /s);
+});
+
+test("a file that leaves the process changed, cannot be loaded or holds no test fails its suite, and not its neighbour", async (t) => {
+  const changes = [
+    "process.env.X_LEFT = '1'",
+    "process.umask(0o077)",
+    "process.on('SIGTERM', () => {})",
+    "globalThis.fetch = null",
+  ];
+  for (const change of changes) {
+    const changing = `import test from "node:test";\ntest("works", () => { ${change}; });\n`;
+    const { code, stderr } = await runOn(t, withNeighbours({ "a.test.ts": changing, "b.test.ts": OK }));
+    assert.equal(code, 1);
+    assert.match(stderr, /^✖ failed: a\.test\.ts: a\.test\.ts: it leaves .+ of the process changed: .+\n$/);
+    const marked = `// own-process: it changes the process\n${changing}`;
+    assert.equal((await runOn(t, withNeighbours({ "a.test.ts": marked, "b.test.ts": OK }))).code, 0);
+  }
+  const bad = { "a.test.ts": 'import "./missing.ts";\n', "b.test.ts": OK, "c.test.ts": "export {};\n" };
+  const { code, stderr } = await runOn(t, withNeighbours(bad));
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^✖ a\.test\.ts ran no test to its end\n✖ c\.test\.ts ran no test to its end\n✖ failed: a\.test\.ts: .*\n$/,
+  );
 });
 
 test("every test file of this repository is in one of the two runs, and matches a part of its path", () => {

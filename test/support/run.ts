@@ -5,17 +5,18 @@
  * ends it with a line for each failure: the end of a log is what is left of a long one.
  */
 
-import { globSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Files at once: one more than two cores, since files wait for disks, sockets and child processes. */
 const CONCURRENCY = 3;
 /** Many times what a test takes that sets no `timeout` of its own. */
-const TEST_TIMEOUT_MS = 300_000;
+const TEST_TIMEOUT_MS = 600_000;
 /** A file that takes at least this long is named at the end of a run, slowest first. */
 const SLOW_MS_MIN = 10_000;
 const SLOW_FILES_MAX = 10;
@@ -80,6 +81,52 @@ function selectionOf(args: readonly string[]): Selection {
   return args[0] === "--long" ? { length: "long" } : { parts: args };
 }
 
+const GROUP = fileURLToPath(new URL("./group.ts", import.meta.url));
+/** A quick test file with this comment, and a reason behind it, has a process of its own, like those below `test/`; the others share. */
+const OWN_PROCESS = /^\/\/ own-process: \S/m;
+/** Test files of one process: they load the sources once, and a third of a run is not the time of one process. */
+const GROUP_FILES_MAX = 16;
+
+/** The groups of files that share a process, and each of the others alone. Neighbours load the same sources. */
+export function groupsOf(files: readonly string[]): string[][] {
+  const isShared = (file: string) =>
+    !file.endsWith(LONG) && !relative(ROOT, file).startsWith("test/") && !OWN_PROCESS.test(readFileSync(file, "utf8"));
+  const [shared, own] = [files.filter(isShared), files.filter((file) => !isShared(file))];
+  const size = Math.max(1, Math.min(GROUP_FILES_MAX, Math.ceil(shared.length / CONCURRENCY)));
+  const groups = Array.from({ length: Math.ceil(shared.length / size) }, (_, at) =>
+    shared.slice(at * size, (at + 1) * size),
+  );
+  return [...own.map((file) => [file]), ...groups];
+}
+
+/** The file that Node's runner runs for a group: the only one of it, or one in `directory` that runs all of them. */
+function entryOf(group: readonly string[], index: number, directory: string): string {
+  const [only] = group;
+  if (only !== undefined && group.length === 1) return only;
+  const files = group.map((path) => ({ name: relative(ROOT, path), path }));
+  const entry = join(directory, `group-${index + 1}.mjs`);
+  writeFileSync(
+    entry,
+    `import { runTogether } from "${pathToFileURL(GROUP).href}";\nawait runTogether(${JSON.stringify(files)});\n`,
+  );
+  return entry;
+}
+
+/** Seconds of CPU of this process and of all that it waited for, and those waited for; null where the system does not tell. */
+function cpuSeconds(): number | null {
+  try {
+    const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    // User and system time of the process, and of its children that ended, in ticks.
+    const ticks = fields.slice(11, 15).map(Number);
+    return ticks.reduce((sum, one) => sum + one, 0) / TICKS_PER_SECOND;
+  } catch {
+    return null;
+  }
+}
+
+/** Of Linux, on every machine. */
+const TICKS_PER_SECOND = 100;
+
 /** One line for each of the slowest files, if any file was slow. */
 function slowest(durationsMs: ReadonlyMap<string, number>): string[] {
   return [...durationsMs]
@@ -96,15 +143,39 @@ async function main(args: readonly string[]): Promise<void> {
   const todo: string[] = [];
   const skippedWithoutReason: string[] = [];
   const failed: string[] = [];
+  let hasRun = false;
   const hang = new AbortController();
   process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
-  const tests = run({ files, concurrency: CONCURRENCY, timeout: TEST_TIMEOUT_MS, signal: hang.signal, cwd: ROOT });
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-run-"));
+  const entries = groupsOf(files).map((group, index) => entryOf(group, index, directory));
+  const tests = run({
+    files: entries,
+    concurrency: CONCURRENCY,
+    timeout: TEST_TIMEOUT_MS,
+    signal: hang.signal,
+    cwd: ROOT,
+  });
 
   const silence = setTimeout(() => hang.abort(), SILENCE_MS_MAX);
-  const nameOf = (event: { name: string; file?: string }) => `${relative(ROOT, event.file ?? "")}: ${event.name}`;
-  const note = (event: { name: string; file?: string; skip?: string | boolean; todo?: string | boolean }) => {
+  const nameOf = ({ name, file = "" }: { name: string; file?: string }) =>
+    file === GROUP ? name : `${relative(ROOT, file)}: ${name}`;
+  const note = (event: {
+    name: string;
+    file?: string;
+    skip?: string | boolean;
+    todo?: string | boolean;
+    details: { duration_ms: number };
+  }) => {
     silence.refresh();
     const name = nameOf(event);
+    // The events of one process come together and in order: those of a file before that of its suite.
+    if (event.file !== GROUP) hasRun = true;
+    else {
+      const file = resolve(ROOT, event.name);
+      if (hasRun) ran.add(file);
+      durationsMs.set(file, event.details.duration_ms);
+      hasRun = false;
+    }
     if (event.todo !== undefined) todo.push(name);
     if (event.skip === true || event.skip === "") skippedWithoutReason.push(name);
   };
@@ -116,14 +187,19 @@ async function main(args: readonly string[]): Promise<void> {
     if (line !== null) failed.push(line);
   });
   tests.on("test:summary", ({ file, counts, success, duration_ms }) => {
-    if (file !== undefined && counts.tests > 0) ran.add(file);
-    if (file !== undefined) durationsMs.set(file, duration_ms);
     if (!success) process.exitCode = 1;
+    hasRun = false;
+    if (file === undefined || file.startsWith(directory)) return;
+    if (counts.tests > 0) ran.add(file);
+    durationsMs.set(file, duration_ms);
   });
 
   for await (const text of tests.compose(spec)) process.stdout.write(text);
   clearTimeout(silence);
+  rmSync(directory, { recursive: true, force: true });
   for (const line of slowest(durationsMs)) process.stdout.write(`ℹ slow: ${line}\n`);
+  const spent = cpuSeconds();
+  if (spent !== null) process.stdout.write(`ℹ cpu: ${spent.toFixed(1)} s\n`);
   const isStrict = process.env.CI !== undefined && process.env.CI !== "";
   const wrong = complaints({ files, ran, todo, skippedWithoutReason: isStrict ? skippedWithoutReason : [], failed });
   for (const line of wrong) process.stderr.write(`✖ ${line}\n`);

@@ -199,10 +199,10 @@ test("while the store accepts nothing, a message stays unanswered for more than 
   instance.disk.fails = true;
   await smsc.deliver(ANNA, TO, { short_message: gsm("Alone") });
   for (const part of parts(gsm("z".repeat(200)), "udh8", 3, 306)) await smsc.deliver(ANNA, TO, part);
-  await until(() => instance.disk.refused > 6, { limitMs: 20_000, what: "several tries of all three" });
+  await until(() => instance.disk.refused > 6, { limitMs: 60_000, what: "several tries of all three" });
   assert.deepEqual([instance.inbound, smsc.seen.filter(({ event }) => event === "taken")], [[], []]);
   instance.disk.fails = false;
-  await until(() => instance.inbound.length === 2, { limitMs: 20_000 });
+  await until(() => instance.inbound.length === 2, { limitMs: 60_000 });
   await until(() => smsc.seen.filter(({ event, status }) => event === "taken" && status === 0).length === 3);
   assert.deepEqual([...new Set(smsc.seen.flatMap(({ event, status }) => (event === "taken" ? [status] : [])))], [0]);
   assert.deepEqual(instance.inbound.map(({ text }) => text).sort(), ["Alone", "z".repeat(200)]);

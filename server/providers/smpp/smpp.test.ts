@@ -83,7 +83,7 @@ test("more early receipts than a session may have open block nothing", async (t)
   const { instance } = at;
   const references = await Promise.all(Array.from({ length: 300 }, () => instance.accepted(`${TO}99`)));
   const isReported = () => references.every((reference) => instance.receiptsOf(reference).length === 1);
-  await until(isReported, { what: "the receipts", limitMs: 30_000 });
+  await until(isReported, { what: "the receipts", limitMs: 60_000 });
   await until(() => instance.disk.size === 0);
 });
 

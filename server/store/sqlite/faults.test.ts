@@ -293,7 +293,7 @@ function startChild(t: TestContext, script: string, path: string) {
     sendMessage: (message: string) => void child.send(message),
     nextMessage: async (): Promise<unknown> => {
       await until(() => messages.length > 0 || child.exitCode !== null, {
-        limitMs: 20_000,
+        limitMs: 60_000,
         what: "a word of the child",
       });
       assert.ok(messages.length > 0, "the child ended");
