@@ -1,7 +1,7 @@
 /** Finds the server and the key of a command: in its options, the environment, or `credentials.json`. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { NoKeyError, UsageError } from "./failure.ts";
 
 /** The two kinds of key: one customer's, or the operator's. */
@@ -45,7 +45,29 @@ export function findServer(given: Given, env: Env): Server {
   if (named !== undefined) return { baseUrl: named, origin: given.url ? "--url" : "TIGHTBEAM_URL" };
   const path = credentialsPath(env);
   const { baseUrl } = readCredentials(path);
-  return baseUrl === undefined ? { baseUrl: DEFAULT_URL, origin: "the default" } : { baseUrl, origin: path };
+  if (baseUrl === undefined) return { baseUrl: DEFAULT_URL, origin: "the default" };
+  requireOwn(path, baseUrl);
+  return { baseUrl, origin: path };
+}
+
+/** Permissions of others than the owner. */
+const OTHERS = 0o077;
+
+/**
+ * Throws `UsageError` if the file names a server on another machine, and somebody else may have written the file: keys and texts would go
+ * to whoever left it in the present directory.
+ */
+function requireOwn(path: string, baseUrl: string): void {
+  if (isLoopback(baseUrl) || [path, dirname(path)].every(isOwn)) return;
+  throw new UsageError(
+    `${path} names ${baseUrl}, and the file or its directory is not yours alone: nothing is sent there. Pass --url if you mean that server, or close both to others (chmod go= ${dirname(path)} ${path}).`,
+  );
+}
+
+/** Whether a file or directory belongs to this user and is closed to others, as the service writes its own. Windows knows no such owners. */
+function isOwn(path: string): boolean {
+  const { uid, mode } = statSync(path);
+  return process.getuid === undefined || (uid === process.getuid() && (mode & OTHERS) === 0);
 }
 
 /**
@@ -127,6 +149,11 @@ export async function absenceOf(baseUrl: string): Promise<string | null> {
     socket.on("close", () => resolve(null));
     for (const end of ["connect", "timeout"]) socket.on(end, () => socket.destroy());
   });
+}
+
+/** Whether an address leads to this machine. */
+function isLoopback(address: string): boolean {
+  return URL.canParse(address) && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(address).hostname);
 }
 
 /** Whether scheme, host and port are equal. All names of the loopback interface are one host. */

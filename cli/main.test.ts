@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Command } from "commander";
@@ -203,6 +203,42 @@ test("a stored key is sent only to its own server", async (t) => {
   const sameByName = api.url.replace("127.0.0.1", "localhost");
   assert.equal((await runOnTerminal(["webhooks", "get", "--url", sameByName], env)).code, 0);
   assert.equal(api.requests.at(-1)?.headers.authorization, `Bearer ${KEY}`);
+});
+
+test("keys go to a server on another machine only if credentials.json and its directory are this user's alone", async (t) => {
+  const dir = emptyDirectory(t);
+  const path = join(dir, "credentials.json");
+  const env = { TB_DATA_DIR: dir, TIGHTBEAM_API_KEY: KEY };
+  // Nobody listens there, and names that only look like loopback are others.
+  for (const baseUrl of [
+    "http://192.0.2.1:9",
+    "http://loopback.invalid",
+    "http://localhost.invalid",
+    "http://127.0.0.1.invalid",
+  ]) {
+    writeFileSync(path, JSON.stringify({ baseUrl }));
+    for (const [directoryMode, fileMode] of [
+      [0o755, 0o600],
+      [0o700, 0o644],
+    ] as const) {
+      chmodSync(dir, directoryMode);
+      chmodSync(path, fileMode);
+      for (const args of [
+        ["webhooks", "get"],
+        ["webhooks", "get", "--key", KEY],
+        ["send", "+15005550100", "Hi"],
+        ["doctor"],
+      ]) {
+        const { code, stderr } = await runOnTerminal(args, env);
+        assert.notEqual(code, 0, args.join(" "));
+        assert.match(stderr, /is not yours alone: nothing is sent there\. Pass --url/, `${args.join(" ")} ${baseUrl}`);
+      }
+    }
+  }
+  chmodSync(dir, 0o700);
+  chmodSync(path, 0o600);
+  writeFileSync(path, JSON.stringify({ baseUrl: "http://own.invalid" }));
+  assert.doesNotMatch((await runOnTerminal(["webhooks", "get"], env)).stderr, /not yours alone/);
 });
 
 test("unusable credentials are reported in a sentence, without a stack", async (t) => {

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock, ClockShift } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { InstanceId } from "../core/id.ts";
+import type { InstanceId, Random } from "../core/id.ts";
 import { hasWorker, type Membership } from "../engine/members/membership.ts";
 import { SharedMembership } from "../engine/members/shared-membership.ts";
 import type { Observer } from "../engine/observer.ts";
@@ -53,7 +53,7 @@ const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 /** Passes requests on to the members that run their instances; null if there are no others. */
 export function createHop(
   secretKey: Uint8Array,
-  clock: Clock,
+  { clock, random }: { clock: Clock; random: Random },
   membership: Membership,
   shared: SharedMembership | null,
 ): HopClient | null {
@@ -62,5 +62,5 @@ export function createHop(
     const owner = membership.ownerOf(instanceId);
     return owner === null || owner.id === membership.member.id ? null : owner.url;
   };
-  return new HopClient({ secretKey, urlOf, now: () => clock.real() });
+  return new HopClient({ secretKey, urlOf, now: () => clock.real(), random });
 }

@@ -209,7 +209,7 @@ class Composition {
       link: linkUnder(() => this.#url, { clock }),
       fetcher: this.#fetcher,
     });
-    this.#hop = createHop(secretKey, clock, this.#engine.deps.membership, this.#shared);
+    this.#hop = createHop(secretKey, this.#engine.deps, this.#engine.deps.membership, this.#shared);
     this.#inboxes = new Inboxes(this.#engine.deps, (path) => `${this.#url}${path}`);
   }
 

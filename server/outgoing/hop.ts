@@ -3,12 +3,26 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Agent } from "undici";
-import type { InstanceId } from "../core/id.ts";
+import { setBounded } from "../core/bounded-map.ts";
+import type { InstanceId, Random } from "../core/id.ts";
 import { PassedReplyLost } from "../core/not-running-here.ts";
 
 const HEADER = "tightbeam-passed-on";
-/** The clocks of two hosts may differ by this much, in milliseconds. */
-const SKEW_MS_MAX = 300_000;
+/** A signature counts for this long, and the clocks of two processes may differ by as much, in milliseconds. */
+const WINDOW_MS = 30_000;
+/** Ids of requests that are remembered; beyond it the oldest is forgotten. */
+const IDS_MAX = 200_000;
+/** Headers that the signature covers: who asks, for whom, and what. */
+const SIGNED_HEADERS = [
+  "authorization",
+  "cookie",
+  "content-type",
+  "idempotency-key",
+  "tightbeam-customer",
+  "x-correlation-id",
+  "x-request-id",
+] as const;
+const SIGNATURE = /^t=(\d{1,15}),id=([0-9a-f]{32}),body=([0-9a-f]{64}),v1=([0-9a-f]{64})$/;
 /** How long the connection to another process may take, in milliseconds. */
 const CONNECT_MS_MAX = 2_000;
 /** How long the other process may take until its response begins, in milliseconds: longer than any action (20 s) with its record. */
@@ -21,6 +35,13 @@ export interface HopOptions {
   urlOf: (instanceId: InstanceId) => string | null;
   /** Real epoch milliseconds. */
   now: () => number;
+  random: Random;
+}
+
+/** A request that another process has passed on. */
+interface PassedOn {
+  /** SHA-256 of the body, in hexadecimal digits: another body was not passed on. */
+  bodyHash: string;
 }
 
 /** The request that is passed on: its target and headers as the client sent them. */
@@ -49,6 +70,8 @@ export class HopClient {
     headersTimeout: RESPONSE_MS_MAX,
     bodyTimeout: RESPONSE_MS_MAX,
   });
+  /** The ids of requests that came, with their times, the oldest first. */
+  readonly #seen = new Map<string, number>();
 
   constructor(options: HopOptions) {
     this.#options = options;
@@ -56,17 +79,25 @@ export class HopClient {
   }
 
   /**
-   * Whether another process passed this request on: its signature is right, and not older than five minutes. Removes the signature
-   * from the headers: whoever is shown them could repeat the request with it.
+   * The request as another process has passed it on; null if none did: its signature is wrong, older than 30 s, or was here before. Removes
+   * the signature from the headers, since nobody else needs it.
    */
-  isPassedOn({ method = "", url = "", headers }: IncomingMessage): boolean {
+  passedOn({ method = "", url = "", headers }: IncomingMessage): PassedOn | null {
     const given = headers[HEADER];
-    if (given === undefined) return false;
+    if (given === undefined) return null;
     delete headers[HEADER];
-    const [, at = "", signature = ""] = /^t=(\d{1,15}),v1=([0-9a-f]{64})$/.exec(String(given)) ?? [];
-    if (signature === "" || Math.abs(this.#options.now() - Number(at)) > SKEW_MS_MAX) return false;
-    const wanted = this.#sign(at, method, url, callerOf(headers));
-    return timingSafeEqual(Buffer.from(signature, "hex"), wanted);
+    const [, at = "", id = "", bodyHash = "", signature = ""] = SIGNATURE.exec(String(given)) ?? [];
+    const now = this.#options.now();
+    if (signature === "" || Math.abs(now - Number(at)) > WINDOW_MS) return null;
+    const wanted = this.#sign({ at, id, bodyHash, method, target: url, headers });
+    if (!timingSafeEqual(Buffer.from(signature, "hex"), wanted) || this.#seen.has(id)) return null;
+    for (const [seen, seenAt] of this.#seen) {
+      // A signature from a clock that is ahead counts for twice the window.
+      if (Math.abs(now - seenAt) <= 2 * WINDOW_MS) break;
+      this.#seen.delete(seen);
+    }
+    setBounded(this.#seen, id, now, IDS_MAX);
+    return { bodyHash };
   }
 
   /**
@@ -77,14 +108,16 @@ export class HopClient {
     const base = this.#options.urlOf(instanceId);
     if (base === null) return null;
     const at = String(Math.round(this.#options.now()));
-    const signature = this.#sign(at, method, target, callerOf(headers)).toString("hex");
+    const id = Buffer.from(this.#options.random(ID_BYTES)).toString("hex");
+    const bodyHash = hashOf(body ?? NO_BODY);
+    const signature = this.#sign({ at, id, bodyHash, method, target, headers }).toString("hex");
     try {
       const { origin, pathname } = new URL(base);
       const response = await this.#agent.request({
         origin,
         path: pathname.replace(/\/$/, "") + target,
         method: method as "GET",
-        headers: { ...headers, [HEADER]: `t=${at},v1=${signature}` },
+        headers: { ...headers, [HEADER]: `t=${at},id=${id},body=${bodyHash},v1=${signature}` },
         body: body === null || body.length === 0 ? null : body,
       });
       return { status: response.statusCode, headers: joined(response.headers), body: response.body };
@@ -99,21 +132,30 @@ export class HopClient {
     await this.#agent.destroy();
   }
 
-  #sign(at: string, method: string, target: string, caller: string): Buffer {
-    const named = createHash("sha256").update(caller).digest("hex");
-    return createHmac("sha256", this.#key).update(`${at}\n${method}\n${target}\n${named}`).digest();
+  #sign({ at, id, bodyHash, method, target, headers }: Signed): Buffer {
+    const named = SIGNED_HEADERS.map((name) => [name, headers[name] ?? null]);
+    return createHmac("sha256", this.#key)
+      .update(JSON.stringify([at, id, method, target, bodyHash, named]))
+      .digest();
   }
 }
 
-/** The key of the caller, or the cookie of its session. */
-function callerOf({
-  authorization,
-  cookie = "",
-}: {
-  authorization?: string | undefined;
-  cookie?: string | undefined;
-}): string {
-  return authorization ?? cookie;
+/** Everything that a signature covers. */
+interface Signed {
+  at: string;
+  id: string;
+  bodyHash: string;
+  method: string;
+  target: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+const ID_BYTES = 16;
+const NO_BODY = new Uint8Array();
+
+/** SHA-256 of a body, in hexadecimal digits, as a signature has it. */
+function hashOf(body: Uint8Array): string {
+  return createHash("sha256").update(body).digest("hex");
 }
 
 function joined(headers: Record<string, string | string[] | undefined>): Record<string, string> {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { Type } from "typebox";
@@ -94,7 +95,7 @@ async function pair(t: TestContext, isSecondRunning = true): Promise<Pair> {
   const done: string[] = [];
   const place = { url: null as string | null };
   const hopTo = (urlOf: () => string | null): RequestHop => {
-    const client = new HopClient({ secretKey: SECRET, urlOf, now: Date.now });
+    const client = new HopClient({ secretKey: SECRET, urlOf, now: Date.now, random: randomBytes });
     t.after(() => client.close());
     return client;
   };
@@ -260,6 +261,47 @@ test("a request that claims to be passed on is counted like any other unless its
     second.counted.map(({ keyId }) => keyId),
     forged.map(() => "key_customer"),
   );
+});
+
+/** A request as a process would pass it on at `now`: its headers and body, caught on the way. */
+async function caught(t: TestContext, now: () => number): Promise<{ headers: Record<string, string>; body: string }> {
+  const arrived = Promise.withResolvers<Record<string, string>>();
+  const tap = createHttpServer((request, response) => {
+    arrived.resolve(request.headers as Record<string, string>);
+    response.end();
+  });
+  await new Promise<void>((resolve) => tap.listen(0, "127.0.0.1", resolve));
+  t.after(() => tap.close());
+  const url = `http://127.0.0.1:${(tap.address() as AddressInfo).port}`;
+  const client = new HopClient({ secretKey: SECRET, urlOf: () => url, now, random: randomBytes });
+  t.after(() => client.close());
+  const body = JSON.stringify({ text: "loved" });
+  const own = { authorization: `Bearer ${KEYS.customer}`, "content-type": "application/json", "x-request-id": "mine" };
+  await client.pass(INSTANCE, { method: "POST", target: "/v1/react", headers: own, body: Buffer.from(body) });
+  const { connection: _, host: __, "content-length": ___, ...headers } = await arrived.promise;
+  return { headers, body };
+}
+
+test("a passed request counts as passed on once, with its own body and headers, and for 30 s", async (t) => {
+  const { second, done } = await pair(t);
+  const send = async ({ headers, body }: { headers: Record<string, string>; body: string }) => {
+    const response = await fetch(`http://127.0.0.1:${second.port}/v1/react`, { method: "POST", headers, body });
+    const { error } = (await response.json()) as { error?: { code: string } };
+    return [response.status, error?.code, second.counted.at(-1)?.keyId];
+  };
+  const passed = await caught(t, Date.now);
+  const ORDINARY = [201, undefined, "key_customer"];
+  assert.deepEqual(await send(passed), [201, undefined, null]);
+  assert.deepEqual(await send(passed), ORDINARY, "a repetition");
+  const other = await caught(t, Date.now);
+  const forged = { ...other, body: JSON.stringify({ text: "hated" }) };
+  assert.deepEqual((await send(forged)).slice(0, 2), [403, "FORBIDDEN"], "another body");
+  assert.deepEqual(done, ["loved", "loved"]);
+  const third = await caught(t, Date.now);
+  const headers = { ...third.headers, "idempotency-key": "invented" };
+  assert.deepEqual(await send({ ...third, headers }), ORDINARY, "another header");
+  assert.deepEqual(await send(await caught(t, () => Date.now() - 31_000)), ORDINARY, "late");
+  assert.deepEqual(await send(await caught(t, () => Date.now() + 60_000)), ORDINARY, "from a clock that is ahead");
 });
 
 test("the key of the caller is checked by both processes", async (t) => {

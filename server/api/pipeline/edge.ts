@@ -46,8 +46,11 @@ export interface PassedResponse {
 
 /** Passes requests between the processes of a database, each signed by the process that it came to first. */
 export interface RequestHop {
-  /** Whether another process passed this request on, so that it counted the request and will not get it back. */
-  isPassedOn(request: IncomingMessage): boolean;
+  /**
+   * The request as another process passed it on, so that it counted the request and will not get it back, with the SHA-256 of its body in
+   * hexadecimal digits. Null if no process did.
+   */
+  passedOn(request: IncomingMessage): { bodyHash: string } | null;
   /** The response of the process that runs the instance; null if no other process runs it or can be reached. */
   pass(instanceId: InstanceId, request: PassedRequest): Promise<PassedResponse | null>;
 }

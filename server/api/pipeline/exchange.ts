@@ -23,6 +23,8 @@ export interface Exchange {
   readonly wasClosing: boolean;
   /** Whether another process passed the request on. */
   readonly isPassedOn: boolean;
+  /** SHA-256 of the body that was passed on, in hexadecimal digits; null if the request was not. */
+  readonly bodyHash: string | null;
   /** The bytes of the body, once they are read, if the request may have to be passed on or its body is logged. */
   body: Uint8Array | null;
   key: ApiKey | null;
@@ -43,6 +45,7 @@ export interface Incoming {
 /** Begins the exchange of a request that came in now. */
 export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, { compiled }: Destination): Exchange {
   const { request, response, requestId } = incoming;
+  const passed = edge.hop?.passedOn(request) ?? null;
   return {
     edge,
     state,
@@ -53,7 +56,8 @@ export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, 
     startedAt: performance.now(),
     compiled,
     wasClosing: edge.isClosing(),
-    isPassedOn: edge.hop?.isPassedOn(request) === true,
+    isPassedOn: passed !== null,
+    bodyHash: passed?.bodyHash ?? null,
     body: null,
     key: null,
     session: null,

@@ -1,6 +1,7 @@
 /** Builds the request that a handler gets: reads and parses the body, and checks all fields of query and body (400). */
 
-import { invalidFields } from "../../core/error.ts";
+import { createHash } from "node:crypto";
+import { ApiError, invalidFields } from "../../core/error.ts";
 import type { ApiRequest, KeyedRoute, PublicRequest } from "../route.ts";
 import { admitJson } from "./body.ts";
 import type { HeldBody } from "./body-budget.ts";
@@ -20,14 +21,17 @@ export interface Matched {
 export async function readJson(exchange: Exchange, held: HeldBody, { bodyBytesMax }: KeyedRoute): Promise<unknown> {
   const { request, response } = exchange;
   const bytes = await held.read(request, response, { bytesMax: bodyBytesMax, admit: () => admitJson(request) });
-  keepBody(exchange, bytes);
+  takeBody(exchange, bytes);
   if (bytes.length === 0) return undefined;
   const waiting = held.waitToParse(bytes, request);
   if (waiting !== undefined) await waiting;
   return parseJson(bytes);
 }
 
-function keepBody(exchange: Exchange, bytes: Uint8Array): void {
+/** Keeps the body if somebody needs it later. Throws 403 for another body than the one that was passed on. */
+function takeBody(exchange: Exchange, bytes: Uint8Array): void {
+  if (exchange.bodyHash !== null && createHash("sha256").update(bytes).digest("hex") !== exchange.bodyHash)
+    throw new ApiError("FORBIDDEN", "The body is not the one that was passed on.");
   const { hop, requestLog } = exchange.edge;
   if (hop !== null || requestLog?.keepsBodies === true) exchange.body = bytes;
 }
@@ -72,7 +76,7 @@ export function publicRequest(exchange: Exchange, matched: Matched): PublicReque
       const held = state.bodyBudget.open(owner);
       try {
         const bytes = await held.read(request, response, { bytesMax, withinMs });
-        keepBody(exchange, bytes);
+        takeBody(exchange, bytes);
         return await use(bytes);
       } finally {
         held.release();
