@@ -63,6 +63,64 @@ test("keys, signing secrets and addresses that open without a key are masked whe
   assert.equal(maskPath("/v1/messages?to=%2B1&token=abc&q=tb_abc"), "/v1/messages?to=%2B1&token=***&q=tb_***");
 });
 
+const HIDDEN = "s3cretS3CRETs3cret12345";
+/** Ways in which a secret stands in a body or a path, each with the secret once. */
+const FORMS: Readonly<Record<string, string>> = {
+  "a signature in an address": `{"url":"https://a.example/x?se=1&sig=${HIDDEN}"}`,
+  "a key in an address": `{"url":"https://a.example/x?key=${HIDDEN}"}`,
+  "auth in an address": `{"url":"https://a.example/x?auth=${HIDDEN}&b=1"}`,
+  "pwd in an address": `{"url":"https://a.example/x?pwd=${HIDDEN}"}`,
+  "a Mac's password in an address": `{"url":"http://mac.example:1234/api?guid=${HIDDEN}"}`,
+  "a name encoded twice": `{"url":"https://a.example/x?%2574oken=${HIDDEN}"}`,
+  "an address encoded twice": `{"url":"https://a.example/?to=https%253A%252F%252Fb.example%253Ftoken%253D${HIDDEN}"}`,
+  "a fragment": `{"url":"https://a.example/#access_token=${HIDDEN}"}`,
+  "a token in the path of a chat's webhook": `{"url":"https://chat.example/services/T01/B02/${HIDDEN}"}`,
+  "a token in a path among others": `{"url":"https://chat.example/api/webhooks/123/${HIDDEN}/slack"}`,
+  "user and password": `{"url":"https://me:${HIDDEN}@a.example/"}`,
+  "a bearer token in a text": `{"text":"use Authorization Bearer ${HIDDEN}"}`,
+  "a basic credential in a text": `{"note":"Basic ${HIDDEN}"}`,
+  "a JSON web token": `{"note":"eyJhbGciOiJIUzI1NiJ9.${HIDDEN}.abc"}`,
+  "a field named auth": `{"auth":"${HIDDEN}"}`,
+  "a field named pwd": `{"smtp":{"pwd":"${HIDDEN}"}}`,
+  "a field named sig": `{"sig":"${HIDDEN}"}`,
+  "a field named passwd": `{"passwd":"${HIDDEN}"}`,
+  "a key of ours": `{"text":"tb_${HIDDEN}"}`,
+  "a token of a bridge": `{"text":"tbb_${HIDDEN}"}`,
+  "a session": `{"text":"tbs_${HIDDEN}"}`,
+  "a signing secret": `{"text":"whsec_${HIDDEN}"}`,
+  "the address of a hook": `{"url":"https://tb.example/hooks/inst_1/${HIDDEN}"}`,
+  "the address of an inbox": `{"url":"https://tb.example/sandbox/inbox/${HIDDEN}"}`,
+  "a form": `user=a&pwd=${HIDDEN}&b=1`,
+  "JSON in a string": JSON.stringify({ data: JSON.stringify({ authToken: HIDDEN }) }),
+  "an escaped name": `{"\\u0073ecret":"${HIDDEN}"}`,
+  "a list": `{"tokens":["${HIDDEN}"]}`,
+};
+
+for (const [form, body] of Object.entries(FORMS)) {
+  test(`the log hides ${form}`, () => {
+    assert.ok(body.includes(HIDDEN));
+    assert.doesNotMatch(maskBody(body, true).text, /s3cret/i);
+  });
+}
+
+test("the log hides secret parameters of a path, also if their names are encoded twice", () => {
+  for (const name of ["sig", "key", "auth", "pwd", "guid", "token", "%2574oken", "access_token", "X-Amz-Signature"])
+    assert.equal(maskPath(`/v1/x?a=1&${name}=${HIDDEN}&b=2`).includes(HIDDEN), false, name);
+});
+
+test("ids and ordinary words stay readable", () => {
+  const shown = {
+    guid: "iMessage;-;+15005550101",
+    url: "https://a.example/chats/chat_0199c2f4-8a00-7000-8000-000000000016?limit=10&author=me",
+    other: "https://a.example/blog/a-long-title-of-an-article",
+    text: "The basic idea: pass by on Monday, key people only?",
+  };
+  assert.deepEqual(masked({ ...shown, text: "The basic idea: pass by on Monday" }), {
+    ...shown,
+    text: "The basic idea: pass by on Monday",
+  });
+});
+
 /** Bytes of the heap after a garbage collection. */
 function heapUsed(): number {
   setFlagsFromString("--expose-gc");
@@ -73,6 +131,13 @@ function heapUsed(): number {
 test("masking takes time in proportion to the length of a text, however hostile the text is", () => {
   const hostile = [
     "?secret",
+    "://a/",
+    "://aaaaaaaaaaaaaaaaaaaaaaa1",
+    "?key=",
+    "#",
+    "eyJaaaaaaaaa.",
+    "basic ",
+    "%25",
     "&token",
     "?&signature",
     "://a",

@@ -13,9 +13,12 @@ const FILE_LENGTH_MIN = 512;
 const FILE_SHOWN = 32;
 
 const MASK = "***";
-const SECRET_NAME = /^key$|secret|token|password|passphrase|authorization|credential|api[-_]?key|signature/i;
-/** The same in free text. */
-const SECRET_WORD = new RegExp(SECRET_NAME.source.replace("^key$", "\\bkey\\b"), "i");
+const SECRET_NAME =
+  /^(?:key|sig|auth|pw|pass)$|secret|token|password|passwd|passphrase|pwd|authorization|credential|api[-_]?key|signature/i;
+/** The same in free text, where `auth`, `sig` and `pass` are words like others. */
+const SECRET_WORD = new RegExp(SECRET_NAME.source.replace("^(?:key|sig|auth|pw|pass)$", "\\bkey\\b"), "i");
+/** A parameter of an address that only some peers use for a secret: `guid` is a Mac's password. In JSON it is an id. */
+const SECRET_PARAMETER = /^guid$/i;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /** A body as the log keeps it. `isCut`: the text ends before the body did. */
@@ -42,7 +45,7 @@ export function maskPath(path: string): string {
 /** Masks the pairs of a query or a form. */
 function maskPairs(pairs: string): string {
   return pairs.replace(/([^&=]*)(=?)([^&]*)/g, (_, name: string, equals: string, value: string) => {
-    const isSecret = equals !== "" && SECRET_NAME.test(decodePercent(name));
+    const isSecret = equals !== "" && isSecretParameter(name);
     return `${maskEncoded(name)}${equals}${isSecret ? MASK : maskEncoded(value)}`;
   });
 }
@@ -55,10 +58,24 @@ function maskEncoded(text: string): string {
   return masked === plain ? maskValues(text) : masked;
 }
 
-/** Decodes the characters of ASCII. A text that is cut or badly encoded stays. */
+/** How often a text may be encoded: an address in the query of an address in the query of an address. */
+const ENCODINGS_MAX = 3;
+
+/** Decodes the characters of ASCII, also if they are encoded up to three times. A text that is cut or badly encoded stays. */
 function decodePercent(text: string): string {
-  if (!text.includes("%")) return text;
-  return text.replace(/%([0-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  let decoded = text;
+  for (let round = 0; round < ENCODINGS_MAX && decoded.includes("%"); round += 1) {
+    decoded = decoded.replace(/%([0-7][0-9a-f])/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+  }
+  return decoded;
+}
+
+/** Whether a parameter of an address holds a secret, by its name. */
+function isSecretParameter(name: string): boolean {
+  const plain = decodePercent(name);
+  return SECRET_NAME.test(plain) || SECRET_PARAMETER.test(plain);
 }
 
 const LITERAL = /^(?:null|true|false)$/;
@@ -217,21 +234,61 @@ function decodeString(text: string): string {
 }
 
 /** Whether there may be anything to mask. */
-const SUSPECT = /tb[sl]?_|whsec_|:\/\/|\/hooks\/|\/inbox\/|\/attachments\//;
+const SUSPECT = /tb[slb]?_|whsec_|:\/\/|\/hooks\/|\/inbox\/|\/attachments\/|[?&]|eyJ|bearer|basic/i;
 
-/** A secret parameter in an address. Its name ends before the next `?` or `&`, so that a hostile text takes no longer than others. */
-const PARAMETER = /(?<=[?&])(?=[^\s"'=&?]*(?:secret|token|password|signature))([^\s"'=&?]*=)[^\s"'&#]+/gi;
+/** The name of a parameter in an address. A hostile text takes no longer than others, since a name ends before the next `?`, `&` or `#`. */
+const PARAMETER = /[?&#]([^\s"'=&?#]*)=/g;
+const PARAMETER_END = /[\s"'&#]|$/g;
+
+/** Masks the values of secret parameters in addresses, also of an address that is encoded in the value of another parameter. */
+function maskParameters(text: string, isInside = false): string {
+  let shown = "";
+  let from = 0;
+  let seen = 0;
+  for (const { 0: matched, 1: name = "", index } of text.matchAll(PARAMETER)) {
+    const start = index + matched.length;
+    // Each value is looked at once: parameters inside of it were masked with it.
+    if (start < seen) continue;
+    PARAMETER_END.lastIndex = start;
+    const end = PARAMETER_END.exec(text)?.index ?? text.length;
+    const value = text.slice(start, end);
+    const isSecret = isSecretParameter(name);
+    if (value === "" || (!isSecret && (isInside || !value.includes("%")))) continue;
+    seen = end;
+    const plain = isSecret ? value : decodePercent(value);
+    const masked = isSecret ? MASK : maskParameters(plain, true);
+    if (masked === plain) continue;
+    shown += text.slice(from, start) + masked;
+    from = end;
+  }
+  return shown + text.slice(from);
+}
+
+/** A part of a path that opens an address without a key, such as that of a chat's webhook: long, and neither an id of the API nor a UUID. */
+const PATH_TOKEN = /^(?!(?:[a-z]+_)?[0-9a-f]{8}-[0-9a-f]{4}-)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}$/;
+
+/** Masks the tokens in the paths of other services' addresses. */
+function maskPaths(text: string): string {
+  return text.replace(/(:\/\/[^\s"'/?#]*)(\/[^\s"'?#]*)/g, (_, host: string, path: string) => {
+    const parts = path
+      .split("/")
+      .map((part) => (part.length <= PATH_LENGTH_MAX && PATH_TOKEN.test(part) ? MASK : part));
+    return host + parts.join("/");
+  });
+}
 
 /** Masks keys, signing secrets, and what opens an address without a key. */
 function maskValues(text: string): string {
   if (!SUSPECT.test(text)) return text;
-  return text
-    .replace(/(\btb[sl]?_(?=[A-Za-z0-9_-])|tb[sl]?_(?=[A-Za-z0-9]{20}))[A-Za-z0-9_-]+/g, `$1${MASK}`)
+  const masked = text
+    .replace(/(\btb[slb]?_(?=[A-Za-z0-9_-])|tb[slb]?_(?=[A-Za-z0-9]{20}))[A-Za-z0-9_-]+/g, `$1${MASK}`)
     .replace(/whsec_[A-Za-z0-9+/=_-]+/g, `whsec_${MASK}`)
+    .replace(/\b(bearer|basic)( +)[A-Za-z0-9+/=._~-]{8,}/gi, `$1$2${MASK}`)
+    .replace(/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, MASK)
     .replace(/(:\/\/)[^\s"'/?#@]+@/g, `$1${MASK}@`)
     .replace(/(\/(?:hooks\/[^\s"'/?#]+|sandbox\/inbox)\/)[A-Za-z0-9_-]{16,}/g, `$1${MASK}`)
-    .replace(/(\/attachments\/)[A-Za-z0-9_-]{51}(?![\w-])/g, `$1${MASK}`)
-    .replace(PARAMETER, `$1${MASK}`);
+    .replace(/(\/attachments\/)[A-Za-z0-9_-]{51}(?![\w-])/g, `$1${MASK}`);
+  return maskParameters(maskPaths(masked));
 }
 
 /** The beginning of a text in at most so many bytes, without half a character. */
