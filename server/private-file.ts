@@ -3,7 +3,18 @@
  * returns.
  */
 
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 const OWNER_ONLY = 0o600;
@@ -31,9 +42,23 @@ export function createPrivateFile(path: string, text: string): boolean {
   return true;
 }
 
+/**
+ * Makes a directory with mode 0700, and those above it, unless they are there. Throws the error of the system if one cannot be made. Node's own
+ * recursive `mkdirSync` never returns where the system says that nothing can be made, as below /proc.
+ */
+export function makePrivateDirectory(path: string): void {
+  const above = dirname(path);
+  if (above !== path && !existsSync(above)) makePrivateDirectory(above);
+  try {
+    mkdirSync(path, { mode: OWNER_ONLY_DIRECTORY });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !statSync(path).isDirectory()) throw error;
+  }
+}
+
 /** Writes the text to disk in a file beside `path`. Only one process writes in a directory, so the name is fixed. */
 function writeTemporary(path: string, text: string): string {
-  mkdirSync(dirname(path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
+  makePrivateDirectory(dirname(path));
   const temporary = `${path}.new`;
   rmSync(temporary, { force: true });
   const file = openSync(temporary, "wx", OWNER_ONLY);

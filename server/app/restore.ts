@@ -3,13 +3,13 @@
  * that the next start holds what may have been sent since.
  */
 
-import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, createReadStream, existsSync, openSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { type Config, ConfigError } from "../config.ts";
 import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
-import { createPrivateFile } from "../private-file.ts";
+import { createPrivateFile, makePrivateDirectory } from "../private-file.ts";
 import { fingerprint, secretKeysIn } from "../secrets.ts";
 import { lockDirectory, openWriter } from "../store/sqlite/connection.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
@@ -105,7 +105,7 @@ function newNameIn(directory: string, wanted: string): string {
 
 function lockData(dataDir: string): DatabaseSync {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makePrivateDirectory(dataDir);
     return lockDirectory(join(dataDir, "lock.db"));
   } catch (error) {
     if (error instanceof StoreUnusable) throw new ConfigError(error.message);
