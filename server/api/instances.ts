@@ -5,9 +5,9 @@ import { closed } from "../../contract/schema.ts";
 import { page } from "../../contract/values.ts";
 import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";
-import { type Instance, instanceRecord } from "../core/instance.ts";
+import { type Instance, type InstanceHealth, instanceRecord } from "../core/instance.ts";
 import type { With } from "../engine/engine-deps.ts";
-import { openConfig } from "../engine/instances/connections.ts";
+import { openConfigOrNull } from "../engine/instances/connections.ts";
 import { shownHookUrl } from "../engine/instances/hooks.ts";
 import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/instances.ts";
 import { listInstances } from "../store/instances.ts";
@@ -99,15 +99,22 @@ function oneInstanceRoutes(
   ];
 }
 
+/** Health of an instance whose stored settings cannot be opened. */
+const UNOPENED: InstanceHealth = {
+  status: "unhealthy",
+  warnings: ["Its settings cannot be opened with the secret key: send all of them again with PATCH, or delete it."],
+};
+
 async function recordOf(
   deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
   instance: Instance,
 ) {
   const { connections } = deps;
-  const health = await connections.health(deps, instance.id);
+  const config = openConfigOrNull(deps, instance);
+  const health = config === null ? UNOPENED : await connections.health(deps, instance.id);
   const lastEventAt = await connections.lastEventAt(deps, instance.id);
   const shown = { health, lastEventAt, hookUrl: shownHookUrl(deps, instance) };
-  return instanceRecord(instance, openConfig(deps, instance), shown);
+  return instanceRecord(instance, config ?? {}, shown);
 }
 
 /** Throws one 400 that names every setting that the provider cannot use. */

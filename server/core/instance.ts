@@ -36,7 +36,8 @@ export function isReal({ provider }: Pick<Instance, "provider">): boolean {
 }
 
 /** The health that an instance reports. */
-interface InstanceHealth {
+/** Health of an instance, with sentences about what its operator should fix. */
+export interface InstanceHealth {
   status: HealthStatus;
   message?: string;
   warnings?: readonly string[];

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
 import { PROVIDERS } from "../../sdk/wire.ts";
 import { startTestService, type TestService } from "../support/service.ts";
-import { isOnPostgres } from "../support/service-database.ts";
+import { isOnPostgres, SKIP_ON_POSTGRES } from "../support/service-database.ts";
 import { until } from "../support/wait.ts";
 
 const SMPP = {
@@ -47,6 +48,33 @@ describe("instances", () => {
         assert.ok(status < 300, `${provider}: ${status}`);
         assert.doesNotMatch(JSON.stringify(data), /s3cret/, provider);
       }
+    }
+  });
+
+  test("an instance whose settings cannot be opened is listed as unhealthy, and can be renamed, replaced and deleted", {
+    skip: SKIP_ON_POSTGRES,
+  }, async () => {
+    const database = new DatabaseSync(join(service.dataDir, "tightbeam.db"));
+    const spoil = database.prepare("update instances set config = ? where id = ?");
+    try {
+      for (const config of ["x", "{}", "v1.AAAA.BBBB"]) {
+        const { id } = (await admin("POST", "/v1/admin/instances", SMPP)).data;
+        spoil.run(config, id);
+        const { status, data } = await admin("GET", "/v1/admin/instances");
+        assert.equal(status, 200);
+        const shown = data.instances.find((each: { id: string }) => each.id === id);
+        assert.deepEqual([shown.config, shown.health, shown.warnings.length], [{}, "unhealthy", 1]);
+        assert.equal((await admin("GET", `/v1/admin/instances/${id}`)).data.health, "unhealthy");
+        assert.equal((await admin("PATCH", `/v1/admin/instances/${id}`, { name: "Other" })).data.name, "Other");
+        const partly = await admin("PATCH", `/v1/admin/instances/${id}`, { config: { port: 10 } });
+        assert.equal(partly.status, 400);
+        const whole = await admin("PATCH", `/v1/admin/instances/${id}`, { config: SMPP.config });
+        assert.deepEqual([whole.status, whole.data.config.host], [200, SMPP.config.host]);
+        spoil.run(config, id);
+        assert.equal((await admin("DELETE", `/v1/admin/instances/${id}`)).status, 200);
+      }
+    } finally {
+      database.close();
     }
   });
 

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
+import { recordOf } from "../../core/loose-json.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Applied, Health, Provider, SendAttempts, Signal } from "../../providers/provider.ts";
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
@@ -339,8 +340,22 @@ function accountOf({ id, provider }: Instance, config: Readonly<Record<string, u
   return createHash("sha256").update(JSON.stringify(named)).digest("base64url").slice(0, ACCOUNT_LENGTH);
 }
 
-/** An instance's settings with plain secrets. Throws if they were sealed with another key. */
+/** An instance's settings with plain secrets. Throws if they were sealed with another key, or are no JSON object. */
 export function openConfig({ sealer }: Pick<ConnectionDeps, "sealer">, instance: Instance): Record<string, unknown> {
   if (instance.config === null) return {};
-  return JSON.parse(sealer.open(instance.config, instanceSecretPlace(instance.id))) as Record<string, unknown>;
+  const config = recordOf(JSON.parse(sealer.open(instance.config, instanceSecretPlace(instance.id))));
+  if (config === null) throw new Error(`the settings of ${instance.id} are no JSON object`);
+  return { ...config };
+}
+
+/** As `openConfig`, but null if the settings cannot be opened: the instance can still be shown, replaced and deleted. */
+export function openConfigOrNull(
+  deps: Pick<ConnectionDeps, "sealer">,
+  instance: Instance,
+): Record<string, unknown> | null {
+  try {
+    return openConfig(deps, instance);
+  } catch {
+    return null;
+  }
 }

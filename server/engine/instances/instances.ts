@@ -15,7 +15,7 @@ import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { leaveSandboxEverywhere } from "../sandbox/leave-sandbox.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
-import { openConfig } from "./connections.ts";
+import { openConfigOrNull } from "./connections.ts";
 
 /** Dependencies of connecting an instance. */
 type ConnectingDeps = With<"configCache" | "connections" | "links" | "membership" | "publicUrl" | "sealer">;
@@ -53,8 +53,8 @@ export async function createInstance(
 }
 
 /**
- * Changes the name, the settings, or both, and connects again. `merge` derives the new settings from the old ones, and
- * throws a 400 for invalid settings. Throws 404 for an unknown instance.
+ * Changes the name, the settings, or both, and connects again. `merge` derives the new settings from the old ones (from none, if
+ * those cannot be opened), and throws a 400 for invalid settings. Throws 404 for an unknown instance.
  */
 export async function updateInstance(
   deps: ConnectingDeps,
@@ -68,7 +68,8 @@ export async function updateInstance(
     const before = await requireInstance(deps, id);
     const after: Instance = { ...before, updatedAt: deps.clock.now() };
     if (wanted.name !== null) after.name = wanted.name;
-    if (wanted.merge !== null) after.config = seal(deps, before.id, wanted.merge(before, openConfig(deps, before)));
+    if (wanted.merge !== null)
+      after.config = seal(deps, before.id, wanted.merge(before, openConfigOrNull(deps, before) ?? {}));
     const set = difference(before, after);
     const value = { ...after, version: before.version + 1 };
     return { transaction: [{ op: "update", table: "instances", id: before.id, version: before.version, set }], value };
