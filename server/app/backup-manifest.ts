@@ -8,6 +8,11 @@ import { jsonOf, listOf, numberOf, recordOf, textOf } from "../core/loose-json.t
 import type { ByteProgress } from "../store/sqlite/snapshot.ts";
 
 export const MANIFEST = "manifest.json";
+export const DATABASE_FILE = "tightbeam.db";
+export const KEY_FILE = "secret.key";
+export const CREDENTIALS_FILE = "credentials.json";
+/** All files that a backup can have beside its manifest: a restore writes no other. */
+export const BACKUP_FILES: readonly string[] = [DATABASE_FILE, KEY_FILE, CREDENTIALS_FILE];
 /** Version of the form of a backup. */
 const FORMAT = 1;
 
@@ -49,7 +54,10 @@ export function readManifest(directory: string): BackupManifest {
   const [version, takenAt, schema] = [record?.version, record?.takenAt, record?.schema].map(textOf);
   const files = listOf(record?.files, fileOf);
   const isWhole = format === FORMAT && version && takenAt && !Number.isNaN(Date.parse(takenAt)) && schema;
-  if (record === null || !isWhole || files.length === 0) {
+  // A file that is left out would be a part of the data that nobody checks.
+  const areAllRead = Array.isArray(record?.files) && files.length === record.files.length;
+  const areOnce = new Set(files.map(({ name }) => name)).size === files.length;
+  if (record === null || !isWhole || files.length === 0 || !areAllRead || !areOnce) {
     throw new ConfigError(`The manifest of the backup ${directory} is damaged.`);
   }
   const { secretKey } = record;
@@ -79,11 +87,11 @@ function readText(directory: string): string {
   }
 }
 
-/** A file that the manifest names. A name with a path in it is refused: a restore writes no file elsewhere. */
+/** A file that the manifest names; null for any name that no backup has. */
 function fileOf(value: unknown): BackupFile | null {
   const record = recordOf(value);
   const [name, bytes, sha256] = [textOf(record?.name), numberOf(record?.bytes), textOf(record?.sha256)];
-  if (name === null || bytes === null || sha256 === null || !/^[a-z][a-z.]*$/.test(name)) return null;
+  if (name === null || bytes === null || sha256 === null || !BACKUP_FILES.includes(name)) return null;
   return { name, bytes, sha256 };
 }
 

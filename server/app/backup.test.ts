@@ -5,6 +5,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -260,6 +261,26 @@ test("a manifest cannot name a file outside of its directory", async (t) => {
   manifest.files = [{ ...manifest.files[0], name: "../tightbeam.db" }];
   writeFileSync(join(path, "manifest.json"), JSON.stringify(manifest));
   await assert.rejects(verifyBackup(path, quiet), oneLine("damaged"));
+});
+
+test("a manifest names only the three files of a backup, each once: a restore writes no other", async (t) => {
+  const service = await startService(t);
+  const path = join(emptyDirectory(t), "backup");
+  await take(service.dataDir, path);
+  const manifest = JSON.parse(readFileSync(join(path, "manifest.json"), "utf8"));
+  for (const name of ["lock.db", "restore.ready", "restore.placing", "aside.txt", "tightbeam.db", "notes.txt"]) {
+    const files = [...manifest.files, { ...manifest.files[0], name }];
+    writeFileSync(join(path, "manifest.json"), JSON.stringify({ ...manifest, files }));
+    copyFileSync(join(path, "tightbeam.db"), join(path, name === "tightbeam.db" ? "copy.db" : name));
+    const dataDir = emptyDirectory(t);
+    const restored = restoreBackup(readConfig({ TB_DATA_DIR: dataDir }), path, {
+      now: NOW,
+      moveAside: false,
+      progress: quiet,
+    });
+    await assert.rejects(restored, oneLine("damaged"), name);
+    assert.deepEqual(readdirSync(dataDir), [], name);
+  }
 });
 
 test("without space the backup ends with one line and leaves nothing", async (t) => {

@@ -17,21 +17,21 @@ import {
 import { vacuumAfterErasure } from "../store/sqlite/vacuum.ts";
 import { StoreUnusable } from "../store/store.ts";
 import {
+  BACKUP_FILES,
   type BackupFile,
   type BackupManifest,
+  CREDENTIALS_FILE,
   checkFile,
+  DATABASE_FILE,
   describeFile,
   forEachFile,
   formatManifest,
+  KEY_FILE,
   MANIFEST,
   readManifest,
 } from "./backup-manifest.ts";
 import { copyFromPostgres } from "./copy-from-postgres.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
-
-export const DATABASE_FILE = "tightbeam.db";
-export const KEY_FILE = "secret.key";
-const CREDENTIALS_FILE = "credentials.json";
 
 /** Gets the work in progress, in words for people, and how far it is: in bytes, unless `unit` says otherwise. */
 export type BackupProgress = (doing: string, done: number, total: number, unit?: "rows") => void;
@@ -170,9 +170,10 @@ function keepCredentials(dataDir: string, to: string): void {
 
 async function describeFiles(directory: string, progress: BackupProgress): Promise<BackupFile[]> {
   const files: BackupFile[] = [];
-  const present = [DATABASE_FILE, KEY_FILE, CREDENTIALS_FILE]
-    .filter((name) => existsSync(join(directory, name)))
-    .map((name) => ({ name, bytes: statSync(join(directory, name)).size }));
+  const present = BACKUP_FILES.filter((name) => existsSync(join(directory, name))).map((name) => ({
+    name,
+    bytes: statSync(join(directory, name)).size,
+  }));
   await forEachFile(
     present,
     (...done) => progress("checking", ...done),

@@ -15,7 +15,7 @@ import { lockDirectory } from "../store/sqlite/connection.ts";
 import { finishRestore } from "../store/sqlite/restored-files.ts";
 import { RowSource } from "../store/sqlite/row-source.ts";
 import { StoreUnusable } from "../store/store.ts";
-import { DATABASE_FILE } from "./backup.ts";
+import { DATABASE_FILE } from "./backup-manifest.ts";
 import { markMigrated } from "./migrated-mark.ts";
 
 /** Rows that one transaction copies. */

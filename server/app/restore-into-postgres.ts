@@ -5,8 +5,8 @@ import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { checkServer, requireAlone } from "../store/postgres/check-server.ts";
 import { RowSource } from "../store/sqlite/row-source.ts";
-import { type BackupProgress, DATABASE_FILE } from "./backup.ts";
-import type { BackupManifest } from "./backup-manifest.ts";
+import type { BackupProgress } from "./backup.ts";
+import { type BackupManifest, DATABASE_FILE } from "./backup-manifest.ts";
 import { copyInto } from "./migrate-to-postgres.ts";
 import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
 

@@ -22,8 +22,15 @@ import {
 } from "../store/sqlite/restored-files.ts";
 import { inspectCopy, isKnownSchema, NoSpace, requireSpace } from "../store/sqlite/snapshot.ts";
 import { StoreUnusable } from "../store/store.ts";
-import { type BackupProgress, DATABASE_FILE, KEY_FILE } from "./backup.ts";
-import { type BackupManifest, checkFile, forEachFile, readManifest } from "./backup-manifest.ts";
+import type { BackupProgress } from "./backup.ts";
+import {
+  type BackupManifest,
+  checkFile,
+  DATABASE_FILE,
+  forEachFile,
+  KEY_FILE,
+  readManifest,
+} from "./backup-manifest.ts";
 import { restoreIntoPostgres } from "./restore-into-postgres.ts";
 import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
 

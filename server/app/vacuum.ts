@@ -7,7 +7,7 @@ import { lockDirectory, openWriter } from "../store/sqlite/connection.ts";
 import { finishRestore } from "../store/sqlite/restored-files.ts";
 import { NoSpace } from "../store/sqlite/snapshot.ts";
 import { timeOf, usedBytes, vacuum } from "../store/sqlite/vacuum.ts";
-import { DATABASE_FILE } from "./backup.ts";
+import { DATABASE_FILE } from "./backup-manifest.ts";
 import { refusing } from "./open-store.ts";
 
 /** A vacuumed database, with the bytes of its file before and after. */
