@@ -90,7 +90,7 @@ export function statusStyle(status: string): Style {
 
 /** The text with control characters shown as `�`: a stranger's text must not control the terminal. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
+  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
     character === "\n" || character === "\t" ? " " : "\ufffd",
   );
 }

@@ -68,3 +68,9 @@ test("an optional column is left out before numbers are cut, and --wide shows it
   assert.match(heading(45), /^ID +AT +TEXT$/);
   assert.match(heading(Number.POSITIVE_INFINITY), /^ID +AT +NAME +TEXT$/);
 });
+
+test("no cell of a table has a control of the terminal or a mark that changes the direction of its text", () => {
+  for (const mark of ["\u001b", "\u009b", "\u061c", "\u200e", "\u200f", "\u202e", "\u2066"]) {
+    assert.ok(lines([row({ text: `a${mark}b` })], 200)[1]?.endsWith("  a\ufffdb"));
+  }
+});

@@ -1,6 +1,7 @@
 /** The log on a terminal: each JSON line as a line for people, with the same content. */
 
 import { styleText } from "node:util";
+import { printable } from "./core/printable.ts";
 
 /** Colours a text, unless the terminal has no colours. */
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
@@ -83,5 +84,5 @@ function timeOfDay(at: Date): string {
 
 /** A value as text on one line, without characters that control the terminal. */
 function plain(value: unknown): string {
-  return String(value).replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
+  return printable(String(value));
 }

@@ -35,7 +35,6 @@ export function isReal({ provider }: Pick<Instance, "provider">): boolean {
   return provider !== "sandbox";
 }
 
-/** The health that an instance reports. */
 /** Health of an instance, with sentences about what its operator should fix. */
 export interface InstanceHealth {
   status: HealthStatus;
