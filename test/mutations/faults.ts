@@ -205,6 +205,41 @@ export const FAULTS: readonly Fault[] = [
     replacement: "bluebubbles: [],",
     caughtBy: "test/api/instances.test.ts",
   },
+  {
+    name: "one slow look silences a loop for minutes",
+    file: "server/core/look-pause.ts",
+    text: "return Math.min(Math.max(msMin, tookMs * costFactor), msMax);",
+    replacement: "return Math.max(msMin, tookMs * costFactor, msMax - msMax);",
+    caughtBy: "server/engine/lanes.test.ts",
+  },
+  {
+    name: "a restarted Mac is believed at once",
+    file: "server/providers/bluebubbles/reconcile.ts",
+    text: "const AFTER_RESTART_MS = 75_000;",
+    replacement: "const AFTER_RESTART_MS = 15_000;",
+    caughtBy: "server/providers/bluebubbles/reconcile-restart.test.ts",
+  },
+  {
+    name: "a passed request may be repeated",
+    file: "server/outgoing/hop.ts",
+    text: " || this.#seen.has(id)) return null;",
+    replacement: ") return null;",
+    caughtBy: "test/api/hop.test.ts",
+  },
+  {
+    name: "anybody may name the client of a sign-in",
+    file: "server/core/client-address.ts",
+    text: "if (!isTrusted(trusted, peer)) return",
+    replacement: "if (!isTrusted(trusted, peer) && forwardedFor === undefined) return",
+    caughtBy: "server/core/client-address.test.ts",
+  },
+  {
+    name: "a key with read alone sees a signing secret",
+    file: "server/api/inbox.ts",
+    text: 'secret: key.permissions.includes("webhooks") ? inbox.secret : null',
+    replacement: "secret: inbox.secret",
+    caughtBy: "test/api/permissions.test.ts",
+  },
 ];
 
 /** The fault of this name. Throws if there is none. */
