@@ -18,6 +18,7 @@ import {
   says,
   string,
   stringOrNull,
+  yes,
 } from "./schema.ts";
 import { OutboundStatus } from "./sending.ts";
 import { anyMetadata, Channel } from "./values.ts";
@@ -85,6 +86,7 @@ export const InboundEventData = record("InboundEventData", "`data` of `message.i
   parentMessageId: orNull(id("msg"), "Id of the message that this one replies to."),
   attachments: list(Attachment, "Files of the message."),
   chatId: optional(id("chat", "The group that received the message; absent for a one-to-one thread.")),
+  textTruncated: optional(yes("The text was longer than 64 KiB, and was cut there at a character.")),
 });
 
 export const ReactionEventData = record("ReactionEventData", "`data` of `message.reaction`.", {

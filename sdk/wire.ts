@@ -730,6 +730,8 @@ export type InboundEventData = {
   attachments: Attachment[];
   /** The group that received the message; absent for a one-to-one thread. */
   chatId?: string;
+  /** The text was longer than 64 KiB, and was cut there at a character. */
+  textTruncated?: true;
 };
 
 /** `data` of every `message.*` event of an outbound message. */

@@ -63,6 +63,8 @@ export interface Log {
 type Rule = (value: unknown, level: keyof Log) => unknown;
 
 const TEXT_LENGTH_MAX = 500;
+/** How much of a text is looked at, in characters: enough behind its end in the log that no key or number is cut in two. */
+const SCANNED_LENGTH_MAX = 4 * TEXT_LENGTH_MAX;
 const CAUSES_MAX = 3;
 const WITHHELD = "[withheld]";
 
@@ -158,7 +160,7 @@ function origin(value: unknown): string {
 }
 
 function text(value: unknown): string {
-  return typeof value === "string" ? scrub(value).slice(0, TEXT_LENGTH_MAX) : WITHHELD;
+  return typeof value === "string" ? scrub(value.slice(0, SCANNED_LENGTH_MAX)).slice(0, TEXT_LENGTH_MAX) : WITHHELD;
 }
 
 /** Ids of the service. They contain dashes, and keys do not. */
@@ -193,7 +195,7 @@ function describe(error: Error, level: keyof Log, causesMax: number): ErrorRecor
   return {
     type: word(error.name),
     ...(typeof code === "string" ? { code: word(code) } : {}),
-    message: text(withoutInput(error.message)),
+    message: text(withoutInput(error.message.slice(0, SCANNED_LENGTH_MAX))),
     ...(level === "error" && error.stack !== undefined ? { stack: frames(error.stack) } : {}),
     ...(error.cause instanceof Error && causesMax > 0 ? { cause: describe(error.cause, level, causesMax - 1) } : {}),
   };

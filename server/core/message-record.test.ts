@@ -23,9 +23,13 @@ test("events of an inbound message carry no status and no providerMessageId", ()
 });
 
 test("message.inbound always carries attachments and parentMessageId, empty or null if it has none", () => {
-  const bare = inboundEventData(RECEIVED, false, link);
+  const bare = inboundEventData(RECEIVED, { isGroup: false, textTruncated: false }, link);
   assert.deepEqual([bare.attachments, bare.parentMessageId], [[], null]);
-  const answer = inboundEventData({ ...RECEIVED, parentMessageId: "msg_0" }, false, link);
+  const answer = inboundEventData(
+    { ...RECEIVED, parentMessageId: "msg_0" },
+    { isGroup: false, textTruncated: false },
+    link,
+  );
   assert.equal(answer.parentMessageId, "msg_0");
 });
 

@@ -55,17 +55,30 @@ function outboundStatus({ direction, status }: Message): OutboundStatus | null {
   return direction === "inbound" || status === "received" ? null : status;
 }
 
+/** Facts of an inbound message that its event tells and its record does not. */
+export interface InboundFacts {
+  /** It was written to a group. */
+  isGroup: boolean;
+  /** Its text was cut at 64 KiB. */
+  textTruncated: boolean;
+}
+
 /**
  * `data` of `message.inbound`: no status; always the files and the message that it replies to; the chat only of a
  * group.
  */
-export function inboundEventData(message: Message, isGroup: boolean, link: LinkBuilder): InboundEventData {
+export function inboundEventData(
+  message: Message,
+  { isGroup, textTruncated }: InboundFacts,
+  link: LinkBuilder,
+): InboundEventData {
   const { status: _, externalMessageId: __, metadata: ___, ...data } = messageEventData(message, link);
   return {
     ...data,
     parentMessageId: message.parentMessageId,
     attachments: data.attachments ?? [],
     ...(isGroup && message.chatId !== null ? { chatId: message.chatId } : {}),
+    ...(textTruncated ? { textTruncated: true } : {}),
   };
 }
 

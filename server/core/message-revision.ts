@@ -3,17 +3,17 @@
 import type { Channel, Mention, Reaction, ReactionEventData } from "../../sdk/wire.ts";
 import { type Message, messageTypeOf, type TimelineEntry } from "./message.ts";
 import { type Change, type ChangeContext, emit, withEvent } from "./message-lifecycle.ts";
-import { inboundEventData, providerMessageIdOf } from "./message-record.ts";
+import { type InboundFacts, inboundEventData, providerMessageIdOf } from "./message-record.ts";
 import { segmentsOf } from "./segment.ts";
 import { note } from "./timeline.ts";
 
 /** An inbound message arrives: `received` from the start, with `message.inbound` as its first event. */
-export function arrive(message: Message, isGroup: boolean, context: ChangeContext): Change {
+export function arrive(message: Message, about: InboundFacts, context: ChangeContext): Change {
   const { channel, instanceId } = message;
   const entry: TimelineEntry = { status: "received", at: context.now, channel, instanceId };
   const arrived: Message = { ...message, status: "received", deliveredAt: context.now, timeline: [entry] };
   return emit({ message: arrived, events: [] }, "message.inbound", context, (emitted) =>
-    inboundEventData(emitted, isGroup, context.link),
+    inboundEventData(emitted, about, context.link),
   );
 }
 

@@ -1,5 +1,6 @@
 /** Applies the signals that providers report: each kind has its handler. */
 
+import { cutTexts } from "../core/cut-texts.ts";
 import type { InstanceId } from "../core/id.ts";
 import { storable } from "../core/storable.ts";
 import type { Applied, Signal } from "../providers/provider.ts";
@@ -9,7 +10,13 @@ import { receiveTyping } from "./chats/typing.ts";
 import { receiveOptOut } from "./contacts/opt-outs.ts";
 import type { EngineDeps } from "./engine-deps.ts";
 import { receiveReceipt } from "./messages/receipts.ts";
-import { receiveAudioKept, receiveMessage, receiveReaction, receiveRevision } from "./messages/receive.ts";
+import {
+  type BoundedSignal,
+  receiveAudioKept,
+  receiveMessage,
+  receiveReaction,
+  receiveRevision,
+} from "./messages/receive.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
 type SignalHandler<Received extends Signal> = (
@@ -31,11 +38,18 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind
 };
 
 /**
- * Applies a signal of an instance; resolves when its effect is on disk. Makes texts storable first, so that no signal
- * is refused for its characters. If it throws, the signal must be reported again.
+ * Applies a signal of an instance; resolves when its effect is on disk. Cuts texts at 64 KiB and makes them storable first, so that no signal
+ * is refused for its length or characters. If it throws, the signal must be reported again.
  */
 export async function apply(deps: EngineDeps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
   // The table has the handler of each kind.
   const handler = HANDLERS[signal.kind] as SignalHandler<Signal>;
-  return (await handler(deps, instanceId, storable(signal))) === "unknown" ? "unknown" : "applied";
+  return (await handler(deps, instanceId, storable(bounded(signal)))) === "unknown" ? "unknown" : "applied";
+}
+
+/** The signal with all of its texts cut; an inbound message says so. */
+function bounded(signal: Signal): Signal | BoundedSignal {
+  const cut = cutTexts(signal);
+  if (cut.kind !== "inbound" || signal.kind !== "inbound" || cut.text === signal.text) return cut;
+  return { ...cut, textTruncated: true };
 }

@@ -194,7 +194,12 @@ const ODD: [string, Partial<InboundSignal>, text: string | null, from: string][]
   ["no text", { text: null }, null, "+15550100001"],
   ["an empty text", { text: "" }, null, "+15550100001"],
   ["a text of 10,000 characters", { text: "x".repeat(10_000) }, "x".repeat(10_000), "+15550100001"],
-  ["a text of a million characters", { text: "é".repeat(1_000_000) }, "é".repeat(1_000_000), "+15550100001"],
+  [
+    "a text of a million characters, of which 64 KiB stay,",
+    { text: "é".repeat(1_000_000) },
+    "é".repeat(32_768),
+    "+15550100001",
+  ],
   ["NUL in its text", { text: "a\0b" }, "a\ufffdb", "+15550100001"],
   ["half a surrogate pair in its text", { text: "a\ud83d" }, "a\ufffd", "+15550100001"],
   ["NUL in its reference", { reference: "in\0" }, "Hi", "+15550100001"],

@@ -30,11 +30,14 @@ import { paidBy } from "../payments/payments.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
 import { findByReference, isRecorded, referenceKey } from "./find.ts";
 
+/** A message as a provider reports it, whose texts have at most 64 KiB. `textTruncated`: its own text was cut for that. */
+export type BoundedSignal = InboundSignal & { textTruncated?: true };
+
 /**
  * Receives a message of a contact; resolves when the message is on disk with its event. A repeat of a provider reference, also
  * from another instance with the same account, changes nothing, and neither does a message to an address of no customer.
  */
-export async function receiveMessage(deps: EngineDeps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
+export async function receiveMessage(deps: EngineDeps, instanceId: InstanceId, signal: BoundedSignal): Promise<void> {
   await deps.serial.run(referenceKey(deps, instanceId, signal.reference), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return retryDuplicateThread(() => receive(deps, number, instanceId, signal));
@@ -49,7 +52,7 @@ async function receive(
   >,
   number: CustomerNumber,
   instanceId: InstanceId,
-  signal: InboundSignal,
+  signal: BoundedSignal,
 ): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const decided = await decide(deps, async () => {
@@ -77,7 +80,7 @@ async function arrival(
   deps: With<"link" | "links" | "providers" | "threadCache">,
   number: CustomerNumber,
   instanceId: InstanceId,
-  signal: InboundSignal,
+  signal: BoundedSignal,
 ): Promise<{ message: Message; operations: Operation[] }> {
   const { customerId, address } = number;
   const { channel, reference, group } = signal;
@@ -117,7 +120,11 @@ async function arrival(
     createdAt: context.now,
     updatedAt: context.now,
   };
-  const { message, events } = arrive(base, group !== null, context);
+  const { message, events } = arrive(
+    base,
+    { isGroup: group !== null, textTruncated: signal.textTruncated === true },
+    context,
+  );
   const providerReference = { instanceId, reference, messageId, channel, createdAt: context.now };
   const operations: Operation[] = [
     { op: "insertUnique", table: "providerReferences", record: providerReference },

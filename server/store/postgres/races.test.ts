@@ -9,7 +9,7 @@ import { idempotencyOf, Stage } from "../../../test/conformance/store-stage.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { noUsage } from "../../core/usage.ts";
-import { type CommitResult, type Operation, type Store, type Transaction } from "../store.ts";
+import type { CommitResult, Operation, Store, Transaction } from "../store.ts";
 import { compareDueRows } from "./due-check.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
