@@ -341,7 +341,7 @@ function accountOf({ id, provider }: Instance, config: Readonly<Record<string, u
 }
 
 /** An instance's settings with plain secrets. Throws if they were sealed with another key, or are no JSON object. */
-export function openConfig({ sealer }: Pick<ConnectionDeps, "sealer">, instance: Instance): Record<string, unknown> {
+function openConfig({ sealer }: Pick<ConnectionDeps, "sealer">, instance: Instance): Record<string, unknown> {
   if (instance.config === null) return {};
   const config = recordOf(JSON.parse(sealer.open(instance.config, instanceSecretPlace(instance.id))));
   if (config === null) throw new Error(`the settings of ${instance.id} are no JSON object`);
