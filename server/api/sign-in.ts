@@ -174,14 +174,10 @@ function clientOf(
   { headers, remoteAddress }: PublicRequest,
   { trustedProxies, unnamed }: SessionOptions,
 ): ClientAddress {
-  const { address, isShared } = clientAddress(remoteAddress, joined(headers["x-forwarded-for"]), trustedProxies);
+  const { address, isShared } = clientAddress(remoteAddress, String(headers["x-forwarded-for"] ?? ""), trustedProxies);
   // Without any header of a proxy the client may be a browser on this machine.
   if (isShared && (isForwarded({ headers }) || !isLoopback(remoteAddress))) unnamed();
   return { address: networkOf(address), isShared };
-}
-
-function joined(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value.join(",") : value;
 }
 
 /** The owner of one address of IPv6 has 2^64 of them. */

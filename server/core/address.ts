@@ -197,7 +197,8 @@ function rangesOf(items: readonly string[]): BlockList {
   return list;
 }
 
-function inRanges(ranges: BlockList, ip: string): boolean {
+/** Whether an address is in some networks; false for anything that is not exactly an address. */
+export function inRanges(ranges: BlockList, ip: string): boolean {
   const family = isIP(ip);
   if (family === 0 || ip.includes("%")) return false;
   return ranges.check(ip, family === 4 ? "ipv4" : "ipv6");

@@ -1,6 +1,7 @@
 /** Finds the address of a client behind proxies. Pure. */
 
 import { type BlockList, isIP } from "node:net";
+import { inRanges } from "./address.ts";
 
 /** The address that attempts of a client are counted for. */
 export interface ClientAddress {
@@ -14,19 +15,14 @@ export interface ClientAddress {
  * not a trusted proxy. Whatever a client itself writes into the header stands further left.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, trusted: BlockList): ClientAddress {
-  if (!isTrusted(trusted, peer)) return { address: peer, isShared: false };
+  if (!inRanges(trusted, peer)) return { address: peer, isShared: false };
   let named: string | null = null;
   for (const text of (forwardedFor ?? "").split(",").reverse()) {
     const address = text.trim();
     // A proxy that writes anything but an address names nobody.
     if (isIP(address) === 0) break;
     named = address;
-    if (!isTrusted(trusted, address)) break;
+    if (!inRanges(trusted, address)) break;
   }
   return named === null ? { address: peer, isShared: true } : { address: named, isShared: false };
-}
-
-function isTrusted(trusted: BlockList, address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && trusted.check(address, family === 4 ? "ipv4" : "ipv6");
 }

@@ -1,5 +1,7 @@
 /** Bounds the texts of providers: whatever a peer sends, no text is longer than 64 KiB. Pure. */
 
+import { mapTexts } from "./map-texts.ts";
+
 /** Longest text of a provider, in bytes of UTF-8. */
 export const TEXT_BYTES_MAX = 65_536;
 
@@ -16,14 +18,5 @@ export function cutText(text: string): string {
 
 /** `value` with every string in it cut, in nested objects and lists too. A value without a long text is returned itself, and so are bytes. */
 export function cutTexts<Value>(value: Value): Value {
-  if (typeof value === "string") return cutText(value) as Value;
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
-  if (Array.isArray(value)) {
-    const kept = value.map((one) => cutTexts(one));
-    return (kept.some((one, index) => one !== value[index]) ? kept : value) as Value;
-  }
-  const entries = Object.entries(value).map(([name, inner]) => [name, cutTexts(inner)] as const);
-  return entries.some(([name, inner]) => inner !== Reflect.get(value, name))
-    ? (Object.fromEntries(entries) as Value)
-    : value;
+  return mapTexts(value, cutText);
 }

@@ -1,5 +1,7 @@
 /** Makes texts storable: without NUL and lone surrogates. Pure. */
 
+import { mapTexts } from "./map-texts.ts";
+
 const REPLACEMENT = "\uFFFD";
 
 /** Whether every store keeps the text unchanged. */
@@ -12,19 +14,9 @@ function isStorable(text: string): boolean {
  * storable value is returned itself, and so are bytes. For values from providers.
  */
 export function storable<Value>(value: Value): Value {
-  if (typeof value === "string") return text(value) as Value;
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
-  if (Array.isArray(value)) return list(value) as Value;
-  const odd = Object.entries(value).filter(([, inner]) => storable(inner) !== inner);
-  if (odd.length === 0) return value;
-  return { ...value, ...Object.fromEntries(odd.map(([name, inner]) => [name, storable(inner)])) };
+  return mapTexts(value, storableText);
 }
 
-function text(value: string): string {
+function storableText(value: string): string {
   return isStorable(value) ? value : value.replaceAll("\0", REPLACEMENT).toWellFormed();
-}
-
-function list(values: readonly unknown[]): readonly unknown[] {
-  const kept = values.map((value) => storable(value));
-  return kept.some((value, index) => value !== values[index]) ? kept : values;
 }

@@ -40,8 +40,8 @@ export interface HopOptions {
 
 /** A request that another process has passed on. */
 interface PassedOn {
-  /** SHA-256 of the body, in hexadecimal digits: another body was not passed on. */
-  bodyHash: string;
+  /** Whether this is the body that was passed on. */
+  isBody(body: Uint8Array): boolean;
 }
 
 /** The request that is passed on: its target and headers as the client sent them. */
@@ -97,7 +97,7 @@ export class HopClient {
       this.#seen.delete(seen);
     }
     setBounded(this.#seen, id, now, IDS_MAX);
-    return { bodyHash };
+    return { isBody: (body) => hashOf(body) === bodyHash };
   }
 
   /**

@@ -229,8 +229,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "anybody may name the client of a sign-in",
     file: "server/core/client-address.ts",
-    text: "if (!isTrusted(trusted, peer)) return",
-    replacement: "if (!isTrusted(trusted, peer) && forwardedFor === undefined) return",
+    text: "if (!inRanges(trusted, peer)) return",
+    replacement: "if (!inRanges(trusted, peer) && forwardedFor === undefined) return",
     caughtBy: "server/core/client-address.test.ts",
   },
   {

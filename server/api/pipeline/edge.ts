@@ -47,10 +47,10 @@ export interface PassedResponse {
 /** Passes requests between the processes of a database, each signed by the process that it came to first. */
 export interface RequestHop {
   /**
-   * The request as another process passed it on, so that it counted the request and will not get it back, with the SHA-256 of its body in
-   * hexadecimal digits. Null if no process did.
+   * The request as another process passed it on, so that it counted the request and will not get it back, and whether a body is the one that
+   * it passed on. Null if no process did.
    */
-  passedOn(request: IncomingMessage): { bodyHash: string } | null;
+  passedOn(request: IncomingMessage): { isBody(body: Uint8Array): boolean } | null;
   /** The response of the process that runs the instance; null if no other process runs it or can be reached. */
   pass(instanceId: InstanceId, request: PassedRequest): Promise<PassedResponse | null>;
 }

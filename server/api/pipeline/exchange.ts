@@ -23,8 +23,8 @@ export interface Exchange {
   readonly wasClosing: boolean;
   /** Whether another process passed the request on. */
   readonly isPassedOn: boolean;
-  /** SHA-256 of the body that was passed on, in hexadecimal digits; null if the request was not. */
-  readonly bodyHash: string | null;
+  /** Whether a body may be that of the request: of one that was passed on, only the body that was. */
+  readonly isBody: (body: Uint8Array) => boolean;
   /** The bytes of the body, once they are read, if the request may have to be passed on or its body is logged. */
   body: Uint8Array | null;
   key: ApiKey | null;
@@ -57,7 +57,7 @@ export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, 
     compiled,
     wasClosing: edge.isClosing(),
     isPassedOn: passed !== null,
-    bodyHash: passed?.bodyHash ?? null,
+    isBody: (body) => passed?.isBody(body) !== false,
     body: null,
     key: null,
     session: null,

@@ -2,10 +2,29 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stageMac } from "../../../test/support/mac-outbound.ts";
+import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
 import { posts, reconciled, reference } from "../../../test/support/mac-sends.ts";
+import type { Outbound } from "../provider.ts";
 
 const TO = "+15551230001";
+
+/** Sends a message to which the Mac does not respond, until its request, the second one, is posted. */
+async function postsAndHangs(stage: Stage, message: Outbound): Promise<void> {
+  void stage.process.sender.send(message, new AbortController().signal);
+  for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
+    await stage.fake.idle();
+    await stage.clock.advance(250);
+  }
+  assert.equal(posts(stage).length, 2, "it is posted, and hangs");
+}
+
+/** The connection to the Mac breaks, and is there again. */
+async function isGoneForAMoment(stage: Stage): Promise<void> {
+  stage.fake.fault("unreachable");
+  await stage.driven(stage.process.mac.health.ready());
+  stage.fake.lift("unreachable");
+  await stage.fake.ready();
+}
 
 for (const broke of [true, false]) {
   test(`a message posted to a server that ${broke ? "restarted" : "only claims to have restarted"} is absent after ${broke ? "75 s" : "190 s"}`, async (t) => {
@@ -14,19 +33,11 @@ for (const broke of [true, false]) {
     reference(await stage.send(stage.message({ text: "Before" })));
     stage.fake.fault("hangs");
     const message = stage.message({ text: "In the middle" });
-    void stage.process.sender.send(message, new AbortController().signal);
-    for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
-      await stage.fake.idle();
-      await stage.clock.advance(250);
-    }
-    assert.equal(posts(stage).length, 2, "it is posted, and hangs");
+    await postsAndHangs(stage, message);
     await stage.clock.advance(1_000);
     await stage.restart({ dies: true });
     if (broke) {
-      stage.fake.fault("unreachable");
-      await stage.driven(stage.process.mac.health.ready());
-      stage.fake.lift("unreachable");
-      await stage.fake.ready();
+      await isGoneForAMoment(stage);
     }
     stage.process.mac.client.noteRestart();
     const askedAt = stage.clock.now();
@@ -47,17 +58,9 @@ for (const rowAfterMs of [5_000, 25_000, 45_000, 60_000]) {
     const postedAt = stage.clock.now();
     stage.fake.phone(TO).takesAfterMs = restartsAfterMs + rowAfterMs;
     const message = stage.message({ text: "In the middle" });
-    void stage.process.sender.send(message, new AbortController().signal);
-    for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
-      await stage.fake.idle();
-      await stage.clock.advance(250);
-    }
-    assert.equal(posts(stage).length, 2, "it is posted, and hangs");
+    await postsAndHangs(stage, message);
     await stage.restart({ dies: true });
-    stage.fake.fault("unreachable");
-    await stage.driven(stage.process.mac.health.ready());
-    stage.fake.lift("unreachable");
-    await stage.fake.ready();
+    await isGoneForAMoment(stage);
     await stage.clock.advance(postedAt + restartsAfterMs - stage.clock.now());
     stage.process.mac.client.noteRestart();
     assert.equal(reference(await reconciled(stage, message)), stage.fake.sent[1]?.guid);
