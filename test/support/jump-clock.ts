@@ -4,8 +4,10 @@ import type { Clock, ClockShift } from "../../server/clock.ts";
 
 /** A clock that runs like the machine's and can jump: timers that a jump makes due run at once, earliest first. */
 export class JumpClock {
-  readonly #pending = new Set<{ at: number; action: () => void; timer: NodeJS.Timeout }>();
+  readonly #pending = new Set<{ at: number; action: () => void; timer: NodeJS.Timeout | undefined }>();
   #aheadMs = 0;
+  /** Timers that are set for this long or longer wait for a jump, however much time passes. */
+  heldFromMs = Number.POSITIVE_INFINITY;
 
   /** The clock of a service; after a restart the next clock continues from the same time. */
   clock(shift: ClockShift): Clock {
@@ -33,10 +35,11 @@ export class JumpClock {
   }
 
   #after(ms: number, action: () => void): () => void {
-    const timer = setTimeout(() => {
+    const fire = () => {
       this.#pending.delete(entry);
       action();
-    }, ms);
+    };
+    const timer = ms >= this.heldFromMs ? undefined : setTimeout(fire, ms);
     const entry = { at: this.real() + ms, action, timer };
     this.#pending.add(entry);
     return () => {

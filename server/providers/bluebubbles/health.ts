@@ -91,6 +91,11 @@ export class MacHealth {
     return this.#connection.stop();
   }
 
+  /** An event arrived or the socket was connected, which anybody may have caused: a Mac that is down is checked at once. */
+  eventReceived(): void {
+    this.#connection.eventReceived();
+  }
+
   /** A contact's row or a receipt arrived, so Messages reaches Apple. */
   activitySeen(): void {
     this.#unconfirmedMessages = 0;

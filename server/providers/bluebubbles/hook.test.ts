@@ -296,6 +296,21 @@ it("queries the Mac no more often when it is called a thousand times a second", 
   assert.equal(stage.of("inbound").length, 1);
 });
 
+it("checks a Mac that is down once a second at most, however often it is called", async (t) => {
+  const stage = await stageMacProvider(t);
+  stage.mac.fault("helperGone");
+  await stage.pass(5 * MINUTE);
+  const checks = () => stage.mac.requests.filter((line) => line.endsWith("/server/info")).length;
+  const before = checks();
+  for (let second = 0; second < 10; second += 1) {
+    for (const type of ["hello-world", "typing-indicator", "invented"]) await stage.post({ type, data: null });
+    await stage.pass(1_000);
+  }
+  const count = checks() - before;
+  // The ordinary checks, 2 s apart by then, go on.
+  assert.ok(count >= 10 && count <= 16, `${count} checks in ten seconds`);
+});
+
 it("believes no posted failure of our messages: the Mac's row decides", async (t) => {
   const stage = await stageMacProvider(t);
   const guid = await stage.send("Hello");

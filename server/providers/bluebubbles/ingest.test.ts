@@ -50,6 +50,19 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.ok(stage.events > before);
     });
 
+    it("notices at its next event that a Mac which was down can send, while the clock stands still", async (t) => {
+      const stage = await stageMacProvider(t, { ingest });
+      const lift = stage.mac.fault("helperGone");
+      await stage.pass(300_000);
+      lift();
+      await stage.idle();
+      assert.equal(stage.provider.isUp, false);
+      const before = stage.clock.real();
+      stage.mac.phone(ANNA).writes("Are you there?");
+      await stage.idle();
+      assert.deepEqual([stage.provider.isUp, stage.clock.real()], [true, before]);
+    });
+
     it("reports an SMS as an SMS", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.phone(ANNA).writes("by text", { service: "SMS" });
@@ -266,4 +279,30 @@ it("stops at once, also while it looks up which address was called", async (t) =
   await stage.post({ type: "incoming-facetime", data: JSON.stringify({ caller: "+15550100009", timestamp: 1 }) });
   await stage.stop();
   stage.mac.forgetHeld();
+});
+
+it("notices at `hello-world` that the Mac is back, while the clock stands still", async (t) => {
+  const stage = await stageMacProvider(t, { ingest: "webhook" });
+  const lift = stage.mac.fault("unreachable");
+  await stage.pass(300_000);
+  assert.equal(stage.provider.isUp, false);
+  const before = stage.clock.real();
+  lift();
+  await stage.idle();
+  assert.deepEqual([stage.provider.isUp, stage.clock.real()], [true, before]);
+});
+
+it("notices when its socket is connected again that a Mac which was down can send", async (t) => {
+  const stage = await stageMacProvider(t, { ingest: "socket" });
+  const lift = stage.mac.fault("helperGone");
+  await stage.pass(300_000);
+  const checks = () => stage.mac.requests.filter((line) => line.endsWith("/server/info")).length;
+  for (const before = checks(); checks() === before; ) await stage.pass(100);
+  // The next check is due in half a minute, and a socket that breaks is connected again after a second.
+  lift();
+  stage.mac.forgetHeld();
+  await stage.pass(500);
+  assert.deepEqual([stage.provider.isUp, stage.mac.socketCount], [false, 0]);
+  await stage.pass(1_000);
+  assert.deepEqual([stage.provider.isUp, stage.mac.socketCount], [true, 1]);
 });

@@ -70,7 +70,7 @@ export class Ingest {
     this.#poller = new ReceiptPoller(mac, limits, (row) => this.#reporter.ingest(row));
     this.#socket =
       settings.ingest === "socket"
-        ? new MacSocket({ ...settings, clock: context.clock, onEvent, onConnected: () => this.backfillNow() })
+        ? new MacSocket({ ...settings, clock: context.clock, onEvent, onConnected: () => this.#socketConnected() })
         : null;
   }
 
@@ -131,8 +131,14 @@ export class Ingest {
     this.#backfill.trigger();
   }
 
+  #socketConnected(): void {
+    this.#mac.health.eventReceived();
+    this.backfillNow();
+  }
+
   #receiveEvent(type: string, data: unknown): void {
     this.#mac.context.eventReceived();
+    this.#mac.health.eventReceived();
     if (ROW_EVENTS.includes(type)) {
       this.#pushMonitor.pushReceived();
       this.#notifications.receive(data);

@@ -4,6 +4,9 @@ import type { Clock } from "../../clock.ts";
 import { RepeatingTask } from "../../core/repeating-task.ts";
 import { doublingMs } from "../../core/retry.ts";
 
+/** The shortest time between two checks that events cause, in milliseconds: anybody may have sent them. */
+const EVENT_CHECK_EVERY_MS = 1_000;
+
 export interface ConnectionMonitorOptions<Trouble> {
   clock: Clock;
   /** Checks the peer: resolves with the reason why it cannot be used, or null. */
@@ -12,7 +15,7 @@ export interface ConnectionMonitorOptions<Trouble> {
   changed: () => void;
   /** The time between checks while the peer is up, in real milliseconds. */
   everyMs: number;
-  /** The wait after the first failure; it doubles up to the maximum. */
+  /** The wait after the first failure, at least 1 s; it doubles up to the maximum. */
   retryMs: number;
   retryMsMax: number;
 }
@@ -24,6 +27,10 @@ export class ConnectionMonitor<Trouble> {
   #trouble: Trouble | null = null;
   #failures = 0;
   #checkedAt = Number.NEGATIVE_INFINITY;
+  /** An event came, and no check has begun since. */
+  #hasEvent = false;
+  /** When the last check that an event caused began, by the monotonic clock. */
+  #eventCheckAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionMonitorOptions<Trouble>) {
     this.#options = options;
@@ -50,6 +57,20 @@ export class ConnectionMonitor<Trouble> {
     if (this.#options.clock.real() - this.#checkedAt > ageMs) await this.check();
   }
 
+  /**
+   * An event came from the peer, which proves nothing. If the peer is down, checks it now, or after the check in progress, or a second after
+   * the last check that an event caused. The waits between further checks begin small again.
+   */
+  eventReceived(): void {
+    const { isRunning } = this.#checks;
+    if (this.isUp && !isRunning) return;
+    this.#hasEvent = true;
+    if (isRunning) return;
+    const waitMs = this.#untilEventCheckMs();
+    if (waitMs === 0) void this.check();
+    else this.#checks.schedule(waitMs);
+  }
+
   /** A request failed in a way that proves that the peer cannot be used. It is down until a check succeeds. */
   reportDown(trouble: Trouble): void {
     if (this.#trouble === null) this.#found(trouble);
@@ -66,12 +87,29 @@ export class ConnectionMonitor<Trouble> {
     return this.#checks.stop();
   }
 
+  /** Resolves with the time until the next check. */
   async #check(): Promise<number | null> {
+    await this.#checkOnce();
+    // Once more at most: callers wait for the end.
+    if (this.#hasEvent && this.#untilEventCheckMs() === 0 && !this.#checks.isStopped) await this.#checkOnce();
+    return this.#hasEvent ? this.#untilEventCheckMs() : this.#waitMs();
+  }
+
+  async #checkOnce(): Promise<void> {
+    if (this.#hasEvent) {
+      this.#hasEvent = false;
+      this.#eventCheckAt = this.#options.clock.monotonic();
+      this.#failures = 0;
+    }
     const trouble = await this.#options.check();
     this.#checkedAt = this.#options.clock.real();
-    if (this.#checks.isStopped) return null;
+    if (this.#checks.isStopped) return;
     this.#found(trouble);
-    return this.#waitMs();
+    if (trouble === null) this.#hasEvent = false;
+  }
+
+  #untilEventCheckMs(): number {
+    return Math.max(0, this.#eventCheckAt + EVENT_CHECK_EVERY_MS - this.#options.clock.monotonic());
   }
 
   #found(trouble: Trouble | null): void {

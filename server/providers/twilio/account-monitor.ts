@@ -68,6 +68,11 @@ export class AccountMonitor {
     if (this.#connection.isUp) void this.check();
   }
 
+  /** A signed request of Twilio arrived: an API that counts as down is checked at once. */
+  eventReceived(): void {
+    this.#connection.eventReceived();
+  }
+
   /** The API limits the rate: pauses for `ms`, or for a growing time if that is null. Returns the pause. */
   pause(ms: number | null): number {
     const waitMs = ms ?? doublingMs(this.#pauses + 1, PAUSE_MS, PAUSE_MS_MAX);

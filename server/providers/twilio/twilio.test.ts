@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
 import { fastClock } from "../../../test/support/twilio/fast-clock.ts";
 import {
   accepted,
@@ -144,6 +145,19 @@ test("refused credentials and a suspended account keep the queue waiting, and he
   suspended.fake.accountStatus = "active";
   await until(() => suspended.provider.isUp);
   assert.equal((await suspended.provider.health()).status, "healthy");
+});
+
+test("a signed webhook makes an instance that is down check the API at once, while the clock stands still", async (t) => {
+  const clock = new SimulatedClock();
+  const stage = await twilioStage(t, { clock });
+  await stage.provider.health();
+  stage.fake.accountStatus = "suspended";
+  await stage.restart();
+  await until(() => !stage.provider.isUp);
+  stage.fake.accountStatus = "active";
+  const call = await stage.fake.write(stage.hook.url, { from: TO, to: FROM, body: "Hi" });
+  assert.equal(call.status, 200);
+  await until(() => stage.provider.isUp, { what: "the way up" });
 });
 
 test("a send without a response makes the instance check the API", async (t) => {

@@ -161,7 +161,10 @@ class Twilio implements Provider {
         reporter: this.#reporter,
         receiver: this.#receiver,
         isSuperseded: (messageId, attemptedAt) => attemptedAt < (this.#last.get(messageId) ?? 0),
-        eventReceived: this.#context.eventReceived,
+        eventReceived: () => {
+          this.#context.eventReceived();
+          this.#monitor.eventReceived();
+        },
         callbackReceived: () => this.#poller.callbackReceived(),
         notReported: (sent) => this.#poller.pollSoon(sent),
         fault: this.#context.fault,
