@@ -264,31 +264,67 @@ function maskParameters(text: string, isInside = false): string {
   return shown + text.slice(from);
 }
 
-/** A part of a path that opens an address without a key, such as that of a chat's webhook: long, and neither an id of the API nor a UUID. */
-const PATH_TOKEN = /^(?!(?:[a-z]+_)?[0-9a-f]{8}-[0-9a-f]{4}-)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}$/;
+const PATH_TOKEN_LENGTH_MIN = 20;
+
+/** Whether a part of a path opens an address without a key, such as that of a chat's webhook: it is long, and neither an id of the API nor a UUID. */
+function isPathToken(part: string): boolean {
+  if (part.length < PATH_TOKEN_LENGTH_MIN || part.length > PATH_LENGTH_MAX || !/^[\w-]+$/.test(part)) return false;
+  return /\d/.test(part) && /[A-Za-z]/.test(part) && !/^(?:[a-z]+_)?[0-9a-f]{8}-[0-9a-f]{4}-/.test(part);
+}
 
 /** Masks the tokens in the paths of other services' addresses. */
 function maskPaths(text: string): string {
   return text.replace(/(:\/\/[^\s"'/?#]*)(\/[^\s"'?#]*)/g, (_, host: string, path: string) => {
-    const parts = path
-      .split("/")
-      .map((part) => (part.length <= PATH_LENGTH_MAX && PATH_TOKEN.test(part) ? MASK : part));
+    const parts = path.split("/").map((part) => (isPathToken(part) ? MASK : part));
     return host + parts.join("/");
   });
+}
+
+/** Masks the tokens in the addresses of hooks and of the inbox of a sandbox. */
+function maskHooks(text: string): string {
+  if (!text.includes("/hooks/") && !text.includes("/sandbox/inbox/")) return text;
+  const parts = text.split("/");
+  for (let index = 3; index < parts.length; index += 1) {
+    const [kind, owner = "", token = ""] = parts.slice(index - 2, index + 1);
+    const isHook = kind === "hooks" && /^[^\s"'?#]+$/.test(owner);
+    if (isHook || (kind === "sandbox" && owner === "inbox")) parts[index] = token.replace(/^[\w-]{16,}/, MASK);
+  }
+  return parts.join("/");
+}
+
+/** The beginning of a JSON Web Token, which has two points more. */
+const TOKEN_START = /\beyJ[\w-]{8}/;
+
+/**
+ * Masks JSON Web Tokens in a run of word characters, dashes and points. It looks for one beginning between two points: a pattern of the
+ * whole token would read to the next point from every beginning.
+ */
+function maskTokens(run: string): string {
+  if (!run.includes("eyJ")) return run;
+  const parts = run.split(".");
+  const shown: string[] = [];
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index] ?? "";
+    const isFollowed = index + 2 < parts.length && parts[index + 1] !== "";
+    const start = isFollowed ? part.search(TOKEN_START) : -1;
+    shown.push(start === -1 ? part : part.slice(0, start) + MASK);
+    if (start !== -1) index += 2;
+  }
+  return shown.join(".");
 }
 
 /** Masks keys, signing secrets, and what opens an address without a key. */
 function maskValues(text: string): string {
   if (!SUSPECT.test(text)) return text;
   const masked = text
-    .replace(/(\btb[slb]?_(?=[A-Za-z0-9_-])|tb[slb]?_(?=[A-Za-z0-9]{20}))[A-Za-z0-9_-]+/g, `$1${MASK}`)
+    .replace(/(tb[slb]?_)[A-Za-z0-9]{20}[A-Za-z0-9_-]*/g, `$1${MASK}`)
+    .replace(/\b(tb[slb]?_)[A-Za-z0-9_-]+/g, `$1${MASK}`)
     .replace(/whsec_[A-Za-z0-9+/=_-]+/g, `whsec_${MASK}`)
     .replace(/\b(bearer|basic)( +)[A-Za-z0-9+/=._~-]{8,}/gi, `$1$2${MASK}`)
-    .replace(/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, MASK)
+    .replace(/[\w.-]+/g, maskTokens)
     .replace(/(:\/\/)[^\s"'/?#@]+@/g, `$1${MASK}@`)
-    .replace(/(\/(?:hooks\/[^\s"'/?#]+|sandbox\/inbox)\/)[A-Za-z0-9_-]{16,}/g, `$1${MASK}`)
     .replace(/(\/attachments\/)[A-Za-z0-9_-]{51}(?![\w-])/g, `$1${MASK}`);
-  return maskParameters(maskPaths(masked));
+  return maskParameters(maskPaths(maskHooks(masked)));
 }
 
 /** The beginning of a text in at most so many bytes, without half a character. */
