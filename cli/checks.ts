@@ -1,5 +1,6 @@
 /** The checks of `doctor`: each ends in results that say what to do. Changes nothing. */
 
+import { withoutTrailingSlashes } from "../sdk/base-url.ts";
 import { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Health } from "../sdk/wire.ts";
@@ -58,7 +59,7 @@ export async function examineAll(examined: Examined): Promise<CheckResult[]> {
 /** The response, or why there is none. */
 async function get({ baseUrl }: Server, path: string): Promise<Response | string> {
   try {
-    const url = baseUrl.replace(/\/+$/, "") + path;
+    const url = withoutTrailingSlashes(baseUrl) + path;
     return await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "manual" });
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;

@@ -113,7 +113,7 @@ export function parseTarget(text: string): URL {
 }
 
 /** `localhost`, or a host with a dot or a port: a mistyped word matches none of these. */
-const HOST = /^(localhost|\[[^\]]+\]|[^/?#@:]+\.[^/?#@:.]+|[^/?#@:]+(?=:\d))(:\d+)?([/?#]|$)/i;
+const HOST = /^((localhost|\[[^\]]+\]|[^/?#@:]+\.[^/?#@:.]+)(:\d+)?|[^/?#@:]+:\d+)([/?#]|$)/i;
 
 function addressOf(text: string): string | null {
   if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}/`;

@@ -48,7 +48,11 @@ function wrapEntries(lines: readonly string[], width: number): string {
 }
 
 function wrapEntry(line: string, width: number): string {
-  const [, indent = "", entry = "", meaning = ""] = /^( *)(.+?)(?: {2,}(\S.*))?$/.exec(line) ?? [];
+  const text = line.trimStart();
+  const indent = line.slice(0, line.length - text.length);
+  const gap = text.indexOf("  ");
+  const entry = gap === -1 ? text : text.slice(0, gap);
+  const meaning = text.slice(entry.length).trim();
   const lead = indent.length + INDENT;
   const first = indent + wrapped(entry, width - indent.length, lead);
   return meaning === "" ? first : `${first}\n${" ".repeat(lead)}${wrapped(meaning, width - lead, lead)}`;

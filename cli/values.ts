@@ -80,8 +80,9 @@ export function pairs(text: string, before: [string, string][] = []): [string, s
 
 /** `Name: value`; the option may be repeated. */
 export function headers(text: string, before: Record<string, string> = {}): Record<string, string> {
-  const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined)
+  const [name = ""] = text.split(":", 1);
+  const value = text.slice(name.length + 1).trimStart();
+  if (name.length === text.length || !/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[\n\r\u2028\u2029]/.test(value))
     throw new InvalidArgumentError("It must be a header such as Name: value.");
   return { ...before, [name]: value };
 }

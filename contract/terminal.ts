@@ -31,11 +31,19 @@ function helpOfFields({ properties }: RequestShape): Record<string, string> {
   return Object.fromEntries(fields.map(([field, schema]) => [field, asHelp(schema.description ?? schema[ABOUT])]));
 }
 
+/** Begins the last sentence of a description. */
+const DEFAULT = " Default: ";
+
 /** A sentence as the command line writes it: `Purpose of it. Default: none.` becomes `purpose of it (default: none)`. */
 export function asHelp(sentence: unknown): string {
   const text = String(sentence ?? "").replaceAll("`", "");
-  const [, meaning = "", fallback] = /^(.*?)\.?(?: Default: (.*)\.)?$/s.exec(text) ?? [];
-  const clauses = meaning.split(/(?<=[a-z])\. /).map((clause) => clause.replace(/^[A-Z](?=[a-z -])/, lower));
+  const at = text.endsWith(".") ? text.indexOf(DEFAULT) : -1;
+  const fallback = at === -1 ? undefined : text.slice(at + DEFAULT.length, -1);
+  const meaning = at === -1 ? text : text.slice(0, at);
+  const clauses = meaning
+    .replace(/\.$/, "")
+    .split(/(?<=[a-z])\. /)
+    .map((clause) => clause.replace(/^[A-Z](?=[a-z -])/, lower));
   return fallback === undefined ? clauses.join("; ") : `${clauses.join("; ")} (default: ${fallback})`;
 }
 

@@ -1,5 +1,6 @@
 /** Sends requests to the service, retries them if that is safe, and logs them. Knows no route. */
 
+import { withoutTrailingSlashes } from "./base-url.ts";
 import { TightbeamError } from "./errors.ts";
 import type { CallOptions } from "./paging.ts";
 import { type ApiPromise, apiPromise, open, type WithResponse } from "./response.ts";
@@ -173,7 +174,7 @@ function parseBase(baseUrl: string): string {
   if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) {
     throw new TypeError(`baseUrl ${JSON.stringify(baseUrl)} is not an http or https address.`);
   }
-  return baseUrl.replace(/\/+$/, "");
+  return withoutTrailingSlashes(baseUrl);
 }
 
 interface Prepared {

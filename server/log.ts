@@ -174,7 +174,7 @@ function scrub(value: string): string {
   return value
     .replace(/\btb_[A-Za-z0-9]+/g, "tb_…")
     .replace(/\bwhsec_[A-Za-z0-9+/=_-]+/g, "whsec_…")
-    .replace(/[^\s"'<>@]+@[^\s"'<>@]+/g, "…@…")
+    .replace(/[^\s"'<>]+/g, (part) => (/[^@]@[^@]/.test(part) ? "…@…" : part))
     .replace(/(?<![\w.-])\+?\d[\d ()-]{5,18}(\d{4})(?![\w-])/g, "…$1");
 }
 
@@ -203,7 +203,7 @@ function describe(error: Error, level: keyof Log, causesMax: number): ErrorRecor
 
 /** The message of an error without the input that Node quotes (`… "hello" is not valid JSON`, `… Received 'hello'`). */
 function withoutInput(message: string): string {
-  return message.replace(/Received .*$/s, "Received …").replace(/(["'`]).*\1/gs, "$1…$1");
+  return message.replace(/Received .*$/s, "Received …").replace(/".*"|'.*'|`.*`/gs, ([quote]) => `${quote}…${quote}`);
 }
 
 /** The frames of a stack, without the message above them. */

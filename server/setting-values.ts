@@ -2,6 +2,7 @@
 
 import type { RateLimit } from "../sdk/wire.ts";
 import { parseDuration } from "./core/duration.ts";
+import { withoutTrailing } from "./core/trim-end.ts";
 
 export const SECOND_MS = 1_000;
 export const DAY_MS = 86_400_000;
@@ -38,7 +39,7 @@ export function publicUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol)) return undefined;
   if (`${url.username}${url.password}${url.search}${url.hash}` !== "" || /[?#]/.test(text)) return undefined;
-  return url.href.replace(/\/+$/, "");
+  return withoutTrailing(url.href, "/");
 }
 
 /** The text of the URL: its host may also be the directory of a socket, in the parameter `host`. */

@@ -11,7 +11,7 @@ import { type ApiResponse, type PublicRequest, publicRoute, type Route } from ".
 const BODY_BYTES_MAX = 1_048_576;
 
 /** The parts of a target after the token: path and query, not decoded, since signatures cover them as sent. */
-const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*([^?#]*)(\?.*)?$/is;
+const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*(\/[^?#]*)?(\?.*)?$/is;
 
 /**
  * The hooks of all instances. While the service starts or stops they refuse with 503. A request whose address is no hook

@@ -1,6 +1,7 @@
 /** Which addresses the service may connect to on behalf of callers. Pure: server/outgoing resolves names and checks each address. */
 
 import { BlockList, isIP } from "node:net";
+import { withoutTrailing } from "./trim-end.ts";
 
 /** Addresses that the operator allows besides public ones (`TB_WEBHOOK_ALLOW`). Parsed by `parseAllowList`. */
 export interface AllowList {
@@ -53,7 +54,7 @@ export function isPublicAddress(ip: string): boolean {
 /** The canonical form of a URL's host, for comparisons: no brackets, lower case, no dot at the end. */
 export function canonicalHost(host: string): string {
   const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
-  return bare.toLowerCase().replace(/\.+$/, "");
+  return withoutTrailing(bare.toLowerCase(), ".");
 }
 
 /** Whether the name always means this machine (RFC 6761): `localhost` or a name under it. Expects a canonical host. */

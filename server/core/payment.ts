@@ -186,7 +186,7 @@ export function formatAmount(cents: number): string {
 /** The text of a payment request. Phones turn an amount in this form into a link that pays it. */
 export function requestText(amountCents: number, note: string | null): string {
   const [dollars = "", decimals] = formatAmount(amountCents).split(".");
-  const asked = `Payment request: $${dollars.replace(/\B(?=(\d{3})+$)/g, ",")}.${decimals}`;
+  const asked = `Payment request: $${Number(dollars).toLocaleString("en-US")}.${decimals}`;
   // A plain hyphen: GSM 03.38 has no dash, so a dash would double the price of the SMS.
   return note === null ? asked : `${asked} - ${note}`;
 }

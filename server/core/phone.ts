@@ -19,8 +19,14 @@ const LOCAL_PART_LENGTH_MAX = 64;
 /** A dot-atom (RFC 5322, 3.2.3). */
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 
-/** Two labels or more of at most 63 characters (RFC 1035, 2.3.4); the last one has a letter, so that no IP address passes. */
-const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?=[a-z0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** A part of a domain, of at most 63 characters (RFC 1035, 2.3.4). */
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Whether a text is two labels or more; the last one has a letter, so that no IP address passes. */
+function isDomain(text: string): boolean {
+  const labels = text.split(".");
+  return labels.length > 1 && labels.every((label) => LABEL.test(label)) && /[a-z]/.test(labels.at(-1) ?? "");
+}
 
 /**
  * Parses an address; null if `text` is not an address. Numbers must be in E.164, without spaces or dashes: a wrong
@@ -32,7 +38,7 @@ export function parseAddress(text: string): Address | null {
   const address = text.toLowerCase();
   const at = address.lastIndexOf("@");
   if (at < 1 || at > LOCAL_PART_LENGTH_MAX) return null;
-  if (!LOCAL_PART.test(address.slice(0, at)) || !DOMAIN.test(address.slice(at + 1))) return null;
+  if (!LOCAL_PART.test(address.slice(0, at)) || !isDomain(address.slice(at + 1))) return null;
   return { kind: "email", address };
 }
 

@@ -124,15 +124,15 @@ function rendererOf(targetOf: AddressOfLink, anchors: ReadonlyMap<Tokens.Heading
     table(token) {
       const table = Renderer.prototype.table.call(this, token);
       // A cell without text heads no column.
-      const headed = table.replace(/<thead>(\s|<\/?tr>|<th[^>]*><\/th>)*<\/thead>/, "");
-      const cells = headed.replace(/<th([^>]*)><\/th>/g, "<td$1></td>");
+      const headed = table.replace(/<thead>(\s|<\/?tr>|<th[^<>]*><\/th>)*<\/thead>/, "");
+      const cells = headed.replace(/<th([^<>]*)><\/th>/g, "<td$1></td>");
       return `<div class="table" tabindex="0" role="group" aria-label="Table">${cells}</div>\n`;
     },
   };
 }
 
-const SOURCE =
-  /^<source media="(\((?:prefers-color-scheme: dark|prefers-reduced-motion: reduce)\))" srcset="([\w./-]+)">$/;
+const SOURCE = /^<source media="(\([a-z: -]+\))" srcset="([\w./-]+)">$/;
+const MEDIA = ["(prefers-color-scheme: dark)", "(prefers-reduced-motion: reduce)"];
 const IMAGE = /^<img alt="([^"<>]*)" width="(\d+)" src="([\w./-]+)">$/;
 
 /**
@@ -142,7 +142,7 @@ const IMAGE = /^<img alt="([^"<>]*)" width="(\d+)" src="([\w./-]+)">$/;
 function picturePart(text: string, targetOf: AddressOfLink): string | null {
   if (text === "<picture>" || text === "</picture>") return text;
   const [, media, other] = SOURCE.exec(text) ?? [];
-  if (media !== undefined && other !== undefined) {
+  if (media !== undefined && MEDIA.includes(media) && other !== undefined) {
     const address = targetOf(other);
     return address === null ? "" : `<source media="${media}" srcset="${escaped(address)}">`;
   }

@@ -24,7 +24,7 @@ function render(part: Part): string {
 
 /** The text of markup, without its elements. */
 export function textOf({ text }: Markup): string {
-  const plain = text.replace(/<[^>]*>/g, "");
+  const plain = text.replace(/<[^<>]*>/g, "");
   return plain.replaceAll("&quot;", '"').replaceAll("&gt;", ">").replaceAll("&lt;", "<").replaceAll("&amp;", "&");
 }
 

@@ -36,8 +36,11 @@ const MANTISSA_BYTES_MAX = 16;
 /** 999,999.99: more than Apple Cash transfers at once. */
 const AMOUNT_CENTS_MAX = 99_999_999;
 
-/** Matches a dollar amount in a sentence, but not other dollars (`CA$`) or parts of longer numbers. */
-const DOLLARS = /(?<![A-Za-z\d.,$])(?:US)?\$ ?(\d{1,3}(?:,\d{3})+|\d+)(\.\d\d?)?(?!\d|[.,]\d)/g;
+/** Matches a number after a dollar sign, with all its points and commas. */
+const DOLLARS = /(?:US)?\$ ?(\d+(?:[.,]\d+)*)/g;
+/** A character before the sign that makes the dollars others (`CA$`), or the sign a part of a longer number. */
+const NOT_BEFORE = /[A-Za-z\d.,$]/;
+const AMOUNT = /^(\d{1,3}(?:,\d{3})+|\d+)(\.\d\d?)?$/;
 
 /** Whether a message is an Apple Cash payment. */
 export function isAppleCash(balloonBundleId: string | null): boolean {
@@ -109,7 +112,9 @@ function centsOfDecimal(bytes: Uint8Array): number | null | undefined {
 function centsOfTexts(texts: readonly string[]): number | null {
   const amounts = new Set<number>();
   for (const text of texts) {
-    for (const [, dollars = "", decimals = ""] of text.matchAll(DOLLARS)) {
+    for (const { 1: number = "", index } of text.matchAll(DOLLARS)) {
+      const [, dollars, decimals = ""] = AMOUNT.exec(number) ?? [];
+      if (dollars === undefined || NOT_BEFORE.test(text.charAt(index - 1))) continue;
       amounts.add(Number(dollars.replaceAll(",", "")) * 100 + Number(decimals.slice(1).padEnd(2, "0")));
     }
   }

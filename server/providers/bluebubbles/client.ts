@@ -2,6 +2,7 @@
 
 import { Agent, buildConnector, type Dispatcher, FormData } from "undici";
 import type { Clock } from "../../clock.ts";
+import { withoutTrailing } from "../../core/trim-end.ts";
 import { dataOf, parseErrorBody } from "./records.ts";
 
 /** Reason why a request has no successful response. */
@@ -93,7 +94,7 @@ export class MacClient {
   #restartedAt: number | null = null;
 
   constructor({ url, password, clock, mayWrite = () => true }: MacClientOptions) {
-    this.#base = `${url.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/api/v1`;
+    this.#base = `${withoutTrailing(url, "/").replace(/\/api\/v1$/, "")}/api/v1`;
     this.#password = password;
     this.#clock = clock;
     this.#reads = agent(1, () => true);
@@ -251,7 +252,7 @@ export class MacClient {
     const text = message ?? (body === undefined ? "the response is not JSON" : "no reason given");
     const cleaned = text
       .slice(0, MESSAGE_LENGTH_MAX)
-      .replace(/\?\S*=\S*/g, "?…")
+      .replace(/\?[^\s?=]*=\S*/g, "?…")
       .replaceAll(this.#password, "…");
     return { kind: "errorResponse", status, type, message: cleaned.slice(0, REASON_LENGTH_MAX) };
   }
@@ -319,7 +320,7 @@ export function describeFailure(failure: Failure): string {
 }
 
 function withoutAddresses(text: string): string {
-  return text.replace(/[^\s;:"'<>()]+@[^\s;:"'<>()]+/g, "…").replace(/\+?\d{5,}/g, "…");
+  return text.replace(/[^\s;:"'<>()]+/g, (word) => (/.@./s.test(word) ? "…" : word)).replace(/\+?\d{5,}/g, "…");
 }
 
 const TIMED_OUT = "timed out";

@@ -3,6 +3,7 @@
 import type { Socket } from "socket.io-client";
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
+import { withoutTrailing } from "../../core/trim-end.ts";
 
 /** Delay before a reconnect; it doubles up to the maximum. */
 const AGAIN_AFTER_MS = 1_000;
@@ -61,7 +62,7 @@ export class MacSocket {
     const { origin, pathname } = new URL(url);
     // Socket.IO would take a path in the URL for a namespace.
     const socket = io(origin, {
-      path: `${pathname.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/socket.io`,
+      path: `${withoutTrailing(pathname, "/").replace(/\/api\/v1$/, "")}/socket.io`,
       // BlueBubbles decodes a socket's password once more than an HTTP password, and fails at a lone percent sign.
       query: { password: encodeURI(password.toWellFormed()) },
       forceNew: true,

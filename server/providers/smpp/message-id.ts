@@ -40,6 +40,6 @@ function idOf(written: string, isHex: boolean): string | null {
   const id = written.replaceAll("\0", "").trim();
   if (id === "" || id === NO_ID || id.startsWith(OWN_PREFIX) || id.startsWith(INBOUND_PREFIX)) return null;
   if (isHex && HEX.test(id)) return BigInt(`0x${id}`).toString();
-  if (DECIMAL.test(id) || HEX.test(id)) return id.toLowerCase().replace(/^0+(?=.)/, "");
+  if (DECIMAL.test(id) || HEX.test(id)) return id.toLowerCase().replace(/^0+/, "") || "0";
   return UUID.test(id) ? id.toLowerCase() : id;
 }

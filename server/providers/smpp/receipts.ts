@@ -62,8 +62,16 @@ const ENDS: readonly (readonly [string, SmppReceipt["state"]])[] = [
   ["FAILE", "failed"],
 ];
 
-/** The complete text of Appendix B, which no person would write by accident. */
-const APPENDIX_B = /^id:\S+ sub:\d+ dlvrd:\d+ submit date:\d{10,12} done date:\d{10,12} stat:[A-Z]{5,8} err:\w+/i;
+/** The words of the complete text of Appendix B, which no person would write by accident. */
+const APPENDIX_B = [
+  ...[/^id:\S+$/i, /^sub:\d+$/i, /^dlvrd:\d+$/i, /^submit$/i, /^date:\d{10,12}$/i, /^done$/i, /^date:\d{10,12}$/i],
+  ...[/^stat:[A-Z]{5,8}$/i, /^err:\w/i],
+];
+
+function isAppendixB(text: string): boolean {
+  const words = text.split(" ", APPENDIX_B.length);
+  return APPENDIX_B.every((pattern, index) => pattern.test(words[index] ?? ""));
+}
 
 /**
  * Reads a receipt. Null: the PDU is an ordinary message. `unreadable`: it is marked as a receipt, but names neither a
@@ -105,7 +113,7 @@ function fieldsOf(text: string): ReceiptFields {
     id: field(/\bid:\s*(\S+)/i),
     state: field(/\bstat(?:us)?:\s*([a-z]+)/i)?.toUpperCase() ?? null,
     error: field(/\berr(?:or)?:\s*(\w+)/i),
-    isWhole: APPENDIX_B.test(text),
+    isWhole: isAppendixB(text),
   };
 }
 

@@ -3,6 +3,7 @@
  */
 
 import type { MessageId } from "../../core/id.ts";
+import { withoutTrailing } from "../../core/trim-end.ts";
 import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
 import { readInbound } from "./inbound-message.ts";
 import type { InboundReceiver } from "./inbound-receiver.ts";
@@ -53,7 +54,7 @@ export async function receiveAt(parts: HookParts, request: HookRequest): Promise
   if (!isForm && !url.includes("bodySHA256=") && body.length > 0) return FORBIDDEN;
   if (!isSignedBy(parts.authToken, { url, signature, parameters, body })) return FORBIDDEN;
   parts.eventReceived();
-  const path = request.path.replace(/\/+$/, "");
+  const path = withoutTrailing(request.path, "/");
   if (path === "" || path === "/inbound") return receiveInbound(parts, parameters);
   const [, id, at] = STATUS_PATH.exec(path) ?? [];
   return id === undefined ? NOT_FOUND : receiveStatus(parts, id as MessageId, Number(at), parameters);

@@ -1,6 +1,7 @@
 /** The settings of a Twilio instance, and whether Twilio can reach an address. Pure. */
 
 import { checkAddress, parseAllowList } from "../../core/address.ts";
+import { withoutTrailing } from "../../core/trim-end.ts";
 
 /** Twilio's own API. */
 const BASE_URL = "https://api.twilio.com";
@@ -21,7 +22,7 @@ export function readSettings(config: Readonly<Record<string, unknown>>): TwilioS
     accountSid: String(accountSid),
     authToken: String(authToken),
     messagingServiceSid: typeof messagingServiceSid === "string" ? messagingServiceSid : null,
-    baseUrl: (typeof baseUrl === "string" ? baseUrl : BASE_URL).replace(/\/+$/, ""),
+    baseUrl: withoutTrailing(typeof baseUrl === "string" ? baseUrl : BASE_URL, "/"),
   };
 }
 

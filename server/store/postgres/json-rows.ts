@@ -56,10 +56,10 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-/** An escape of NUL or of half a surrogate pair, none of which PostgreSQL keeps. `JSON.stringify` escapes no other surrogates. */
-const ODD_ESCAPE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+/** An escape; its group is one of NUL or of half a surrogate pair, none of which PostgreSQL keeps. `JSON.stringify` escapes no other surrogates. */
+const ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 
 /** JSON in which each character that PostgreSQL cannot keep is replaced by U+FFFD. */
 function storable(json: string): string {
-  return json.includes("\\u") ? json.replace(ODD_ESCAPE, "$1\ufffd") : json;
+  return json.includes("\\u") ? json.replace(ESCAPE, (whole, odd) => (odd === undefined ? whole : "\ufffd")) : json;
 }

@@ -72,7 +72,11 @@ const INTERRUPTED = new Set(["40001", "40P01", "25P03", ...OUT_OF_STEP]);
 /** Classes of SQLSTATE: the connection failed, the server is a standby by now, it has too many connections, it ends this one. */
 const UNAVAILABLE = /^(08|25006|53300|57P0)/;
 /** Codes of Node.js for sockets, look-ups of names, and TLS. */
-const OF_NODE = /^E(?!RR_)[A-Z_]+$|^ERR_(SSL|TLS|SOCKET|STREAM)_|CERT/;
+function isOfNode(code: string): boolean {
+  if (/^ERR_(SSL|TLS|SOCKET|STREAM)_|CERT/.test(code)) return true;
+  // `ERR_INVALID_ARG_TYPE` is a mistake in a statement's parameters.
+  return /^E[A-Z_]+$/.test(code) && !code.startsWith("ERR_");
+}
 
 export type SqlFailure = "full" | "interrupted" | "unavailable" | "failed";
 
@@ -87,7 +91,7 @@ export function failureOf(error: unknown): SqlFailure {
   if (code === null) return isOfConnection(error) ? "unavailable" : "failed";
   if (FULL.has(code)) return "full";
   if (INTERRUPTED.has(code)) return "interrupted";
-  return UNAVAILABLE.test(code) || OF_NODE.test(code) ? "unavailable" : "failed";
+  return UNAVAILABLE.test(code) || isOfNode(code) ? "unavailable" : "failed";
 }
 
 /** Errors of `pg` and of sockets that have no code. */
