@@ -17,7 +17,7 @@ import { isAsClaimed, LEASE_MS } from "./change-message.ts";
 import { handleClaimed, handleError } from "./handle-claimed.ts";
 import { PairOrder, type ReleasePermit } from "./pair-order.ts";
 import type { Handling, SendProgress } from "./prepare.ts";
-import { InterruptedPairs } from "./reconcile.ts";
+import { WaitingPairs } from "./reconcile.ts";
 
 /** Messages at once with a permit, all instances together. */
 const PERMITS_MAX = 256;
@@ -46,7 +46,7 @@ interface LeasedMessage extends ClaimedMessage {
  * | State | Goes on when | Goes back to the queue, as due as before, if |
  * |---|---|---|
  * | claimed | it gets a permit of its instance | its lease has ended, its instance is down, or the process stops |
- * | waits for its turn | the earlier messages of its sender and recipient have passed (`PairOrder`) | its lease has ended, something else has decided about it, the store refused an earlier one for now, or the process stops |
+ * | waits for its turn | the earlier messages of its sender and recipient have passed (`PairOrder`) | its lease has ended, something else has decided about it, the store refused an earlier one for now, a provider deferred an earlier one (`WaitingPairs`), or the process stops |
  * | is handled (`handleClaimed`), again each second while the store refuses it and it was not given to its provider | its next state is on disk, whatever it is | an error is thrown: its lease runs out by itself |
  *
  * It holds its permit from the first state to the end of the last. It goes on without it while its files are fetched, once its
@@ -64,7 +64,7 @@ export class Dispatch {
   readonly #withoutPermit = new Set<Message>();
   /** Messages that were accepted and whose outcome is not on disk, by instance. */
   readonly #unrecorded = new UnrecordedResponses(UNRECORDED_MAX);
-  readonly #interrupted: InterruptedPairs;
+  readonly #waiting: WaitingPairs;
   /** How many messages of each instance are handled. */
   readonly #handled = new Map<InstanceId, number>();
   /** Leases of messages that were handled, to be released with the others of this turn of the event loop. */
@@ -75,7 +75,7 @@ export class Dispatch {
     const { clock, observer } = deps;
     this.#deps = deps;
     this.#order = new PairOrder(clock);
-    this.#interrupted = new InterruptedPairs(deps);
+    this.#waiting = new WaitingPairs(deps);
     this.pausedLanes = new PausedLanes(deps);
     this.lanes = new Lanes<LeasedMessage>({
       clock,
@@ -128,8 +128,8 @@ export class Dispatch {
         ...this.#runOf(each.lane),
         ...this.#epochOf(each.lane),
       }));
-    await this.#interrupted.load(lanes.map(({ lane }) => lane as InstanceId));
-    const waiting = this.#interrupted.waiting();
+    await this.#waiting.load(lanes.map(({ lane }) => lane as InstanceId));
+    const waiting = this.#waiting.waiting();
     this.#releaseEnded();
     const leasedUntil = clock.monotonic() + LEASE_MS;
     const { claimed, more } = await store.claimMessages({ lanes, now: clock.now(), leaseMs: LEASE_MS, waiting });
@@ -252,9 +252,13 @@ export class Dispatch {
     const gives = () => {
       isGiven = true;
     };
-    const fetching = this.#fetching;
+    let deferredUntil: number | null = null;
+    const deferred = (dueAt: number) => {
+      deferredUntil = dueAt;
+    };
     const recorded = new Set<number>();
-    const handling = { leasedUntil, abort, waitsForFiles, recorded, gives, accepted, progress, times, fetching };
+    const told = { waitsForFiles, gives, accepted, deferred };
+    const handling = { leasedUntil, abort, recorded, ...told, progress, times, fetching: this.#fetching };
     // While the database is out of reach the message stays in hand, so that it keeps its place.
     const mayBeRepeated = () =>
       !isGiven && !this.#stopped && leasedUntil - REPEAT_MS_MIN > this.#deps.clock.monotonic();
@@ -262,7 +266,7 @@ export class Dispatch {
       const result = await repeatWhileRefused(this.#deps, mayBeRepeated, () =>
         handleClaimed(this.#deps, message, handling),
       );
-      this.#interrupted.handled(message, result);
+      this.#waiting.handled(message, result, deferredUntil);
       return result;
     } catch (error) {
       if (error instanceof RowUnreadable) this.#deps.observer.fault("dispatch", error);
@@ -277,7 +281,8 @@ export class Dispatch {
   /** Whether a message may be handled now that its turn has come. If not, it is left to a later claim, or to the next process. */
   #mayBegin(leased: LeasedMessage): boolean {
     const { message } = leased;
-    return !this.#stopped && this.#isServed(message.instanceId) && !this.#isStale(leased) && !this.#hasChanged(message);
+    if (this.#stopped || !this.#isServed(message.instanceId) || this.#isStale(leased)) return false;
+    return !this.#hasChanged(message) && !this.#waiting.holds(message);
   }
 
   /** Whether the lease of a message has ended: it may be claimed again, so nothing begins with it any more. */

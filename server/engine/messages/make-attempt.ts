@@ -2,7 +2,7 @@
 
 import type { Message } from "../../core/message.ts";
 import { beginAttempt, type Change } from "../../core/message-lifecycle.ts";
-import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
+import { type Outbound, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
 import { findMessage } from "../../store/messages.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
@@ -93,12 +93,19 @@ async function attemptReady(
     // The next message of the pair begins its attempt in the transaction that concludes this one.
     progress.accepted();
   }
-  await conclude(deps, provider, attempted, outcome, leasedUntil);
+  const concluded = await conclude(deps, provider, attempted, outcome, leasedUntil);
+  if (isDeferred(outcome) && concluded.status === "queued") handling.deferred(concluded.dueAt ?? deps.clock.now());
   if (outcome.outcome === "accepted") {
     deps.connections.reportUp(deps, attempted.instanceId, provider);
     return "good";
   }
   return "bad";
+}
+
+/** Whether the provider asks to repeat the message, or its rest. An instance that is down is none of that: its lane is paused. */
+function isDeferred(outcome: Outcome): boolean {
+  const rest = outcomeOfRest(outcome);
+  return rest.outcome === "deferred" && rest.isDown !== true;
 }
 
 /** The change that lets an attempt begin whose record is on disk already, although the reply to it was lost; null if there is none. */

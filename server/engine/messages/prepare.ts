@@ -53,6 +53,8 @@ export interface Handling {
   gives(): void;
   /** To be called when its provider has accepted it: its permit may be free before the outcome is on disk. */
   accepted(): void;
+  /** To be called when its provider has deferred it, and that is on disk: it is to be repeated at `dueAt`. */
+  deferred(dueAt: number): void;
   progress: SendProgress;
   times: RunTimes;
   /** Messages whose files are being fetched. */

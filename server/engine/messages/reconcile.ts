@@ -132,20 +132,30 @@ async function wait(
   return "bad";
 }
 
-/** How long later messages wait at most, in milliseconds of the service's time. */
+/** How long later messages wait for an earlier one at most, in milliseconds of the service's time. */
 const WAIT_MS_MAX = 60_000;
+/** Pairs that wait at once for deferred messages: each claim names them. Further ones do not wait. */
+const DEFERRED_PAIRS_MAX = 1_000;
 
-/** The interrupted attempts that the later messages of one pair wait for. */
+/** A message that the later ones of its pair wait for. */
+interface Awaited {
+  endsAt: number;
+  /** When a deferred message is due: no claim looks for it before. Null: it was interrupted. */
+  dueAt: number | null;
+}
+
+/** The messages of one pair that later ones wait for, or waited for. */
 interface PairWait {
   from: string;
   to: string;
-  /** Messages that are looked up, or that are sent again before the later ones. */
-  asked: Set<MessageId>;
-  endsAt: number;
+  asked: Map<MessageId, Awaited>;
 }
 
-/** Pairs of sender and recipient with attempts that the end of another process interrupted: while these are looked up, later messages of the pair wait. */
-export class InterruptedPairs {
+/**
+ * Pairs of sender and recipient whose later messages wait: an attempt was interrupted by the end of another process and is looked
+ * up, or its provider deferred it.
+ */
+export class WaitingPairs {
   readonly #deps: With<"configCache" | "membership" | "messageCache" | "providers">;
   readonly #waits = new Map<string, PairWait>();
   /** The epoch under which the attempts of an instance were read: with each new one, another process may have left some open. */
@@ -164,26 +174,32 @@ export class InterruptedPairs {
   }
 
   /**
-   * Pairs of which no later message is claimed now: later messages keep their places in the order of acceptance. Of several interrupted
-   * messages, the first is sent again before the others. All of them are looked up meanwhile.
+   * Pairs of which no later message is claimed now: later messages keep their places in the order of acceptance. Of several messages
+   * that are waited for, the first is sent again before the others. Interrupted ones are all looked up meanwhile.
    */
   waiting(): WaitingPair[] {
     const now = this.#deps.clock.now();
-    for (const [pair, { endsAt }] of this.#waits) if (now >= endsAt) this.#waits.delete(pair);
-    // The order of ids is the order of acceptance.
-    return [...this.#waits.values()].map(({ from, to, asked }) => ({
-      from,
-      to,
-      except: [...asked].sort().slice(0, 1),
-    }));
+    this.#forget(now);
+    return [...this.#waits.values()].flatMap(({ from, to, asked }) => {
+      const first = firstOf(asked, now);
+      return first === null ? [] : [{ from, to, except: first.filter((id) => (asked.get(id)?.dueAt ?? now) <= now) }];
+    });
+  }
+
+  /** Whether a claimed message has to wait for an earlier one after all: its provider deferred that one since the claim. */
+  holds(message: Message): boolean {
+    const wait = this.#waits.get(pairOf(message));
+    if (wait === undefined || message.status !== "queued") return false;
+    return firstOf(wait.asked, this.#deps.clock.now())?.includes(message.id) === false;
   }
 
   /**
    * A message was handled. Later messages go on once the outcome of the interrupted one is known or, if it was provably not
-   * sent, once it has been sent again.
+   * sent, once it has been sent again. `deferredUntil`: its provider deferred it.
    */
-  handled(message: Message, result: RunResult): void {
-    if (this.#waits.size === 0) return;
+  handled(message: Message, result: RunResult, deferredUntil: number | null): void {
+    if (deferredUntil !== null) this.#defer(message, deferredUntil);
+    if (deferredUntil !== null || this.#waits.size === 0) return;
     if (message.status === "pending") {
       const isQueued = this.#deps.messageCache.get(message.id)?.status === "queued";
       if (result !== "good" || isQueued) return;
@@ -191,6 +207,23 @@ export class InterruptedPairs {
     const pair = pairOf(message);
     const wait = this.#waits.get(pair);
     if (wait?.asked.delete(message.id) === true && wait.asked.size === 0) this.#waits.delete(pair);
+  }
+
+  /** Later messages wait for a deferred one, at most 60 s from its first deferral, and not at all if it is due after that. */
+  #defer(message: Message, dueAt: number): void {
+    const isKnown = this.#waits.has(pairOf(message));
+    if (!isKnown && this.#waits.size >= DEFERRED_PAIRS_MAX) return;
+    const now = this.#deps.clock.now();
+    const endsAt = this.#waits.get(pairOf(message))?.asked.get(message.id)?.endsAt ?? now + WAIT_MS_MAX;
+    this.#add(message, { endsAt: dueAt < endsAt ? endsAt : now, dueAt });
+  }
+
+  /** Forgets pairs whose waits are over, once their deferred messages are not expected back soon. */
+  #forget(now: number): void {
+    for (const [pair, { asked }] of this.#waits) {
+      for (const [id, { endsAt, dueAt }] of asked) if (now >= Math.max(endsAt, keptUntil(dueAt))) asked.delete(id);
+      if (asked.size === 0) this.#waits.delete(pair);
+    }
   }
 
   /** Whether nothing is left to read of an instance. Of one that does not run, no message is claimed to be sent. */
@@ -207,27 +240,47 @@ export class InterruptedPairs {
       const isServed = this.#deps.membership.servesSince(id) !== null;
       if (!isServed || this.#isRead(id)) continue;
       const epoch = this.#epochOf(id);
-      // Without lookups there is nothing to wait for.
-      if (this.#deps.providers.get(id)?.reconcile !== undefined) await this.#readOf(id);
+      // Without lookups nobody waits for an interrupted attempt.
+      if (this.#deps.providers.get(id)?.reconcile !== undefined) await this.#readInterrupted(id);
       this.#epochs.set(id, epoch);
     }
   }
 
-  async #readOf(id: InstanceId): Promise<void> {
+  async #readInterrupted(id: InstanceId): Promise<void> {
     const { clock, store } = this.#deps;
     const now = clock.now();
     // Those whose lease lasts are read first: it may end meanwhile, and then they are among the others.
     for (const { claimedUntil, ...message } of (await store.shared?.listOpenAttempts(id)) ?? [])
-      this.#add(message, now + Math.max(0, claimedUntil - clock.real()));
+      this.#ask(message, now + Math.max(0, claimedUntil - clock.real()));
     for (const { unknownSince, ...message } of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))
-      this.#add(message, unknownSince ?? now);
+      this.#ask(message, unknownSince ?? now);
   }
 
   /** `since`: from when on the provider is asked. */
-  #add({ id, from, to }: Pick<InterruptedMessage, "id" | "from" | "to">, since: number): void {
-    const wait = this.#waits.get(pairOf({ from, to })) ?? { from, to, asked: new Set(), endsAt: since };
-    wait.asked.add(id);
-    wait.endsAt = Math.max(wait.endsAt, since + WAIT_MS_MAX);
-    this.#waits.set(pairOf({ from, to }), wait);
+  #ask(message: Pick<InterruptedMessage, "id" | "from" | "to">, since: number): void {
+    const known = this.#waits.get(pairOf(message))?.asked.get(message.id)?.endsAt ?? since;
+    this.#add(message, { endsAt: Math.max(known, since + WAIT_MS_MAX), dueAt: null });
   }
+
+  #add({ id, from, to }: Pick<InterruptedMessage, "id" | "from" | "to">, awaited: Awaited): void {
+    const pair = pairOf({ from, to });
+    const wait = this.#waits.get(pair) ?? { from, to, asked: new Map() };
+    wait.asked.set(id, awaited);
+    this.#waits.set(pair, wait);
+  }
+}
+
+/**
+ * A deferred message is known for a while after it is due: until then it does not make later ones wait a second time, and it may go
+ * before one that is deferred after it.
+ */
+function keptUntil(dueAt: number | null): number {
+  return dueAt === null ? 0 : dueAt + WAIT_MS_MAX;
+}
+
+/** The first message that later ones still wait for, and those before it; null if there is none. The order of ids is the order of acceptance. */
+function firstOf(asked: PairWait["asked"], now: number): MessageId[] | null {
+  const ids = [...asked.keys()].sort();
+  const first = ids.findIndex((id) => now < (asked.get(id)?.endsAt ?? now));
+  return first < 0 ? null : ids.slice(0, first + 1);
 }
