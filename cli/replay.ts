@@ -1,7 +1,7 @@
-/** `tightbeam webhooks replay`: sends the events of a period again, and on a terminal shows how many were tried. */
+/** `tightbeam webhooks replay`: sends the events of a period again, shows how far that is, and stops it. */
 
 import type { Tightbeam } from "../sdk/client.ts";
-import { EVENT_TYPES, type EventType } from "../sdk/wire.ts";
+import { EVENT_TYPES, type EventType, type Replay, type ReplayEvents, type StartedReplay } from "../sdk/wire.ts";
 import { parseDuration } from "../server/core/duration.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, present } from "./command.ts";
@@ -14,50 +14,87 @@ interface ReplayOptions {
   since: string;
   until?: string;
   types?: EventType[];
+  failed?: boolean;
 }
 
-const FIELDS = REQUEST_FIELDS.Replay;
-const PAGE_SIZE = 100;
-/** More waiting deliveries than these pages hold are not counted: a key has 100 requests a minute. */
-const PAGES_MAX = 10;
-/** Time between two requests. */
+const ENDPOINT = { "[id]": "endpoint id (wh_…); default: the primary endpoint" };
+const FIELDS = REQUEST_FIELDS.ReplayEvents;
+/** Time between two requests: a key has 100 a minute. */
 const REQUEST_MS = 1_000;
+/** Requests without a change after which the command ends although deliveries are open: the first retry comes after 30 s. */
+const UNCHANGED_MAX = 10;
+const INTERRUPTED = "Interrupted: the service goes on delivering. tightbeam webhooks replay-stop ends the replay.";
 
-/** Replays events to an endpoint. */
-export const replay: CommandRow = {
-  name: "replay",
-  help: "Send the events of a period again, including those missed while the endpoint was away.",
-  arguments: { "[id]": "endpoint id (wh_…); default: the primary endpoint" },
-  options: {
-    "--since <time>": { help: `${FIELDS.since}: ISO 8601, or how long ago, such as 10m or 1d`, required: true },
-    "--until <time>": `${FIELDS.until}: likewise`,
-    "--types <list>": { help: `${FIELDS.types}, with commas between`, parse: oneOrMore(EVENT_TYPES) },
+/** Replays events to an endpoint, shows the replay, and stops it. */
+export const replayCommands: CommandRow[] = [
+  {
+    name: "replay",
+    help: "Send the events of a period again, including those missed while the endpoint was away.",
+    arguments: ENDPOINT,
+    options: {
+      "--since <time>": { help: `${FIELDS.since}: ISO 8601, or how long ago, such as 10m or 1d`, required: true },
+      "--until <time>": `${FIELDS.until}: likewise`,
+      "--types <list>": { help: `${FIELDS.types}, with commas between`, parse: oneOrMore(EVENT_TYPES) },
+      "--failed":
+        "only events that the endpoint has not answered with 2xx, those it missed while it was paused included",
+    },
+    examples: {
+      "tightbeam webhooks replay --since 10m": "the events of the last ten minutes, to the primary endpoint",
+      "tightbeam webhooks replay --since 7d --failed": "what the endpoint has not got in the last week",
+      "tightbeam webhooks replay <id> --since 2031-05-01T09:00:00Z --types message.inbound": "one type",
+    },
+    notes:
+      "On a terminal the command waits until the deliveries have ended, or only retries are left. Ctrl-C ends only the wait.",
+    run,
   },
-  examples: {
-    "tightbeam webhooks replay --since 10m": "the events of the last ten minutes, to the primary endpoint",
-    "tightbeam webhooks replay <id> --since 2031-05-01T09:00:00Z --types message.inbound": "one type",
+  {
+    name: "replay-status",
+    help: "Show the last replay of an endpoint.",
+    arguments: ENDPOINT,
+    examples: { "tightbeam webhooks replay-status | jq .made": "how many deliveries it has made" },
+    run: async (cli, id: string | undefined) => {
+      const client = cli.client();
+      const found = await client.webhooks.getReplay(await endpointOf(client, id));
+      cli.output().show(found, (replay) => (replay === null ? "There was no replay." : summary(replay)));
+    },
   },
-  notes: "On a terminal the command waits until each delivery was tried once. Ctrl-C ends only the wait.",
-  run,
-};
+  {
+    name: "replay-stop",
+    help: "Stop the replay of an endpoint. Its deliveries that were not tried are cancelled.",
+    arguments: ENDPOINT,
+    examples: { "tightbeam webhooks replay-stop": "of the primary endpoint" },
+    run: async (cli, id: string | undefined) => {
+      const client = cli.client();
+      cli.output().show(await client.webhooks.stopReplay(await endpointOf(client, id)), summary);
+    },
+  },
+];
+
+async function endpointOf(client: Tightbeam, id: string | undefined): Promise<string> {
+  const target = id ?? (await client.webhooks.get())?.id;
+  if (target === undefined) throw new UsageError("no webhook is configured, and no endpoint was named.");
+  return target;
+}
 
 async function run(cli: Cli, id: string | undefined, options: ReplayOptions): Promise<void> {
   const client = cli.client();
-  const target = id ?? (await client.webhooks.get())?.id;
-  if (target === undefined) throw new UsageError("no webhook is configured, and no endpoint was named.");
-  const replayed = await client.webhooks.replay(target, periodOf(options, Date.now()));
+  const target = await endpointOf(client, id);
+  const begun = await client.webhooks.replay(target, requestOf(options, Date.now()));
   const output = cli.output();
-  output.show(replayed, ({ deliveries }) => `${deliveries} deliveries under way to ${target}`);
-  if (output.json || replayed.deliveries === 0) return;
-  const tried = await untilTried(cli, client, target, replayed.deliveries);
-  if (tried)
-    output.progress((paint) => paint("green", `Each was tried: tightbeam webhooks deliveries --webhook ${target}`));
+  output.show(
+    begun,
+    ({ id, deliveries }) => `${id} to ${target}: ${deliveries === null ? "many deliveries" : count(deliveries)}`,
+  );
+  if (output.json) return;
+  const ended = await untilEnded(cli, client, target, begun);
+  if (ended !== null) output.progress((paint) => paint(ended.failed === 0 ? "green" : "yellow", summary(ended)));
 }
 
 /** The request: a duration is that long before `now`. */
-function periodOf({ since, until, types }: ReplayOptions, now: number) {
+function requestOf({ since, until, types, failed }: ReplayOptions, now: number): ReplayEvents {
   const end = until === undefined ? undefined : instantOf(until, now);
-  return { since: instantOf(since, now), ...present({ until: end, types }) };
+  const only = failed === true ? ("failed" as const) : undefined;
+  return { since: instantOf(since, now), ...present({ until: end, types, only }) };
 }
 
 function instantOf(text: string, now: number): string {
@@ -65,56 +102,51 @@ function instantOf(text: string, now: number): string {
   return agoMs === null || agoMs > now ? text : new Date(now - agoMs).toISOString();
 }
 
-/** Shows the progress until no delivery of the replay waits for its first attempt. Returns false after an interrupt. */
-async function untilTried(cli: Cli, client: Tightbeam, webhookId: string, total: number): Promise<boolean> {
-  const interrupted = "Interrupted: the service goes on delivering.";
-  const progress = new Progress(cli.terminal, { interrupted });
+/**
+ * Shows the progress of a replay until it is over and its deliveries have ended, or nothing has changed for a while: what failed is
+ * retried for days. Returns the replay as it was last read; null after an interrupt.
+ */
+async function untilEnded(
+  cli: Cli,
+  client: Tightbeam,
+  webhookId: string,
+  begun: StartedReplay,
+): Promise<Replay | null> {
+  const progress = new Progress(cli.terminal, { interrupted: INTERRUPTED });
   const stop = new AbortController();
   const release = cli.terminal.onInterrupt(() => stop.abort());
   try {
-    await progress.during(async () => {
-      progress.show("trying", 0, total, "deliveries");
-      for (let newest: string | null = null; ; ) {
-        const { waiting, newestAt, requests } = await countWaiting(client, webhookId, newest);
-        newest ??= newestAt;
-        if (waiting === 0) return;
-        if (waiting !== null) progress.show("trying", Math.max(0, total - waiting), total, "deliveries");
-        await cli.terminal.sleep(requests * REQUEST_MS, stop.signal);
+    return await progress.during(async () => {
+      for (let [before, unchanged] = ["", 0]; ; ) {
+        const replay = await client.webhooks.getReplay(webhookId);
+        if (replay?.id !== begun.id) return null;
+        const { status, made, deliveries, succeeded, failed } = replay;
+        const total = status === "running" ? Math.max(deliveries ?? 0, made) : made;
+        progress.show("replaying", succeeded + failed, total, "deliveries");
+        const now = JSON.stringify(replay);
+        unchanged = now === before ? unchanged + 1 : 0;
+        before = now;
+        if (status !== "running" && (succeeded + failed >= made || unchanged === UNCHANGED_MAX)) return replay;
+        await cli.terminal.sleep(REQUEST_MS, stop.signal);
       }
     });
-    return true;
   } catch (error) {
     if (!(error instanceof Failure) || !stop.signal.aborted) throw error;
-    cli.output().note(interrupted);
-    return false;
+    cli.output().note(INTERRUPTED);
+    return null;
   } finally {
     release();
   }
 }
 
-interface Waiting {
-  /** Deliveries without an attempt; null if there are more than can be counted. */
-  waiting: number | null;
-  /** When the newest of the pending deliveries was created. */
-  newestAt: string | null;
-  requests: number;
-}
+const count = (n: number) => `${n} ${n === 1 ? "delivery" : "deliveries"}`;
 
-/** Counts the endpoint's deliveries that wait for their first attempt, without those created after `until`. */
-async function countWaiting(client: Tightbeam, webhookId: string, until: string | null): Promise<Waiting> {
-  const found: Waiting = { waiting: 0, newestAt: null, requests: 0 };
-  let [count, cursor] = [0, undefined as string | undefined];
-  while (found.requests < PAGES_MAX) {
-    const query = { webhookId, status: "pending", limit: PAGE_SIZE, cursor } as const;
-    const { deliveries, pagination } = await client.webhooks.deliveries.list(query);
-    found.requests += 1;
-    found.newestAt ??= deliveries[0]?.createdAt ?? null;
-    const waits = deliveries.filter(
-      ({ attempts, createdAt }) => attempts.length === 0 && (until === null || createdAt <= until),
-    );
-    count += waits.length;
-    cursor = pagination.nextCursor ?? undefined;
-    if (cursor === undefined) return { ...found, waiting: count };
-  }
-  return { ...found, waiting: null };
+function summary({ id, status, made, succeeded, failed }: Replay): string {
+  const open = made - succeeded - failed;
+  const parts = [
+    `${succeeded} succeeded`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(open > 0 ? [`${open} waiting or retried`] : []),
+  ];
+  return `${id} ${status}: ${count(made)}, ${parts.join(", ")}`;
 }

@@ -141,10 +141,11 @@ export const REQUEST_FIELDS = {
     maxInFlight: "most attempts in flight at once, 1 to 256 (default: TB_WEBHOOK_CONCURRENCY (64))",
     idempotencyKey: "a repeat of the request with the same key does nothing twice",
   },
-  Replay: {
+  ReplayEvents: {
     since: "start of the period",
     until: "end of the period, exclusive (default: now)",
     types: "only events of these types (default: every type)",
+    only: "failed: only events that the endpoint has not answered with 2xx, those it missed while it was paused included (default: every event)",
     idempotencyKey: "a repeat of the request with the same key does nothing twice",
   },
   RotateSecret: {

@@ -96,30 +96,61 @@ test("webhooks retry waits for its own attempt, not for an earlier one", async (
   assert.match(stdout, /500[\s\S]+200/);
 });
 
-test("webhooks replay uses the primary endpoint if none is named, and waits on a terminal until each delivery was tried", async (t) => {
+const replay = {
+  ...{ id: "rpl_1", status: "running", deliveries: 3, since: AT, until: null, types: null, only: null },
+  ...{ made: 0, succeeded: 0, failed: 0, startedAt: AT, endedAt: null },
+};
+
+test("webhooks replay uses the primary endpoint if none is named, and waits on a terminal until its deliveries have ended", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/webhooks": [{ data: webhook }, { data: null }],
-    "POST /v1/webhooks/wh_1/replay": { status: 202, data: { deliveries: 3 } },
-    "GET /v1/webhooks/deliveries": [
-      { data: { deliveries: [delivery([]), delivery([attempt(500)])], pagination } },
-      { data: { deliveries: [delivery([attempt(500)])], pagination } },
+    "POST /v1/webhooks/wh_1/replay": { status: 202, data: { id: "rpl_1", status: "running", deliveries: 3 } },
+    "GET /v1/webhooks/wh_1/replay": [
+      { data: { ...replay, made: 3, succeeded: 1 } },
+      { data: { ...replay, made: 3, succeeded: 2, status: "done", endedAt: AT } },
+      { data: { ...replay, made: 3, succeeded: 2, failed: 1, status: "done", endedAt: AT } },
     ],
   });
-  const { stdout, stderr } = await runOnTerminal(["webhooks", "replay", "--since", AT, "--types", "message.read"], env);
-  assert.match(stdout, /^3 deliveries under way to wh_1\nEach was tried: .*\n$/);
-  assert.match(stderr, /trying .* 0 % {2}0 of 3 deliveries/);
-  const [posted, ...counted] = requests.slice(1);
-  assert.deepEqual(posted?.body, { since: AT, types: ["message.read"] });
-  assert.deepEqual(
-    counted.map(({ query }) => query.status),
-    ["pending", "pending"],
-  );
+  const line = ["webhooks", "replay", "--since", AT, "--types", "message.read", "--failed"];
+  const { stdout, stderr } = await runOnTerminal(line, env);
+  assert.match(stdout, /^rpl_1 to wh_1: 3 deliveries\nrpl_1 done: 3 deliveries, 2 succeeded, 1 failed\n$/);
+  assert.match(stderr, /replaying .* 33 % {2}1 of 3 deliveries/);
+  const [posted, ...read] = requests.slice(1);
+  assert.deepEqual(posted?.body, { since: AT, types: ["message.read"], only: "failed" });
+  assert.equal(read.length, 3);
   assert.equal((await runOnTerminal(["webhooks", "replay", "--since", AT], env)).code, 2);
   const begun = Date.now();
   await runOnTerminal(["webhooks", "replay", "wh_1", "--since", "10m"], env);
   const asked = requests.findLast(({ method }) => method === "POST");
   const since = Date.parse(String(Reflect.get(Object(asked?.body), "since")));
   assert.ok(since >= begun - 600_000 && since <= Date.now() - 600_000, "ten minutes ago");
+});
+
+test("webhooks replay ends while only retries are left", async (t) => {
+  const { env, requests } = await serverWith(t, {
+    "POST /v1/webhooks/wh_1/replay": { status: 202, data: { id: "rpl_1", status: "running", deliveries: null } },
+    "GET /v1/webhooks/wh_1/replay": { data: { ...replay, deliveries: null, made: 2, succeeded: 1, status: "done" } },
+  });
+  const { stdout } = await runOnTerminal(["webhooks", "replay", "wh_1", "--since", "1d"], env);
+  assert.match(
+    stdout,
+    /^rpl_1 to wh_1: many deliveries\nrpl_1 done: 2 deliveries, 1 succeeded, 1 waiting or retried\n$/,
+  );
+  assert.equal(requests.length, 12);
+});
+
+test("webhooks replay-status shows the last replay, and replay-stop stops it", async (t) => {
+  const { env, requests } = await serverWith(t, {
+    "GET /v1/webhooks/wh_1/replay": [{ data: null }, { data: { ...replay, made: 1 } }],
+    "DELETE /v1/webhooks/wh_1/replay": {
+      data: { ...replay, status: "stopped", made: 3, succeeded: 1, failed: 2, endedAt: AT },
+    },
+  });
+  const shown = async (name: string) => (await runOnTerminal(["webhooks", name, "wh_1"], env)).stdout;
+  assert.equal(await shown("replay-status"), "There was no replay.\n");
+  assert.equal(await shown("replay-status"), "rpl_1 running: 1 delivery, 0 succeeded, 1 waiting or retried\n");
+  assert.equal(await shown("replay-stop"), "rpl_1 stopped: 3 deliveries, 1 succeeded, 2 failed\n");
+  assert.equal(requests.at(-1)?.method, "DELETE");
 });
 
 test("webhooks deliveries lists by its filters, and shows one with its attempts", async (t) => {

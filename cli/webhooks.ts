@@ -4,7 +4,7 @@ import { EVENT_TYPES, type EventType, type Webhook } from "../sdk/wire.ts";
 import { type CommandRow, present, request } from "./command.ts";
 import { deliveryCommands, showAttempt, untilAttempted } from "./deliveries.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
-import { replay } from "./replay.ts";
+import { replayCommands } from "./replay.ts";
 import { REQUEST_FIELDS } from "./request-fields.ts";
 import { table } from "./table.ts";
 import { oneOrMore, seconds, wholeNumber } from "./values.ts";
@@ -109,7 +109,7 @@ export const webhooks: CommandRow = {
       },
     },
     ...deliveryCommands,
-    replay,
+    ...replayCommands,
     request({
       name: "rotate-secret",
       help: "Create a new signing secret and show it once.",

@@ -8,6 +8,7 @@ export const IDS = {
   event: `evt_${uuid(3)}`,
   request: `req_${uuid(4)}`,
   payment: `pay_${uuid(5)}`,
+  replay: "rpl_0191e4a2-9c3b-7d10-8a55-3f0c6be1d2f4",
   webhook: `wh_${uuid(6)}`,
   delivery: `dlv_${uuid(7)}`,
   key: `key_${uuid(8)}`,

@@ -88,17 +88,48 @@ export const RotateSecret = request("RotateSecret", "Body of the routes that rot
   idempotencyKey: optional(IdempotencyKey),
 });
 
-export const Replay = request("Replay", "Body of `POST /v1/webhooks/:id/replay`.", {
+export const ReplayOnly = choice("ReplayOnly", ["failed"] as const, "Restricts a replay.");
+
+export const ReplayEvents = request("ReplayEvents", "Body of `POST /v1/webhooks/:id/replay`.", {
   since: says(Instant, "Start of the period."),
   until: optional(says(Instant, "End of the period, exclusive. Default: now.")),
   types: optional(
     list(EventType, "Only events of these types. Default: every type.", { minItems: 1, maxItems: EVENTS_MAX }),
   ),
+  only: optional(
+    says(
+      ReplayOnly,
+      "`failed`: only events that the endpoint has not answered with 2xx, those it missed while it was paused included. Default: every event.",
+    ),
+  ),
   idempotencyKey: optional(IdempotencyKey),
 });
 
-export const Replayed = record("Replayed", "Response of `POST /v1/webhooks/:id/replay`.", {
-  deliveries: size("Number of deliveries that were created."),
+export const REPLAY_STATUSES = ["running", "done", "stopped"] as const;
+export const ReplayStatus = choice("ReplayStatus", REPLAY_STATUSES, "Status of a replay.");
+
+const replayed = {
+  id: id("rpl"),
+  status: says(ReplayStatus, "`running` until all its deliveries are made: then `done`. `stopped` if you ended it."),
+  deliveries: orNull(
+    size("Number of deliveries."),
+    "Number of deliveries that it makes: exact for `only: failed`, else an estimate; null if an estimate takes too long.",
+  ),
+};
+
+export const StartedReplay = record("StartedReplay", "Response of `POST /v1/webhooks/:id/replay`.", replayed);
+
+export const Replay = record("Replay", "The last replay of an endpoint.", {
+  ...replayed,
+  since: instant("Start of the period."),
+  until: atOrNull("End of the period, exclusive; null: the start of the replay."),
+  types: orNull(list(EventType, "Event types."), "Only events of these types; null: of every type."),
+  only: orNull(ReplayOnly, "`failed`: only events that the endpoint had not answered with 2xx; null: every event."),
+  made: size("Number of deliveries that were made or taken up again so far."),
+  succeeded: size("Number of those that the endpoint answered with 2xx."),
+  failed: size("Number of those that were given up or cancelled."),
+  startedAt: instant("When the replay began."),
+  endedAt: atOrNull("When all deliveries were made, or the replay was stopped; null while it runs."),
 });
 
 export const Webhook = record("Webhook", "An endpoint that receives events.", {
@@ -216,6 +247,21 @@ export const webhookExamples = {
 export const secretExample = `whsec_${"QUJD".repeat(10)}QUI=`;
 
 export const deliveryExample = delivery;
+
+export const replayExample: Static<typeof Replay> = {
+  id: IDS.replay,
+  status: "running",
+  deliveries: 12,
+  since: at(0),
+  until: at(3_600),
+  types: ["message.inbound"],
+  only: "failed",
+  made: 12,
+  succeeded: 9,
+  failed: 0,
+  startedAt: at(3_650),
+  endedAt: null,
+};
 
 export const testedExample: Static<typeof TestedDelivery> = {
   ...delivery,

@@ -9,9 +9,10 @@ import type {
   DeliveryList,
   DeliveryStatus,
   Replay,
-  Replayed,
+  ReplayEvents,
   RotateSecret,
   SetWebhook,
+  StartedReplay,
   TestedDelivery,
   UpdateWebhook,
   Webhook,
@@ -59,9 +60,16 @@ export function webhookRoutes(request: Request) {
      */
     rotateSecret: (id?: string, body?: RotateSecret, options?: CallOptions) =>
       request<Webhook>("POST", `${either(id)}/rotate-secret`, { ...options, body }),
-    /** Replay stored events. Creates a new delivery to this endpoint of every event of the period and types. */
-    replay: (id: string, body: Replay, options?: CallOptions) =>
-      request<Replayed>("POST", `${path(id)}/replay`, { ...options, body }),
+    /**
+     * Replay stored events. Begins a replay: every event of the period and types is sent to this endpoint again, as a
+     * new delivery.
+     */
+    replay: (id: string, body: ReplayEvents, options?: CallOptions) =>
+      request<StartedReplay>("POST", `${path(id)}/replay`, { ...options, body }),
+    /** Get the last replay. The last replay of this endpoint, with its progress. */
+    getReplay: (id: string, options?: CallOptions) => request<Replay | null>("GET", `${path(id)}/replay`, options),
+    /** Stop the replay. Stops the replay that runs, and cancels those of its deliveries that were not tried yet. */
+    stopReplay: (id: string, options?: CallOptions) => request<Replay>("DELETE", `${path(id)}/replay`, options),
     endpoints: {
       /** List webhook endpoints. Returns all endpoints in one plain list, the primary one first. */
       list: (options?: CallOptions) => request<Webhook[]>("GET", "/v1/webhooks/list", options),

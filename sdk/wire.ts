@@ -108,6 +108,7 @@ export const ERROR_STATUS = {
   NUMBER_TAKEN: 409,
   OUTCOME_UNKNOWN: 409,
   CLOCK_LOCKED: 409,
+  REPLAY_RUNNING: 409,
   CONVERSATION_NOT_READY: 409,
   PAYLOAD_TOO_LARGE: 413,
   URI_TOO_LONG: 414,
@@ -1426,23 +1427,55 @@ export interface DeliveryList {
 /** Status of a delivery. */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Body of `POST /v1/webhooks/:id/replay`. */
+export const REPLAY_STATUSES = ["running", "done", "stopped"] as const;
+
+/** The last replay of an endpoint. */
 export interface Replay {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** `running` until all its deliveries are made: then `done`. `stopped` if you ended it. */
+  status: ReplayStatus;
+  /** Number of deliveries that it makes: exact for `only: failed`, else an estimate; null if an estimate takes too long. */
+  deliveries: number | null;
+  /** Start of the period. */
+  since: string;
+  /** End of the period, exclusive; null: the start of the replay. */
+  until: string | null;
+  /** Only events of these types; null: of every type. */
+  types: EventType[] | null;
+  /** `failed`: only events that the endpoint had not answered with 2xx; null: every event. */
+  only: ReplayOnly | null;
+  /** Number of deliveries that were made or taken up again so far. */
+  made: number;
+  /** Number of those that the endpoint answered with 2xx. */
+  succeeded: number;
+  /** Number of those that were given up or cancelled. */
+  failed: number;
+  /** When the replay began. */
+  startedAt: string;
+  /** When all deliveries were made, or the replay was stopped; null while it runs. */
+  endedAt: string | null;
+}
+
+/** Body of `POST /v1/webhooks/:id/replay`. */
+export interface ReplayEvents {
   /** Start of the period. */
   since: string;
   /** End of the period, exclusive. Default: now. */
   until?: string;
   /** Only events of these types. Default: every type. */
   types?: EventType[];
+  /** `failed`: only events that the endpoint has not answered with 2xx, those it missed while it was paused included. Default: every event. */
+  only?: ReplayOnly;
   /** A repeat of the request with the same key does nothing twice. */
   idempotencyKey?: string;
 }
 
-/** Response of `POST /v1/webhooks/:id/replay`. */
-export interface Replayed {
-  /** Number of deliveries that were created. */
-  deliveries: number;
-}
+/** Restricts a replay. */
+export type ReplayOnly = "failed";
+
+/** Status of a replay. */
+export type ReplayStatus = (typeof REPLAY_STATUSES)[number];
 
 /** Body of the routes that rotate a signing secret. */
 export interface RotateSecret {
@@ -1462,6 +1495,16 @@ export interface SetWebhook {
   secret?: string;
   /** Most attempts in flight at once, 1 to 256. Default: unchanged, or `TB_WEBHOOK_CONCURRENCY` (64) for a new endpoint. */
   maxInFlight?: number;
+}
+
+/** Response of `POST /v1/webhooks/:id/replay`. */
+export interface StartedReplay {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** `running` until all its deliveries are made: then `done`. `stopped` if you ended it. */
+  status: ReplayStatus;
+  /** Number of deliveries that it makes: exact for `only: failed`, else an estimate; null if an estimate takes too long. */
+  deliveries: number | null;
 }
 
 /** Response of a webhook test: the delivery after its first attempt, or after 5 s without one. */

@@ -1,13 +1,14 @@
 /** Webhook endpoints: what can be done with one. `service.ts` lists them. */
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { CreateWebhook, EventType, Replay, UpdateWebhook } from "../../sdk/wire.ts";
+import type { CreateWebhook, EventType, Replay, ReplayEvents, UpdateWebhook } from "../../sdk/wire.ts";
 import { useApi } from "./context.ts";
 
 const PAGE_SIZE = 100;
 /** More are not counted: the number is then "1,000 or more". */
 const COUNTED_PAGES_MAX = 10;
-const PROGRESS_MS = 700;
+/** Time between two looks at a replay: a key has 100 requests a minute. */
+const PROGRESS_MS = 1_000;
 
 /** Makes a change, and reads the endpoints and deliveries again. */
 function useChange<Input, Output>(change: (input: Input) => Promise<Output>) {
@@ -52,10 +53,33 @@ export function useTestEndpoint(id: string) {
   return useChange(() => api.webhooks.test(id));
 }
 
-/** Delivers stored events of a period again. */
+/** Begins to deliver stored events of a period again. */
+export function useBeginReplay(id: string) {
+  const api = useApi();
+  return useChange((wish: ReplayEvents) => api.webhooks.replay(id, wish));
+}
+
+/** Stops the replay of an endpoint. */
+export function useStopReplay(id: string) {
+  const api = useApi();
+  return useChange(() => api.webhooks.stopReplay(id));
+}
+
+/** The last replay of an endpoint, read again until its deliveries have ended; null if there was none. */
 export function useReplay(id: string) {
   const api = useApi();
-  return useChange((replay: Replay) => api.webhooks.replay(id, replay));
+  return useQuery({
+    queryKey: ["webhooks", id, "replay"],
+    staleTime: 0,
+    refetchInterval: ({ state }: { state: { data?: Replay | null | undefined } }) =>
+      isOver(state.data) ? false : PROGRESS_MS,
+    queryFn: ({ signal }) => api.webhooks.getReplay(id, { signal }),
+  });
+}
+
+function isOver(replay: Replay | null | undefined): boolean {
+  if (replay === undefined) return false;
+  return replay === null || (replay.status !== "running" && replay.succeeded + replay.failed >= replay.made);
 }
 
 /** A count that ends at a limit. */
@@ -81,29 +105,6 @@ export function useEventCount(since: string | undefined, types: readonly EventTy
         count += recent.filter((event) => types.includes(event.type)).length;
         cursor = pagination.nextCursor ?? undefined;
         if (recent.length < events.length || cursor === undefined) return { count, isAtLeast: false };
-      }
-      return { count, isAtLeast: true };
-    },
-  });
-}
-
-/** The number of an endpoint's deliveries that wait for their first attempt; read again as long as there are some. */
-export function useWaitingCount(webhookId: string, isAsked: boolean) {
-  const api = useApi();
-  return useQuery({
-    queryKey: ["deliveries", "waiting", webhookId],
-    enabled: isAsked,
-    staleTime: 0,
-    refetchInterval: ({ state }: { state: { data?: Counted | undefined } }) =>
-      state.data?.count === 0 ? false : PROGRESS_MS * Math.max(1, (state.data?.count ?? 0) / PAGE_SIZE),
-    queryFn: async ({ signal }): Promise<Counted> => {
-      let [count, cursor] = [0, undefined as string | undefined];
-      for (let page = 0; page < COUNTED_PAGES_MAX; page++) {
-        const query = { webhookId, status: "pending", limit: PAGE_SIZE, cursor } as const;
-        const { deliveries, pagination } = await api.webhooks.deliveries.list(query, { signal });
-        count += deliveries.filter(({ attempts }) => attempts.length === 0).length;
-        cursor = pagination.nextCursor ?? undefined;
-        if (cursor === undefined) return { count, isAtLeast: false };
       }
       return { count, isAtLeast: true };
     },

@@ -1,11 +1,12 @@
 /** Routes of webhooks: the primary endpoint, further endpoints, their secrets, tests and replays. */
 
 import { IdempotentRequest } from "../../contract/values.ts";
-import { CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "../../contract/webhooks.ts";
-import type { Replayed, TestedDelivery, Replay as WireReplay } from "../../sdk/wire.ts";
+import { CreateWebhook, ReplayEvents, RotateSecret, SetWebhook, UpdateWebhook } from "../../contract/webhooks.ts";
+import type { StartedReplay, TestedDelivery, ReplayEvents as WireReplayEvents } from "../../sdk/wire.ts";
 import type { Delivery } from "../core/delivery.ts";
 import { invalidField } from "../core/error.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
+import { type Replay, replayRecord } from "../core/replay.ts";
 import { type Endpoint, webhookRecord } from "../core/webhook.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
@@ -20,8 +21,10 @@ import {
 } from "../engine/webhooks/configure.ts";
 import { type EndpointRef, requireEndpoint } from "../engine/webhooks/endpoints.ts";
 import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
-import { type ReplayRequest, replay } from "../engine/webhooks/replay.ts";
+import { beginReplay, lastReplay, type ReplayRequest, startedReplay, stopReplay } from "../engine/webhooks/replay.ts";
 import { findSigners } from "../store/customers.ts";
+import { tallyReplay } from "../store/replays.ts";
+import type { Store } from "../store/store.ts";
 import { findPrimaryEndpoint, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
 import { listReader } from "./list-reader.ts";
@@ -42,7 +45,7 @@ export function webhookRoutes(
     ...oneEndpointRoutes(deps),
     ...secretRoutes(deps),
     ...testRoutes(deps, openResponses),
-    replayRoute(deps),
+    ...replayRoutes(deps),
   ];
 }
 
@@ -207,26 +210,52 @@ async function testedRecord(deps: Deps, delivery: Delivery): Promise<TestedDeliv
   return { ...record, delivered, responseStatus: record.attempts.at(-1)?.status ?? null };
 }
 
-function replayRoute(deps: With<"attempted">): Route {
-  return route({
-    method: "POST",
-    path: "/v1/webhooks/:id/replay",
-    scope: "messages",
-    body: Replay,
-    async handle({ caller: { customerId }, params: { id }, body, idempotencyKey: key }) {
-      const request = { key, customerId, route: `POST /v1/webhooks/${id}/replay`, body };
-      const { repeated, deliveries } = await replay(deps, request, customerId, wishOf(id, body));
-      const data: Replayed = { deliveries };
-      return { status: repeated ? 200 : 202, data };
-    },
-  });
+function replayRoutes(deps: Deps): Route[] {
+  const path = "/v1/webhooks/:id/replay";
+  const shown = async (replay: Replay, reader: Store["db"]) =>
+    replayRecord(replay, await tallyReplay(reader, replay.id));
+  return [
+    route({
+      method: "POST",
+      path,
+      scope: "messages",
+      body: ReplayEvents,
+      async handle(request) {
+        const { caller, params, body, idempotencyKey: key } = request;
+        const { customerId } = caller;
+        const named = { key, customerId, route: `POST /v1/webhooks/${params.id}/replay`, body };
+        const wish = wishOf(params.id, body);
+        const begun = await beginReplay(deps, named, customerId, wish, listReader(deps, request));
+        if (begun.repeated) return { data: JSON.parse(begun.firstResult) as StartedReplay };
+        return { status: 202, data: startedReplay(begun.value) };
+      },
+    }),
+    route({
+      method: "GET",
+      path,
+      scope: "messages",
+      async handle(request) {
+        const replay = await lastReplay(deps, request.caller.customerId, request.params.id);
+        return { data: replay === null ? null : await shown(replay, listReader(deps, request)) };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path,
+      scope: "messages",
+      async handle(request) {
+        const replay = await stopReplay(deps, request.caller.customerId, request.params.id);
+        return { data: await shown(replay, listReader(deps, request)) };
+      },
+    }),
+  ];
 }
 
-function wishOf(endpointId: string, body: WireReplay): ReplayRequest {
+function wishOf(endpointId: string, body: WireReplayEvents): ReplayRequest {
   const since = Date.parse(body.since);
   const until = body.until === undefined ? null : Date.parse(body.until);
   if (until !== null && until <= since) throw invalidField("until", "must be later than since");
-  return { endpointId, since, until, types: body.types ?? null };
+  return { endpointId, since, until, types: body.types ?? null, onlyFailed: body.only === "failed" };
 }
 
 async function recordOf(deps: Deps, endpoint: Endpoint, secret: string | null = null) {

@@ -92,7 +92,7 @@ test("the same event creates deliveries with the same ids, and each target has a
   const made = deliveriesOf(event(), endpoints, CALLBACK);
   assert.deepEqual(deliveriesOf(event(), endpoints, CALLBACK), made);
   const others = [...deliveriesOf(event({ id: "evt_2" }), endpoints, CALLBACK)];
-  const repeat = deliveryTo(event(), endpoint("wh_1"), NOW, "replay_1");
+  const repeat = deliveryTo(event(), endpoint("wh_1"), NOW, "rpl_1");
   const ids = [...made, ...others, repeat].map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
 });

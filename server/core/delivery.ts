@@ -10,6 +10,7 @@ import {
   hashedId,
   idBeside,
   type MessageId,
+  type ReplayId,
   timeOfId,
 } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
@@ -46,6 +47,8 @@ export interface Delivery {
   resumeAt: number | null;
   /** A manual retry was requested during an attempt, and follows it at once. */
   retryRequested: boolean;
+  /** The replay that made it, or took it up last; null without one. */
+  replayId: ReplayId | null;
   createdAt: number;
 }
 
@@ -82,24 +85,35 @@ export function deliveriesOf(event: Event, endpoints: readonly Endpoint[], callb
   const covered = subscribed.some((endpoint) => endpoint.url === callbackUrl);
   if (callbackUrl !== null && !covered) {
     const lane = callbackLane(event.customerId, callbackUrl);
-    deliveries.push(newDelivery(event, { endpointId: null, url: callbackUrl, lane, salt: "" }, event.createdAt));
+    deliveries.push(newDelivery(event, { endpointId: null, url: callbackUrl, lane, replayId: null }, event.createdAt));
   }
   return deliveries;
 }
 
-/** The delivery of `event` to `endpoint`, whatever the endpoint subscribes to. `salt`, an id, makes a replayed delivery distinct from the first. */
-export function deliveryTo(event: Event, endpoint: Endpoint, now: number, salt = ""): Delivery {
-  return newDelivery(event, { endpointId: endpoint.id, url: endpoint.url, lane: endpoint.id, salt }, now);
+/** The properties of an event that its deliveries have too. */
+export type DeliveredEvent = Pick<Event, "id" | "customerId" | "type" | "messageId" | "sequence">;
+
+/** The delivery of `event` to `endpoint`, whatever the endpoint subscribes to. A replay's delivery is distinct from the first one. */
+export function deliveryTo(
+  event: DeliveredEvent,
+  endpoint: Pick<Endpoint, "id" | "url">,
+  now: number,
+  replayId: ReplayId | null = null,
+): Delivery {
+  return newDelivery(event, { endpointId: endpoint.id, url: endpoint.url, lane: endpoint.id, replayId }, now);
 }
 
 function newDelivery(
-  event: Event,
-  target: { endpointId: EndpointId | null; url: string; lane: string; salt: string },
+  event: DeliveredEvent,
+  target: Pick<Delivery, "endpointId" | "url" | "lane" | "replayId">,
   now: number,
 ): Delivery {
-  const { lane, url, salt } = target;
+  const { lane, url, replayId } = target;
   return {
-    id: salt === "" ? idBeside("dlv", event.id, lane) : hashedId("dlv", timeOfId(salt), event.id, lane, url, salt),
+    id:
+      replayId === null
+        ? idBeside("dlv", event.id, lane)
+        : hashedId("dlv", timeOfId(replayId), event.id, lane, replayId),
     version: 1,
     customerId: event.customerId,
     eventId: event.id,
@@ -117,7 +131,21 @@ function newDelivery(
     byHand: false,
     resumeAt: null,
     retryRequested: false,
+    replayId,
     createdAt: now,
+  };
+}
+
+/** The changes of a delivery that a replay takes up again: it is due at once, and its schedule begins anew. */
+export function takenUp(replayId: ReplayId, now: number): Partial<Delivery> {
+  return {
+    status: "pending",
+    dueAt: now,
+    retryCount: 0,
+    byHand: false,
+    resumeAt: null,
+    retryRequested: false,
+    replayId,
   };
 }
 

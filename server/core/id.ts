@@ -17,6 +17,7 @@ export type PaymentId = `pay_${string}`;
 export type CallId = `call_${string}`;
 export type AttachmentId = `att_${string}`;
 export type SessionId = `ses_${string}`;
+export type ReplayId = `rpl_${string}`;
 
 /** Returns `size` random bytes. It is always an argument, so that a simulation can repeat its runs. */
 export type Random = (size: number) => Uint8Array;

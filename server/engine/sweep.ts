@@ -1,4 +1,4 @@
-/** Chores by the clock: notices when the clock is set, frees expired leases, prunes old records and sessions, vacuums the queues, erases texts, expires payment requests. */
+/** Chores by the clock: notices when the clock is set, frees expired leases, prunes old records and sessions, vacuums the queues, erases texts, expires payment requests, makes pages of replays. */
 
 import { isErased, type StoredEvent, withoutPerson, withoutText } from "../core/erasure.ts";
 import type { Message } from "../core/message.ts";
@@ -14,6 +14,7 @@ import { QuarantineMonitor } from "./quarantine.ts";
 import { pruneRequests } from "./requests/prune-requests.ts";
 import { removeEndedSessions } from "./sessions/end-sessions.ts";
 import { forEach } from "./unreadable.ts";
+import { ReplayPages } from "./webhooks/replay-pages.ts";
 
 /** How often leases are looked at, in real milliseconds. */
 const RELEASE_EVERY_MS = 5_000;
@@ -31,6 +32,8 @@ const CLOCK_EVERY_MS = 1_000;
 const PROBE_EVERY_MS = 1_000;
 /** How often payment requests are looked for whose time is up, in real milliseconds. */
 const EXPIRE_EVERY_MS = 500;
+/** How often replays are looked for that may go on, in real milliseconds. */
+const REPLAY_EVERY_MS = 500;
 /** How often dead rows are removed from the queues, in real milliseconds. */
 const VACUUM_EVERY_MS = 15_000;
 const PRUNED_AT_ONCE = 200;
@@ -66,7 +69,7 @@ export class Sweep {
   readonly #chores: readonly Chore[];
   #stopped = false;
 
-  constructor(deps: With<"configCache" | "link" | "membership" | "messageCache">) {
+  constructor(deps: With<"attempted" | "configCache" | "link" | "membership" | "messageCache">) {
     this.#deps = deps;
     const quarantine = new QuarantineMonitor(deps);
     const recheck = async () => {
@@ -78,8 +81,10 @@ export class Sweep {
       await clock.check();
       return false;
     };
+    const replays = new ReplayPages(deps);
     this.#chores = [
       ...CHORES,
+      { everyMs: REPLAY_EVERY_MS, run: () => replays.run() },
       { everyMs: CLOCK_EVERY_MS, isLocal: true, run: compare },
       { everyMs: RECHECK_EVERY_MS, run: recheck },
     ];

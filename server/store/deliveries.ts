@@ -113,18 +113,6 @@ export async function findDeliveryOf(
   return row === undefined ? null : decode("deliveries", row);
 }
 
-/** The ids of a customer's deliveries that exist. */
-export async function findExisting(
-  db: Kysely<Database>,
-  customerId: CustomerId,
-  ids: readonly DeliveryId[],
-): Promise<ReadonlySet<DeliveryId>> {
-  if (ids.length === 0) return new Set();
-  const query = db.selectFrom("deliveries").select("id").where(ofCustomer(customerId));
-  const rows = await query.where("id", "in", ids).execute();
-  return new Set(rows.map((row) => row.id));
-}
-
 /** Due times of a lane that one statement reads: it cannot be interrupted. */
 const WINDOW_ROWS = 500;
 

@@ -31,4 +31,5 @@ export const DELIVERY_QUEUE = {
   records: spelled(sql`deliveries`, sql`${dueRows("due_deliveries")} join deliveries on deliveries.id = q.id`),
   lane: spelled(sql<string>`deliveries.lane`, sql`q.lane`),
   dueAt: spelled(sql<number>`deliveries.due_at`, sql`q.due_at`),
+  replayId: spelled(sql<string | null>`deliveries.replay_id`, sql`q.replay_id`),
 };

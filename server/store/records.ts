@@ -15,6 +15,7 @@ import type { Message } from "../core/message.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import type { OptOut } from "../core/opt-out.ts";
 import type { Payment } from "../core/payment.ts";
+import type { Replay } from "../core/replay.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
 import type { BrowserSession } from "../core/session.ts";
 import type { UsageHour } from "../core/usage.ts";
@@ -32,6 +33,7 @@ export interface Records {
   events: Event;
   endpoints: Endpoint;
   deliveries: Delivery;
+  replays: Replay;
   idempotency: Idempotency;
   usage: UsageHour;
   memory: MemoryEntry;

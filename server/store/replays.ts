@@ -1,13 +1,136 @@
 /**
- * Finds the positions at which a replay or a feed of changes begins and ends, without scanning the events. Ids have the time, and are
- * made shortly before the position is drawn; a caller subtracts or adds how far the two may be apart.
+ * Reads of replays: their records, the events and deliveries of a page, and how many of their deliveries wait or have ended. Each
+ * statement is bounded and uses an index. Ids have the time, and are made shortly before the position is drawn; a caller subtracts
+ * or adds how far the two may be apart.
  */
 
 import { type Kysely, type SqlBool, sql } from "kysely";
-import { type EventId, firstIdAt } from "../core/id.ts";
+import {
+  type CustomerId,
+  type DeliveryId,
+  type EndpointId,
+  type EventId,
+  firstIdAt,
+  idBeside,
+  type ReplayId,
+} from "../core/id.ts";
+import type { Replay, ReplayedEvent, ReplayTally, StandingDelivery } from "../core/replay.ts";
+import { isApart } from "./deliveries-of-event.ts";
 import { positionsNear } from "./positions.ts";
-import type { Database } from "./rows.ts";
+import { decodeRows } from "./quarantine.ts";
+import { DELIVERY_QUEUE } from "./queue-rows.ts";
+import { type Database, decode } from "./rows.ts";
+import { ofCustomer } from "./rows-of-customer.ts";
 import { spelled } from "./spelling.ts";
+
+/** The last replay of an endpoint; null if there was none. */
+export async function findReplay(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  endpointId: string,
+): Promise<Replay | null> {
+  const query = db
+    .selectFrom("replays")
+    .selectAll()
+    .where("endpoint_id", "=", endpointId as EndpointId);
+  const row = await query.where("customer_id", "=", customerId).executeTakeFirst();
+  return row === undefined ? null : decode("replays", row);
+}
+
+/** Up to `limit` replays that run, of all customers, by customer and then the oldest, after one of them. */
+export async function listRunningReplays(
+  db: Kysely<Database>,
+  { customerId, id }: Pick<Replay, "customerId" | "id">,
+  limit: number,
+): Promise<Replay[]> {
+  const query = db.selectFrom("replays").selectAll().where(sql<SqlBool>`status = 'running'`);
+  const after = sql<SqlBool>`(customer_id, id) > (${customerId}, ${id})`;
+  const rows = await query.where(after).orderBy("customer_id").orderBy("id").limit(limit).execute();
+  return decodeRows(db, "replays", rows);
+}
+
+/** Up to `limit` events of a customer after a position, oldest first. */
+export async function listReplayedEvents(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  { position, eventsUntil }: Pick<Replay, "position" | "eventsUntil">,
+  limit: number,
+): Promise<ReplayedEvent[]> {
+  const { rows } = await sql<ReplayedEvent>`
+    select id, position, type, sequence, customer_id as "customerId", message_id as "messageId", created_at as "createdAt"
+    from events where ${ofCustomer(customerId)} and position > ${position} and position <= ${eventsUntil}
+    order by position limit ${limit} + 0`.execute(db);
+  return rows;
+}
+
+/** The deliveries of some events to an endpoint. */
+export async function listDeliveriesTo(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  endpointId: EndpointId,
+  events: readonly EventId[],
+): Promise<StandingDelivery[]> {
+  if (events.length === 0) return [];
+  const columns = sql`id, version, event_id as "eventId", status, attempt_count as "attemptCount"`;
+  const firsts = events.map((event): DeliveryId => idBeside("dlv", event, endpointId));
+  const beside = await sql<StandingDelivery>`select ${columns} from deliveries
+    where ${ofCustomer(customerId)} and id in (${sql.join(firsts)})`.execute(db);
+  const apart = await sql<StandingDelivery>`select ${columns} from deliveries d
+    where event_id in (${sql.join(events)}) and ${sql.raw(isApart("d"))} and endpoint_id = ${endpointId}`.execute(db);
+  return [...beside.rows, ...apart.rows];
+}
+
+/** How many deliveries of a replay wait for an attempt; `limit` if there are more. */
+export async function countWaiting(db: Kysely<Database>, replayId: ReplayId, limit: number): Promise<number> {
+  return countRows(db, sql`${DELIVERY_QUEUE.replayId} = ${replayId}`, limit);
+}
+
+/** How many deliveries of a lane are due at `now`; `limit` if there are more. */
+export async function countDue(db: Kysely<Database>, lane: string, now: number, limit: number): Promise<number> {
+  return countRows(db, sql`${DELIVERY_QUEUE.lane} = ${lane} and ${DELIVERY_QUEUE.dueAt} <= ${now}`, limit);
+}
+
+async function countRows(db: Kysely<Database>, where: ReturnType<typeof sql>, limit: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from
+    (select 1 as one from ${DELIVERY_QUEUE.rows} where ${where} and ${DELIVERY_QUEUE.dueAt} is not null limit ${limit} + 0) found`.execute(
+    db,
+  );
+  return Number(rows[0]?.count ?? 0);
+}
+
+/** Deliveries that one statement counts. */
+const TALLIED_AT_ONCE = 5_000;
+
+/** How many of a replay's deliveries have ended, as far as they are kept. Reads them in pages, so that a reader may end in between. */
+export async function tallyReplay(db: Kysely<Database>, replayId: ReplayId): Promise<ReplayTally> {
+  const tally: ReplayTally = { succeeded: 0, failed: 0 };
+  let after: string | null = "";
+  while (after !== null) {
+    const page: TallyRow = await tallyPage(db, replayId, after);
+    tally.succeeded += Number(page.succeeded);
+    tally.failed += Number(page.failed);
+    after = Number(page.read) < TALLIED_AT_ONCE ? null : page.last;
+  }
+  return tally;
+}
+
+async function tallyPage(db: Kysely<Database>, replayId: ReplayId, after: string): Promise<TallyRow> {
+  const { rows } = await sql<TallyRow>`
+    select count(*) as read, max(id) as last, sum(case when status = 'succeeded' then 1 else 0 end) as succeeded,
+      sum(case when status in ('exhausted', 'cancelled') then 1 else 0 end) as failed
+    from (select id, status from deliveries where replay_id = ${replayId} and id > ${after}
+      order by id limit ${TALLIED_AT_ONCE} + 0) page`.execute(db);
+  const [page] = rows;
+  if (page === undefined) throw new Error("an aggregate has one row");
+  return page;
+}
+
+interface TallyRow {
+  read: number;
+  last: string | null;
+  succeeded: number | null;
+  failed: number | null;
+}
 
 /** Position of the oldest event of any customer whose id was made at or after `at` (real time); null if there is none. */
 export async function findPositionAt(db: Kysely<Database>, at: number): Promise<number | null> {

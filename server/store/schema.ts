@@ -16,6 +16,7 @@ import {
   OPT_OUT_SOURCES,
   PAYMENT_STATUSES,
   PROVIDERS,
+  REPLAY_STATUSES,
 } from "../../sdk/wire.ts";
 import { ATTEMPT_STATES } from "../core/send-attempt.ts";
 import { SESSION_KINDS } from "../core/session.ts";
@@ -40,13 +41,14 @@ import {
 import type { Records, TableName } from "./records.ts";
 import { type Table, table } from "./table.ts";
 
+/** The first columns of a table whose records have a version. */
+const VERSIONED = { id: TEXT, version: NUMBER } as const;
 const PREVIOUS_SECRET = { previousSecret: orNull(TEXT), previousSecretUntil: orNull(NUMBER) } as const;
 
 /** The tables with their exact types, from which the types of rows are made. */
 const DECLARED = {
   customers: table("customers", ["id"], ["id"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     name: TEXT,
     email: orNull(TEXT),
     company: orNull(TEXT),
@@ -68,8 +70,7 @@ const DECLARED = {
     createdAt: NUMBER,
   }),
   keys: table("keys", ["id"], ["hash"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     name: TEXT,
     customerId: orNull(TEXT),
     scope: oneOf(KEY_SCOPES),
@@ -84,8 +85,7 @@ const DECLARED = {
     replacedBy: orNull(TEXT),
   }),
   instances: table("instances", ["id"], ["id"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     name: TEXT,
     provider: oneOf(PROVIDERS),
     config: orNull(TEXT),
@@ -93,8 +93,7 @@ const DECLARED = {
     updatedAt: NUMBER,
   }),
   messages: table("messages", ["id"], ["id"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     customerId: TEXT,
     keyId: orNull(TEXT),
     direction: oneOf(DIRECTIONS),
@@ -177,8 +176,7 @@ const DECLARED = {
     bytes: TEXT,
   }),
   endpoints: table("endpoints", ["id"], ["id"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     customerId: TEXT,
     kind: oneOf(["primary", "extra", "inbox"]),
     name: orNull(TEXT),
@@ -192,8 +190,7 @@ const DECLARED = {
     updatedAt: NUMBER,
   }),
   deliveries: table("deliveries", ["id"], ["customerId", "id"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     customerId: TEXT,
     eventId: TEXT,
     eventType: oneOf(EVENT_TYPES),
@@ -210,7 +207,24 @@ const DECLARED = {
     byHand: FLAG,
     resumeAt: orNull(NUMBER),
     retryRequested: FLAG,
+    replayId: orNull(TEXT),
     createdAt: NUMBER,
+  }),
+  replays: table("replays", ["id"], ["endpointId"], {
+    ...VERSIONED,
+    customerId: TEXT,
+    endpointId: TEXT,
+    status: oneOf(REPLAY_STATUSES),
+    since: NUMBER,
+    until: orNull(NUMBER),
+    types: orNull(TEXTS),
+    onlyFailed: FLAG,
+    position: NUMBER,
+    eventsUntil: NUMBER,
+    deliveries: orNull(NUMBER),
+    made: NUMBER,
+    startedAt: NUMBER,
+    endedAt: orNull(NUMBER),
   }),
   idempotency: table("idempotency", ["scope", "key"], ["scope", "key"], {
     scope: TEXT,
@@ -233,8 +247,7 @@ const DECLARED = {
   memory: table("memory", ["instanceId", "key"], ["instanceId", "key"], { instanceId: TEXT, key: TEXT, value: TEXT }),
   settings: table("settings", ["name"], ["name"], { name: TEXT, value: TEXT }),
   chats: table("chats", ["id"], ["key"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     customerId: TEXT,
     key: TEXT,
     isGroup: FLAG,
@@ -250,8 +263,7 @@ const DECLARED = {
     updatedAt: NUMBER,
   }),
   contacts: table("contacts", ["id"], ["id"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     customerId: TEXT,
     firstName: orNull(TEXT),
     lastName: orNull(TEXT),
@@ -270,8 +282,7 @@ const DECLARED = {
     contactId: TEXT,
   }),
   payments: table("payments", ["id"], ["id"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     customerId: TEXT,
     keyId: TEXT,
     messageId: TEXT,
@@ -294,8 +305,7 @@ const DECLARED = {
     updatedAt: NUMBER,
   }),
   calls: table("calls", ["id"], ["instanceId", "callUuid"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     customerId: TEXT,
     instanceId: TEXT,
     callUuid: TEXT,
@@ -346,8 +356,7 @@ const DECLARED = {
     completedAt: orNull(NUMBER),
   }),
   sessions: table("sessions", ["id"], ["hash"], {
-    id: TEXT,
-    version: NUMBER,
+    ...VERSIONED,
     kind: oneOf(SESSION_KINDS),
     hash: TEXT,
     keyId: TEXT,

@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { Kysely } from "kysely";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
-import type { CustomerId, DeliveryId, EndpointId, EventId, InstanceId, MessageId } from "../core/id.ts";
+import type { CustomerId, DeliveryId, EndpointId, EventId, InstanceId, MessageId, ReplayId } from "../core/id.ts";
 import type { LoggedRequest } from "../core/logged-request.ts";
 import type { Message } from "../core/message.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
@@ -21,6 +21,7 @@ export type Versioned =
   | "messages"
   | "endpoints"
   | "deliveries"
+  | "replays"
   | "instances"
   | "chats"
   | "contacts"
@@ -318,10 +319,10 @@ export interface Store {
    */
   releaseLeases(until: number, now: number): Promise<number>;
   /**
-   * Cancels up to `limit` pending deliveries, except leased ones, of a paused or deleted endpoint. Returns how many; 0 if the
-   * endpoint is active.
+   * Cancels up to `limit` pending deliveries, except leased ones, of a paused or deleted endpoint; with `replayId` those of this replay
+   * of the endpoint, paused or not, that were not tried since. Returns how many; 0 without `replayId` if the endpoint is active.
    */
-  cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number>;
+  cancelDeliveries(endpointId: EndpointId, limit: number, replayId?: ReplayId): Promise<number>;
   /**
    * Removes up to `limit` events older than `before` (real time) with their deliveries, and as many
    * idempotency keys, arrivals and files. An event with an open delivery is kept, and a file while an event of its message is

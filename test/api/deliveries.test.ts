@@ -1,11 +1,11 @@
-/** The delivery log, manual retries and replay. */
+/** The delivery log, and manual retries. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Delivery, DeliveryList, Replayed } from "../../sdk/wire.ts";
+import type { Delivery, DeliveryList } from "../../sdk/wire.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import { commitAll } from "../support/context.ts";
-import { create, emitEvent, eventOf, log, serveWebhooks, URL_A } from "../support/webhooks.ts";
+import { create, emitEvent, log, serveWebhooks, URL_A } from "../support/webhooks.ts";
 
 const eventIds = ({ deliveries }: DeliveryList) => deliveries.map(({ eventId }) => eventId);
 
@@ -140,90 +140,4 @@ test("responses of addresses that only the operator allowed are hidden once ther
     response: null,
     error: "TIMEOUT",
   });
-});
-
-test("replay sends the events of a period to one endpoint again, in new deliveries", async (t) => {
-  const api = await serveWebhooks(t);
-  const { id } = await create(api, { url: URL_A, events: ["message.sent", "message.read"] });
-  await create(api, { url: "https://b.example.com/", events: ["*"] });
-  const early = await emitEvent(api);
-  const since = new Date(api.clock.now() + 1).toISOString();
-  const sent = await emitEvent(api);
-  const read = await emitEvent(api, { type: "message.read" });
-  await emitEvent(api, { type: "message.failed" });
-  const until = new Date(api.clock.now()).toISOString();
-  const late = await emitEvent(api);
-  await api.data(200, "POST", `/v1/webhooks/${id}/test`);
-  const replayed = async (body: object) => {
-    const before = new Set((await log(api, `?webhookId=${id}`)).deliveries.map((one) => one.id));
-    const answer = await api.data<Replayed>(202, "POST", `/v1/webhooks/${id}/replay`, { body });
-    const after = (await log(api, `?webhookId=${id}`)).deliveries.filter((one) => !before.has(one.id));
-    assert.equal(after.length, answer.deliveries);
-    for (const { status, url } of after) assert.deepEqual([status, url], ["pending", URL_A]);
-    return new Set(after.map(({ eventId }) => eventId));
-  };
-  await api.clock.advance(1_000);
-  assert.deepEqual(await replayed({ since }), new Set([sent, read, late]));
-  assert.equal(api.woken.deliveries.at(-1), id);
-  assert.deepEqual(await replayed({ since, until }), new Set([sent, read]));
-  assert.deepEqual(await replayed({ since, types: ["message.read", "message.failed"] }), new Set([read]));
-  assert.deepEqual(await replayed({ since: "2020-01-01T00:00:00+02:00" }), new Set([early, sent, read, late]));
-  assert.deepEqual(await replayed({ since: "2030-01-01T00:00:00Z" }), new Set());
-});
-
-test("replay finds events by their record time, even after the sandbox's clock was moved", async (t) => {
-  const api = await serveWebhooks(t);
-  await emitEvent(api);
-  api.clock.shift(40 * 86_400_000);
-  const since = new Date(api.clock.now()).toISOString();
-  const shifted = await emitEvent(api);
-  const { id } = await create(api, { url: URL_A, events: ["*"] });
-  await api.data(202, "POST", `/v1/webhooks/${id}/replay`, { body: { since } });
-  assert.deepEqual(eventIds(await log(api)), [shifted]);
-});
-
-test("replay of more than a page creates each delivery once, and a repeat finishes an interrupted one", async (t) => {
-  const api = await serveWebhooks(t);
-  const { id } = await create(api, { url: URL_A, events: ["message.read"] });
-  const { deps, clock } = api;
-  const events = Array.from({ length: 1_203 }, () => eventOf(api));
-  await commitAll(
-    deps,
-    events.map((event) => ({ op: "event", event, callbackUrl: null })),
-  );
-  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { events: ["message.sent"] } });
-  const ask = { body: { since: "2026-01-01T00:00:00Z" }, idempotencyKey: "r" };
-  const path = `/v1/webhooks/${id}/replay`;
-  assert.deepEqual(await api.data(202, "POST", path, ask), { deliveries: 1_203 });
-  const rows = () => deps.store.db.selectFrom("deliveries").selectAll().orderBy("id").execute();
-  const all = await rows();
-  assert.deepEqual(new Set(all.map((row) => row.event_id)), new Set(events.map((event) => event.id)));
-  assert.equal(all.length, 1_203);
-  // As if the process had ended after the first page and a bit.
-  const lost = all.slice(700).map((row) => ({ op: "delete", table: "deliveries", where: { id: row.id } }) as const);
-  await commitAll(deps, lost);
-  await clock.advance(5_000);
-  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { url: "https://moved.example.com/" } });
-  assert.deepEqual(await api.data(200, "POST", path, ask), { deliveries: 1_203 });
-  assert.deepEqual(await rows(), all);
-  assert.deepEqual(await api.data(202, "POST", path, { body: ask.body }), { deliveries: 1_203 });
-  assert.equal((await rows()).length, 2_406);
-});
-
-test("an invalid replay is refused with its field; a replay to a paused endpoint with INVALID_STATUS", async (t) => {
-  const api = await serveWebhooks(t);
-  const { id } = await create(api, { url: URL_A, events: ["*"] });
-  const path = `/v1/webhooks/${id}/replay`;
-  const since = "2026-01-01T00:00:00Z";
-  const rows: [body: object, at: string][] = [
-    [{}, "since"],
-    [{ since: "yesterday" }, "since"],
-    [{ since: "2026-02-30T00:00:00Z" }, "since"],
-    [{ since, until: since }, "until"],
-    [{ since, types: [] }, "types"],
-    [{ since, types: ["*"] }, "types[0]"],
-  ];
-  for (const [body, at] of rows) assert.deepEqual(await api.refused("VALIDATION_ERROR", "POST", path, { body }), [at]);
-  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
-  await api.refused("INVALID_STATUS", "POST", path, { body: { since } });
 });

@@ -235,7 +235,14 @@ describe("the client against a running service", () => {
     assert.equal((await tb.webhooks.endpoints.list()).length, 2);
     await tb.webhooks.endpoints.update(other.id, { active: true });
     const since = new Date(Date.now() - 3_600_000).toISOString();
-    assert.ok((await tb.webhooks.replay(other.id, { since, types: ["message.failed"] })).deliveries >= 1);
+    const begun = await tb.webhooks.replay(other.id, { since, types: ["message.failed"] });
+    assert.ok(Number(begun.deliveries) >= 1);
+    const done = await until(async () => {
+      const replay = await tb.webhooks.getReplay(other.id);
+      return replay?.status === "done" ? replay : null;
+    });
+    assert.deepEqual([done.id, done.made], [begun.id, begun.deliveries]);
+    await assert.rejects(tb.webhooks.stopReplay(other.id), { code: "NOT_FOUND" });
     assert.equal((await tb.webhooks.delete(other.id)).deleted, true);
     assert.equal((await tb.webhooks.delete()).deleted, true);
   });

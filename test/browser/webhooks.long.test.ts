@@ -27,7 +27,7 @@ browserTest("an endpoint is added, tested, rotated, replayed, paused and deleted
   await replay.getByLabel("Type").selectOption("message.delivered");
   await replay.getByText("1 stored event", { exact: true }).waitFor();
   await replay.getByRole("button", { name: "Replay", exact: true }).click();
-  await replay.getByText("1 of 1 deliveries had their first attempt.").waitFor();
+  await replay.getByText("1 of 1 succeeded.").waitFor();
   await replay.getByRole("button", { name: "Close" }).last().click();
 
   await endpoint.getByRole("button", { name: "Rotate the secret" }).click();

@@ -1,8 +1,8 @@
 /** The store's suite: outcomes of attempts, and what each operation does to a leased delivery. */
 
 import assert from "node:assert/strict";
-import type { Delivery } from "../../server/core/delivery.ts";
-import { type EventId, hashedId } from "../../server/core/id.ts";
+import { type Delivery, takenUp } from "../../server/core/delivery.ts";
+import { type EndpointId, type EventId, hashedId, type ReplayId } from "../../server/core/id.ts";
 import type { ClaimedDelivery, DeliveryOutcome, FinishResult, Operation } from "../../server/store/store.ts";
 import { attemptAt, NOW, type Promises, type Stage } from "./store-stage.ts";
 
@@ -76,6 +76,15 @@ const ASKED = { byHand: true, version: 2, dueAt: NOW };
 const CANCELLED = { status: "cancelled", dueAt: null, version: 2 } as const;
 const ERASED = { attempts: [{ ...attemptAt(NOW), response: null }], version: 2 };
 
+const REPLAY: ReplayId = "rpl_1";
+const TAKEN_UP = { ...takenUp(REPLAY, NOW), version: 2 };
+const STOPPED = { ...TAKEN_UP, ...CANCELLED, version: 3 };
+
+async function takeUp(stage: Stage, id: Delivery["id"]): Promise<void> {
+  const { version } = await stage.one("deliveries", id);
+  await stage.ok([{ op: "update", table: "deliveries", id, version, set: takenUp(REPLAY, NOW) }]);
+}
+
 const byOwner = async (stage: Stage, { endpointId, customerId }: Delivery) => ({
   endpoint: await stage.one("endpoints", endpointId ?? ""),
   customerId,
@@ -142,6 +151,24 @@ const CELLS: readonly Cell[] = [
     record: KEPT,
     isClaimable: { due: true, leased: false, finished: false },
     outcome: "ok",
+  },
+  {
+    operation: "a replay that takes it up",
+    run: (stage, { id }) => takeUp(stage, id),
+    record: { due: TAKEN_UP, leased: TAKEN_UP, finished: TAKEN_UP },
+    isClaimable: { due: true, leased: false, finished: true },
+    outcome: "changed",
+  },
+  {
+    operation: "the stop of the replay that took it up",
+    async run(stage, { id, endpointId }) {
+      await takeUp(stage, id);
+      assert.equal(await stage.store.cancelDeliveries(endpointId as EndpointId, 9, "rpl_other"), 0);
+      await stage.store.cancelDeliveries(endpointId as EndpointId, 9, REPLAY);
+    },
+    record: { due: STOPPED, leased: TAKEN_UP, finished: STOPPED },
+    isClaimable: { due: false, leased: false, finished: false },
+    outcome: "changed",
   },
   {
     operation: "pruning",

@@ -158,7 +158,10 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     providerReferences: ["a", "b"].map((reference) => ({ ...common, reference })),
     events: [event, stage.event(customer)],
     endpoints: [endpoint, stage.endpoint(customer, { ...NO_SECRETS, secret: null, name: null, events: ["*"] })],
-    deliveries: [{ ...delivery, attempts }, stage.delivery(event, { messageId: null, endpointId: null, dueAt: null })],
+    deliveries: [
+      { ...delivery, attempts, replayId: stage.newId("rpl") },
+      stage.delivery(event, { messageId: null, endpointId: null, dueAt: null }),
+    ],
     idempotency: ["a", "b"].map((name) => idempotencyOf(name)),
     usage: [
       { ...usage, at: NOW },

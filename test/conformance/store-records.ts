@@ -3,7 +3,16 @@
 import type { CustomerId, InstanceId, MessageId, NewId } from "../../server/core/id.ts";
 import type { Records } from "../../server/store/records.ts";
 
-type Beside = "chats" | "contacts" | "contactAddresses" | "payments" | "calls" | "contents" | "arrivals" | "optOuts";
+type Beside =
+  | "chats"
+  | "contacts"
+  | "contactAddresses"
+  | "payments"
+  | "calls"
+  | "contents"
+  | "arrivals"
+  | "optOuts"
+  | "replays";
 
 interface Owner {
   newId: NewId;
@@ -15,7 +24,7 @@ interface Owner {
 
 /** Two records of each of these tables. */
 export function recordsBeside(owner: Owner): { [Name in Beside]: Records[Name][] } {
-  return { ...people(owner), ...dealings(owner), ...keepings(owner) };
+  return { ...people(owner), ...dealings(owner), ...keepings(owner), replays: replays(owner) };
 }
 
 function people({
@@ -141,4 +150,18 @@ function keepings({
     ],
     arrivals: ["a", "b"].map((reference) => ({ instanceId, reference, createdAt: now })),
   };
+}
+
+function replays({ newId, customerId, now }: Owner): Records["replays"][] {
+  const common = { version: 1, customerId, since: now - 1, position: 1, eventsUntil: 2, made: 3, startedAt: now };
+  return [
+    {
+      ...{ ...common, id: newId("rpl"), endpointId: newId("wh") },
+      ...{ status: "done", until: now, types: ["message.sent"], onlyFailed: true, deliveries: 3, endedAt: now },
+    },
+    {
+      ...{ ...common, id: newId("rpl"), endpointId: newId("wh") },
+      ...{ status: "running", until: null, types: null, onlyFailed: false, deliveries: null, endedAt: null },
+    },
+  ];
 }

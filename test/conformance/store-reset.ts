@@ -127,6 +127,7 @@ async function fill(stage: Stage, customer: Customer, address: string): Promise<
       ...beside.calls.map(
         (record, index) => ({ op: "insert", table: "calls", record: { ...record, callUuid: at(index) } }) as const,
       ),
+      ...beside.replays.map((record) => ({ op: "insert", table: "replays", record }) as const),
       ...beside.contents.map((record) => ({ op: "insert", table: "contents", record }) as const),
       ...beside.optOuts.map(
         (record) => ({ op: "insert", table: "optOuts", record: { ...record, number: address } }) as const,

@@ -240,6 +240,20 @@ export const FAULTS: readonly Fault[] = [
     replacement: "secret: inbox.secret",
     caughtBy: "test/api/permissions.test.ts",
   },
+  {
+    name: "a replay fills the queue",
+    file: "server/engine/webhooks/replay-pages.ts",
+    text: "const WAITING_MAX = 5_000;",
+    replacement: "const WAITING_MAX = 50_000;",
+    caughtBy: "test/api/replay-turns.test.ts",
+  },
+  {
+    name: "a replay of failures sends what was answered with 2xx",
+    file: "server/core/replay.ts",
+    text: 'status === "succeeded" || isUntried(status, attemptCount)',
+    replacement: "isUntried(status, attemptCount)",
+    caughtBy: "test/api/replays.test.ts",
+  },
 ];
 
 /** The fault of this name. Throws if there is none. */

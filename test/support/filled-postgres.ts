@@ -96,6 +96,7 @@ const FILLED: Partial<Record<TableName, { count: number; values: Values }>> = {
       lane: "'wh_' || i % 600",
       status: `case when i % 1000 = 0 then 'exhausted' when i > ${MANY - WAITING} then 'pending' else 'delivered' end`,
       due_at: `case when i > ${MANY - WAITING} then ${at(MANY)} end`,
+      replay_id: "case when i % 100 = 0 then 'rpl_' || i % 300 end",
       created_at: at(MANY),
     },
   },
@@ -158,6 +159,15 @@ const FILLED: Partial<Record<TableName, { count: number; values: Values }>> = {
     count: SOME,
     values: { customer_id: customer(SOME), number: address(50), contact: "'+2' || i", created_at: at(SOME) },
   },
+  replays: {
+    count: SOME,
+    values: {
+      id: `'rpl_' || ${number}`,
+      customer_id: customer(SOME),
+      endpoint_id: "'wh_' || i",
+      status: "case when i % 10 = 0 then 'running' else 'done' end",
+    },
+  },
   erasures: {
     count: SOME,
     values: {
@@ -182,8 +192,8 @@ const QUEUES = [
   `insert into due_messages (id, lane, due_at, is_queued, "from", "to", lease)
     select id, instance_id, due_at, 1, "from", "to", lease from (
       select *, case when rowid % 50 = 0 then rowid end as lease from messages) m where due_at is not null`,
-  `insert into due_deliveries (id, lane, due_at, row, lease)
-    select id, lane, due_at, rowid, lease from (
+  `insert into due_deliveries (id, lane, due_at, row, replay_id, lease)
+    select id, lane, due_at, rowid, replay_id, lease from (
       select *, case when rowid % 50 = 0 then rowid end as lease from deliveries) d where due_at is not null`,
   `insert into quarantined ("table", id, reason, since, parked) select 'messages', 'msg_' || i, 'x', 0, 0 from generate_series(1, ${SOME}) i`,
   // The pages that a vacuum marks let an index alone answer, as in a database that has been running for a while.

@@ -33,7 +33,7 @@ import * as optOuts from "../../server/store/opt-outs.ts";
 import * as payments from "../../server/store/payments.ts";
 import * as quarantine from "../../server/store/quarantine.ts";
 import type { TableName } from "../../server/store/records.ts";
-import { findPositionAt, findPositionBefore } from "../../server/store/replays.ts";
+import * as replays from "../../server/store/replays.ts";
 import * as requests from "../../server/store/requests.ts";
 import { listRestorable, listUnknown } from "../../server/store/restored.ts";
 import type { Database } from "../../server/store/rows.ts";
@@ -131,7 +131,7 @@ const requestsOf = (any: Arguments): requests.RequestsOf => ({
 });
 const span = (any: Arguments) => ({ from: any.instant() - 20, until: any.instant() });
 
-/** A call of each read. The order of an answer counts, except for those in `UNORDERED`. */
+/** A call of each read. The order of an answer counts, except for those in `UNORDERED` (`unordered-reads.ts`). */
 export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<unknown>> = {
   "arrivals.findArrival": (db, any) => findArrival(db, any.instance(), any.one(["r1", "r2"])),
   "calls.findCallByUuid": (db, any) => findCallByUuid(db, any.instance(), any.one(["u1", "u2"])),
@@ -184,7 +184,6 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "deliveries.findDelivery": (db, any) =>
     deliveries.findDelivery(db, { id: any.id("deliveries"), customerId: any.customer() }),
   "deliveries.findDeliveryOf": (db, any) => deliveries.findDeliveryOf(db, any.customer(), any.id("deliveries")),
-  "deliveries.findExisting": (db, any) => deliveries.findExisting(db, any.customer(), any.ids("deliveries")),
   "deliveries.listDeliveries": (db, any) => {
     const filter = {
       status: any.orNone(DELIVERY_STATUSES),
@@ -322,8 +321,25 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "quarantine.listQuarantined": (db, any) => quarantine.listQuarantined(db, any.limit()),
   "quarantine.listQuarantinedMessages": (db, any) =>
     quarantine.listQuarantinedMessages(db, any.is(50) ? null : any.id("messages"), any.limit()),
-  "replays.findPositionBefore": (db, any) => findPositionBefore(db, NOW + any.below(50) * 3_600_000),
-  "replays.findPositionAt": (db, any) => findPositionAt(db, NOW + any.below(50) * 3_600_000),
+  "replays.findPositionBefore": (db, any) => replays.findPositionBefore(db, NOW + any.below(50) * 3_600_000),
+  "replays.findPositionAt": (db, any) => replays.findPositionAt(db, NOW + any.below(50) * 3_600_000),
+  "replays.findReplay": (db, any) => replays.findReplay(db, any.customer(), any.one(["wh_1", "wh_2"])),
+  "replays.listRunningReplays": (db, any) =>
+    replays.listRunningReplays(db, { customerId: any.customer(), id: any.id("replays") }, any.limit()),
+  "replays.listReplayedEvents": (db, any) => {
+    const position = eventPage(any).from ?? 0;
+    return replays.listReplayedEvents(
+      db,
+      any.customer(),
+      { position, eventsUntil: Number.MAX_SAFE_INTEGER },
+      any.limit(),
+    );
+  },
+  "replays.listDeliveriesTo": (db, any) =>
+    replays.listDeliveriesTo(db, any.customer(), any.one(["wh_1", "wh_2"]), any.ids("events")),
+  "replays.countWaiting": (db, any) => replays.countWaiting(db, any.one(["x", "rpl_1"]) as never, any.limit()),
+  "replays.countDue": (db, any) => replays.countDue(db, any.one(["wh_1", "wh_2"]), any.instant(), any.limit()),
+  "replays.tallyReplay": (db, any) => replays.tallyReplay(db, any.one(["x", "rpl_1"]) as never),
   "sessions.findSession": (db, any) => sessions.findSession(db, any.id("sessions")),
   "sessions.findSessionByHash": (db, any) => sessions.findSessionByHash(db, any.one(["h1", "h2"])),
   "sessions.listEndedSessions": (db, any) => sessions.listEndedSessions(db, any.instant(), any.limit()),
@@ -375,26 +391,3 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "webhooks.findWebhook": (db, any) => webhooks.findWebhook(db, any.customer(), any.one(["wh_1", "wh_4"])),
   "webhooks.listWebhooks": (db, any) => webhooks.listWebhooks(db, any.customer()),
 };
-
-/** Reads whose answers have no order. */
-export const UNORDERED: ReadonlySet<string> = new Set([
-  "contacts.findContactAddresses",
-  "contacts.findContacts",
-  "customers.findSigners",
-  "deliveries.listDeliveriesAhead",
-  "erasures.listErasable",
-  "erasures.listOpenErasures",
-  "erasures.listThreadIds",
-  "events.listEventBytes",
-  "message-lists.findMatching",
-  "messages.findLanesWithDueTimers",
-  "messages.listAwaitingErasure",
-  "messages.listInterrupted",
-  "opt-outs.listContactsOptedOut",
-  "requests.countRequests",
-  "send-attempts.listNoted",
-  "webhooks.findEndpoints",
-  "wire.findDeliveries",
-  "wire.findPendingDeliveries",
-  "wire.findWireMessages",
-]);

@@ -107,6 +107,7 @@ const COUNTS: Readonly<Record<TableName, readonly [count: number, prefix: string
   erasures: [8, "con"],
   sessions: [4, "ses"],
   requests: [60, "req"],
+  replays: [4, "rpl"],
 };
 
 export type Row = Record<string, SqlValue>;
@@ -211,7 +212,12 @@ function unique(table: TableName, rows: readonly Row[]): Row[] {
   const { key } = TABLES[table];
   const properties: readonly (readonly string[])[] = [
     key,
-    table === "chats" || table === "calls" || table === "numbers" || table === "keys" || table === "sessions"
+    table === "chats" ||
+    table === "calls" ||
+    table === "numbers" ||
+    table === "keys" ||
+    table === "sessions" ||
+    table === "replays"
       ? TABLES[table].unique
       : key,
   ];
@@ -242,8 +248,8 @@ const QUEUES = [
   `insert into due_messages (id, lane, due_at, is_queued, "from", "to", lease)
     select id, instance_id, due_at, (status = 'queued')::int, "from", "to", case when rowid % 5 = 0 then rowid end
     from messages where due_at is not null`,
-  `insert into due_deliveries (id, lane, due_at, row, lease)
-    select id, lane, due_at, rowid, case when rowid % 5 = 0 then rowid end from deliveries where due_at is not null`,
+  `insert into due_deliveries (id, lane, due_at, row, replay_id, lease)
+    select id, lane, due_at, rowid, replay_id, case when rowid % 5 = 0 then rowid end from deliveries where due_at is not null`,
 ];
 
 const POSITIONS = "select setval('event_positions', coalesce(max(position), 1)) from events";

@@ -8,13 +8,7 @@ import * as chats from "../../server/store/chats.ts";
 import * as contacts from "../../server/store/contacts.ts";
 import { findContentHead, readContent } from "../../server/store/contents.ts";
 import * as customers from "../../server/store/customers.ts";
-import {
-  findDelivery,
-  findDeliveryOf,
-  findExisting,
-  listDeliveries,
-  listDeliveriesAhead,
-} from "../../server/store/deliveries.ts";
+import { findDelivery, findDeliveryOf, listDeliveries, listDeliveriesAhead } from "../../server/store/deliveries.ts";
 import * as erasures from "../../server/store/erasures.ts";
 import * as events from "../../server/store/events.ts";
 import { findIdempotency } from "../../server/store/idempotency.ts";
@@ -52,7 +46,7 @@ import {
   listPayments,
 } from "../../server/store/payments.ts";
 import { countQuarantined, listQuarantined, listQuarantinedMessages } from "../../server/store/quarantine.ts";
-import { findPositionAt, findPositionBefore } from "../../server/store/replays.ts";
+import * as replays from "../../server/store/replays.ts";
 import { countRequests, findRequest, groupErrors, listRequests } from "../../server/store/requests.ts";
 import { listRestorable, listUnknown } from "../../server/store/restored.ts";
 import type { Database } from "../../server/store/rows.ts";
@@ -157,7 +151,6 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "customers.listCustomers": (db) => customers.listCustomers(db, null, 50),
   "deliveries.findDelivery": (db) => findDelivery(db, { id: "dlv_1", customerId: "cust_1" }),
   "deliveries.findDeliveryOf": (db) => findDeliveryOf(db, "cust_1", "dlv_1"),
-  "deliveries.findExisting": (db) => findExisting(db, "cust_1", ["dlv_1", "dlv_2"]),
   "deliveries.listDeliveries": async (db) => {
     for (const filter of combinations({
       status: "exhausted",
@@ -269,8 +262,15 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "quarantine.countQuarantined": (db) => countQuarantined(db),
   "quarantine.listQuarantined": (db) => listQuarantined(db, 50),
   "quarantine.listQuarantinedMessages": (db) => listQuarantinedMessages(db, "msg_1", 50),
-  "replays.findPositionBefore": (db) => findPositionBefore(db, NOW),
-  "replays.findPositionAt": (db) => findPositionAt(db, NOW),
+  "replays.findPositionBefore": (db) => replays.findPositionBefore(db, NOW),
+  "replays.findPositionAt": (db) => replays.findPositionAt(db, NOW),
+  "replays.findReplay": (db) => replays.findReplay(db, "cust_1", "wh_1"),
+  "replays.listRunningReplays": (db) => replays.listRunningReplays(db, { customerId: "cust_1", id: "rpl_1" }, 50),
+  "replays.listReplayedEvents": (db) => replays.listReplayedEvents(db, "cust_1", { position: 1, eventsUntil: 9 }, 50),
+  "replays.listDeliveriesTo": (db) => replays.listDeliveriesTo(db, "cust_1", "wh_1", ["evt_1", "evt_2"]),
+  "replays.countWaiting": (db) => replays.countWaiting(db, "rpl_1", 50),
+  "replays.countDue": (db) => replays.countDue(db, "wh_1", NOW, 50),
+  "replays.tallyReplay": (db) => replays.tallyReplay(db, "rpl_1"),
   "sessions.findSession": (db) => sessions.findSession(db, "ses_1"),
   "sessions.findSessionByHash": (db) => sessions.findSessionByHash(db, "h1"),
   "sessions.listEndedSessions": (db) => sessions.listEndedSessions(db, NOW - 3_600_000, 200),

@@ -84,7 +84,7 @@ export function EndpointDetail({ endpoint, onClose }: { endpoint: Webhook; onClo
           <DeliveryLines deliveries={newest.slice(0, NEWEST_SHOWN)} by="event" />
         </Panel>
       </div>
-      <ReplayDialog endpoint={endpoint} open={isReplaying} onClose={() => setReplaying(false)} />
+      {isReplaying && <ReplayDialog endpoint={endpoint} onClose={() => setReplaying(false)} />}
     </>
   );
 }

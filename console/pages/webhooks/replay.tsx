@@ -1,9 +1,9 @@
-/** Delivers stored events again: since when, how many there are, and how far it is. */
+/** Delivers stored events again: since when, how many there are, how far it is, and its end. */
 
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import { EVENT_TYPES, type EventType, type Webhook } from "../../../sdk/wire.ts";
-import { useEventCount, useReplay, useWaitingCount } from "../../api/webhooks.ts";
+import { EVENT_TYPES, type EventType, type Replay, type StartedReplay, type Webhook } from "../../../sdk/wire.ts";
+import { useBeginReplay, useEventCount, useReplay, useStopReplay } from "../../api/webhooks.ts";
 import { Button, buttonClass } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { FIELD, Field, Form } from "../../parts/form.tsx";
@@ -13,23 +13,23 @@ import { serviceNow } from "../../parts/time.tsx";
 
 interface ReplayDialogProps {
   endpoint: Webhook;
-  open: boolean;
   onClose: () => void;
 }
 
-/** The dialog. */
-export function ReplayDialog({ endpoint, open, onClose }: ReplayDialogProps) {
-  const [replayed, setReplayed] = useState<number | null>(null);
-  const close = () => {
-    setReplayed(null);
-    onClose();
-  };
+/** The dialog: the replay that runs, or a form that begins one. */
+export function ReplayDialog({ endpoint, onClose }: ReplayDialogProps) {
+  const { data: last } = useReplay(endpoint.id);
+  const [begunId, setBegunId] = useState<string | null>(null);
+  const isShown = last?.status === "running" || begunId !== null;
+  const shown = last?.status === "running" || last?.id === begunId ? last : null;
   return (
-    <Dialog open={open} onClose={close} title="Replay events">
-      {replayed === null ? (
-        <ReplayForm endpoint={endpoint} onReplayed={setReplayed} />
+    <Dialog open onClose={onClose} title="Replay events">
+      {last === undefined ? (
+        <p role="status">Loading…</p>
+      ) : isShown ? (
+        <Progress endpoint={endpoint} replay={shown ?? null} onClose={onClose} />
       ) : (
-        <Progress endpoint={endpoint} total={replayed} onClose={close} />
+        <ReplayForm endpoint={endpoint} onBegun={({ id }) => setBegunId(id)} />
       )}
     </Dialog>
   );
@@ -42,11 +42,12 @@ function replayedTypes({ events }: Webhook): EventType[] {
 
 interface ReplayFormProps {
   endpoint: Webhook;
-  onReplayed: (deliveries: number) => void;
+  onBegun: (replay: StartedReplay) => void;
 }
 
-function ReplayForm({ endpoint, onReplayed }: ReplayFormProps) {
-  const replay = useReplay(endpoint.id);
+function ReplayForm({ endpoint, onBegun }: ReplayFormProps) {
+  const replay = useBeginReplay(endpoint.id);
+  const [onlyFailed, setOnlyFailed] = useState(false);
   const [text, setText] = useState("1h");
   const [type, setType] = useState<EventType | "">("");
   // `1h` is an hour before it was typed, so that the count is of what is replayed.
@@ -56,16 +57,16 @@ function ReplayForm({ endpoint, onReplayed }: ReplayFormProps) {
   const run = (refuse: (error: unknown) => void) => {
     if (since === undefined) return;
     replay.mutate(
-      { since, ...(type === "" ? {} : { types: [type] }) },
-      { onSuccess: ({ deliveries }) => onReplayed(deliveries), onError: refuse },
+      { since, ...(type === "" ? {} : { types: [type] }), ...(onlyFailed ? { only: "failed" as const } : {}) },
+      { onSuccess: onBegun, onError: refuse },
     );
   };
   const count = counted.data === undefined ? null : formatCount(counted.data.count);
   return (
     <Form onSubmit={run} className="flex flex-col gap-3">
       <p>
-        Each stored event of the period that the endpoint subscribes to gets a new delivery. Ids stay, so that your
-        receiver can skip what it knows.
+        The stored events of the period that the endpoint subscribes to are sent again, behind new ones. Their ids stay,
+        so that your receiver can skip what it knows.
       </p>
       <Field name="since" label="Since">
         {(field) => (
@@ -100,6 +101,15 @@ function ReplayForm({ endpoint, onReplayed }: ReplayFormProps) {
           </select>
         )}
       </Field>
+      <label className="flex items-center gap-2">
+        <input
+          type="checkbox"
+          className="size-4 accent-[var(--accent-solid)]"
+          checked={onlyFailed}
+          onChange={() => setOnlyFailed(!onlyFailed)}
+        />
+        Only what the endpoint has not answered with 2xx, missed events included
+      </label>
       <div className="flex items-center gap-2">
         <p role="status" className="flex-1 text-soft">
           {since === undefined
@@ -121,33 +131,46 @@ function ReplayForm({ endpoint, onReplayed }: ReplayFormProps) {
   );
 }
 
-/** How many of the new deliveries have had their first attempt. */
-function Progress({ endpoint, total, onClose }: { endpoint: Webhook; total: number; onClose: () => void }) {
-  const waiting = useWaitingCount(endpoint.id, total > 0);
-  const left = Math.min(total, waiting.data?.count ?? total);
-  const isAtLeast = waiting.data?.isAtLeast ?? false;
-  const done = total - left;
+interface ProgressProps {
+  endpoint: Webhook;
+  replay: Replay | null;
+  onClose: () => void;
+}
+
+/** How many deliveries of a replay have ended, and a button that stops it. */
+function Progress({ endpoint, replay, onClose }: ProgressProps) {
+  const stop = useStopReplay(endpoint.id);
+  const { made = 0, succeeded = 0, failed = 0, status = "running", deliveries = null } = replay ?? {};
+  const isRunning = status === "running";
+  const total = isRunning ? Math.max(deliveries ?? 0, made) : made;
+  const open = made - succeeded - failed;
+  const facts = [
+    `${formatCount(succeeded)} of ${formatCount(total)} succeeded`,
+    ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
+    ...(open > 0 ? [`${formatCount(open)} waiting or retried`] : []),
+  ];
   return (
     <div className="flex flex-col gap-3">
-      <p role="status">
-        {isAtLeast
-          ? `${formatCount(total)} deliveries were created. More than ${formatCount(left)} wait for their first attempt.`
-          : `${formatCount(done)} of ${formatCount(total)} deliveries had their first attempt.`}
-      </p>
+      <p role="status">{`${status === "stopped" ? "Stopped. " : ""}${facts.join(", ")}.`}</p>
       <div
         role="progressbar"
         aria-label="Replayed deliveries"
-        aria-valuenow={done}
+        aria-valuenow={succeeded + failed}
         aria-valuemin={0}
         aria-valuemax={total}
         className="h-1.5 overflow-hidden rounded-full bg-hover"
       >
         <div
           className="h-full rounded-full bg-accent"
-          style={{ width: `${total === 0 ? 100 : (100 * done) / total}%` }}
+          style={{ width: `${total === 0 ? 100 : (100 * (succeeded + failed)) / total}%` }}
         />
       </div>
       <div className="flex justify-end gap-2">
+        {isRunning && (
+          <Button disabled={stop.isPending} onClick={() => stop.mutate(undefined)}>
+            Stop it
+          </Button>
+        )}
         <Link href={`/webhooks/deliveries?q=webhook%3A${endpoint.id}`} className={buttonClass()}>
           Show them
         </Link>

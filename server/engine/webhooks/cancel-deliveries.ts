@@ -1,6 +1,7 @@
-/** Cancels the pending deliveries of an endpoint that was paused or deleted: some before the response, the rest after it. */
+/** Cancels pending deliveries, of an endpoint that was paused or deleted or of a replay that was stopped: some before the response, the rest after it. */
 
 import type { EndpointId } from "../../core/id.ts";
+import type { Replay } from "../../core/replay.ts";
 import type { Deps } from "../deps.ts";
 
 /** Deliveries cancelled in one commit: more would hold up the commits of others. */
@@ -8,20 +9,32 @@ const BATCH_MAX = 500;
 /** Batches before the response; a million deliveries would take longer than a caller waits. */
 const BATCHES_INLINE = 10;
 
+/** Cancels up to `limit` deliveries, and returns how many. */
+type CancelBatch = (limit: number) => Promise<number>;
+
 /**
  * Cancels the pending deliveries of an endpoint that is no longer active; attempts in flight end as usual. Never throws: the
  * delivery loop cancels the remaining deliveries when they are due.
  */
-export async function cancelDeliveriesOf(deps: Deps, endpointId: EndpointId): Promise<void> {
-  if (await cancelBatches(deps, endpointId, BATCHES_INLINE)) return;
-  void cancelBatches(deps, endpointId, Number.POSITIVE_INFINITY);
+export function cancelDeliveriesOf(deps: Deps, endpointId: EndpointId): Promise<void> {
+  return cancel(deps, (limit) => deps.store.cancelDeliveries(endpointId, limit));
+}
+
+/** Cancels the deliveries of a stopped replay that were not tried. Never throws: what remains after a fault is tried as usual. */
+export function cancelReplayed(deps: Deps, { id, endpointId }: Replay): Promise<void> {
+  return cancel(deps, (limit) => deps.store.cancelDeliveries(endpointId, limit, id));
+}
+
+async function cancel(deps: Deps, batch: CancelBatch): Promise<void> {
+  if (await cancelBatches(deps, batch, BATCHES_INLINE)) return;
+  void cancelBatches(deps, batch, Number.POSITIVE_INFINITY);
 }
 
 /** Returns whether all were cancelled within `batchesMax`. */
-async function cancelBatches(deps: Deps, endpointId: EndpointId, batchesMax: number): Promise<boolean> {
+async function cancelBatches(deps: Deps, batch: CancelBatch, batchesMax: number): Promise<boolean> {
   try {
-    for (let batch = 0; batch < batchesMax; batch += 1) {
-      if ((await deps.store.cancelDeliveries(endpointId, BATCH_MAX)) < BATCH_MAX) return true;
+    for (let number = 0; number < batchesMax; number += 1) {
+      if ((await batch(BATCH_MAX)) < BATCH_MAX) return true;
     }
     return false;
   } catch (error) {

@@ -21,6 +21,7 @@ import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
 import { type EndpointRef, missing } from "./endpoints.ts";
+import { stopWithEndpoint } from "./replay.ts";
 
 /** Most endpoints besides the primary endpoint: every commit of an event reads them. */
 export const FURTHER_ENDPOINTS_MAX = 100;
@@ -109,7 +110,7 @@ export function createWebhook(
 
 /**
  * Changes the given fields of an endpoint. `secret` of the primary endpoint sets its customer's. `active: false` pauses it,
- * which cancels its pending deliveries. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
+ * which cancels its pending deliveries and stops its replay. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function updateWebhook(
   deps: With<"membership" | "sealer">,
@@ -139,8 +140,10 @@ export async function updateWebhook(
       updatedAt: now,
     };
     refuseDuplicate(after, endpoints);
-    const transaction = [updateCustomer(customer, theirs, now), save(before, after)];
-    return { transaction, value: { endpoint: after, paused: before.active && !after.active } };
+    const paused = before.active && !after.active;
+    const stopped = paused ? await stopWithEndpoint(deps, before) : [];
+    const transaction = [updateCustomer(customer, theirs, now), save(before, after), ...stopped];
+    return { transaction, value: { endpoint: after, paused } };
   });
   await waitForSenders(deps, deps.membership.others());
   if (paused) await cancelDeliveriesOf(deps, endpoint.id);
@@ -159,8 +162,11 @@ export async function deleteWebhook(
   const id = await change(deps, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const endpoint = oneOf(endpoints, target);
-    const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
-    return { transaction: [updateCustomer(customer, {}, deps.clock.now()), remove], value: endpoint.id };
+    const removed: Operation[] = [
+      { op: "delete", table: "endpoints", where: { id: endpoint.id } },
+      { op: "delete", table: "replays", where: { endpointId: endpoint.id } },
+    ];
+    return { transaction: [updateCustomer(customer, {}, deps.clock.now()), ...removed], value: endpoint.id };
   });
   await waitForSenders(deps, deps.membership.others());
   await cancelDeliveriesOf(deps, id);

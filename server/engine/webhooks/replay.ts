@@ -1,28 +1,28 @@
-/** Replays stored events of a period to one endpoint, as new deliveries, page by page. */
+/**
+ * Replays of an endpoint's events: begins one, shows the last one, and stops it. The request commits a record; a chore then makes the
+ * deliveries page by page (`replay-pages.ts`).
+ */
 
 import type { EventType } from "../../../sdk/wire.ts";
-import { type Delivery, deliveryTo } from "../../core/delivery.ts";
 import { ApiError } from "../../core/error.ts";
-import type { Event } from "../../core/event.ts";
-import type { CustomerId, EndpointId } from "../../core/id.ts";
-import { type Endpoint, subscribes } from "../../core/webhook.ts";
-import { findExisting } from "../../store/deliveries.ts";
-import { listEvents, newestPosition } from "../../store/events.ts";
-import { findPositionAt, findPositionBefore } from "../../store/replays.ts";
-import type { Operation } from "../../store/store.ts";
-import { findWebhook } from "../../store/webhooks.ts";
-import { decide } from "../commit.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Replay } from "../../core/replay.ts";
+import type { Endpoint } from "../../core/webhook.ts";
+import { newestPosition } from "../../store/events.ts";
+import { findPositionAt, findPositionBefore, findReplay } from "../../store/replays.ts";
+import type { Operation, Store } from "../../store/store.ts";
+import { change, RequirementUnmet } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import type { With } from "../engine-deps.ts";
-import { type IdempotentRequest, idempotent } from "../idempotency.ts";
-import { announceDeliveries } from "./announce-deliveries.ts";
-import { requireActive } from "./endpoints.ts";
+import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
+import { cancelReplayed } from "./cancel-deliveries.ts";
+import { requireActive, requireEndpoint } from "./endpoints.ts";
+import { readReplayPage } from "./replay-pages.ts";
 
-/** Events per transaction: a larger one would delay other commits. */
-const PAGE_EVENTS = 500;
 /** Largest difference between the time in an event's id and the time of its position. */
 const SKEW_MS = 60_000;
-/** Attempts at a page while another request with the same key creates the same deliveries. */
+/** Time spent on an estimate of how many deliveries a replay of all events makes. */
+const ESTIMATE_MS_MAX = 1_000;
+/** Attempts to begin a replay while others begin one, or change the endpoint. */
 const ROUNDS_MAX = 5;
 
 /** The events to replay: from `since` to before `until` (epoch milliseconds), of `types` or of all types. */
@@ -30,108 +30,136 @@ export interface ReplayRequest {
   endpointId: string;
   since: number;
   until: number | null;
-  types: readonly EventType[] | null;
-}
-
-/** The start of a replay, stored with its idempotency key, so that a repeat creates exactly the same deliveries. */
-interface ReplayPlan {
-  endpointId: EndpointId;
-  url: string;
-  events: Endpoint["events"];
-  since: number;
-  until: number | null;
-  types: readonly EventType[] | null;
-  /** Event positions of the replay: above `after`, up to `upTo`. */
-  after: number;
-  upTo: number;
-  now: number;
-  salt: string;
+  types: EventType[] | null;
+  /** Whether only events are wanted that the endpoint has not answered with 2xx. */
+  onlyFailed: boolean;
 }
 
 /**
- * Makes a delivery of each event that the endpoint subscribes to and the wish names; test events are left out. All
- * are on disk when it answers how many there are. A repeat finishes what a crash cut short, and doubles nothing.
- * Throws 404 `WEBHOOK_NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused.
+ * Begins a replay and returns it; a repeat returns the result of the first use, as JSON of `startedReplay`. `reader` reads what is
+ * counted before the answer, in pages, and ends with the client. Throws 404 `WEBHOOK_NOT_FOUND`, 400 `INVALID_STATUS` if the endpoint
+ * is paused, and 409 `REPLAY_RUNNING`.
  */
-export async function replay(
-  deps: With<"attempted">,
+export async function beginReplay(
+  deps: Deps,
   request: IdempotentRequest,
   customerId: CustomerId,
   wish: ReplayRequest,
-): Promise<{ repeated: boolean; deliveries: number }> {
-  const begun = await idempotent<ReplayPlan>(deps, request, async () => {
-    const plan = await planOf(deps, customerId, wish);
-    return { transaction: null, value: plan, result: JSON.stringify(plan) };
-  });
-  const plan: ReplayPlan = begun.repeated ? JSON.parse(begun.firstResult) : begun.value;
-  return { repeated: begun.repeated, deliveries: await carryOut(deps, customerId, plan) };
+  reader: Store["db"],
+): Promise<IdempotentResult<Replay>> {
+  for (let round = 0; ; round += 1) {
+    try {
+      const begun = await idempotent<Replay>(deps, request, () => beginning(deps, customerId, wish, reader));
+      deps.wake.chores();
+      return begun;
+    } catch (error) {
+      // Another replay began, or the endpoint was paused: decided again, that is refused by its name.
+      if (!(error instanceof RequirementUnmet) || round === ROUNDS_MAX) throw error;
+    }
+  }
 }
 
-async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): Promise<ReplayPlan> {
-  const { clock, store } = deps;
+async function beginning(deps: Deps, customerId: CustomerId, wish: ReplayRequest, reader: Store["db"]) {
   const endpoint = await requireActive(deps, customerId, wish.endpointId);
+  const last = await findReplay(deps.store.db, customerId, endpoint.id);
+  if (last?.status === "running") {
+    const message = `The replay ${last.id} of this endpoint is running; wait until it is done, or stop it with DELETE.`;
+    throw new ApiError("REPLAY_RUNNING", message);
+  }
+  const planned = await plan(deps, endpoint, wish);
+  const replay = { ...planned, deliveries: await countDeliveries(deps, planned, endpoint, reader) };
+  const scope = customerId;
+  const ofEndpoint = { endpointId: endpoint.id };
+  const transaction: Operation[] = [
+    { op: "requireNone", table: "replays", where: { ...ofEndpoint, status: "running" }, scope },
+    { op: "require", table: "endpoints", where: { id: endpoint.id, active: true }, scope },
+    { op: "delete", table: "replays", where: ofEndpoint },
+    { op: "insert", table: "replays", record: replay },
+  ];
+  return { transaction, value: replay, result: JSON.stringify(startedReplay(replay)) };
+}
+
+/** The answer to the request that began a replay. */
+export function startedReplay({ id, status, deliveries }: Replay): Pick<Replay, "id" | "status" | "deliveries"> {
+  return { id, status, deliveries };
+}
+
+async function plan({ clock, store, newId }: Deps, endpoint: Endpoint, wish: ReplayRequest): Promise<Replay> {
+  const { id: endpointId, customerId } = endpoint;
+  const { since, until, types, onlyFailed } = wish;
   // Ids hold real time, records the service's time, which is never behind it.
   const shiftMs = clock.now() - clock.real();
-  const after = await findPositionBefore(store.db, wish.since - shiftMs - SKEW_MS);
-  const last = (await newestPosition(store.db, customerId)) ?? 0;
-  const end = wish.until === null ? null : await findPositionAt(store.db, wish.until + SKEW_MS);
+  const newest = (await newestPosition(store.db, customerId)) ?? 0;
+  const end = until === null ? null : await findPositionAt(store.db, until + SKEW_MS);
   return {
-    endpointId: endpoint.id,
-    url: endpoint.url,
-    events: endpoint.events,
-    since: wish.since,
-    until: wish.until,
-    types: wish.types,
-    after,
-    upTo: end === null ? last : Math.min(last, end),
-    now: clock.now(),
-    salt: deps.newId("replay"),
+    id: newId("rpl"),
+    version: 1,
+    customerId,
+    endpointId,
+    status: "running",
+    since,
+    until,
+    types,
+    onlyFailed,
+    position: await findPositionBefore(store.db, since - shiftMs - SKEW_MS),
+    eventsUntil: end === null ? newest : Math.min(newest, end),
+    deliveries: null,
+    made: 0,
+    startedAt: clock.now(),
+    endedAt: null,
   };
 }
 
-/** Creates the missing deliveries of the plan. Ends early if the endpoint is paused or deleted. */
-async function carryOut(deps: With<"attempted">, customerId: CustomerId, plan: ReplayPlan): Promise<number> {
-  const { db } = deps.store;
-  let from = plan.after;
-  let deliveries = 0;
-  while (from < plan.upTo) {
-    const endpoint = await findWebhook(db, customerId, plan.endpointId);
-    if (!endpoint?.active) break;
-    const page = await listEvents(db, customerId, {}, { order: "oldest", from, limit: PAGE_EVENTS });
-    const last = page.at(-1);
-    if (last === undefined) break;
-    from = last.position;
-    const wanted = page.filter((event) => event.position <= plan.upTo && isWanted(plan, event));
-    // A delivery's id contains the address of the plan; an attempt uses the endpoint's own.
-    const made = wanted.map((event) => deliveryTo(event, { ...endpoint, url: plan.url }, plan.now, plan.salt));
-    if (await insertMissing(deps, customerId, made)) {
-      deps.wake.deliveries([endpoint.id]);
-      const ids = made.map(({ id }) => id);
-      await announceDeliveries(deps, customerId, ids);
-    }
-    deliveries += made.length;
+/** How many deliveries a replay will make: for failed ones always; else null if that takes longer than `ESTIMATE_MS_MAX`. */
+async function countDeliveries(
+  { clock }: Deps,
+  replay: Replay,
+  endpoint: Endpoint,
+  reader: Store["db"],
+): Promise<number | null> {
+  const until = clock.monotonic() + ESTIMATE_MS_MAX;
+  let count = 0;
+  for (let { position } = replay; ; ) {
+    const page = await readReplayPage(reader, { ...replay, position }, endpoint);
+    count += page.events.length + page.takenUp.length;
+    if (page.until === null) return count;
+    position = page.until;
+    if (!replay.onlyFailed && clock.monotonic() > until) return null;
   }
-  return deliveries;
 }
 
-function isWanted(plan: ReplayPlan, event: Event): boolean {
-  if (event.createdAt < plan.since || (plan.until !== null && event.createdAt >= plan.until)) return false;
-  if (event.type === "webhook.test" || !subscribes({ active: true, events: plan.events }, event.type)) return false;
-  return plan.types === null || plan.types.includes(event.type);
+/** The last replay of an endpoint; null if there was none. Throws 404 `WEBHOOK_NOT_FOUND`. */
+export async function lastReplay(deps: Deps, customerId: CustomerId, id: string): Promise<Replay | null> {
+  const endpoint = await requireEndpoint(deps, customerId, id);
+  return findReplay(deps.store.db, customerId, endpoint.id);
 }
 
-/** Inserts the missing deliveries in one transaction. Returns whether any was missing. */
-async function insertMissing(deps: Deps, customerId: CustomerId, deliveries: readonly Delivery[]): Promise<boolean> {
-  const ids = deliveries.map(({ id }) => id);
-  for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const decided = await decide(deps, async () => {
-      const existing = await findExisting(deps.store.db, customerId, ids);
-      const transaction = deliveries
-        .filter(({ id }) => !existing.has(id))
-        .map((record): Operation => ({ op: "insertUnique", table: "deliveries", record }));
-      return { transaction: transaction.length === 0 ? null : transaction, value: transaction.length > 0 };
-    });
-    if (!decided.taken) return decided.value;
-  }
-  throw new ApiError("SERVICE_UNAVAILABLE", "This replay is being made by another request; try again.");
+/**
+ * Stops the replay of an endpoint, and cancels those of its deliveries that were not tried; returns it. Throws 404
+ * `WEBHOOK_NOT_FOUND`, and `NOT_FOUND` if none runs.
+ */
+export async function stopReplay(deps: Deps, customerId: CustomerId, id: string): Promise<Replay> {
+  const stopped = await change(deps, async () => {
+    const replay = await lastReplay(deps, customerId, id);
+    if (replay?.status !== "running") throw new ApiError("NOT_FOUND", `No replay of the endpoint ${id} is running.`);
+    const value: Replay = { ...replay, ...end(deps) };
+    return { transaction: [stopping(deps, replay)], value };
+  });
+  await cancelReplayed(deps, stopped);
+  return stopped;
+}
+
+function end({ clock }: Pick<Deps, "clock">): Pick<Replay, "status" | "endedAt"> {
+  return { status: "stopped", endedAt: clock.now() };
+}
+
+/** Stops a replay in the transaction of what stops it. */
+function stopping(deps: Pick<Deps, "clock">, { id, version }: Replay): Operation {
+  return { op: "update", table: "replays", id, version, set: end(deps) };
+}
+
+/** The operations that stop the replay of an endpoint that is being paused; none if none runs. */
+export async function stopWithEndpoint(deps: Pick<Deps, "clock" | "store">, endpoint: Endpoint): Promise<Operation[]> {
+  const replay = await findReplay(deps.store.db, endpoint.customerId, endpoint.id);
+  return replay?.status === "running" ? [stopping(deps, replay)] : [];
 }

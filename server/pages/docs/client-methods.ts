@@ -55,6 +55,8 @@ export const CLIENT_METHODS: Readonly<Record<string, string>> = {
   testWebhook: "webhooks.test",
   rotateWebhookSecret: "webhooks.rotateSecret",
   replayEvents: "webhooks.replay",
+  getReplay: "webhooks.getReplay",
+  stopReplay: "webhooks.stopReplay",
   listDeliveries: "webhooks.deliveries.list",
   getDelivery: "webhooks.deliveries.get",
   retryDelivery: "webhooks.deliveries.retry",

@@ -62,7 +62,7 @@ export type WritingJob =
   | ["finishDeliveries", EncodedOutcome[]]
   | ["releaseLeases", until: number, now: number]
   | ["endMember", member: string, now: number]
-  | ["cancelDeliveries", endpointId: string, limit: number]
+  | ["cancelDeliveries", endpointId: string, limit: number, replayId: string | null]
   | ["prune", before: number, limit: number]
   | ["reset", customerId: string, limit: number]
   | ["addUsage", batch: SqlValue[], hours: SqlValue[][]]

@@ -1,7 +1,7 @@
 /** A store over a port of its own to the writer: encodes what its callers ask for as jobs, and decodes their results. */
 
 import type { Kysely, RawBuilder } from "kysely";
-import type { CustomerId, EndpointId, InstanceId } from "../../core/id.ts";
+import type { CustomerId, EndpointId, InstanceId, ReplayId } from "../../core/id.ts";
 import type { LoggedRequest } from "../../core/logged-request.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageBatch } from "../../core/usage.ts";
@@ -293,8 +293,8 @@ export class StoreClient implements Store {
     return this.#writer.ask(["releaseLeases", until, now]);
   }
 
-  cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number> {
-    return this.#writer.ask(["cancelDeliveries", endpointId, limit]);
+  cancelDeliveries(endpointId: EndpointId, limit: number, replayId: ReplayId | null = null): Promise<number> {
+    return this.#writer.ask(["cancelDeliveries", endpointId, limit, replayId]);
   }
 
   prune(before: number, limit: number): Promise<number> {

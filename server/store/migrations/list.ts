@@ -20,6 +20,7 @@ import { up as shortIndexes } from "./0016-short-indexes.ts";
 import { up as heldMessages } from "./0017-held-messages.ts";
 import { up as sessions } from "./0019-sessions.ts";
 import { up as requests } from "./0020-requests.ts";
+import { up as replays } from "./0021-replays.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -41,4 +42,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0017-held-messages": { up: heldMessages },
   "0019-sessions": { up: sessions },
   "0020-requests": { up: requests },
+  "0021-replays": { up: replays },
 };

@@ -186,8 +186,8 @@ const FINISHING = [
    where claimed_until is not null`,
   `insert into due_messages (id, lane, due_at, is_queued, "from", "to")
      select id, instance_id, due_at, (status = 'queued')::int, "from", "to" from messages where due_at is not null`,
-  `insert into due_deliveries (id, lane, due_at, row)
-     select id, lane, due_at, rowid from deliveries where due_at is not null`,
+  `insert into due_deliveries (id, lane, due_at, row, replay_id)
+     select id, lane, due_at, rowid, replay_id from deliveries where due_at is not null`,
 ];
 
 async function note(sql: Sql, step: string, value: string): Promise<void> {

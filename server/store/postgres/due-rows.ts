@@ -6,7 +6,7 @@ import { DUE_COLUMNS, dueRowsOf, keepDueMessage, keepDueMessages } from "./due-m
 import type { Sql } from "./sql.ts";
 
 /** The columns of a delivery that its row in the queue needs. */
-const DUE_DELIVERY_COLUMNS = "id, lane, due_at, rowid";
+const DUE_DELIVERY_COLUMNS = "id, lane, due_at, rowid, replay_id";
 
 /** The columns of a record that its row in the queue needs. */
 export const QUEUE_COLUMNS = { messages: DUE_COLUMNS, deliveries: DUE_DELIVERY_COLUMNS } as const;
@@ -37,17 +37,17 @@ export function addDueRows(clauses: Clauses, { messages, deliveries, inserted }:
     clauses.add(`insert into due_messages (id, lane, "from", "to", due_at, is_queued)
       ${dueRowsOf(`(${made}) t`)}`);
   for (const made of inserted.deliveries)
-    clauses.add(`insert into due_deliveries (id, lane, due_at, row)
-      select id, lane, due_at, rowid from (${made}) t where due_at is not null`);
+    clauses.add(`insert into due_deliveries (id, lane, due_at, row, replay_id)
+      select id, lane, due_at, rowid, replay_id from (${made}) t where due_at is not null`);
   if (messages.length > 0)
     clauses.addWritten(keepDueMessages(clauses.add(messages.join("\nunion all\n"), "materialized")));
   if (deliveries.length === 0) return;
   const changed = clauses.add(deliveries.join("\nunion all\n"), "materialized");
   clauses.add(`delete from due_deliveries where id in (select id from ${changed} where due_at is null)`);
   // The lease of a delivery whose due time was changed by somebody else than its holder stands.
-  clauses.add(`insert into due_deliveries (id, lane, due_at, row)
-    select id, lane, due_at, rowid from ${changed} where due_at is not null
-    on conflict (id) do update set due_at = excluded.due_at, changed_in = excluded.changed_in`);
+  clauses.add(`insert into due_deliveries (id, lane, due_at, row, replay_id)
+    select id, lane, due_at, rowid, replay_id from ${changed} where due_at is not null
+    on conflict (id) do update set due_at = excluded.due_at, replay_id = excluded.replay_id, changed_in = excluded.changed_in`);
 }
 
 /** After a change of one record beside the waves: its row in the queue is as the record says. */
@@ -56,7 +56,7 @@ export async function keepDueRow(sql: Sql, table: TableName, id: string): Promis
   if (table !== "deliveries") return;
   const clauses = new Clauses();
   const given = `(select ${clauses.parameter(id)}::text as id) i`;
-  const columns = "i.id, t.lane, t.due_at, t.rowid";
+  const columns = "i.id, t.lane, t.due_at, t.rowid, t.replay_id";
   addDueRows(clauses, {
     messages: [],
     inserted: { messages: [], deliveries: [] },

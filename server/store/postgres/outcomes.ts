@@ -152,8 +152,8 @@ export async function retryDelivery(sql: Sql, id: string, now: number): Promise<
 
 /** Puts a delivery into the queue by the due time of its record, without a lease. */
 const REQUEUE = `
-  insert into due_deliveries as q (due_at, row, id, lane)
-  select due_at, rowid, id, lane from deliveries where id = $1 and due_at is not null
+  insert into due_deliveries as q (due_at, row, id, lane, replay_id)
+  select due_at, rowid, id, lane, replay_id from deliveries where id = $1 and due_at is not null
   on conflict (id) do update set due_at = excluded.due_at, ${NO_LEASE}`;
 
 /** Deliveries of an endpoint that is not active, except leased ones. */
@@ -161,6 +161,12 @@ const FIND_FREE = `
   select id from due_deliveries q where lane = $1 and lease is null
     and not exists (select 1 from endpoints e where e.id = $1 and e.active = 1)
   order by due_at, row limit $2`;
+
+/** Deliveries of a replay that were not tried since it made them or took them up, except leased ones. */
+const FIND_UNTRIED = `
+  select q.id from due_deliveries q cross join lateral (
+    select status, retry_count from deliveries d where d.id = q.id offset 0) d
+  where q.replay_id = $1 and q.lease is null and d.status = 'pending' and d.retry_count = 0 limit $2`;
 
 /**
  * Cancels deliveries that are not leased. A delivery that succeeded before keeps that status. Records are locked before their rows
@@ -177,9 +183,18 @@ const CANCEL = `
     version = d.version + 1
   where d.id = any(array(select id from ended)) and ${IN_BOUNDS} returning 1`;
 
-/** Cancels deliveries of an endpoint that is not active, except leased ones. Returns how many. */
-export async function cancelDeliveries(sql: Sql, endpointId: string, limit: number): Promise<number> {
-  const ids = (await sql.values(FIND_FREE, [endpointId, limit])).map(([id]) => String(id)).sort();
+/**
+ * Cancels deliveries of an endpoint that is not active, or those of a replay that were not tried since, except leased ones. Returns
+ * how many.
+ */
+export async function cancelDeliveries(
+  sql: Sql,
+  endpointId: string,
+  limit: number,
+  replayId: string | null = null,
+): Promise<number> {
+  const found = replayId === null ? FIND_FREE : FIND_UNTRIED;
+  const ids = (await sql.values(found, [replayId ?? endpointId, limit])).map(([id]) => String(id)).sort();
   if (ids.length === 0) return 0;
   return (await sql.values(CANCEL, [ids, ids[0] ?? "", ids.at(-1) ?? ""])).length;
 }

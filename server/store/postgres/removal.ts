@@ -13,6 +13,7 @@ import type { Sql } from "./sql.ts";
 /** Tables from which `reset` removes every record of the customer, and the column that names it. */
 const RESET_TABLES = {
   events: "customer_id",
+  replays: "customer_id",
   chats: "customer_id",
   contacts: "customer_id",
   contactAddresses: "customer_id",

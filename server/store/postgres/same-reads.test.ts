@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Kysely } from "kysely";
 import { postgresForFile } from "../../../test/support/postgres.ts";
-import { argumentsOf, RANDOM_READS, UNORDERED } from "../../../test/support/random-reads.ts";
+import { argumentsOf, RANDOM_READS } from "../../../test/support/random-reads.ts";
 import {
   addPartitions,
   drawing,
@@ -15,6 +15,7 @@ import {
 } from "../../../test/support/random-rows.ts";
 import { runsOf } from "../../../test/support/runs.ts";
 import { READS } from "../../../test/support/store-reads.ts";
+import { UNORDERED } from "../../../test/support/unordered-reads.ts";
 import { reportUnreadable } from "../quarantine.ts";
 import type { Database } from "../rows.ts";
 import { openWriter } from "../sqlite/connection.ts";

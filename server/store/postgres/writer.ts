@@ -271,7 +271,7 @@ export class PostgresWriter {
         await endMessageLeases(sql, job[1], job[2]);
         return null;
       case "cancelDeliveries":
-        return cancelDeliveries(sql, job[1], job[2]);
+        return cancelDeliveries(sql, job[1], job[2], job[3]);
       case "prune":
         return prune(sql, this.#partitions.held, job[1], job[2]);
       case "reset":

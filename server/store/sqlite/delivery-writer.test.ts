@@ -73,7 +73,7 @@ class Writer {
 
   /** Makes a delivery of each event, all due at once, as a replay does. */
   replay(events: readonly Event[], dueAt = NOW): void {
-    const salt = this.make.newId("replay");
+    const salt = this.make.newId("rpl");
     const records = events.map((event) => deliveryTo(event, this.endpoint, dueAt, salt));
     this.commit(records.map((record) => ({ op: "insert", table: "deliveries", record })));
   }

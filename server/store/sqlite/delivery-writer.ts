@@ -189,11 +189,13 @@ export class DeliveryWriter {
     if (!isLeased) this.updated(id);
   }
 
-  /** Cancels deliveries of an endpoint that is not active, except leased ones. */
-  cancel(endpointId: string, limit: number): number {
-    if (this.#statements.activeEndpoint().get(endpointId) !== undefined) return 0;
+  /** Cancels deliveries of an endpoint that is not active, or those of a replay that were not tried since, except leased ones. */
+  cancel(endpointId: string, limit: number, replayId: string | null): number {
+    if (replayId === null && this.#statements.activeEndpoint().get(endpointId) !== undefined) return 0;
     const read = limit + this.#queue.leasedIn(endpointId);
-    const due = this.#statements.dueOfLane().all(endpointId, read) as unknown as [string, number][];
+    const due = this.#statements
+      .waiting(replayId === null ? "lane" : "untried")
+      .all(replayId ?? endpointId, read) as unknown as [string, number][];
     const free = due.filter(([id]) => this.#queue.leased(id) === null).slice(0, limit);
     for (const [id, row] of free) {
       this.#statements.cancelDelivery().run(row);

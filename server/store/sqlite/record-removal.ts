@@ -11,6 +11,7 @@ import type { Statements } from "./statements.ts";
 /** Tables from which `reset` removes every record of the customer. */
 const RESET_TABLES: readonly TableName[] = [
   "events",
+  "replays",
   "chats",
   "contacts",
   "contactAddresses",

@@ -34,6 +34,12 @@ function byId(table: TableName, id: string): string {
  */
 const LIMIT = "limit ? + 0";
 
+/** Deliveries that wait for an attempt: of a lane, and of a replay those that it has not tried since. */
+const WAITING = {
+  lane: "select id, rowid from deliveries where due_at is not null and lane = ? limit ?",
+  untried: `select id, rowid from deliveries where due_at is not null and replay_id = ?
+    and status = 'pending' and retry_count = 0 limit ?`,
+};
 /** A due delivery with its event: row number, bytes, correlation id, then its columns. */
 const DUE_DELIVERY = `select d.rowid, e.bytes, e.correlation_id, ${columnsOf("deliveries", "d.")}
   from deliveries d left join events e on e.id = d.event_id where d.lane = ? and d.due_at is not null`;
@@ -267,12 +273,9 @@ export class Statements {
     return this.#get("activeEndpoint", () => "select 1 from endpoints where id = ? and active = 1");
   }
 
-  /** Ids of deliveries of a lane that wait for an attempt. */
-  dueOfLane(): StatementSync {
-    return this.#get(
-      "dueOfLane",
-      () => "select id, rowid from deliveries where lane = ? and due_at is not null limit ?",
-    );
+  /** Ids and row numbers of deliveries that wait for an attempt. */
+  waiting(of: keyof typeof WAITING): StatementSync {
+    return this.#get(`waiting ${of}`, () => WAITING[of]);
   }
 
   /** Cancels a delivery. A delivery that succeeded before keeps that status. */

@@ -184,7 +184,7 @@ export class SqliteWriter {
         this.#members.leave(job[1]);
         return null;
       case "cancelDeliveries":
-        return this.#deliveries.cancel(job[1], job[2]);
+        return this.#deliveries.cancel(job[1], job[2], job[3]);
       case "prune":
         return this.#removal.prune(job[1], job[2]);
       case "reset":

@@ -12,6 +12,7 @@ import { SHORTER_LOG_0004 } from "./0004-shorter-log.ts";
 import { SPLIT_TIMELINES_0005 } from "./0005-split-timelines.ts";
 import { ANNOUNCED_DELIVERIES_0006 } from "./0006-announced-deliveries.ts";
 import { LANE_FLOORS_0007 } from "./0007-lane-floors.ts";
+import { REPLAYS_0008 } from "./0008-replays.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001": {
@@ -48,6 +49,11 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0007": {
     async up(db) {
       for (const statement of LANE_FLOORS_0007.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0008": {
+    async up(db) {
+      for (const statement of REPLAYS_0008.split(";")) await sql.raw(statement).execute(db);
     },
   },
 };
