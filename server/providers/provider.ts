@@ -381,7 +381,7 @@ export interface Provider {
   send(message: Outbound, abort: AbortSignal): Promise<Outcome>;
   /**
    * Finds the outcome of an attempt whose outcome is unknown, and never sends. `absent`: the peer provably never
-   * accepted the message.
+   * accepted the message. Later messages of the same sender and recipient may be sent meanwhile, and other outcomes looked up.
    */
   reconcile?(message: Outbound): Promise<Outcome | "absent">;
   /**

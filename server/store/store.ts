@@ -266,7 +266,8 @@ export interface Store {
   commitGathered(transaction: Transaction): Promise<CommitResult>;
   /**
    * Leases due messages of the given lanes, in order of due time. Of one sender and recipient it leases a run of a few in
-   * order of acceptance, and none while another message of the pair is leased. The caller sends a run in sequence.
+   * order of acceptance, and none while another message of the pair is leased. The caller sends a run in sequence. Lookups, which are
+   * `pending`, are leased whatever else of their pair is leased, and take no place in its run.
    *
    * A claim reads a bounded number of due messages, at least 64 more than its permits. In a longer lane a run may be shorter than
    * `runMax` although permits are left, and the claims after the run go on with it. But as long as permits are left, each pair

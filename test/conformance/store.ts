@@ -9,6 +9,7 @@ import { eventsAndDeliveries } from "./store-events.ts";
 import { keeping } from "./store-keeping.ts";
 import { leasesOfMessages } from "./store-leases.ts";
 import { lists } from "./store-lists.ts";
+import { claimsOfLookups } from "./store-lookups.ts";
 import { claimsWithEpoch, members } from "./store-members.ts";
 import { model } from "./store-model.ts";
 import { outcomes } from "./store-outcomes.ts";
@@ -38,6 +39,7 @@ const GROUPS = [
   leases,
   leasesOfMessages,
   ordersOfPairs,
+  claimsOfLookups,
   keeping,
   sendAttempts,
   resetting,

@@ -33,6 +33,7 @@ export interface ClaimBounds {
   waits: ReadonlySet<string>;
 }
 
+const isLookup = ({ status }: DueRow) => status === "pending";
 const pairOf = ({ from, to }: { from: string; to: string }) => `${from} ${to}`;
 
 /** The bounds of a claim in each of its lanes, before it is made. */
@@ -55,7 +56,9 @@ function laneBounds(
   busy: ReadonlySet<string>,
   waiting: NonNullable<MessageClaim["waiting"]>,
 ): ClaimBounds {
-  const free = due.filter((row) => !busy.has(pairOf(row)));
+  // Which of a busy pair's messages are leased is not known: only lookups, which hold up nothing, or others too.
+  const unsure = new Set(due.filter(isLookup).map(pairOf));
+  const free = due.filter((row) => !busy.has(pairOf(row)) || unsure.has(pairOf(row)));
   const waits = new Set(paused ? [] : waiting.map(pairOf));
   const named = new Set<string>(waiting.flatMap(({ except }) => except));
   const taken = free.filter((row) => {
@@ -63,16 +66,32 @@ function laneBounds(
     return !waits.has(pairOf(row)) || row.status !== "queued" || named.has(row.id);
   });
   const runs = Map.groupBy(taken, pairOf);
-  const lengths = [...runs].map(([pair, run]) => Math.min(run.length, waits.has(pair) ? 1 : runMax));
-  const most = Math.min(
-    permits,
-    lengths.reduce((sum, length) => sum + length, 0),
+  const lengths = [...runs].map(([pair, run]) => {
+    const lookups = run.filter(isLookup).length;
+    const length = lookups + Math.min(run.length - lookups, waits.has(pair) ? 1 : runMax);
+    return { length, isSure: !busy.has(pair) };
+  });
+  const sumOf = (all: typeof lengths) =>
+    Math.min(
+      permits,
+      all.reduce((sum, { length }) => sum + length, 0),
+    );
+  const most = sumOf(lengths);
+  const queued = free.filter(
+    (row) => !paused && row.status === "queued" && !waits.has(pairOf(row)) && !busy.has(pairOf(row)),
   );
-  const queued = free.filter((row) => !paused && row.status === "queued" && !waits.has(pairOf(row)));
   const served = [...new Set(queued.map(pairOf))];
   // A claim reads all of a short lane, so that nothing is left to the database.
   const isShort = due.length <= permits + ROWS_PASSED;
-  return { lane, permits, runs, waits, served, most, least: isShort ? most : Math.min(permits, served.length) };
+  return {
+    lane,
+    permits,
+    runs,
+    waits,
+    served,
+    most,
+    least: isShort ? sumOf(lengths.filter(({ isSure }) => isSure)) : Math.min(permits, served.length),
+  };
 }
 
 /** Fails if what was claimed is not within the bounds of its lane. */

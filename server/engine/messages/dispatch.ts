@@ -96,7 +96,7 @@ export class Dispatch {
       prefetch: PREFETCH,
       prefetchMs: PREFETCH_MS,
       run: (leased, release, times) => this.#run(leased, release, times),
-      // Nothing of a pair is claimed while a message of the pair is in progress.
+      // Nothing of a pair but lookups is claimed while a message of the pair is in progress, lookups aside.
       mayFreeOthers: ({ message }) => this.#order.laneOf(pairOf(message)) === undefined,
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),

@@ -1,6 +1,7 @@
-/** Handles the messages from one number to one recipient in the order of their claims, also across lanes. */
+/** Handles the messages from one number to one recipient in the order of their claims, also across lanes. Lookups have no place in it. */
 
 import type { Clock } from "../../clock.ts";
+import type { MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { isRefusedForNow } from "../commit.ts";
 import type { RunResult } from "../run-result.ts";
@@ -31,24 +32,62 @@ interface Predecessor {
 }
 
 const NOW = Promise.resolve();
+/** The progress of a lookup, for which nobody waits. */
+const UNWAITED: SendProgress = { turn: NOW, begins: () => {}, given: () => {}, accepted: () => {} };
 const NOBODY: Predecessor = { lane: "", begun: NOW, given: NOW, passed: NOW, isLate: false, isRefused: false };
 
 export class PairOrder {
   readonly #clock: Clock;
   /** The last message in progress of each pair. */
   readonly #last = new Map<string, Predecessor>();
+  /** The end of the last run in progress of each message. */
+  readonly #runs = new Map<MessageId, Promise<unknown>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The lane of the last message in progress of a pair; undefined if there is none. */
+  /** The lane of the last message in progress of a pair, lookups aside; undefined if there is none. */
   laneOf(pair: string): string | undefined {
     return this.#last.get(pair)?.lane;
   }
 
-  /** Handles a message after the earlier ones of its pair. If the store refused one of them for now, it is left to a later claim. */
+  /**
+   * Handles a message after the earlier ones of its pair; a lookup, which sends nothing, beside them. If the store refused one of them for
+   * now, it is left to a later claim.
+   */
   async run(
+    message: Message,
+    release: ReleasePermit,
+    handle: (progress: SendProgress) => Promise<RunResult>,
+  ): Promise<RunResult> {
+    // A lookup asks about an attempt that may not have ended here, and the next attempt follows the lookup.
+    const earlier = this.#runs.get(message.id);
+    const begin = async (progress: SendProgress) => {
+      if (earlier !== undefined) await earlier;
+      return await handle(progress);
+    };
+    const handled =
+      message.status === "pending" ? this.#lookUp(release, begin) : this.#runInOrder(message, release, begin);
+    const ended = handled.catch(() => {});
+    this.#runs.set(message.id, ended);
+    try {
+      return await handled;
+    } finally {
+      if (this.#runs.get(message.id) === ended) this.#runs.delete(message.id);
+    }
+  }
+
+  async #lookUp(release: ReleasePermit, handle: (progress: SendProgress) => Promise<RunResult>): Promise<RunResult> {
+    const stopTimer = this.#clock.after(PERMIT_MS, () => release("bad"));
+    try {
+      return await handle(UNWAITED);
+    } finally {
+      stopTimer();
+    }
+  }
+
+  async #runInOrder(
     message: Message,
     release: ReleasePermit,
     handle: (progress: SendProgress) => Promise<RunResult>,

@@ -100,6 +100,44 @@ describe("an unknown outcome", () => {
     assert.deepEqual(noted, ["pending", "queued"]);
   });
 
+  test("is looked up and settled while the next message of its pair is in flight", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    stage.provider.sendNext.push("never");
+    await stage.send({ content: { text: "next" } });
+    await stage.run();
+    assert.equal(stage.provider.handed.length, 2);
+    stage.provider.settleNext.push(stage.provider.accepted());
+    await stage.pass(SETTLE_AFTER_MS);
+    assert.equal((await stage.message(id)).status, "sent");
+    assert.equal(stage.provider.aborts[1]?.aborted, false, "the next one is in flight");
+  });
+
+  test("found absent while the next message of its pair is in flight is sent again after that one", async (t) => {
+    const { stage } = await unknownMessage(t);
+    const next = Promise.withResolvers<Outcome>();
+    stage.provider.sendNext.push(next.promise);
+    await stage.send({ content: { text: "next" } });
+    stage.provider.settleNext.push("absent");
+    await stage.pass(SETTLE_AFTER_MS);
+    const texts = () => stage.provider.handed.map(({ text }) => text);
+    assert.deepEqual([stage.provider.asked.length, texts()], [1, ["Hello", "next"]]);
+    next.resolve(stage.provider.accepted());
+    await stage.run();
+    assert.deepEqual(texts(), ["Hello", "next", "Hello"]);
+  });
+
+  test("that is being looked up holds up no message of its pair", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    stage.provider.settleNext.push("never");
+    await stage.pass(SETTLE_AFTER_MS);
+    const next = await stage.send({ content: { text: "next" } });
+    await stage.run();
+    assert.deepEqual(
+      [(await stage.message(id)).status, (await stage.message(next)).status, stage.provider.asked.length],
+      ["pending", "sent", 1],
+    );
+  });
+
   const SETTLED: [name: string, outcome: Outcome, reported: string[], errorCode: string | null][] = [
     ["found not reachable falls back", NOT_REACHABLE, ["queued", "fallback", "sent"], null],
     ["found refused falls back", REJECTED, ["queued", "fallback", "sent"], null],
@@ -227,6 +265,20 @@ describe("failures with an unknown outcome", () => {
     assert.equal(message.status, "pending");
     assert.ok(message.unknownSince !== null);
     assert.equal((await stage.message(next)).status, "sent");
+  });
+
+  test("a message whose send attempt outlives its lease is not looked up before the attempt has ended", async (t) => {
+    const stage = await engineStage(t);
+    const { clock, deps, provider } = stage;
+    provider.sendNext.push("never");
+    provider.onSettle = () => "absent";
+    await stage.send();
+    await stage.run();
+    assert.equal(await deps.store.releaseLeases(Number.POSITIVE_INFINITY, clock.now()), 1);
+    for (let seconds = 0; seconds < 30; seconds += 1) await clock.advance(1_000);
+    assert.deepEqual([provider.asked.length, provider.handed.length], [0, 1]);
+    for (let seconds = 0; seconds < 30; seconds += 1) await clock.advance(1_000);
+    assert.deepEqual([provider.asked.length, provider.handed.length], [1, 2]);
   });
 
   test("a reconciliation that throws: it is repeated, and the message fails in the end", async (t) => {

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { resourceOf } from "../../../test/support/twilio/fake-message.ts";
 import { fastClock } from "../../../test/support/twilio/fast-clock.ts";
 import { accepted, message, NEVER, receipts, reportedReceipts, TO } from "../../../test/support/twilio/sending.ts";
 import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
+import type { Outcome } from "../provider.ts";
 
 test("a lost response is unknown, and reconciled by the list: accepted once, and its callbacks count", async (t) => {
   for (const answer of ["lost", "error", "nameless", "garbage"] as const) {
@@ -82,6 +84,25 @@ test("while another message to the recipient is in flight, or a list cannot be r
   assert.ok(odd !== "absent" && odd?.outcome === "unknown");
   stage.fake.everything = null;
   assert.equal(await stage.provider.reconcile?.(lost), "absent");
+});
+
+test("a message that is sent while the list is read is not taken for a lost one with the same text", async (t) => {
+  const stage = await twilioStage(t);
+  const lost = message({ attemptedAt: Date.now() - 61_000 });
+  await accepted(stage.provider.send(message(), NEVER));
+  const [known] = stage.fake.taken({ to: TO });
+  assert.ok(known !== undefined);
+  const next: Promise<Outcome>[] = [];
+  // Twilio has the next message, and has not responded to it.
+  stage.fake.onList = () => {
+    next.push(stage.provider.send(message(), NEVER));
+    const listed = resourceOf({ ...known, sid: `SM${"f".repeat(32)}` }, stage.fake.accountSid);
+    return { status: 200, body: JSON.stringify({ messages: [listed], next_page_uri: null }) };
+  };
+  const outcome = await stage.provider.reconcile?.(lost);
+  assert.ok(outcome !== "absent" && outcome?.outcome === "unknown", JSON.stringify(outcome));
+  assert.equal(next.length, 1);
+  await Promise.all(next);
 });
 
 test("a list is read to its end, page by page, and an endless one proves nothing", async (t) => {

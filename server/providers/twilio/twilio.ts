@@ -57,6 +57,9 @@ const PAGES_MAX = 10;
 /** Messages whose last attempt is remembered. */
 const LAST_MAX = 100_000;
 
+/** Why a lookup proves nothing while the recipient is sent another message. */
+const BESIDE_ANOTHER = "another message to this recipient is being sent";
+
 /** Creates a Twilio instance without starting it. */
 export function createTwilio(context: ProviderContext): Provider & { actions: Pick<Actions, "fetch"> } {
   return new Twilio(context);
@@ -245,12 +248,15 @@ class Twilio implements Provider {
     const { messageId, attemptedAt, from, to } = message;
     const sent = this.#sent.find(messageId, attemptedAt);
     if (sent !== null) return this.#outcomeOf(sent);
-    if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being sent");
+    const pair = pairOf(message);
+    if (this.#sending.has(pair)) return unknown(BESIDE_ANOTHER);
     const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
     const path = `${this.#path}/Messages.json?${query}`;
     const listed = await readList({ api: this.#api, clock: this.#context.clock }, { path, pagesMax: PAGES_MAX });
     if ("failure" in listed) return unknown(listed.reason);
     if (!listed.isWhole) return unknown("Twilio's list contains a message that cannot be read");
+    // The list may have a message that began meanwhile. Of one that has ended too, the sid is known now.
+    if (this.#sending.has(pair)) return unknown(BESIDE_ANOTHER);
     const now = this.#context.clock.now();
     const others = await this.#sent.knownAmong(listed.messages.map(({ sid }) => sid));
     const found = findMatch(listed, message, { now, isOther: (sid) => others.has(sid) });

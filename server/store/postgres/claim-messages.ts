@@ -8,7 +8,18 @@ import pg from "pg";
 import { type ClaimWalk, STEPS_MAX, WALK_BEGINS } from "../claim-walk.ts";
 import { LAYOUT } from "../rows.ts";
 import { storedColumn } from "../split-timeline.ts";
-import type { MessageLane, WaitingPair } from "../store.ts";
+import type { MessageLane } from "../store.ts";
+import {
+  type BoundTerms,
+  bind,
+  type ClaimTerms,
+  given,
+  isDueAt,
+  isDueById,
+  isFree,
+  isLookup,
+  isNotWaiting,
+} from "./claim-terms.ts";
 import { Clauses, type SqlStatement } from "./clauses.ts";
 import { UNLEASED } from "./due-messages.ts";
 import { type LaneFloor, OLDEST_RUNNING, startOf } from "./lane-floors.ts";
@@ -23,25 +34,6 @@ const ROWS_PASSED_MAX = 64;
 const WAIT_MS_MAX = 1_000;
 /** Leased messages of a lane that a claim from the start lists. If there are more, each pair is asked for all its leases. */
 const LEASED_MAX = 256;
-
-/** The leased messages of lanes that a claim found; those that were leased since then have a later `changed_in`. */
-export interface LeasedMessages {
-  since: string;
-  ids: readonly string[];
-}
-
-/** A claim of messages, as the statements need it. */
-export interface ClaimTerms {
-  now: number;
-  leaseMs: number;
-  waiting: readonly WaitingPair[];
-  /** The member that gets the leases. */
-  owner: string;
-  /** The token of the first lease; the others follow. */
-  firstLease: number;
-  /** The messages that may be leased in the lanes, besides later ones; null: not known. */
-  leased: LeasedMessages | null;
-}
 
 /** A lane in which a claim looks from a floor; null: from the start, after it has ended the lane's leases whose time is over. */
 export interface LookedLane extends MessageLane {
@@ -92,35 +84,6 @@ function frontMax(lanes: readonly MessageLane[]): number {
   return 2 ** Math.ceil(Math.log2(permits)) + ROWS_PASSED_MAX;
 }
 
-/** The terms of a claim as SQL. */
-interface BoundTerms {
-  now: string;
-  leaseMs: string;
-  owner: string;
-  firstLease: string;
-  /** The waiting pairs; null if no pair waits. */
-  waiting: { from: string; to: string } | null;
-  /** Ids of the messages that may be leased, besides those that were leased since. */
-  held: string;
-  since: string | null;
-}
-
-function bind(given: Clauses, { now, leaseMs, owner, firstLease, waiting, leased }: ClaimTerms): BoundTerms {
-  const texts = (values: readonly string[]) => `${given.parameter([...values])}::text[]`;
-  return {
-    now: `${given.parameter(now)}::bigint`,
-    leaseMs: `${given.parameter(leaseMs)}::bigint`,
-    owner: `${given.parameter(owner)}::text`,
-    firstLease: `${given.parameter(firstLease)}::bigint`,
-    waiting:
-      waiting.length === 0
-        ? null
-        : { from: texts(waiting.map(({ from }) => from)), to: texts(waiting.map(({ to }) => to)) },
-    held: texts(leased?.ids ?? []),
-    since: leased === null ? null : `${given.parameter(leased.since)}::xid8`,
-  };
-}
-
 /**
  * Locks lanes, in an order that all who lock several agree on, until the end of the SQL transaction; before them the leases of
  * `owner`, if the SQL transaction leases.
@@ -161,7 +124,7 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): Cla
   const { now, waiting } = bound;
   const isDue = `${isDueAt(now)} and due_at >= l.start`;
   const inOrder = `order by due_at, id limit ${max}`;
-  const columns = `id, "from", "to", due_at`;
+  const columns = `id, "from", "to", due_at, ${isLookup("due_messages")} as is_lookup`;
   const claim = `
     with lanes as materialized (${lanesOf(clauses, lanes)}),
     ${given(bound)}
@@ -174,16 +137,18 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): Cla
     ),
     ${awaited(clauses, terms, bound, { isDue, inOrder })}
     free_pairs as materialized (
-      select lane, "from", "to" from (select distinct lane, "from", "to" from found) p where ${isFree(bound, "p")}
+      select lane, "from", "to" from (select distinct lane, "from", "to" from found where not is_lookup) p
+      where ${isFree(bound, "p")}
     ),
     free as (
-      select 1 as rank, lane, id, "from", "to", due_at,
-        row_number() over (partition by lane, "from", "to" order by due_at, id) as place
-      from found f where (lane, "from", "to") in (select lane, "from", "to" from free_pairs) and (paused or ${isNotWaiting(waiting, "f")})
+      select 1 as rank, lane, id, "from", "to", due_at, is_lookup,
+        row_number() over (partition by lane, "from", "to", is_lookup order by due_at, id) as place
+      from found f where (is_lookup or (lane, "from", "to") in (select lane, "from", "to" from free_pairs))
+        and (paused or ${isNotWaiting(waiting, "f")})
     ),
     candidates as (
-      select f.* from free f join lanes using (lane) where place <= run_max
-      ${waiting === null ? "" : "union all select * from awaited where place = 1"}
+      select f.* from free f join lanes using (lane) where is_lookup or place <= run_max
+      ${waiting === null ? "" : "union all select * from awaited where is_lookup or place = 1"}
     ),
     ${lease(bound)},
     reads as (
@@ -199,8 +164,8 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): Cla
 
 /**
  * Leases runs of the oldest among the next pairs of each lane that have a `queued` message, and among the next timers, from where the
- * walk before ended. Of a paused lane it leases only timers, and of a waiting pair only its first one. The rows begin with
- * `ClaimRowStart<WalkedPart>`.
+ * walk before ended. Of a paused lane it leases only timers, and of a waiting pair only lookups and its first other one. The rows begin
+ * with `ClaimRowStart<WalkedPart>`.
  */
 export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): ClaimStatements {
   const clauses = new Clauses();
@@ -237,23 +202,30 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): Cl
     timers as (
       select l.lane, d.*, d."from" || ' ' || d."to" as name, row_number() over (partition by l.lane order by d.due_at, d.id) as step
       from lanes l cross join lateral (
-        select id, "from", "to", due_at from due_messages
+        select id, "from", "to", due_at, ${isLookup("due_messages")} as is_lookup from due_messages
         where lane = l.lane and ${isDue} and due_at >= l.start and is_queued = 0 and (due_at, id) > (l.due_at, l.id)
         order by due_at, id limit ${STEPS_MAX}
       ) d
     ),
+    free_pairs as materialized (
+      select lane, "from", "to" from (
+        select distinct t.lane, t."from", t."to" from timers t join lanes l using (lane)
+        where not t.is_lookup and name <> all(l.passed)
+      ) p where ${isFree(bound, "p")}
+    ),
     free as (
-      select 1 as rank, lane, id, "from", "to", due_at,
-        row_number() over (partition by lane, "from", "to" order by due_at, id) as place
+      select 1 as rank, lane, id, "from", "to", due_at, is_lookup,
+        row_number() over (partition by lane, "from", "to", is_lookup order by due_at, id) as place
       from (
-        select lane, id, "from", "to", due_at from queued
+        select lane, id, "from", "to", due_at, false as is_lookup from queued
         union all
-        select t.lane, t.id, t."from", t."to", t.due_at from timers t join lanes l using (lane)
-        where name <> all(l.passed) and ${isFree(bound, "t")}
+        select t.lane, t.id, t."from", t."to", t.due_at, t.is_lookup from timers t join lanes l using (lane)
+        where t.is_lookup or (name <> all(l.passed) and (t.lane, t."from", t."to") in (select lane, "from", "to" from free_pairs))
       ) found
     ),
     candidates as (
-      select f.* from free f join lanes using (lane) where place <= run_max and (place = 1 or paused or ${isNotWaiting(waiting, "f")})
+      select f.* from free f join lanes using (lane)
+      where is_lookup or (place <= run_max and (place = 1 or paused or ${isNotWaiting(waiting, "f")}))
     ),
     ${lease(bound)},
     reads as (
@@ -262,18 +234,13 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): Cl
       left join (select lane, jsonb_build_array("from", "to") as place from pairs where step = ${STEPS_MAX}) p using (lane)
       left join (select lane, jsonb_build_array(due_at, id) as place from timers where step = ${STEPS_MAX}) t using (lane)
       left join (
-        select lane, jsonb_agg(distinct name) as names from timers where id not in (select id from leased) group by lane
+        select lane, jsonb_agg(distinct name) as names from timers
+        where not is_lookup and id not in (select id from leased) group by lane
       ) b using (lane)
     )
     ${result()}`;
   return { before: before(lanes, terms.owner), claim: clauses.statement(claim) };
 }
-
-/** SQL for whether a message is due and not leased, to be found by the order of a lane or a pair. */
-const isDueAt = (now: string) => `lease is null and due_at <= ${now}`;
-
-/** The same of a message that is found by its id. A leased row has an owner: no index of the rows that are not leased is read for it. */
-const isDueById = (now: string) => `owner is null and due_at <= ${now}`;
 
 const runMaxOf = ({ runMax = RUN_MAX }: Pick<MessageLane, "runMax">) => runMax;
 
@@ -309,33 +276,13 @@ function lanesOf(clauses: Clauses, lanes: readonly (LookedLane & Partial<WalkedL
     where required is null or exists (select from member_leases m where m.lease = l.required and m.epoch = l.epoch)`;
 }
 
-/** The CTEs of waiting pairs, and of those of the messages that may be leased. */
-function given({ waiting, held }: BoundTerms): string {
-  const pairs = `held as materialized (select lane, "from", "to" from due_messages where id = any(${held}) and owner is not null),`;
-  return waiting === null
-    ? pairs
-    : `waiting as materialized (select * from unnest(${waiting.from}, ${waiting.to}) waiting ("from", "to")), ${pairs}`;
-}
-
 /** SQL for the ids of the leased messages of a lane, or null if they are many. */
 function leasedOf(lane: string): string {
   return `(select case when count(*) <= ${LEASED_MAX} then coalesce(jsonb_agg(b.id), '[]') end
     from (select id from due_messages where lane = ${lane} and lease is not null limit ${LEASED_MAX + 1}) b)`;
 }
 
-/** Whether no message of a row's pair is leased: neither one of those that may be, nor one that was leased since they were found. */
-function isFree({ since }: BoundTerms, row: string): string {
-  const later = since === null ? "" : `and b.changed_in >= ${since}`;
-  return `((select true from due_messages b where b.lane = ${row}.lane and b."from" = ${row}."from"
-    and b."to" = ${row}."to" and b.lease is not null ${later} limit 1) is null
-    and (${row}.lane, ${row}."from", ${row}."to") not in (select lane, "from", "to" from held))`;
-}
-
-function isNotWaiting(waiting: BoundTerms["waiting"], row: string): string {
-  return waiting === null ? "true" : `(${row}."from", ${row}."to") not in (select "from", "to" from waiting)`;
-}
-
-/** The CTE of messages that waiting pairs wait for: those that are named, and those that are not `queued`. */
+/** The CTE of messages that may be leased of waiting pairs: those that are named, and those that are not `queued`. */
 function awaited(
   clauses: Clauses,
   { waiting }: ClaimTerms,
@@ -343,18 +290,18 @@ function awaited(
   { isDue, inOrder }: { isDue: string; inOrder: string },
 ): string {
   if (waiting.length === 0) return "";
-  const columns = `id, "from", "to", due_at`;
+  const columns = `id, "from", "to", due_at, is_queued, is_held`;
   const ids = `${clauses.parameter(waiting.flatMap(({ except }) => except))}::text[]`;
   const named = `select 0 as rank, lane, ${columns} from due_messages
     where id = any(${ids}) and ${isDueById(bound.now)} and lane in (select lane from lanes where not paused)`;
   const timers = `select 1 as rank, l.lane, d.* from lanes l cross join lateral (
       select ${columns} from due_messages where lane = l.lane and ${isDue} and is_queued = 0 ${inOrder}) d
-    where not l.paused`;
+    where not l.paused and d.id <> all(${ids})`;
   return `awaited as (
-      select 0 as rank, lane, ${columns},
-        row_number() over (partition by lane, "from", "to" order by rank, due_at, id) as place
-      from (${named} union all ${timers}) a
-      where ("from", "to") in (select "from", "to" from waiting) and ${isFree(bound, "a")}
+      select 0 as rank, lane, id, "from", "to", due_at, is_lookup,
+        row_number() over (partition by lane, "from", "to", is_lookup order by rank, due_at, id) as place
+      from (select a.*, ${isLookup("a")} as is_lookup from (${named} union all ${timers}) a) a
+      where ("from", "to") in (select "from", "to" from waiting) and (is_lookup or ${isFree(bound, "a")})
     ),`;
 }
 
@@ -372,7 +319,7 @@ function lease({ now, leaseMs, owner, firstLease }: BoundTerms): string {
       select id from due_messages where id = any(array(select id from chosen)) and ${isDueById(now)} for update skip locked
     ),
     runs as (
-      select *, bool_and(id in (select id from locked)) over (partition by lane, "from", "to" order by due_at, id) as is_whole
+      select *, bool_and(id in (select id from locked)) over (partition by lane, "from", "to", is_lookup order by due_at, id) as is_whole
       from chosen
     ),
     tokens as (select array(select id from runs where is_whole) as ids),

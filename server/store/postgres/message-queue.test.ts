@@ -255,7 +255,7 @@ interface Entry {
 }
 
 type Step =
-  | { do: "accept"; recipient: number; dueInMs: number; status: "queued" | "scheduled" }
+  | { do: "accept"; recipient: number; dueInMs: number; status: "queued" | "scheduled" | "pending" }
   | { do: "claim"; permits: number; runMax: number; paused: boolean; waiting: boolean }
   | { do: "attempt" | "conclude" | "release"; index: number };
 
@@ -266,7 +266,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant("accept" as const),
       recipient: fc.nat(4),
       dueInMs: fc.integer({ min: -9, max: 3 }),
-      status: fc.constantFrom("queued" as const, "queued" as const, "scheduled" as const),
+      status: fc.constantFrom("queued" as const, "queued" as const, "scheduled" as const, "pending" as const),
     }),
   },
   {
@@ -288,22 +288,28 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
+const isLookup = ({ message }: Entry) => message.status === "pending" && message.dueAt !== null;
+
 /** The messages that a claim must lease, in the order of their lane, by a naive search of all. */
 function wantedOf(
   entries: readonly Entry[],
   { permits, runMax, paused, waits }: { permits: number; runMax: number; paused: boolean; waits: string | null },
 ): Entry[] {
-  const busy = new Set(entries.filter(({ lease }) => lease !== null).map(({ message }) => message.to));
+  const leased = entries.filter((entry) => entry.lease !== null && !isLookup(entry));
+  const busy = new Set(leased.map(({ message }) => message.to));
   const due = entries
-    .filter(
-      ({ message, lease }) => lease === null && message.dueAt !== null && message.dueAt <= NOW && !busy.has(message.to),
-    )
+    .filter(({ message, lease }) => lease === null && message.dueAt !== null && message.dueAt <= NOW)
+    .filter((entry) => isLookup(entry) || !busy.has(entry.message.to))
     .toSorted((a, b) => (a.message.dueAt ?? 0) - (b.message.dueAt ?? 0) || (a.message.id < b.message.id ? -1 : 1));
   const timers = due.filter(({ message }) => message.status !== "queued");
-  const awaited = paused ? [] : timers.filter(({ message }) => message.to === waits).slice(0, 1);
+  const waitingTimers = paused ? [] : timers.filter(({ message }) => message.to === waits);
+  const [first] = waitingTimers.filter((entry) => !isLookup(entry));
+  const awaited = waitingTimers.filter((entry) => isLookup(entry) || entry === first);
   const others = paused ? timers : due.filter(({ message }) => message.to !== waits);
   const runs = new Map<string, number>();
-  const inRuns = others.filter(({ message }) => {
+  const inRuns = others.filter((entry) => {
+    const { message } = entry;
+    if (isLookup(entry)) return true;
     const place = (runs.get(message.to) ?? 0) + 1;
     runs.set(message.to, place);
     return place <= runMax;

@@ -11,14 +11,13 @@ import {
   CLAIM_ROW_START,
   type ClaimRowStart,
   type ClaimStatements,
-  type ClaimTerms,
   claimBehind,
   claimFront,
   type FrontRead,
-  type LeasedMessages,
   type LookedLane,
   type WalkedLane,
 } from "./claim-messages.ts";
+import type { ClaimTerms, LeasedMessages } from "./claim-terms.ts";
 import { type LaneFloor, LaneFloors, OLDEST } from "./lane-floors.ts";
 import { releaseMessages } from "./message-leases.ts";
 import { OwnMessageLeases } from "./own-message-leases.ts";

@@ -7,7 +7,8 @@ import type { Statements } from "./statements.ts";
 
 /** Index of a message's property in the values of its row. */
 const indexOf = (name: string) => LAYOUT.messages.findIndex(({ property }) => property === name);
-const [ID, LANE, FROM, TO, DUE_AT] = ["id", "instanceId", "from", "to", "dueAt"].map(indexOf) as [
+const [ID, LANE, FROM, TO, DUE_AT, STATUS] = ["id", "instanceId", "from", "to", "dueAt", "status"].map(indexOf) as [
+  number,
   number,
   number,
   number,
@@ -39,7 +40,7 @@ export class LeaseEffects {
 
   /** A message is inserted. */
   inserted(values: readonly SqlValue[]): void {
-    this.#dueAt(values[ID], values[LANE], values[DUE_AT], values[FROM], values[TO]);
+    this.#dueAt([values[LANE], values[ID], values[FROM], values[TO], values[DUE_AT], values[STATUS] === "pending"]);
   }
 
   /**
@@ -55,7 +56,7 @@ export class LeaseEffects {
     const mayBeDue = typeof dueAt === "number" && this.#claims.mayBePassed(dueAt);
     if (!mayBeDue && shape.instanceId < 0) return;
     const row = this.#statements.placeOfMessage().get(id) as unknown as SqlValue[] | undefined;
-    if (row !== undefined) this.#dueAt(id, ...row);
+    if (row !== undefined) this.#dueAt(row);
   }
 
   /** A message is deleted, or removed from its queue. */
@@ -85,9 +86,11 @@ export class LeaseEffects {
     this.#effects = [];
   }
 
-  #dueAt(id?: SqlValue, lane?: SqlValue, dueAt?: SqlValue, from?: SqlValue, to?: SqlValue): void {
+  /** `lane`, and then a row as `placeOf` reads it. */
+  #dueAt([lane, id, from, to, dueAt, isLookup]: readonly (SqlValue | boolean | undefined)[]): void {
     if (typeof dueAt !== "number") return;
-    const place: DuePlace = { id: String(id), lane: String(lane), dueAt, pair: [String(from), String(to)] };
+    const pair = [String(from), String(to)] as const;
+    const place: DuePlace = { id: String(id), lane: String(lane), dueAt, pair, isLookup: Boolean(isLookup) };
     this.#effects.push(() => this.#claims.note(place));
   }
 

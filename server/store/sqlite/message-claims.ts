@@ -7,52 +7,30 @@ import { type ClaimWalk, STEPS_MAX, type TimerPosition, WALK_BEGINS, walkOn } fr
 import type { LeasedRow } from "../jobs/jobs.ts";
 import type { SqlValue } from "../rows.ts";
 import type { MessageClaim, MessageLane, WaitingPair } from "../store.ts";
+import { type Collecting, collect, inOrderOfAcceptance } from "./lane-claim.ts";
+import {
+  compare,
+  cursorAtFront,
+  FIRST_PAIR,
+  type LaneCursor,
+  type PairPlace,
+  type Place,
+  type PlaceRow,
+  placeOf,
+  sizeOf,
+} from "./lane-cursor.ts";
 import { type AddressPair, type DuePlace, type EndedLease, MessageLeases, pairName } from "./message-leases.ts";
 import type { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
-const RUN_MAX = 8;
 /** Due messages that a claim reads after the cursor, besides one per permit. */
 const ROWS_PASSED_MAX = 64;
 /** Lanes with a cursor, and lanes with a walk. A lost one costs a repeated scan. */
 const LANES_MAX = 1_000;
-/** Pairs behind the cursor of a lane. Beyond it the lane is scanned again from its front. */
+/** Pairs and lookups behind the cursor of a lane. Beyond it the lane is scanned again from its front. */
 const PAIRS_MAX = 10_000;
 
-/** A place in the order of a lane. */
-type Place = Pick<DuePlace, "dueAt" | "id">;
-
-/** A pair of which a message may be due, not before this place. */
-interface PairPlace extends Place {
-  pair: AddressPair;
-}
-
-/** Every due message up to the cursor is leased, or its pair is in `free` or `behind`. */
-interface LaneCursor extends Place {
-  /** Pairs without a leased message. */
-  free: Map<string, PairPlace>;
-  /** Pairs with a leased message. */
-  behind: Map<string, PairPlace>;
-  /** The last pair read by the index of pairs. */
-  pair: AddressPair;
-}
-
-const FIRST_PAIR: AddressPair = ["", ""];
 const FIRST_TIMER: TimerPosition = [Number.MIN_SAFE_INTEGER, ""];
-
-/** A claim of one lane while it is collected. */
-interface Collecting {
-  lane: MessageLane;
-  now: number;
-  /** Pairs of which only some messages may be claimed. */
-  waiting: ReadonlySet<string>;
-  /** Messages leased so far of the pairs that were free before the claim. */
-  runs: Map<string, number>;
-  runMax: number;
-  found: { id: string; pair: AddressPair; lease: number }[];
-  lease(place: Place, pair: AddressPair): void;
-}
 
 /** The claims of messages: leases, and a cursor for each lane. Both change after COMMIT only. */
 export class MessageClaims {
@@ -82,9 +60,9 @@ export class MessageClaims {
   }
 
   /** Whether a message of the pair is leased in the lane. */
-  isBusy(lane: string, pair: AddressPair): boolean {
+  isLeased(lane: string, pair: AddressPair): boolean {
     this.#expire();
-    return this.#leases.isBusy(lane, pair);
+    return this.#leases.isLeased(lane, pair);
   }
 
   /** Whether a message that becomes due at `dueAt` may be up to the cursor of a lane. */
@@ -136,7 +114,7 @@ export class MessageClaims {
   /**
    * Leases due messages of a lane, at most `permits`, whose sender and recipient have no leased message: oldest first, those of
    * one pair in the order of acceptance. Of waiting pairs it leases only the messages that they wait for, and messages that are
-   * not `queued`. `more`: the lane may have more that are due.
+   * not `queued`. Lookups are leased beside those of their pair. `more`: the lane may have more that are due.
    */
   claim(
     lane: MessageLane,
@@ -144,25 +122,13 @@ export class MessageClaims {
   ): { rows: LeasedRow[]; more: boolean } {
     this.#expire();
     const endsAt = this.#now() + leaseMs;
-    const found: Collecting["found"] = [];
-    const lease = ({ id, dueAt }: Place, pair: AddressPair) => {
-      found.push({ id, pair, lease: this.#leases.add({ id, lane: lane.lane, dueAt, pair }, endsAt) });
-    };
-    const names = new Set(waiting.map(({ from, to }) => pairName([from, to])));
-    const claim: Collecting = {
-      lane,
-      now,
-      waiting: names,
-      runs: new Map(),
-      runMax: lane.runMax ?? RUN_MAX,
-      found,
-      lease,
-    };
+    const add = (place: PairPlace) => this.#leases.add({ ...place, lane: lane.lane }, endsAt);
+    const claim = collect(lane, now, waiting, add);
     try {
       const more = lane.paused === true ? this.#addTimers(claim, claim.runMax) : this.#addDue(claim, waiting);
-      return { rows: inOrderOfAcceptance(found).map((one) => this.#read(one)), more };
+      return { rows: inOrderOfAcceptance(claim.found).map((one) => this.#read(one)), more };
     } catch (error) {
-      this.release(found.map((one) => one.lease));
+      this.release(claim.found.map((one) => one.lease));
       throw error;
     }
   }
@@ -183,16 +149,19 @@ export class MessageClaims {
     }
   }
 
-  /** Has a pair looked at by its index, in the order of this place: it may have a due message up to the cursor. */
-  #look(cursor: LaneCursor, { lane, dueAt, id, pair }: DuePlace): void {
-    const name = pairName(pair);
-    const known = cursor.free.get(name) ?? cursor.behind.get(name);
-    const place = { dueAt, id, pair };
-    const first = known !== undefined && compare(known, place) < 0 ? known : place;
-    const isBusy = this.#leases.isBusy(lane, pair);
-    (isBusy ? cursor.free : cursor.behind).delete(name);
-    (isBusy ? cursor.behind : cursor.free).set(name, first);
-    if (cursor.free.size + cursor.behind.size > PAIRS_MAX) this.#cursors.delete(lane);
+  /** Has a lookup looked at, or a pair by its index, in the order of this place: it may have a due message up to the cursor. */
+  #look(cursor: LaneCursor, { lane, dueAt, id, pair, isLookup }: DuePlace): void {
+    const place = { dueAt, id, pair, isLookup };
+    if (isLookup) cursor.lookups.set(id, place);
+    else {
+      const name = pairName(pair);
+      const known = cursor.free.get(name) ?? cursor.behind.get(name);
+      const first = known !== undefined && compare(known, place) < 0 ? known : place;
+      const isBusy = this.#leases.isBusy(lane, pair);
+      (isBusy ? cursor.free : cursor.behind).delete(name);
+      (isBusy ? cursor.behind : cursor.free).set(name, first);
+    }
+    if (sizeOf(cursor) > PAIRS_MAX) this.#cursors.delete(lane);
   }
 
   #cursor(lane: string, now: number): LaneCursor {
@@ -200,14 +169,7 @@ export class MessageClaims {
     // A cursor after `now` was moved before the clock was set back: messages up to it may not be due yet.
     if (known !== undefined && known.dueAt <= now) return known;
     if (this.#cursors.size >= LANES_MAX) this.#cursors.clear();
-    const front = Number.MIN_SAFE_INTEGER;
-    const cursor: LaneCursor = {
-      dueAt: front,
-      id: "",
-      free: new Map(),
-      behind: new Map(),
-      pair: FIRST_PAIR,
-    };
+    const cursor = cursorAtFront();
     this.#cursors.set(lane, cursor);
     return cursor;
   }
@@ -216,60 +178,96 @@ export class MessageClaims {
     const { lane, now, waiting: names } = claim;
     const hasMoreAwaited = waiting.length > 0 && this.#addAwaited(claim, waiting);
     const cursor = this.#cursor(lane.lane, now);
-    const free = [...cursor.free.values()]
-      .filter(({ pair }) => !names.has(pairName(pair)))
-      .sort(compare)
-      .reverse();
+    const pairs = [...cursor.free.values()].filter(({ pair }) => !names.has(pairName(pair)));
+    const free = [...cursor.lookups.values(), ...pairs].sort(compare).reverse();
     const more = this.#scan(claim, cursor, free);
     this.#addFree(claim, cursor, free);
-    return more || free.length > 0 || hasMoreAwaited;
+    return more || free.length > 0 || hasMoreAwaited || claim.hasMore;
   }
 
-  /** Adds at most one message of each waiting pair. Returns whether there may be more. */
+  /** Adds lookups, and at most one other message of each waiting pair. Returns whether there may be more. */
   #addAwaited(claim: Collecting, pairs: readonly WaitingPair[]): boolean {
     const { lane, now, waiting, found, lease } = claim;
     const awaited = pairs.flatMap(({ except }) =>
       except.flatMap((id) => this.#statements.dueMessage().all(id, lane.lane, now)),
-    ) as unknown as [string, string, string, number][];
+    ) as unknown as PlaceRow[];
     this.#rowsRead += awaited.length;
-    for (const [id, from, to, dueAt] of awaited) {
-      const pair: AddressPair = [from, to];
-      if (found.length >= lane.permits || !waiting.has(pairName(pair)) || this.#leases.isBusy(lane.lane, pair))
-        continue;
-      lease({ id, dueAt }, pair);
+    for (const place of awaited.map(placeOf)) {
+      const isWaiting = waiting.has(pairName(place.pair));
+      if (found.length < lane.permits && isWaiting && this.#isFree(lane.lane, place)) lease(place);
     }
     return this.#addTimers(claim, 1, (name) => waiting.has(name));
   }
 
-  /** Adds runs of free pairs, the oldest last in `free`, up to a place. */
+  /** Whether a message may be leased: a lookup beside those of its pair, any other one if the pair has no leased message. */
+  #isFree(lane: string, { id, pair, isLookup }: PairPlace): boolean {
+    return isLookup ? !this.#leases.has(id) : !this.#leases.isBusy(lane, pair);
+  }
+
+  /** Adds lookups, and runs of free pairs, the oldest last in `free`, up to a place. */
   #addFree(claim: Collecting, cursor: LaneCursor, free: PairPlace[], until?: Place): void {
     const { lane, found } = claim;
     for (let next = free.at(-1); next !== undefined && found.length < lane.permits; next = free.at(-1)) {
       if (until !== undefined && compare(next, until) > 0) return;
       free.pop();
-      cursor.free.delete(pairName(next.pair));
-      this.#addRun(claim, cursor, next);
+      if (next.isLookup) this.#addLookup(claim, cursor, next);
+      else {
+        cursor.free.delete(pairName(next.pair));
+        this.#addRun(claim, cursor, next);
+      }
     }
   }
 
-  /** Adds a run of a pair. */
-  #addRun(
-    { lane: { lane, permits }, now, runMax, found, lease }: Collecting,
-    cursor: LaneCursor,
-    place: PairPlace,
-  ): void {
+  /** Adds a lookup that the cursor has passed, if it is due as before. */
+  #addLookup(claim: Collecting, cursor: LaneCursor, { id }: Place): void {
+    const {
+      lane: { lane },
+      now,
+      waiting,
+      lease,
+    } = claim;
+    cursor.lookups.delete(id);
+    if (this.#leases.has(id)) return;
+    this.#rowsRead += 1;
+    const row = this.#statements.dueMessage().get(id, lane, now) as unknown as PlaceRow | undefined;
+    if (row === undefined) return;
+    const place = placeOf(row);
+    if (place.isLookup) lease(place);
+    else if (waiting.has(pairName(place.pair))) this.#look(cursor, { ...place, lane });
+    else this.#addRun(claim, cursor, place);
+  }
+
+  /** Adds a run of a pair, and the lookups up to its end. */
+  #addRun(claim: Collecting, cursor: LaneCursor, place: PairPlace): void {
+    const {
+      lane: { lane, permits },
+      now,
+      runMax,
+      found,
+      lease,
+    } = claim;
     const { pair } = place;
     const name = pairName(pair);
     if (this.#leases.isBusy(lane, pair)) {
       cursor.behind.set(name, place);
       return;
     }
-    const limit = Math.min(runMax, permits - found.length);
-    const run = this.#statements.dueOfPair().all(lane, ...pair, now, limit) as unknown as [string, number][];
-    this.#rowsRead += run.length + 1;
-    for (const [id, dueAt] of run) lease({ id, dueAt }, pair);
-    const [id, dueAt] = run.at(-1) ?? ["", 0];
-    if (run.length === limit) cursor.behind.set(name, { id, dueAt, pair });
+    const limit = this.#leases.lookups(lane, pair) + permits - found.length + 1;
+    const rows = this.#statements.dueOfPair().iterate(lane, ...pair, now, limit) as unknown as Iterable<PlaceRow>;
+    this.#rowsRead += 1;
+    let run = 0;
+    for (const next of rows) {
+      this.#rowsRead += 1;
+      const one = placeOf(next);
+      if (this.#leases.has(one.id)) continue;
+      if (found.length >= permits || (run >= runMax && !one.isLookup)) {
+        (run > 0 ? cursor.behind : cursor.free).set(name, { ...one, isLookup: false });
+        claim.hasMore ||= run === 0;
+        return;
+      }
+      lease(one);
+      if (!one.isLookup) run += 1;
+    }
   }
 
   /** Adds messages after the cursor and those of free pairs, oldest first, and moves the cursor. Returns whether there may be more. */
@@ -277,14 +275,14 @@ export class MessageClaims {
     const { lane, now, found } = claim;
     let left = lane.permits + ROWS_PASSED_MAX;
     const rows = this.#statements.messagesDueAfter().iterate(lane.lane, cursor.dueAt, cursor.id, now, left);
-    for (const [id, from, to, dueAt] of rows as unknown as Iterable<[string, string, string, number]>) {
-      const place: PairPlace = { dueAt, id, pair: [from, to] };
+    for (const row of rows as unknown as Iterable<PlaceRow>) {
+      const place = placeOf(row);
       this.#addFree(claim, cursor, free, place);
       if (found.length >= lane.permits) return true;
       left -= 1;
       this.#rowsRead += 1;
-      cursor.dueAt = dueAt;
-      cursor.id = id;
+      cursor.dueAt = place.dueAt;
+      cursor.id = place.id;
       this.#pass(claim, cursor, place);
     }
     if (left > 0) return false;
@@ -314,14 +312,18 @@ export class MessageClaims {
       cursor.pair = pair;
       if (dueAt > now || waiting.has(pairName(pair)) || this.#leases.isBusy(lane, pair)) continue;
       cursor.free.delete(pairName(pair));
-      this.#addRun(claim, cursor, { id: "", dueAt, pair });
+      this.#addRun(claim, cursor, { id: "", dueAt, pair, isLookup: false });
     }
   }
 
   /** Leases a message that the cursor passes, or notes its pair. */
   #pass({ lane: { lane }, waiting, runs, runMax, lease }: Collecting, cursor: LaneCursor, place: PairPlace): void {
-    const { id, pair } = place;
+    const { id, pair, isLookup } = place;
     const name = pairName(pair);
+    if (isLookup) {
+      if (!this.#leases.has(id)) lease(place);
+      return;
+    }
     // A pair that is noted has older messages: they are claimed first.
     if (this.#leases.has(id) || cursor.free.has(name) || cursor.behind.has(name)) return;
     if (waiting.has(name)) {
@@ -330,12 +332,12 @@ export class MessageClaims {
     }
     const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? runMax : 0);
     if (run < runMax) {
-      lease(place, pair);
+      lease(place);
       runs.set(name, run + 1);
     } else cursor.behind.set(name, place);
   }
 
-  /** Adds runs among the next timers of a lane, from where the claim before ended. Returns whether there may be more. */
+  /** Adds lookups, and runs among the next other timers of a lane, from where the claim before ended. Returns whether there may be more. */
   #addTimers(claim: Collecting, runMax: number, isWanted: (name: string) => boolean = () => true): boolean {
     const {
       lane: { lane, permits },
@@ -352,17 +354,21 @@ export class MessageClaims {
       .dueTimers()
       .iterate(lane, ...(walk.timers.last ?? FIRST_TIMER), now, STEPS_MAX)) {
       if (found.length >= permits) break;
-      const [id, from, to, dueAt] = row as unknown as [string, string, string, number];
-      read.push({ id, dueAt });
-      const pair: AddressPair = [from, to];
+      const place = placeOf(row as unknown as PlaceRow);
+      const { pair } = place;
       const name = pairName(pair);
+      read.push(place);
       if (!isWanted(name)) continue;
+      if (place.isLookup) {
+        if (!this.#leases.has(place.id)) lease(place);
+        continue;
+      }
       const run = runs.get(name) ?? (this.#leases.isBusy(lane, pair) ? runMax : 0);
       if (run >= runMax || passed.has(name)) {
         passed.add(name);
         continue;
       }
-      lease({ id, dueAt }, pair);
+      lease(place);
       runs.set(name, run + 1);
     }
     this.#rowsRead += read.length;
@@ -377,17 +383,4 @@ export class MessageClaims {
     this.#walks.set(lane, after.walk);
     return after.more;
   }
-}
-
-function compare(a: Place, b: Place): number {
-  return a.dueAt - b.dueAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-}
-
-/** Messages with those of each pair in the order of acceptance, which is the order of ids. */
-function inOrderOfAcceptance(found: Collecting["found"]): Collecting["found"] {
-  const runs = Map.groupBy(
-    found.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    ({ pair }) => pairName(pair),
-  );
-  return found.map((one) => runs.get(pairName(one.pair))?.shift() ?? one);
 }

@@ -30,6 +30,7 @@ const placeOf = (index: number): DuePlace => ({
   lane: `lane ${index % 2}`,
   dueAt: index,
   pair: ["me", `recipient ${index % 3}`],
+  isLookup: index % 4 === 0,
 });
 
 interface Naive {
@@ -51,7 +52,10 @@ test("leases behave like a plain list of leases, over 100,000 operations", () =>
       const endAll = (isOver: (one: Naive) => boolean) => {
         const over = model.filter(isOver).sort(byToken);
         model = model.filter((one) => !isOver(one));
-        return over.map(({ place, endsAt }) => ({ ...place, isHeld: endsAt === Number.POSITIVE_INFINITY }));
+        return over.map(({ place, endsAt }) => {
+          const isHeld = endsAt === Number.POSITIVE_INFINITY;
+          return { ...place, isLookup: place.isLookup && !isHeld, isHeld };
+        });
       };
       const sorted = (ended: readonly DuePlace[]) => ended.toSorted((a, b) => a.dueAt - b.dueAt);
       for (const one of steps) {
@@ -101,8 +105,11 @@ test("leases behave like a plain list of leases, over 100,000 operations", () =>
             leases.has(id),
             model.some(({ place }) => place.id === id),
           );
-          const isBusy = model.some(({ place }) => place.lane === lane && place.pair[1] === pair[1]);
-          assert.equal(leases.isBusy(lane, pair), isBusy);
+          const leased = model.filter(({ place }) => place.lane === lane && place.pair[1] === pair[1]);
+          const lookups = leased.filter(({ place, endsAt }) => place.isLookup && endsAt !== Number.POSITIVE_INFINITY);
+          assert.equal(leases.isLeased(lane, pair), leased.length > 0);
+          assert.equal(leases.isBusy(lane, pair), leased.length > lookups.length);
+          assert.equal(leases.lookups(lane, pair), lookups.length);
         }
         for (const lane of ["lane 0", "lane 1"]) {
           const held = new Set(model.filter(({ place }) => place.lane === lane).map(({ place }) => place.pair[1]));

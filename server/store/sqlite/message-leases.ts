@@ -9,12 +9,22 @@ export interface DuePlace {
   lane: string;
   dueAt: number;
   pair: AddressPair;
+  /** It is `pending`: its outcome is looked up, and nothing is sent. Then the order of its pair does not apply. */
+  isLookup: boolean;
 }
 
 /** A lease that ended. */
 export interface EndedLease extends DuePlace {
   /** A send attempt of the message was on disk. */
   isHeld: boolean;
+}
+
+/** The leased messages of a pair. */
+interface LeasedPair {
+  pair: AddressPair;
+  count: number;
+  /** How many of them are lookups. */
+  lookups: number;
 }
 
 interface MessageLease extends DuePlace {
@@ -27,8 +37,8 @@ interface MessageLease extends DuePlace {
 export class MessageLeases {
   readonly #byId = new Map<string, MessageLease>();
   readonly #byToken = new Map<number, MessageLease>();
-  /** By lane, the pairs with leased messages and how many. */
-  readonly #pairs = new Map<string, Map<string, { pair: AddressPair; count: number }>>();
+  /** By lane, the pairs with leased messages. */
+  readonly #pairs = new Map<string, Map<string, LeasedPair>>();
   #lastToken = 0;
   /** No lease ends by time before this. */
   #nextEndAt = Number.POSITIVE_INFINITY;
@@ -49,18 +59,30 @@ export class MessageLeases {
     this.#byId.set(lease.id, lease);
     this.#byToken.set(lease.token, lease);
     this.#nextEndAt = Math.min(this.#nextEndAt, endsAt);
-    const pairs = this.#pairs.get(lease.lane) ?? new Map<string, { pair: AddressPair; count: number }>();
+    const pairs = this.#pairs.get(lease.lane) ?? new Map<string, LeasedPair>();
     this.#pairs.set(lease.lane, pairs);
     const name = pairName(lease.pair);
-    const held = pairs.get(name);
-    if (held === undefined) pairs.set(name, { pair: lease.pair, count: 1 });
-    else held.count += 1;
+    const leased = pairs.get(name) ?? { pair: lease.pair, count: 0, lookups: 0 };
+    pairs.set(name, leased);
+    leased.count += 1;
+    if (lease.isLookup) leased.lookups += 1;
     return lease.token;
   }
 
   /** Whether a message of the pair is leased in the lane. */
-  isBusy(lane: string, pair: AddressPair): boolean {
+  isLeased(lane: string, pair: AddressPair): boolean {
     return this.#pairs.get(lane)?.has(pairName(pair)) ?? false;
+  }
+
+  /** Whether a message of the pair that the next one waits for is leased in the lane: one that is no lookup. */
+  isBusy(lane: string, pair: AddressPair): boolean {
+    const { count, lookups } = this.#pairs.get(lane)?.get(pairName(pair)) ?? { count: 0, lookups: 0 };
+    return count > lookups;
+  }
+
+  /** The leased lookups of a pair in the lane. */
+  lookups(lane: string, pair: AddressPair): number {
+    return this.#pairs.get(lane)?.get(pairName(pair))?.lookups ?? 0;
   }
 
   /** The pairs with a leased message in the lane. */
@@ -71,7 +93,11 @@ export class MessageLeases {
   /** A send attempt of the message is on disk: its lease has no end by time any more. */
   hold(id: string): void {
     const lease = this.#byId.get(id);
-    if (lease !== undefined) lease.endsAt = Number.POSITIVE_INFINITY;
+    if (lease === undefined) return;
+    lease.endsAt = Number.POSITIVE_INFINITY;
+    const leased = this.#pairs.get(lease.lane)?.get(pairName(lease.pair));
+    if (lease.isLookup && leased !== undefined) leased.lookups -= 1;
+    lease.isLookup = false;
   }
 
   /** Ends the lease of a message. Null if it has none. */
@@ -106,17 +132,18 @@ export class MessageLeases {
   }
 
   #remove(lease: MessageLease): EndedLease {
-    const { id, lane, dueAt, pair, token, endsAt } = lease;
+    const { id, lane, dueAt, pair, isLookup, token, endsAt } = lease;
     this.#byId.delete(id);
     this.#byToken.delete(token);
     const pairs = this.#pairs.get(lane);
     const held = pairs?.get(pairName(pair));
     if (pairs !== undefined && held !== undefined) {
       held.count -= 1;
+      if (isLookup) held.lookups -= 1;
       if (held.count === 0) pairs.delete(pairName(pair));
       if (pairs.size === 0) this.#pairs.delete(lane);
     }
-    return { id, lane, dueAt, pair, isHeld: endsAt === Number.POSITIVE_INFINITY };
+    return { id, lane, dueAt, pair, isLookup, isHeld: endsAt === Number.POSITIVE_INFINITY };
   }
 }
 

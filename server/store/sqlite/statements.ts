@@ -40,6 +40,9 @@ const WAITING = {
   untried: `select id, rowid from deliveries where due_at is not null and replay_id = ?
     and status = 'pending' and retry_count = 0 limit ?`,
 };
+/** A message as claims see it: id, sender, recipient, due time, and 1 if its outcome is looked up. */
+const PLACE = `id, "from", "to", due_at, status = 'pending'`;
+
 /** A due delivery with its event: row number, bytes, correlation id, then its columns. */
 const DUE_DELIVERY = `select d.rowid, e.bytes, e.correlation_id, ${columnsOf("deliveries", "d.")}
   from deliveries d left join events e on e.id = d.event_id where d.lane = ? and d.due_at is not null`;
@@ -124,30 +127,29 @@ export class Statements {
     return this.#get(`delete ${table} ${properties}`, write);
   }
 
-  /** Due messages of a lane after a place in its order: id, sender, recipient, due time. */
+  /** Due messages of a lane after a place in its order: `PLACE`. */
   messagesDueAfter(): StatementSync {
     return this.#get(
       "messagesDueAfter",
-      () => `select id, "from", "to", due_at from messages where instance_id = ? and due_at is not null
+      () => `select ${PLACE} from messages where instance_id = ? and due_at is not null
              and (due_at, id) > (?, ?) and due_at <= ? order by due_at, id ${LIMIT}`,
     );
   }
 
-  /** Messages of a lane with a due timer, which are not `queued`, after a place in the order of the lane: id, sender, recipient, due time. */
+  /** Messages of a lane with a due timer, which are not `queued`, after a place in the order of the lane: `PLACE`. */
   dueTimers(): StatementSync {
     return this.#get(
       "dueTimers",
-      () => `select id, "from", "to", due_at from messages where instance_id = ? and due_at is not null
+      () => `select ${PLACE} from messages where instance_id = ? and due_at is not null
              and (due_at, id) > (?, ?) and due_at <= ? and status <> 'queued' order by due_at, id ${LIMIT}`,
     );
   }
 
-  /** One message of a lane, if it is due: id, sender, recipient, due time. */
+  /** One message of a lane, if it is due: `PLACE`. */
   dueMessage(): StatementSync {
     return this.#get(
       "dueMessage",
-      () =>
-        `select id, "from", "to", due_at from messages where id = ? and instance_id = ? and due_at is not null and due_at <= ?`,
+      () => `select ${PLACE} from messages where id = ? and instance_id = ? and due_at is not null and due_at <= ?`,
     );
   }
 
@@ -155,9 +157,9 @@ export class Statements {
     return this.#get("message", () => `select ${columnsOf("messages")} from messages where id = ?`);
   }
 
-  /** Place of a message in the order of its lane: lane, due time, sender, recipient. */
+  /** Place of a message in the order of its lane: lane, then `PLACE`. */
   placeOfMessage(): StatementSync {
-    return this.#get("placeOfMessage", () => `select instance_id, due_at, "from", "to" from messages where id = ?`);
+    return this.#get("placeOfMessage", () => `select instance_id, ${PLACE} from messages where id = ?`);
   }
 
   /** The next pair of sender and recipient in a lane with a scheduled or due message, and when its first one is due. */
@@ -170,11 +172,11 @@ export class Statements {
     );
   }
 
-  /** Due messages of a sender and recipient in a lane: id, due time. */
+  /** Due messages of a sender and recipient in a lane: `PLACE`. */
   dueOfPair(): StatementSync {
     return this.#get(
       "dueOfPair",
-      () => `select id, due_at from messages where instance_id = ? and "from" = ? and "to" = ? and due_at is not null
+      () => `select ${PLACE} from messages where instance_id = ? and "from" = ? and "to" = ? and due_at is not null
              and due_at <= ? order by due_at, id ${LIMIT}`,
     );
   }

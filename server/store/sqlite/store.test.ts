@@ -136,7 +136,7 @@ test("every lookup of the writer uses an index and sorts nothing", async (t) => 
     [statements.deliveriesDueAfter(), /^SEARCH d USING INDEX deliveries_due \(lane=\? AND due_at[<>]/],
     [statements.deliveriesDueAt(), /^SEARCH d USING INDEX deliveries_due \(lane=\? AND due_at=\? AND rowid>\?\)$/],
     [statements.nextPair(), /COVERING INDEX messages_pair \(instance_id=\? AND \(from,to\)>\(\?,\?\)\)$/],
-    [statements.dueOfPair(), /COVERING INDEX messages_pair \(instance_id=\? AND from=\? AND to=\? AND due_at[<>]/],
+    [statements.dueOfPair(), /USING INDEX messages_pair \(instance_id=\? AND from=\? AND to=\? AND due_at[<>]/],
     [
       statements.messagesDueAfter(),
       /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND \(due_at,id\)>\(\?,\?\) AND due_at<\?\)$/,

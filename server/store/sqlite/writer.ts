@@ -227,7 +227,7 @@ export class SqliteWriter {
         return { result: "conflict" };
       if (operation[0] === "requireNone" && this.#required.isFound(operation[1], operation[2], operation[3]))
         return { result: "conflict" };
-      if (operation[0] === "requireUnleased" && this.#messages.isBusy(operation[1], [operation[2], operation[3]]))
+      if (operation[0] === "requireUnleased" && this.#messages.isLeased(operation[1], [operation[2], operation[3]]))
         return { result: "unmet" };
       if (operation[0] === "requireEpoch" && !this.#members.has({ lease: operation[1], epoch: operation[2] }))
         return { result: "unmet" };

@@ -1,0 +1,93 @@
+/** The terms of a claim of messages as SQL: which rows of the queue it may lease. */
+
+import type { WaitingPair } from "../store.ts";
+import type { Clauses } from "./clauses.ts";
+
+/** The leased messages of lanes that a claim found; those that were leased since then have a later `changed_in`. */
+export interface LeasedMessages {
+  since: string;
+  ids: readonly string[];
+}
+
+/** A claim of messages, as the statements need it. */
+export interface ClaimTerms {
+  now: number;
+  leaseMs: number;
+  waiting: readonly WaitingPair[];
+  /** The member that gets the leases. */
+  owner: string;
+  /** The token of the first lease; the others follow. */
+  firstLease: number;
+  /** The messages that may be leased in the lanes, besides later ones; null: not known. */
+  leased: LeasedMessages | null;
+}
+
+/** The terms of a claim as SQL. */
+export interface BoundTerms {
+  now: string;
+  leaseMs: string;
+  owner: string;
+  firstLease: string;
+  /** The waiting pairs; null if no pair waits. */
+  waiting: { from: string; to: string } | null;
+  /** Ids of the messages that may be leased, besides those that were leased since. */
+  held: string;
+  since: string | null;
+}
+
+/** Binds the terms of a claim as parameters of its statement. */
+export function bind(given: Clauses, { now, leaseMs, owner, firstLease, waiting, leased }: ClaimTerms): BoundTerms {
+  const texts = (values: readonly string[]) => `${given.parameter([...values])}::text[]`;
+  return {
+    now: `${given.parameter(now)}::bigint`,
+    leaseMs: `${given.parameter(leaseMs)}::bigint`,
+    owner: `${given.parameter(owner)}::text`,
+    firstLease: `${given.parameter(firstLease)}::bigint`,
+    waiting:
+      waiting.length === 0
+        ? null
+        : { from: texts(waiting.map(({ from }) => from)), to: texts(waiting.map(({ to }) => to)) },
+    held: texts(leased?.ids ?? []),
+    since: leased === null ? null : `${given.parameter(leased.since)}::xid8`,
+  };
+}
+
+/** SQL for whether a message is due and not leased, to be found by the order of a lane or a pair. */
+export const isDueAt = (now: string) => `lease is null and due_at <= ${now}`;
+
+/** The same of a message that is found by its id. A leased row has an owner: no index of the rows that are not leased is read for it. */
+export const isDueById = (now: string) => `owner is null and due_at <= ${now}`;
+
+/**
+ * SQL for whether a row of the queue is a lookup: its outcome is unknown, and no send attempt of it is recorded. Lookups neither wait for
+ * the order of their pair nor hold it up. It reads the message of a row that is not `queued`.
+ */
+export function isLookup(row: string): string {
+  return `(${row}.is_queued = 0 and ${row}.is_held = 0
+    and coalesce((select true from messages m where m.id = ${row}.id and m.is_unknown = 1 limit 1), false))`;
+}
+
+/** The CTEs of waiting pairs, and of those of the messages that may be leased and that others wait for. */
+export function given({ waiting, held }: BoundTerms): string {
+  const pairs = `held as materialized (select lane, "from", "to" from due_messages d
+    where id = any(${held}) and owner is not null and not ${isLookup("d")}),`;
+  return waiting === null
+    ? pairs
+    : `waiting as materialized (select * from unnest(${waiting.from}, ${waiting.to}) waiting ("from", "to")), ${pairs}`;
+}
+
+/**
+ * SQL for whether no message of a row's pair is leased that the others wait for: neither one of those that may be, nor one that was
+ * leased since they were found.
+ */
+export function isFree({ since }: BoundTerms, row: string): string {
+  const later = since === null ? "" : `and b.changed_in >= ${since}`;
+  return `((select true from due_messages b where b.lane = ${row}.lane and b."from" = ${row}."from"
+    and b."to" = ${row}."to" and b.lease is not null ${later} and not ${isLookup("b")} limit 1) is null
+    and (${row}.lane, ${row}."from", ${row}."to") not in (select lane, "from", "to" from held))`;
+}
+
+/** SQL for whether the pair of a row waits for nothing. */
+export function isNotWaiting(waiting: BoundTerms["waiting"], row: string): string {
+  return waiting === null ? "true" : `(${row}."from", ${row}."to") not in (select "from", "to" from waiting)`;
+}

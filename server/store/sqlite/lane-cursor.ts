@@ -1,0 +1,51 @@
+/** How far claims of messages have come in a lane, and what they have left behind there. */
+
+import type { AddressPair, DuePlace } from "./message-leases.ts";
+
+/** A place in the order of a lane. */
+export type Place = Pick<DuePlace, "dueAt" | "id">;
+
+/** A due lookup, or a pair of which a message may be due, not before this place. */
+export interface PairPlace extends Place {
+  pair: AddressPair;
+  isLookup: boolean;
+}
+
+/** Every due message up to the cursor is leased, is in `lookups`, or its pair is in `free` or `behind`. */
+export interface LaneCursor extends Place {
+  /** Pairs without a leased message that others wait for. */
+  free: Map<string, PairPlace>;
+  /** Pairs with a leased message that the others wait for. */
+  behind: Map<string, PairPlace>;
+  /** Lookups whose lease ended, or that became due late, by id. */
+  lookups: Map<string, PairPlace>;
+  /** The last pair read by the index of pairs. */
+  pair: AddressPair;
+}
+
+/** The pair before all others. */
+export const FIRST_PAIR: AddressPair = ["", ""];
+
+/** A cursor before all messages of a lane. */
+export function cursorAtFront(): LaneCursor {
+  const [free, behind, lookups] = [new Map(), new Map(), new Map()];
+  return { dueAt: Number.MIN_SAFE_INTEGER, id: "", free, behind, lookups, pair: FIRST_PAIR };
+}
+
+/** How much a cursor remembers. */
+export function sizeOf({ free, behind, lookups }: LaneCursor): number {
+  return free.size + behind.size + lookups.size;
+}
+
+/** Compares two places in the order of a lane. */
+export function compare(a: Place, b: Place): number {
+  return a.dueAt - b.dueAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}
+
+/** A row of a statement that returns `PLACE`. */
+export type PlaceRow = [id: string, from: string, to: string, dueAt: number, isLookup: number];
+
+/** The place in such a row. */
+export function placeOf([id, from, to, dueAt, isLookup]: PlaceRow): PairPlace {
+  return { id, dueAt, pair: [from, to], isLookup: isLookup === 1 };
+}
