@@ -33,6 +33,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
     "tightbeam_quarantined_rows",
     "tightbeam_requests_unlogged_total",
     "tightbeam_units_committed_total",
+    "tightbeam_webhook_breakers_open",
   ]);
   for (const name of names) assert.match(text, new RegExp(`^# HELP ${name} .{10,}\\.$`, "m"));
 });

@@ -36,6 +36,8 @@ export interface Metrics {
   oldestDueSeconds: Gauge<"queue">;
   /** Seconds for which the oldest work that could start has waited for this process. */
   lagSeconds: Gauge<"loop">;
+  /** Receivers of webhooks that this process cannot reach. */
+  breakersOpen: Gauge;
   /** Accepts that wait because work lags. */
   acceptsWaiting: Gauge;
   /** Rows in quarantine. */
@@ -156,6 +158,11 @@ function loopMetrics(registers: Registers) {
       name: "tightbeam_lag_seconds",
       help: "For how long the oldest work that could start now has waited for this process, by loop.",
       labelNames: ["loop"],
+      registers,
+    }),
+    breakersOpen: new Gauge({
+      name: "tightbeam_webhook_breakers_open",
+      help: "Receivers of webhooks that this process cannot reach, so that their due deliveries wait.",
       registers,
     }),
     acceptsWaiting: new Gauge({

@@ -24,7 +24,7 @@ export interface DeliverStart {
  * | | The thread | The caller waits |
  * |---|---|---|
  * | `start` | begins to hold, claim and post | no |
- * | `wake` | claims of these lanes | no |
+ * | `wake` | claims of these lanes, and tries these deliveries at once | no |
  * | `repaired` | reads endpoints and customers again | no |
  * | `changed` | drops former endpoints and customers | before a change is answered |
  * | `drop` | drops the deliveries of a customer | before a reset is answered |
@@ -35,7 +35,7 @@ export interface DeliverStart {
  */
 export type DeliverCall =
   | ["start"]
-  | ["wake", string[]]
+  | ["wake", string[], DeliveryId[]]
   | ["repaired"]
   | ["changed", ReceiverChange[]]
   | ["drop", CustomerId]
@@ -59,6 +59,7 @@ export interface DeliverReport {
   dueLagsMs: number[];
   /** Attempts in flight. */
   inFlight: number;
+  breakersOpen: number;
   outOf: OwnLimit[];
   commits: Parameters<CommitObserver>[0][];
   faults: { where: string; error: unknown }[];

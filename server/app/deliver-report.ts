@@ -13,12 +13,13 @@ export class DeliverReporter {
   readonly #send: (report: DeliverReport) => void;
   #report: DeliverReport;
   #inFlight = 0;
+  #breakersOpen = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
 
   constructor(send: (report: DeliverReport) => void) {
     this.#send = send;
-    this.#report = emptyReport(0);
+    this.#report = emptyReport(0, 0);
   }
 
   /** Attempts in flight. */
@@ -28,6 +29,10 @@ export class DeliverReporter {
 
   readonly observer: DeliverDeps["observer"] = {
     attempted: (customerId: CustomerId, outcome: AttemptOutcome) => this.#add().ended.push([customerId, outcome]),
+    breakersOpen: (count) => {
+      this.#breakersOpen = count;
+      this.#add().breakersOpen = count;
+    },
     dueLag: (lagMs) => this.#add().dueLagsMs.push(lagMs),
     inFlight: (_, count) => {
       this.#inFlight = count;
@@ -47,7 +52,7 @@ export class DeliverReporter {
   flush(): void {
     this.#isScheduled = false;
     const report = this.#report;
-    this.#report = emptyReport(this.#inFlight);
+    this.#report = emptyReport(this.#inFlight, this.#breakersOpen);
     this.#sentAt = performance.now();
     this.#send(report);
   }
@@ -66,8 +71,8 @@ export class DeliverReporter {
   }
 }
 
-function emptyReport(inFlight: number): DeliverReport {
-  return { attempted: [], ended: [], dueLagsMs: [], inFlight, outOf: [], commits: [], faults: [] };
+function emptyReport(inFlight: number, breakersOpen: number): DeliverReport {
+  return { attempted: [], ended: [], dueLagsMs: [], inFlight, breakersOpen, outOf: [], commits: [], faults: [] };
 }
 
 /** An error as it can be passed to another thread, with its message and stack. */

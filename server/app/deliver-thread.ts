@@ -2,7 +2,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { AllowList } from "../core/address.ts";
-import type { CustomerId } from "../core/id.ts";
+import type { CustomerId, DeliveryId } from "../core/id.ts";
 import type { DeliverDeps } from "../engine/webhooks/deliver.ts";
 import { onWorkerMessage } from "../store/jobs/worker-messages.ts";
 import type { CommitObserver, ReceiverChange, StorePorts } from "../store/store.ts";
@@ -31,8 +31,8 @@ export class DeliverThread implements HostedLoop {
   readonly #worker: Worker;
   /** Calls without an answer. */
   readonly #pending = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
-  /** Lanes to wake in this turn. */
-  readonly #woken = new Set<string>();
+  /** Lanes to wake in this turn, and deliveries to try at once. */
+  readonly #woken = { lanes: new Set<string>(), atOnce: new Set<DeliveryId>() };
   #lastId = 0;
   #isClosing = false;
   /** Why the thread runs no more; null while it runs. */
@@ -72,10 +72,12 @@ export class DeliverThread implements HostedLoop {
   }
 
   /** The thread gets the lanes of one turn of the event loop together. */
-  wake(lanes: Iterable<string>): void {
-    const wasEmpty = this.#woken.size === 0;
-    for (const lane of lanes) this.#woken.add(lane);
-    if (wasEmpty && this.#woken.size > 0) setImmediate(() => this.#sendWoken());
+  wake(lanes: Iterable<string>, atOnce: readonly DeliveryId[] = []): void {
+    const { lanes: woken } = this.#woken;
+    const wasEmpty = woken.size === 0;
+    for (const lane of lanes) woken.add(lane);
+    for (const id of atOnce) this.#woken.atOnce.add(id);
+    if (wasEmpty && woken.size > 0) setImmediate(() => this.#sendWoken());
   }
 
   drop(customerId: CustomerId): Promise<void> {
@@ -109,9 +111,10 @@ export class DeliverThread implements HostedLoop {
   }
 
   #sendWoken(): void {
-    const lanes = [...this.#woken];
-    this.#woken.clear();
-    this.#call(["wake", lanes]);
+    const { lanes, atOnce } = this.#woken;
+    this.#call(["wake", [...lanes], [...atOnce]]);
+    lanes.clear();
+    atOnce.clear();
   }
 
   #call(call: DeliverCall): void {
@@ -143,7 +146,7 @@ export class DeliverThread implements HostedLoop {
     else pending?.reject(new Error(message.error));
   }
 
-  #report({ attempted, ended, dueLagsMs, inFlight, outOf, commits, faults }: DeliverReport): void {
+  #report({ attempted, breakersOpen, ended, dueLagsMs, inFlight, outOf, commits, faults }: DeliverReport): void {
     const { observer, attempted: feed, committed } = this.#parts;
     for (const [id, customerId] of attempted) feed.notify(id, customerId);
     for (const [customerId, outcome] of ended) observer.attempted(customerId, outcome);
@@ -152,6 +155,7 @@ export class DeliverThread implements HostedLoop {
     for (const group of commits) committed(group);
     for (const { where, error } of faults) observer.fault(where, error);
     observer.inFlight("deliver", inFlight);
+    observer.breakersOpen(breakersOpen);
   }
 
   /** The thread runs no more. */

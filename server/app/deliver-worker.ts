@@ -101,7 +101,7 @@ async function run(call: DeliverCall): Promise<void> {
       return loop.start();
     case "wake":
       look();
-      return loop.wake(call[1]);
+      return loop.wake(call[1], call[2]);
     case "repaired":
       return loop.repaired();
     case "changed":

@@ -28,6 +28,7 @@ export function createObserver(
     inFlight(loop, count) {
       metrics.inFlight[loop] = count;
     },
+    breakersOpen: (count) => metrics.breakersOpen.set(count),
     clockStepped,
     fault,
   };

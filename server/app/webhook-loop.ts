@@ -46,7 +46,7 @@ export function runLoopHere(
     get ended() {
       return loop.ended;
     },
-    wake: (lanes) => loop.wake(lanes),
+    wake: (lanes, atOnce) => loop.wake(lanes, atOnce),
     drop: (customerId) => loop.drop(customerId),
     changed: (changes) => loop.changed(changes),
     repaired: () => loop.repaired(),

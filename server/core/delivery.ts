@@ -195,6 +195,14 @@ export function retryByHand(delivery: Delivery, isLeased: boolean, now: number):
   return { byHand: true, resumeAt: delivery.dueAt, dueAt: Math.min(delivery.dueAt ?? now, now) };
 }
 
+/**
+ * Whether the next attempt of a due delivery was asked for, by a retry by hand or a test, and goes at once whatever its lane waits for. A retry
+ * that was requested during a lease has no attempt to follow if the lease ended without one.
+ */
+export function goesAtOnce({ byHand, retryRequested, eventType, attemptCount }: Delivery): boolean {
+  return byHand || retryRequested || (eventType === "webhook.test" && attemptCount === 0);
+}
+
 /** The record as the API answers it. */
 export function deliveryRecord(delivery: Delivery): WireDelivery {
   return {

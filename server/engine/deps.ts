@@ -7,7 +7,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { AllowList } from "../core/address.ts";
-import type { CustomerId, NewId, Random } from "../core/id.ts";
+import type { CustomerId, DeliveryId, NewId, Random } from "../core/id.ts";
 import type { SerialQueue } from "../core/serial-queue.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { Observer } from "./observer.ts";
@@ -37,7 +37,8 @@ export interface EngineSettings {
 export interface Wake {
   /** These lanes may have a message due. `pair`: sender and recipient of the one message that is due (`pairOf`). */
   messages(lanes: Iterable<string>, pair?: string): void;
-  deliveries(lanes: Iterable<string>): void;
+  /** These lanes may have a delivery due. `atOnce`: deliveries among them that a retry by hand or a test asks for. */
+  deliveries(lanes: Iterable<string>, atOnce?: readonly DeliveryId[]): void;
   /** A reset deleted the deliveries of a customer: drops those that wait in memory. Once it resolves, none is sent. */
   resetDeliveries(customerId: CustomerId): Promise<void>;
   /** Rows have left the quarantine: caches that were filled without them are cleared. */

@@ -109,7 +109,7 @@ export class Engine {
       providers: connections.providers,
       wake: {
         messages: (lanes, pair) => this.#loops?.dispatch.wake(lanes, pair),
-        deliveries: (lanes) => this.#loops?.deliver.wake(lanes),
+        deliveries: (lanes, atOnce) => this.#loops?.deliver.wake(lanes, atOnce),
         resetDeliveries: async (customerId) => await this.#deliver?.drop(customerId),
         repaired: () => this.#deliver?.repaired(),
         events: (transaction) => eventNotifier.notify(transaction),

@@ -61,7 +61,7 @@ test("a watcher of a customer's deliveries learns of those that another process 
   const store = await openSqliteInProcess();
   t.after(() => store.close());
   const clock = new SimulatedClock();
-  const asked: { customerIds: readonly CustomerId[]; withinMs: number }[] = [];
+  const asked: { customerIds: readonly CustomerId[] | null; withinMs: number }[] = [];
   let isAway = false;
   const shared: Partial<NonNullable<Store["shared"]>> = {
     async announcedDeliveries(customerIds, withinMs) {

@@ -1,6 +1,7 @@
 /** The state of one lane in the loop that drains it. */
 
 import { CircuitBreaker } from "./breaker.ts";
+import type { Drain } from "./drain.ts";
 import { LaneLag } from "./lane-lag.ts";
 import { Prefetch } from "./prefetch.ts";
 
@@ -43,6 +44,34 @@ export function createLane<Item>({ name, permits, orderingKeyOf, monotonic }: La
     isBlocked: false,
     cancelPause: null,
   };
+}
+
+/**
+ * Adds claimed items to their lanes, and returns since when the last one of each lane could have begun (monotonic time). `laneOf`: the lane
+ * of an item.
+ */
+export function addClaimed<Item>(
+  items: readonly Item[],
+  laneOf: (item: Item) => Lane<Item>,
+  { clock, dueAtOf }: Pick<Drain<Item>, "clock" | "dueAtOf">,
+): Map<string, number> {
+  const [now, monotonic] = [clock.now(), clock.monotonic()];
+  const lastSince = new Map<string, number>();
+  for (const item of items) {
+    const lane = laneOf(item);
+    // The service's time may have been moved: the loop has known of the item no longer than of its lane.
+    const dueSince = monotonic - Math.max(0, now - dueAtOf(item));
+    const since = Math.max(dueSince, lane.claimingSince ?? monotonic);
+    lane.prefetched.add(item, since);
+    lastSince.set(lane.name, since);
+  }
+  return lastSince;
+}
+
+/** Whether the breaker of a lane is not closed, and work of the lane is due or runs. */
+export function isUnreached<Item>(lane: Lane<Item>, now: number): boolean {
+  if (lane.breaker.state(now) === "closed") return false;
+  return lane.running > 0 || lane.cancelPause !== null || waitingSince(lane) !== null;
 }
 
 /** Since when the oldest work of a lane waits (monotonic time); null if none waits. */

@@ -6,7 +6,7 @@ import { UNREACHED_MS } from "./breaker.ts";
 import type { Drain } from "./drain.ts";
 import { DueLook } from "./due-look.ts";
 import { canBegin, demandOf, permitsOf, prefetchOf } from "./lane-demand.ts";
-import { createLane, type Lane } from "./lane-state.ts";
+import { addClaimed, createLane, type Lane } from "./lane-state.ts";
 import { LoopLag } from "./loop-lag.ts";
 import { hadConnection, isUntried, PERMITS_AT_START, pausesLane, permitsAfter, type RunResult } from "./run-result.ts";
 
@@ -91,6 +91,25 @@ export class Lanes<Item> {
     }
     if (this.#isStopped) this.#releaseAll();
     else this.#pump();
+  }
+
+  /** Lanes that may run fewer items at once than their own number, since their peer was not reached. */
+  get limited(): Lane<Item>[] {
+    return [...this.#lanes.values()].filter(({ breaker }) => breaker.isLimited);
+  }
+
+  /**
+   * Runs leased items at once, whatever their lanes wait for and beside the permits of the lanes. Returns those for which their owner has
+   * no permit.
+   */
+  runAtOnce(items: readonly Item[]): Item[] {
+    return items.filter((item) => {
+      const lane = this.#lane(this.#drain.laneOf(item));
+      const owner = this.#drain.ownerOf(lane.name);
+      const release = owner === null || this.#isStopped ? null : this.#permits.tryAcquire(owner);
+      if (release !== null) this.#begin(lane, item, release, true);
+      return release === null;
+    });
   }
 
   /** Gives up the items that match and have not begun. The next look finds those whose records are not gone. */
@@ -246,7 +265,7 @@ export class Lanes<Item> {
       const { items, more } = await this.#drain.claim(
         wanted.map(({ lane, permits }) => ({ lane: lane.name, permits })),
       );
-      const lastSince = this.#addClaimed(items);
+      const lastSince = addClaimed(items, (item) => this.#lane(this.#drain.laneOf(item)), this.#drain);
       for (const name of more) this.#lane(name).moreSince = lastSince.get(name) ?? this.#drain.clock.monotonic();
     } catch (error) {
       for (const { lane } of wanted) lane.moreSince = lane.claimingSince;
@@ -257,22 +276,6 @@ export class Lanes<Item> {
     }
     if (this.#isStopped) this.#releaseAll();
     this.#pump();
-  }
-
-  /** Prefetches claimed items, and returns since when the last of each lane could have begun. */
-  #addClaimed(items: readonly Item[]): Map<string, number> {
-    const { clock } = this.#drain;
-    const [now, monotonic] = [clock.now(), clock.monotonic()];
-    const lastSince = new Map<string, number>();
-    for (const item of items) {
-      const lane = this.#lane(this.#drain.laneOf(item));
-      // The service's time may have been moved: the loop has known of the item no longer than of its lane.
-      const dueSince = monotonic - Math.max(0, now - this.#drain.dueAtOf(item));
-      const since = Math.max(dueSince, lane.claimingSince ?? monotonic);
-      lane.prefetched.add(item, since);
-      lastSince.set(lane.name, since);
-    }
-    return lastSince;
   }
 
   #endClaim(lane: Lane<Item>): void {
@@ -327,14 +330,14 @@ export class Lanes<Item> {
     return lane;
   }
 
-  #begin(lane: Lane<Item>, item: Item, release: Release): void {
-    lane.running += 1;
+  #begin(lane: Lane<Item>, item: Item, release: Release, isAtOnce = false): void {
+    if (!isAtOnce) lane.running += 1;
     this.#inFlight += 1;
     this.#drain.inFlight(this.#inFlight);
-    this.#track(this.#run(lane, item, release));
+    this.#track(this.#run(lane, item, release, isAtOnce));
   }
 
-  async #run(lane: Lane<Item>, item: Item, release: Release): Promise<void> {
+  async #run(lane: Lane<Item>, item: Item, release: Release, isAtOnce: boolean): Promise<void> {
     let isFree = false;
     const times = lane.lag.begin();
     const free = (result: RunResult) => {
@@ -342,7 +345,7 @@ export class Lanes<Item> {
       isFree = true;
       times.ended();
       release();
-      this.#free(lane, item, result);
+      this.#free(lane, item, result, isAtOnce);
     };
     try {
       free(await this.#drain.run(item, free, times));
@@ -353,14 +356,15 @@ export class Lanes<Item> {
     if (this.#drain.mayFreeOthers(item)) this.wake([lane.name]);
   }
 
-  #free(lane: Lane<Item>, item: Item, result: RunResult): void {
-    lane.running -= 1;
+  #free(lane: Lane<Item>, item: Item, result: RunResult, isAtOnce: boolean): void {
+    if (!isAtOnce) lane.running -= 1;
     this.#inFlight -= 1;
     this.#ended += 1;
     this.#drain.inFlight(this.#inFlight);
     lane.permits = permitsAfter(lane.permits, result, this.#drain.permitsPerLane(lane.name));
-    if (isUntried(result)) lane.prefetched.putBack(item);
-    else lane.prefetched.ended(item);
+    if (isAtOnce && isUntried(result)) this.#drain.release([item]);
+    else if (isUntried(result)) lane.prefetched.putBack(item);
+    else if (!isAtOnce) lane.prefetched.ended(item);
     if (pausesLane(result)) this.#pauseLane(lane, UNTRIED_PAUSE_MS);
     this.#noteConnection(lane, result);
     if (result === "local") this.#pause(new Error("this machine is out of files or memory: deliveries wait"));

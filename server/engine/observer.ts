@@ -18,6 +18,8 @@ export interface Observer {
   outOf(limit: OwnLimit): void;
   /** The delay between a delivery's due time and the start of its attempt, in milliseconds. */
   dueLag(lagMs: number): void;
+  /** How many receivers of webhooks are not reached, so that due deliveries wait for them. */
+  breakersOpen(count: number): void;
   inFlight(loop: "dispatch" | "deliver", count: number): void;
   /** Somebody set the machine's time, forward or (negative) back. */
   clockStepped(ms: number): void;

@@ -49,9 +49,12 @@ export interface SharedDatabase {
   listOpenAttempts(instanceId: InstanceId): Promise<OpenAttempt[]>;
   /** Tells the other processes of deliveries. Lost in a crash of the server. */
   announceDeliveries(announced: AnnouncedDeliveries): Promise<void>;
-  /** The deliveries of some customers (at least one) that were announced within the last `withinMs`, a minute at most, and how long ago. */
+  /**
+   * The deliveries of some customers (at least one; null: of all) that were announced within the last `withinMs`, a minute at most, and
+   * how long ago.
+   */
   announcedDeliveries(
-    customerIds: readonly CustomerId[],
+    customerIds: readonly CustomerId[] | null,
     withinMs: number,
   ): Promise<(AnnouncedDeliveries & { agoMs: number })[]>;
   /** Removes dead rows from the queues. */

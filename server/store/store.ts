@@ -128,11 +128,15 @@ export interface WaitingPair {
   except: readonly MessageId[];
 }
 
-/** Claims at most `permits` deliveries of each lane, for `leaseMs` of real time. `now` is shifted time. */
+/**
+ * Claims at most `permits` deliveries of each lane, for `leaseMs` of real time. `now` is shifted time. With `atOnce` it claims those of
+ * these deliveries of the lanes that are due and go at once (`goesAtOnce`), whatever the permits and whatever is due before them.
+ */
 export interface DeliveryClaim {
   lanes: readonly { lane: string; permits: number }[];
   now: number;
   leaseMs: number;
+  atOnce?: readonly DeliveryId[];
 }
 
 /** A leased delivery with its event. `lease` identifies the lease and is never used twice. */

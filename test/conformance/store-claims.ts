@@ -8,7 +8,7 @@ import type { Operation } from "../../server/store/store.ts";
 import { LEASE_END, LEASE_MS, NOW, type Promises, type Stage } from "./store-stage.ts";
 
 /** Commits deliveries of their own event each, to lanes that are named. */
-async function addDeliveries(stage: Stage, customer: Customer, wanted: readonly Partial<Delivery>[]) {
+export async function addDeliveries(stage: Stage, customer: Customer, wanted: readonly Partial<Delivery>[]) {
   const deliveries: Delivery[] = [];
   const transaction: Operation[] = [];
   for (const changes of wanted) {

@@ -2,6 +2,7 @@
 
 import { test } from "node:test";
 import { addUsage } from "../support/usage.ts";
+import { claimedAtOnce } from "./store-at-once.ts";
 import { sendAttempts } from "./store-attempts.ts";
 import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
 import { heldDeliveries } from "./store-deliveries.ts";
@@ -31,6 +32,7 @@ const GROUPS = [
   lists,
   filteredQueues,
   claimedDeliveries,
+  claimedAtOnce,
   claimedMessages,
   claimsOfTimers,
   claimsOfWaitingPairs,

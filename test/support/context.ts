@@ -54,6 +54,7 @@ export interface Observed {
   received: number;
   unknownOutcomes: number;
   clockSteps: number[];
+  breakersOpen: number;
   attempts: AttemptOutcome[];
   outOf: OwnLimit[];
   faults: { where: string; error: unknown }[];
@@ -139,6 +140,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     received: 0,
     unknownOutcomes: 0,
     clockSteps: [],
+    breakersOpen: 0,
     attempts: [],
     outOf: [],
     faults: [],
@@ -293,6 +295,9 @@ function observerOf(observed: Observed): Observer {
     },
     unknownOutcome() {
       observed.unknownOutcomes += 1;
+    },
+    breakersOpen(count) {
+      observed.breakersOpen = count;
     },
     clockStepped(ms) {
       observed.clockSteps.push(ms);

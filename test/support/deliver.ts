@@ -80,10 +80,10 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
         chores: () => {},
         resetDeliveries: async (customerId) => await waking.lanes?.drop(customerId),
         repaired: () => waking.lanes?.repaired(),
-        deliveries: (names) => {
+        deliveries: (names, atOnce) => {
           const lanes = [...names];
           woken.push(...lanes);
-          waking.lanes?.wake(lanes);
+          waking.lanes?.wake(lanes, atOnce);
         },
       },
     },

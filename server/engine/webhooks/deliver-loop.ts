@@ -1,6 +1,6 @@
 /** The loop of deliveries as the engine sees it, in this thread or another. */
 
-import type { CustomerId } from "../../core/id.ts";
+import type { CustomerId, DeliveryId } from "../../core/id.ts";
 import type { ReceiverChange } from "../../store/store.ts";
 
 export interface DeliverLoop {
@@ -9,8 +9,8 @@ export interface DeliverLoop {
   lagMs(): number;
   /** Attempts that have ended since the start. */
   readonly ended: number;
-  /** These lanes may have a delivery due. */
-  wake(lanes: Iterable<string>): void;
+  /** These lanes may have a delivery due. `atOnce`: deliveries among them that a retry by hand or a test asks for. */
+  wake(lanes: Iterable<string>, atOnce?: readonly DeliveryId[]): void;
   /**
    * Gives up the deliveries of a customer that have not begun. Once it resolves, none begins that a reset had deleted before.
    * Deliveries that were made since are claimed again.

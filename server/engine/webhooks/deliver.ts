@@ -22,7 +22,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { type Delivery, isSuccess } from "../../core/delivery.ts";
-import type { CustomerId } from "../../core/id.ts";
+import type { CustomerId, DeliveryId } from "../../core/id.ts";
 import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import { isUnreached, type Poster, type PostResult } from "../../outgoing/post.ts";
@@ -30,11 +30,13 @@ import type { Sealer } from "../../secrets.ts";
 import { type ClaimedDelivery, type ReceiverChange, type Store, StoreFull } from "../../store/store.ts";
 import type { EngineSettings } from "../deps.ts";
 import type { RunTimes } from "../lane-lag.ts";
+import { isUnreached as isLaneUnreached } from "../lane-state.ts";
 import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome, Observer } from "../observer.ts";
 import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { UnrecordedResponses } from "../unrecorded.ts";
+import { AtOnce } from "./at-once.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
 import type { DeliverLoop } from "./deliver-loop.ts";
 import { DeliveryReleases } from "./delivery-releases.ts";
@@ -71,7 +73,16 @@ export interface WebhookSender {
 export interface DeliverDeps {
   store: Pick<
     Store,
-    "arrived" | "claimDeliveries" | "db" | "dueLanes" | "finishDeliveries" | "hold" | "isFull" | "rechecked" | "release"
+    | "arrived"
+    | "claimDeliveries"
+    | "db"
+    | "dueLanes"
+    | "finishDeliveries"
+    | "hold"
+    | "isFull"
+    | "rechecked"
+    | "release"
+    | "shared"
   >;
   clock: Clock;
   chance: () => number;
@@ -81,7 +92,7 @@ export interface DeliverDeps {
   settings: Pick<EngineSettings, "webhookConcurrency" | "webhookRetryScheduleMs">;
   sealer: Pick<Sealer, "open">;
   attempted: Pick<AttemptFeed, "notify">;
-  observer: Pick<Observer, "attempted" | "dueLag" | "fault" | "inFlight" | "outOf">;
+  observer: Pick<Observer, "attempted" | "breakersOpen" | "dueLag" | "fault" | "inFlight" | "outOf">;
 }
 
 /** The parts that all attempts share. */
@@ -98,6 +109,8 @@ export class Deliver implements DeliverLoop {
   readonly #receiverCache: ReceiverCache;
   readonly #lanes: Lanes<HeldDelivery>;
   readonly #releases: DeliveryReleases;
+  readonly #atOnce: AtOnce;
+  #breakersOpen = 0;
   #endHold: () => void = () => {};
 
   constructor(deps: DeliverDeps, sender: WebhookSender) {
@@ -105,15 +118,45 @@ export class Deliver implements DeliverLoop {
     const { isCurrent, observer, store } = deps;
     this.#receiverCache = new ReceiverCache(isCurrent);
     this.#releases = new DeliveryReleases(store, (error) => observer.fault("deliver", error));
-    this.#lanes = createLanes({
-      deps,
-      receiverCache: this.#receiverCache,
-      wake: (lane) => this.#lanes.wake([lane]),
-      sender,
-      outcomes: new OutcomeBatch(store),
-      unrecorded: new UnrecordedResponses(UNRECORDED_MAX),
-      releases: this.#releases,
+    this.#lanes = createLanes(
+      {
+        deps,
+        receiverCache: this.#receiverCache,
+        wake: (lane, atOnce) => this.wake([lane], atOnce),
+        sender,
+        outcomes: new OutcomeBatch(store),
+        unrecorded: new UnrecordedResponses(UNRECORDED_MAX),
+        releases: this.#releases,
+      },
+      () => this.#look(),
+    );
+    this.#atOnce = new AtOnce({
+      store,
+      clock: deps.clock,
+      limited: () => this.#lanes.limited.map(({ name }) => name).filter(deps.isHome ?? (() => true)),
+      run: (lanes, ids) => this.#runAtOnce(lanes, ids),
+      fault: (error) => observer.fault("deliver", error),
     });
+  }
+
+  /** Called several times a second. */
+  #look(): void {
+    this.#atOnce.look();
+    const { clock, observer } = this.#deps;
+    const now = clock.monotonic();
+    const open = this.#lanes.limited.filter((lane) => isLaneUnreached(lane, now)).length;
+    if (open !== this.#breakersOpen) observer.breakersOpen(open);
+    this.#breakersOpen = open;
+  }
+
+  async #runAtOnce(names: readonly string[], atOnce: readonly DeliveryId[]): Promise<void> {
+    const { clock, store } = this.#deps;
+    if (store.isFull) throw diskFull();
+    const lanes = names.map((lane) => ({ lane, permits: 0 }));
+    const askedAt = clock.monotonic();
+    const { claimed } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: WRITER_LEASE_MS, atOnce });
+    const refused = this.#lanes.runAtOnce(held(claimed, askedAt));
+    if (refused.length > 0) this.#releases.release(refused);
   }
 
   start(): void {
@@ -137,8 +180,9 @@ export class Deliver implements DeliverLoop {
     return this.#lanes.ended;
   }
 
-  wake(lanes: Iterable<string>): void {
+  wake(lanes: Iterable<string>, atOnce: readonly DeliveryId[] = []): void {
     this.#lanes.wake(lanes);
+    this.#atOnce.ask(atOnce);
   }
 
   async drop(customerId: CustomerId): Promise<void> {
@@ -161,7 +205,7 @@ export class Deliver implements DeliverLoop {
 
   async stop(): Promise<void> {
     this.#endHold();
-    await this.#lanes.stop();
+    await Promise.all([this.#lanes.stop(), this.#atOnce.stop()]);
   }
 }
 
@@ -169,8 +213,12 @@ function held(claimed: readonly ClaimedDelivery[], now: number): HeldDelivery[] 
   return claimed.map((one) => ({ ...one, leasedUntil: now + LEASE_MS }));
 }
 
-/** A lane is an endpoint, or the origin of a customer's callbacks. */
-function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
+function diskFull(): StoreFull {
+  return new StoreFull("the disk is full: webhooks wait");
+}
+
+/** A lane is an endpoint, or the origin of a customer's callbacks. `look` is called before each look for due deliveries. */
+function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelivery> {
   const { clock, isHome = () => true, observer, settings, store } = attempting.deps;
   const { receiverCache, releases } = attempting;
   return new Lanes<HeldDelivery>({
@@ -178,7 +226,7 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
     async claim(wanted) {
       const lanes = wanted.filter(({ lane }) => isHome(lane));
       // No attempt could be recorded: each webhook would be sent again whenever its lease ends.
-      if (store.isFull) throw new StoreFull("the disk is full: webhooks wait");
+      if (store.isFull) throw diskFull();
       const askedAt = clock.monotonic();
       const { requested } = releases;
       const { claimed, more } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: WRITER_LEASE_MS });
@@ -186,7 +234,10 @@ function createLanes(attempting: Attempting): Lanes<HeldDelivery> {
       return { items: accepted, more: [...more, ...refused] };
     },
     release: (items) => releases.release(items),
-    dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane).filter(isHome),
+    async dueLanes() {
+      look();
+      return (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane).filter(isHome);
+    },
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
+import type { DeliveryId } from "../../core/id.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import type { PostResult } from "../../outgoing/post.ts";
 import type { Signer } from "../../store/customers.ts";
@@ -22,8 +23,8 @@ export interface Recording {
   };
   receiverCache: ReceiverCache;
   outcomes: OutcomeBatch;
-  /** Looks for due deliveries of a lane. */
-  wake(lane: string): void;
+  /** Looks for due deliveries of a lane. `atOnce`: deliveries among them that a retry by hand asked for. */
+  wake(lane: string, atOnce: readonly DeliveryId[]): void;
 }
 
 /** A leased delivery, and until when it is leased (monotonic time). */
@@ -104,7 +105,7 @@ export async function record(
     }
     deps.attempted.notify(id, delivery.customerId);
     const isDue = finished.result === "ok" && set.dueAt !== null && set.dueAt <= deps.clock.now();
-    if (isDue) wake(lane);
+    if (isDue) wake(lane, set.byHand ? [id] : []);
     return;
   }
 }

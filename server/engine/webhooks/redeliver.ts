@@ -37,7 +37,7 @@ export async function retryDelivery(
     return { transaction: [retry], value, result: delivery.id };
   });
   if (!result.repeated) {
-    deps.wake.deliveries([result.value.lane]);
+    deps.wake.deliveries([result.value.lane], [result.value.id]);
     await announceDeliveries(deps, customerId, [result.value.id]);
   }
   return result;
@@ -72,12 +72,12 @@ async function requireReceiver({ store }: Deps, { id, customerId, endpointId }: 
  * is paused.
  */
 export async function testWebhook(
-  deps: Deps,
+  deps: With<"attempted">,
   request: IdempotentRequest,
   customerId: CustomerId,
   { target, correlationId }: { target: EndpointRef; correlationId: string },
 ): Promise<IdempotentResult<Delivery>> {
-  const lanes: string[] = [];
+  const made: Delivery[] = [];
   const result = await idempotent<Delivery>(deps, request, async () => {
     const endpoint = await requireActive(deps, customerId, target);
     const inbox = await findInbox(deps.store.db, customerId);
@@ -98,7 +98,7 @@ export async function testWebhook(
     const receivers = inbox?.active ? [endpoint, inbox] : [endpoint];
     const delivery = deliveryTo(event, endpoint, now);
     const deliveries = receivers.map((receiver) => deliveryTo(event, receiver, now));
-    lanes.push(...deliveries.map(({ lane }) => lane));
+    made.splice(0, made.length, ...deliveries);
     // Not as an `event` operation: that would also deliver it to every endpoint that subscribes to all events.
     const transaction: Operation[] = [
       { op: "insert", table: "events", record: event },
@@ -106,6 +106,13 @@ export async function testWebhook(
     ];
     return { transaction, value: delivery, result: delivery.id };
   });
-  deps.wake.deliveries(lanes);
+  if (!result.repeated) {
+    const ids = made.map(({ id }) => id);
+    deps.wake.deliveries(
+      made.map(({ lane }) => lane),
+      ids,
+    );
+    await announceDeliveries(deps, customerId, ids);
+  }
   return result;
 }

@@ -17,15 +17,15 @@ export async function announceDeliveries(
     insert into announced_deliveries (customer_id, ids) values (${customerId}, ${JSON.stringify(ids)})`.execute(db);
 }
 
-/** Deliveries of these customers that were announced within the last `withinMs` milliseconds, and how long ago. */
+/** Deliveries of these customers (null: of all) that were announced within the last `withinMs` milliseconds, and how long ago. */
 export async function announcedDeliveries(
   db: Kysely<Database>,
-  customerIds: readonly CustomerId[],
+  customerIds: readonly CustomerId[] | null,
   withinMs: number,
 ): Promise<(AnnouncedDeliveries & { agoMs: number })[]> {
   const { rows } = await sql<{ customer_id: CustomerId; ids: string; ago: number }>`select customer_id, ids,
       (extract(epoch from clock_timestamp() - at) * 1000)::float8 as ago from announced_deliveries
-    where customer_id in (${sql.join(customerIds)})
+    where ${customerIds === null ? sql`true` : sql`customer_id in (${sql.join(customerIds)})`}
       and at >= clock_timestamp() - ${Math.ceil(withinMs)}::bigint * interval '1 millisecond'`.execute(db);
   return rows.map(({ customer_id: customerId, ids, ago: agoMs }) => ({ customerId, ids: JSON.parse(ids), agoMs }));
 }

@@ -1,6 +1,7 @@
 /** The queue of deliveries on PostgreSQL: leases due ones, and ends leases without a change of their deliveries. */
 
 import type { ClaimedRow, ClaimedRows } from "../jobs/jobs.ts";
+import { LEASED_MAX } from "../jobs/lease-budget.ts";
 import { unpackEnvelope } from "../packed-envelope.ts";
 import { isNear, positionsNear } from "../positions.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
@@ -93,6 +94,27 @@ function leaseStatement(permitsMax: number, owner: string): string {
   order by w.n, l.due_at, l.row`;
 }
 
+/**
+ * Leases due deliveries that go at once (`goesAtOnce`), whatever is before them in their lanes. Those to an endpoint in quarantine wait until
+ * its row is repaired, and a row that somebody is changing is left out.
+ */
+function leaseAtOnceStatement(owner: string): string {
+  return `with own as materialized (
+    select pg_advisory_xact_lock(${leasesKey(owner)})
+  ), locked as materialized (
+    select q.ctid as place from due_deliveries q
+    where exists (select from own) and q.id = any($1::text[]) and q.lane = any($2::text[]) and q.due_at <= $3 and ${IS_FREE}
+      and not exists (select 1 from quarantined u where u."table" = 'endpoints' and u.id = q.lane)
+      and coalesce((select d.by_hand = 1 or d.retry_requested = 1 or (d.event_type = 'webhook.test' and d.attempt_count = 0) from deliveries d
+        where d.id = q.id and d.id between $6 and $7 limit 1), false)
+    for update skip locked
+  )
+  update due_deliveries q
+  set lease = nextval('leases'), owner = $4, leased_until = statement_timestamp() + $5 * interval '1 millisecond',
+    changed_in = pg_current_xact_id()
+  where q.ctid = any(array(select place from locked)) returning q.lease, q.id`;
+}
+
 /** The columns of an event that its bytes are unpacked from. */
 const EVENT_COLUMNS = "e.bytes, e.correlation_id, e.type, e.message_id";
 const EVENT_COLUMNS_COUNT = 4;
@@ -118,9 +140,13 @@ interface ClaimedPlace {
 export async function claimDeliveries(
   sql: Sql,
   leases: DeliveryLeases,
-  { lanes, now, leaseMs }: DeliveryClaim,
+  { lanes, now, leaseMs, atOnce }: DeliveryClaim,
 ): Promise<ClaimedRows> {
   leases.expire();
+  if (atOnce !== undefined) {
+    const ids = atOnce.slice(0, Math.max(0, LEASED_MAX - leases.count)).toSorted();
+    return ids.length === 0 ? { rows: [], more: [] } : await claimAtOnce(sql, leases, ids, { lanes, now, leaseMs });
+  }
   const startedAt = leases.now();
   const wanted = lanes.flatMap(({ lane, permits }) => {
     const asked = Math.min(permits, leases.roomOf(lane));
@@ -142,7 +168,27 @@ export async function claimDeliveries(
     leaseMs,
   ]);
   keepFloors(leases, places, found, { dueUntil, startedAt });
-  const leased = found.flatMap(([lease, id]): ClaimedPlace[] =>
+  const { rows, counts } = await addLeased(sql, leases, found, leaseMs);
+  return { rows, more: wanted.filter(({ lane, permits }) => counts.get(lane) === permits).map(({ lane }) => lane) };
+}
+
+/** Leases those of some deliveries, named in order, that are in the lanes, due, and go at once. */
+async function claimAtOnce(
+  sql: Sql,
+  leases: DeliveryLeases,
+  ids: readonly string[],
+  { lanes, now, leaseMs }: Omit<DeliveryClaim, "atOnce">,
+): Promise<ClaimedRows> {
+  const names = lanes.map(({ lane }) => lane);
+  const bounds = [ids[0] ?? "", ids.at(-1) ?? ""];
+  const parameters = [ids, names, leases.dueUntil(now), leases.owner, leaseMs, ...bounds];
+  const found = await sql.values(leaseAtOnceStatement(leases.owner), parameters);
+  return { rows: (await addLeased(sql, leases, found, leaseMs)).rows, more: [] };
+}
+
+/** Reads and adds what a claim has leased, as many as there is room for. `counts`: how many of each lane. */
+async function addLeased(sql: Sql, leases: DeliveryLeases, found: readonly SqlValue[][], leaseMs: number) {
+  const leased = found.flatMap(([lease = null, id]): ClaimedPlace[] =>
     lease === null ? [] : [{ lease: Number(lease), id: String(id) }],
   );
   const read = await readLeased(sql, leased);
@@ -157,7 +203,7 @@ export async function claimDeliveries(
     leases.remove(rows.map(([lease]) => lease));
     throw error;
   }
-  return { rows, more: wanted.filter(({ lane, permits }) => counts.get(lane) === permits).map(({ lane }) => lane) };
+  return { rows, counts };
 }
 
 /** Where a claim of a lane begins to look; nulls: at the start. */

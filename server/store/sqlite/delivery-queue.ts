@@ -120,6 +120,12 @@ export class DeliveryQueue {
     }
   }
 
+  /** Leases a due delivery wherever it is in its lane. Null if it is leased, or its owner has no room for it. */
+  leaseOne(lane: string, row: DueRow, leaseMs: number): number | null {
+    if (this.#byId.has(row.id) || !this.#budget.hasRoom(row.owner, row.size)) return null;
+    return this.#lease(lane, row, leaseMs);
+  }
+
   /** Ends leases without a change of their deliveries, which are due as before. Leases that have ended already are left out. */
   release(leases: Iterable<number>): void {
     for (const one of leases) {

@@ -1,6 +1,6 @@
 /** The writer's deliveries: new ones, claims, outcomes of attempts, retries by hand and cancellations. */
 
-import { type Delivery, retryByHand } from "../../core/delivery.ts";
+import { type Delivery, goesAtOnce, retryByHand } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import { withoutStepBack } from "../../core/step-back.ts";
 import {
@@ -12,7 +12,7 @@ import {
   FINISHED_COLUMNS,
   type FinishedRow,
 } from "../jobs/jobs.ts";
-import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
+import { decodeEach, decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import type { DeliveryClaim } from "../store.ts";
 import { DeliveryQueue, type DueRow, type LanePosition } from "./delivery-queue.ts";
 import type { QuarantineTable } from "./quarantine.ts";
@@ -96,8 +96,7 @@ export class DeliveryWriter {
 
   /** The due time of a delivery was changed by somebody else than the holder of its lease, which stands if it is still due. */
   updated(id: string): void {
-    const place = this.#statements.placeOfDelivery().get(id) as unknown as [string, number | null, number] | undefined;
-    const [lane = "", dueAt = null, row = 0] = place ?? [];
+    const { lane, dueAt, row } = this.#placeOf(id);
     if (dueAt === null) this.#queue.end(id);
     else if (this.#queue.leased(id) !== null) this.#queue.move(id, { dueAt, row });
     else this.#queue.dueAgain(lane, { dueAt, row }, true);
@@ -113,10 +112,14 @@ export class DeliveryWriter {
     this.#queue.rescan();
   }
 
-  claim({ lanes, now: claimedAt, leaseMs }: DeliveryClaim): ClaimedRows {
+  claim({ lanes, now: claimedAt, leaseMs, atOnce }: DeliveryClaim): ClaimedRows {
     this.#queue.expire();
     // A new delivery is due at once, also if it was made after the claim was asked for: no later one of its lane may be leased before it.
     const now = withoutStepBack(this.#newestAt, claimedAt);
+    if (atOnce !== undefined) {
+      const names = new Set(lanes.map(({ lane }) => lane));
+      return { rows: atOnce.flatMap((id) => this.#claimAtOnce(id, names, { now, leaseMs })), more: [] };
+    }
     const rows: ClaimedRow[] = [];
     const more: string[] = [];
     for (const { lane, permits } of lanes) {
@@ -129,6 +132,23 @@ export class DeliveryWriter {
       if (claim.more) more.push(lane);
     }
     return { rows, more };
+  }
+
+  /** Leases one delivery of the lanes, if it is due and goes at once. */
+  #claimAtOnce(id: string, lanes: ReadonlySet<string>, { now, leaseMs }: { now: number; leaseMs: number }) {
+    const { lane, dueAt, row } = this.#placeOf(id);
+    if (dueAt === null || !lanes.has(lane) || this.#quarantine.holds(lane)) return [];
+    const [found] = this.#read(lane, now, { dueAt, row: row - 1 }, 1);
+    if (found?.id !== id) return [];
+    const { records } = decodeEach([found.values], (values) => decodeRecord("deliveries", values));
+    const lease = records.some(goesAtOnce) ? this.#queue.leaseOne(lane, found, leaseMs) : null;
+    return lease === null ? [] : [[lease, found.values, found.bytes, found.correlationId] satisfies ClaimedRow];
+  }
+
+  #placeOf(id: string): { lane: string; dueAt: number | null; row: number } {
+    const place = this.#statements.placeOfDelivery().get(id) as unknown as [string, number | null, number] | undefined;
+    const [lane = "", dueAt = null, row = 0] = place ?? [];
+    return { lane, dueAt, row };
   }
 
   /** Due deliveries of a lane after a position, with their events. */
