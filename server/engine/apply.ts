@@ -1,5 +1,6 @@
 /** Applies the signals that providers report: each kind has its handler. */
 
+import { boundNames } from "../core/bound-names.ts";
 import { cutTexts } from "../core/cut-texts.ts";
 import type { InstanceId } from "../core/id.ts";
 import { storable } from "../core/storable.ts";
@@ -47,9 +48,9 @@ export async function apply(deps: EngineDeps, instanceId: InstanceId, signal: Si
   return (await handler(deps, instanceId, storable(bounded(signal)))) === "unknown" ? "unknown" : "applied";
 }
 
-/** The signal with all of its texts cut; an inbound message says so. */
+/** The signal with all of its texts and names cut; an inbound message says so of its text. */
 function bounded(signal: Signal): Signal | BoundedSignal {
-  const cut = cutTexts(signal);
+  const cut = cutTexts(boundNames(signal));
   if (cut.kind !== "inbound" || signal.kind !== "inbound" || cut.text === signal.text) return cut;
   return { ...cut, textTruncated: true };
 }

@@ -35,7 +35,7 @@ import type { Provider } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import { createSealer } from "../../server/secrets.ts";
 import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store.ts";
-import type { Transaction } from "../../server/store/store.ts";
+import type { Store, Transaction } from "../../server/store/store.ts";
 import { SimulatedClock } from "./clock.ts";
 
 /** A customer with one number on the sandbox instance, and its own key. */
@@ -79,6 +79,8 @@ export interface TestContext extends Tenant {
 
 /** Differences of a test: settings, dependencies, or a database file in place of memory. */
 export interface TestContextOptions {
+  /** The store, which the context closes; default: a new one in memory. */
+  store?: Store;
   settings?: Partial<EngineSettings>;
   /** Replaced dependencies. */
   deps?: Partial<EngineDeps>;
@@ -130,7 +132,8 @@ function repeatableRandom(seed = "tightbeam"): Random {
 export async function testContext(options: TestContextOptions = {}): Promise<TestContext> {
   const clock = new SimulatedClock();
   const random = repeatableRandom();
-  const store = await openSqliteInProcess(options.path, undefined, options.through, () => clock.monotonic());
+  const store =
+    options.store ?? (await openSqliteInProcess(options.path, undefined, options.through, () => clock.monotonic()));
   const providers = new Map<InstanceId, Provider>();
   const lagMs = { dispatch: 0, deliver: 0 };
   const woken: TestContext["woken"] = { messages: [], deliveries: [] };

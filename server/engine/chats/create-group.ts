@@ -1,6 +1,7 @@
 /** Creates groups: at the provider first, then the chat. */
 
 import type { CreateGroup, ErrorDetail } from "../../../sdk/wire.ts";
+import { boundName } from "../../core/bound-names.ts";
 import { type Chat, groupKey } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { ChatId, CustomerId } from "../../core/id.ts";
@@ -143,7 +144,7 @@ async function makeAtProvider(deps: With<"providers">, wanted: NewGroup) {
   const group = { customerId, from: number.address, name, participants };
   const made = await runAction(deps, number.instanceId, "createGroup", (create, abort) => create(group, abort));
   if (!made.done) throw new ApiError("PROVIDER_ERROR", `The provider did not make the group: ${made.reason}.`);
-  return { wanted, reference: made.reference };
+  return { wanted, reference: made.reference === null ? null : boundName(made.reference) };
 }
 
 async function arrange(

@@ -1,5 +1,6 @@
 /** The send attempts of one instance, as its provider notes and finds them. */
 
+import { boundName, boundNames } from "../../core/bound-names.ts";
 import { isErased } from "../../core/erasure.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
@@ -16,6 +17,7 @@ import {
 import { findMessage } from "../../store/messages.ts";
 import { listKnownReferences, listNoted } from "../../store/send-attempts.ts";
 import type { Operation } from "../../store/store.ts";
+import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { MessageGone } from "./find.ts";
@@ -30,10 +32,21 @@ export function attemptsOf(
   return {
     noted: async () => (await listNoted(deps().store.db, instanceId)).map(notedAttempt).filter((one) => one !== null),
     note: (attempt, text) => noteAttempt(deps(), { ...attempt, ...of }, text),
-    change: (attempt, text) => changeNote(deps(), { ...attempt, ...of }, text),
-    end: (attempt, refused) => endGivenUp(deps(), { ...attempt, ...of }, refused),
-    known: (references) => listKnownReferences(deps().store.db, instanceId, references),
+    change: (attempt, text) => changeNote(deps(), { ...boundNames(attempt), ...of }, text),
+    end: (attempt, refused) =>
+      endGivenUp(deps(), { ...attempt, ...of }, refused === undefined ? undefined : boundName(refused)),
+    known: (references) => knownOf(deps(), instanceId, references),
   };
+}
+
+/** Those of some references that attempts of the instance have, as they were given. */
+async function knownOf(
+  { store }: Pick<Deps, "store">,
+  instanceId: InstanceId,
+  references: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const known = await listKnownReferences(store.db, instanceId, references.map(boundName));
+  return new Set(references.filter((reference) => known.has(boundName(reference))));
 }
 
 type NotingAttempt = AttemptName & { instanceId: InstanceId; required: readonly Operation[] };

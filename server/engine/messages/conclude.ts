@@ -1,6 +1,7 @@
 /** Concludes a send attempt: commits the consequences of its outcome for the message. */
 
 import type { FallbackReason } from "../../../sdk/wire.ts";
+import { boundNames } from "../../core/bound-names.ts";
 import type { Message } from "../../core/message.ts";
 import {
   becomeUnknown,
@@ -40,10 +41,11 @@ export async function conclude(
   deps: ConcludeDeps,
   provider: Provider,
   attempted: Message,
-  outcome: Outcome,
+  given: Outcome,
   leasedUntil: number,
 ): Promise<Message> {
-  const store = (given: Outcome) => commitOutcome(deps, provider, attempted, given, leasedUntil);
+  const outcome = boundNames(given);
+  const store = (bounded: Outcome) => commitOutcome(deps, provider, attempted, bounded, leasedUntil);
   if (!("memory" in outcome) || outcome.memory === undefined) return store(outcome);
   const stored = deps.connections.storeMemory(attempted.instanceId, provider, async () => {
     try {
