@@ -69,6 +69,8 @@ const further = {
   metadata: optional(anyMetadata),
 };
 
+const textTruncated = optional(yes("The text was longer than 64 KiB, and was cut there at a character."));
+
 export const MessageEventData = record(
   "MessageEventData",
   "`data` of every `message.*` event of an outbound message.",
@@ -78,7 +80,11 @@ export const MessageEventData = record(
 export const RevisionEventData = record(
   "RevisionEventData",
   "`data` of `message.edited`, `message.unsent` and `message.deleted`.",
-  { ...further, status: optional(says(OutboundStatus, "Status of an outbound message; absent for an inbound one.")) },
+  {
+    ...further,
+    status: optional(says(OutboundStatus, "Status of an outbound message; absent for an inbound one.")),
+    textTruncated,
+  },
 );
 
 export const InboundEventData = record("InboundEventData", "`data` of `message.inbound`.", {
@@ -86,7 +92,7 @@ export const InboundEventData = record("InboundEventData", "`data` of `message.i
   parentMessageId: orNull(id("msg"), "Id of the message that this one replies to."),
   attachments: list(Attachment, "Files of the message."),
   chatId: optional(id("chat", "The group that received the message; absent for a one-to-one thread.")),
-  textTruncated: optional(yes("The text was longer than 64 KiB, and was cut there at a character.")),
+  textTruncated,
 });
 
 export const ReactionEventData = record("ReactionEventData", "`data` of `message.reaction`.", {

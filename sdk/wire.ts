@@ -872,6 +872,8 @@ export type RevisionEventData = {
   metadata?: Metadata;
   /** Status of an outbound message; absent for an inbound one. */
   status?: OutboundStatus;
+  /** The text was longer than 64 KiB, and was cut there at a character. */
+  textTruncated?: true;
 };
 
 /** Body of `POST /v1/chats/:id/participants`. */

@@ -7,6 +7,7 @@ import type {
   MessageErrorCode,
   MessageEventData,
   MessageStatus,
+  RevisionEventData,
 } from "../../sdk/wire.ts";
 import type { LinkBuilder } from "./attachment.ts";
 import { type Event, makeEvent } from "./event.ts";
@@ -101,7 +102,7 @@ interface More {
   /** Why its instance was chosen: noted after the reason, with the instance. */
   way?: string;
   /** Extra fields of the event. */
-  data?: Partial<MessageEventData>;
+  data?: Partial<MessageEventData> & Pick<RevisionEventData, "textTruncated">;
 }
 
 /**

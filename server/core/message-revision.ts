@@ -1,6 +1,6 @@
 /** Changes of a message outside its lifecycle: it arrives, is edited, reacted to, kept. Pure. */
 
-import type { Channel, Mention, Reaction, ReactionEventData } from "../../sdk/wire.ts";
+import type { Channel, Mention, Reaction, ReactionEventData, RevisionEventData } from "../../sdk/wire.ts";
 import { type Message, messageTypeOf, type TimelineEntry } from "./message.ts";
 import { type Change, type ChangeContext, emit, withEvent } from "./message-lifecycle.ts";
 import { type InboundFacts, inboundEventData, providerMessageIdOf } from "./message-record.ts";
@@ -65,9 +65,15 @@ function canBeEdited({ status, deletedAt }: Message): boolean {
 }
 
 /** Its sender changed the text: `message.edited`. Null if the message was unsent or deleted. */
-export function edit(message: Message, text: string | null, context: ChangeContext): Change | null {
+export function edit(
+  message: Message,
+  text: string | null,
+  context: ChangeContext,
+  said: Pick<RevisionEventData, "textTruncated"> = {},
+): Change | null {
   if (!canBeEdited(message)) return null;
-  return withEvent({ message: { ...message, text, editedAt: context.now }, events: [] }, "message.edited", context);
+  const change = { message: { ...message, text, editedAt: context.now }, events: [] };
+  return withEvent(change, "message.edited", context, said);
 }
 
 /** An edit was refused: `message.edit_failed` with the reason; of the message only `sequence` and `updatedAt` change. Null if it was unsent or deleted. */

@@ -48,9 +48,9 @@ export async function apply(deps: EngineDeps, instanceId: InstanceId, signal: Si
   return (await handler(deps, instanceId, storable(bounded(signal)))) === "unknown" ? "unknown" : "applied";
 }
 
-/** The signal with all of its texts and names cut; an inbound message says so of its text. */
+/** The signal with all of its texts and names cut; an inbound message and an edit say so of their text. */
 function bounded(signal: Signal): Signal | BoundedSignal {
   const cut = cutTexts(boundNames(signal));
-  if (cut.kind !== "inbound" || signal.kind !== "inbound" || cut.text === signal.text) return cut;
+  if (!("text" in cut && "text" in signal) || cut.text === signal.text) return cut;
   return { ...cut, textTruncated: true };
 }

@@ -30,14 +30,20 @@ import { paidBy } from "../payments/payments.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
 import { findByReference, isRecorded, referenceKey } from "./find.ts";
 
-/** A message as a provider reports it, whose texts have at most 64 KiB. `textTruncated`: its own text was cut for that. */
-export type BoundedSignal = InboundSignal & { textTruncated?: true };
+/** A signal as a provider reports it, whose texts have at most 64 KiB. `textTruncated`: its own text was cut for that. */
+export type BoundedSignal<Bounded extends InboundSignal | RevisionSignal = InboundSignal | RevisionSignal> = Bounded & {
+  textTruncated?: true;
+};
 
 /**
  * Receives a message of a contact; resolves when the message is on disk with its event. A repeat of a provider reference, also
  * from another instance with the same account, changes nothing, and neither does a message to an address of no customer.
  */
-export async function receiveMessage(deps: EngineDeps, instanceId: InstanceId, signal: BoundedSignal): Promise<void> {
+export async function receiveMessage(
+  deps: EngineDeps,
+  instanceId: InstanceId,
+  signal: BoundedSignal<InboundSignal>,
+): Promise<void> {
   await deps.serial.run(referenceKey(deps, instanceId, signal.reference), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return retryDuplicateThread(() => receive(deps, number, instanceId, signal));
@@ -52,7 +58,7 @@ async function receive(
   >,
   number: CustomerNumber,
   instanceId: InstanceId,
-  signal: BoundedSignal,
+  signal: BoundedSignal<InboundSignal>,
 ): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const decided = await decide(deps, async () => {
@@ -80,7 +86,7 @@ async function arrival(
   deps: With<"link" | "links" | "providers" | "threadCache">,
   number: CustomerNumber,
   instanceId: InstanceId,
-  signal: BoundedSignal,
+  signal: BoundedSignal<InboundSignal>,
 ): Promise<{ message: Message; operations: Operation[] }> {
   const { customerId, address } = number;
   const { channel, reference, group } = signal;
@@ -229,7 +235,7 @@ async function reaction(
 export async function receiveRevision(
   deps: With<"connections" | "link" | "messageCache">,
   instanceId: InstanceId,
-  signal: RevisionSignal,
+  signal: BoundedSignal<RevisionSignal>,
 ): Promise<void> {
   const { reference } = signal;
   await deps.serial.run(referenceKey(deps, instanceId, reference), () => revise(deps, instanceId, signal));
@@ -238,7 +244,7 @@ export async function receiveRevision(
 async function revise(
   deps: With<"link" | "messageCache">,
   instanceId: InstanceId,
-  signal: RevisionSignal,
+  signal: BoundedSignal<RevisionSignal>,
 ): Promise<void> {
   const text = signal.text === "" ? null : signal.text;
   const forgets = acknowledgementOf(instanceId, signal);
@@ -251,7 +257,8 @@ async function revise(
   await changeMessage(deps, message, (fresh) => {
     const context = changeContext(deps);
     const isSo = fresh.deletedAt !== null || (signal.text !== null && fresh.text === text);
-    const change = isSo ? null : signal.text === null ? unsend(fresh, context) : edit(fresh, text, context);
+    const said = signal.textTruncated === true ? ({ textTruncated: true } as const) : {};
+    const change = isSo ? null : signal.text === null ? unsend(fresh, context) : edit(fresh, text, context, said);
     if (forgets.length === 0) return change;
     return { ...(change ?? { message: fresh, events: [] }), also: forgets };
   });
