@@ -1,23 +1,16 @@
 /** Applies the signals that providers report: each kind has its handler. */
 
-import { boundNames } from "../core/bound-names.ts";
-import { cutTexts } from "../core/cut-texts.ts";
 import type { InstanceId } from "../core/id.ts";
 import { storable } from "../core/storable.ts";
 import type { Applied, Signal } from "../providers/provider.ts";
+import { boundedSignal } from "./bounded-signal.ts";
 import { receiveCall } from "./chats/calls.ts";
 import { receiveGroup } from "./chats/groups.ts";
 import { receiveTyping } from "./chats/typing.ts";
 import { receiveOptOut } from "./contacts/opt-outs.ts";
 import type { EngineDeps } from "./engine-deps.ts";
 import { receiveReceipt } from "./messages/receipts.ts";
-import {
-  type BoundedSignal,
-  receiveAudioKept,
-  receiveMessage,
-  receiveReaction,
-  receiveRevision,
-} from "./messages/receive.ts";
+import { receiveAudioKept, receiveMessage, receiveReaction, receiveRevision } from "./messages/receive.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
 type SignalHandler<Received extends Signal> = (
@@ -45,12 +38,5 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind
 export async function apply(deps: EngineDeps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
   // The table has the handler of each kind.
   const handler = HANDLERS[signal.kind] as SignalHandler<Signal>;
-  return (await handler(deps, instanceId, storable(bounded(signal)))) === "unknown" ? "unknown" : "applied";
-}
-
-/** The signal with all of its texts and names cut; an inbound message and an edit say so of their text. */
-function bounded(signal: Signal): Signal | BoundedSignal {
-  const cut = cutTexts(boundNames(signal));
-  if (!("text" in cut && "text" in signal) || cut.text === signal.text) return cut;
-  return { ...cut, textTruncated: true };
+  return (await handler(deps, instanceId, storable(boundedSignal(signal)))) === "unknown" ? "unknown" : "applied";
 }

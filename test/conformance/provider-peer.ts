@@ -30,6 +30,8 @@ export interface Peer {
   contact: string;
   /** A contact writes on any channel of the provider. */
   writes: Able<(text: string | null, files: readonly PeerFile[]) => Promise<void>>;
+  /** Whether a message can bring a text of more than 64 KiB. */
+  longTexts: true | Skip;
   /** Whether a message can bring files. */
   files: true | Skip;
   /** Whether a signal that threw is reported again by itself. */

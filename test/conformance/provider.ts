@@ -8,6 +8,7 @@ import { actions } from "./provider-actions.ts";
 import { answers } from "./provider-answers.ts";
 import { ProviderDisk } from "./provider-disk.ts";
 import { health } from "./provider-health.ts";
+import { longTexts } from "./provider-long-texts.ts";
 import { parts } from "./provider-parts.ts";
 import { people } from "./provider-people.ts";
 import { oddReceipts } from "./provider-receipts.ts";
@@ -51,6 +52,7 @@ export function providerConformance(name: string, makeHarness: (disk: ProviderDi
   parts(promise);
   answers(promise);
   people(promise);
+  longTexts(promise);
   actions(promise);
   restarts(promise);
   health(promise);

@@ -19,6 +19,7 @@ import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { keepInbound } from "../attachments/attach.ts";
+import type { BoundedSignal } from "../bounded-signal.ts";
 import { prepareGroup } from "../chats/groups.ts";
 import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
 import { endTyping } from "../chats/typing.ts";
@@ -29,11 +30,6 @@ import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
 import { paidBy } from "../payments/payments.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
 import { findByReference, isRecorded, referenceKey } from "./find.ts";
-
-/** A signal as a provider reports it, whose texts have at most 64 KiB. `textTruncated`: its own text was cut for that. */
-export type BoundedSignal<Bounded extends InboundSignal | RevisionSignal = InboundSignal | RevisionSignal> = Bounded & {
-  textTruncated?: true;
-};
 
 /**
  * Receives a message of a contact; resolves when the message is on disk with its event. A repeat of a provider reference, also

@@ -117,6 +117,7 @@ function peerOf(mac: Mac): Peer {
       const attachments = files.map(({ filename: name, mimeType, bytes }) => ({ name, mimeType, bytes }));
       written = contact.writes(text, { attachments });
     },
+    longTexts: true,
     files: true,
     insists: true,
     repeats: async () => mac.repeats(),

@@ -70,6 +70,7 @@ function peerOf(phones: () => Phones | null): Peer {
     contact: CONTACT,
     writes: (text, files) =>
       act((at, name) => at.write(phone, name, { text, attachments: attachmentsOf(files), ...PLAIN })),
+    longTexts: true,
     files: true,
     insists: { skip: "whoever acts on a phone of the sandbox is told that it failed, and does it again" },
     repeats: async () => void (await last()),

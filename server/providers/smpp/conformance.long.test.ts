@@ -121,14 +121,16 @@ function peerOf(centre: Centre): Peer {
   return {
     contact: CONTACT,
     writes: async (text) => {
+      const octets = Buffer.from(text ?? "", "utf16le").swap16();
+      const isLong = octets.length > 254;
       written = {
         data_coding: 8,
-        short_message: Buffer.from(text ?? "", "utf16le")
-          .swap16()
-          .toString("hex"),
+        short_message: isLong ? "" : octets.toString("hex"),
+        ...(isLong ? { message_payload: octets.toString("hex") } : {}),
       };
       await deliver();
     },
+    longTexts: true,
     files: NOT_SMS,
     insists: true,
     // The centre never got our response, because this is a new connection.

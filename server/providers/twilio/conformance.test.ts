@@ -94,6 +94,7 @@ function peerOf(fake: FakeTwilio, hookUrl: () => string): Peer {
   return {
     contact: CONTACT,
     writes: write,
+    longTexts: true,
     files: true,
     insists: true,
     repeats: async () => {
