@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
+import type { LogFields } from "../log.ts";
 import { BodyBudget } from "./pipeline/body-budget.ts";
 import { createHttpServer, TIMEOUTS, type Timeouts } from "./pipeline/connection.ts";
 import type { Edge, EdgeState } from "./pipeline/edge.ts";
@@ -36,8 +37,9 @@ export interface ServerOptions extends Edge {
 
 /** A server that does not listen yet. Throws for a route that is declared twice. */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { bodyBudget = new BodyBudget(options.clock), routes } = options;
-  const state: EdgeState = { windows: new Map(), bodyBudget };
+  const { clock, log, bodyBudget = new BodyBudget(clock), routes } = options;
+  const warnOfHop = onceAWhile(clock, (fields: LogFields) => log.warn("passed request refused", fields));
+  const state: EdgeState = { windows: new Map(), bodyBudget, warnOfHop };
   const app = newFastify(options, state);
   // The pipeline reads bodies, after the checks that come first, so Fastify must not read any.
   for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -79,17 +81,17 @@ function newFastify(options: ServerOptions, state: EdgeState): FastifyInstance {
   });
 }
 
-/** How often the log says that connections are refused, in milliseconds. */
+/** How often the log says that connections or requests of one kind are refused, in milliseconds. */
 const REFUSED_LINE_MS = 10_000;
 
 /** The action, at most once in ten seconds. */
-function onceAWhile(clock: Clock, action: () => void): () => void {
+function onceAWhile<Given extends unknown[]>(clock: Clock, action: (...given: Given) => void) {
   let lastAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    const now = clock.real();
+  return (...given: Given): void => {
+    const now = clock.monotonic();
     if (now - lastAt < REFUSED_LINE_MS) return;
     lastAt = now;
-    action();
+    action(...given);
   };
 }
 

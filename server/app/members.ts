@@ -62,5 +62,5 @@ export function createHop(
     const owner = membership.ownerOf(instanceId);
     return owner === null || owner.id === membership.member.id ? null : owner.url;
   };
-  return new HopClient({ secretKey, urlOf, now: () => clock.real(), random });
+  return new HopClient({ secretKey, urlOf, ownUrl: () => shared.url, now: () => clock.real(), random });
 }

@@ -33,16 +33,26 @@ export interface HopOptions {
   secretKey: Uint8Array;
   /** Base URL of the other process that runs an instance; null if none does. */
   urlOf: (instanceId: InstanceId) => string | null;
+  /** Base URL of this process as the others have it; null if they have none. */
+  ownUrl: () => string | null;
   /** Real epoch milliseconds. */
   now: () => number;
   random: Random;
 }
 
-/** A request that another process has passed on. */
-interface PassedOn {
-  /** Whether this is the body that was passed on. */
-  isBody(body: Uint8Array): boolean;
-}
+/** A request that another process has passed on, or one that claims it: `refusal` says why it does not count. */
+type PassedOn =
+  | {
+      /** Whether this is the body that was passed on. */
+      isBody(body: Uint8Array): boolean;
+    }
+  | { refusal: string };
+
+const UNSIGNED: PassedOn = {
+  refusal: "it is not signed by a process of this database for this request and this process",
+};
+const OUT_OF_TIME: PassedOn = { refusal: "it is older than 30 s, or the clocks of the processes differ by more" };
+const USED: PassedOn = { refusal: "it was used before" };
 
 /** The request that is passed on: its target and headers as the client sent them. */
 interface RequestToPass {
@@ -79,18 +89,21 @@ export class HopClient {
   }
 
   /**
-   * The request as another process has passed it on; null if none did: its signature is wrong, older than 30 s, or was here before. Removes
-   * the signature from the headers, since nobody else needs it.
+   * The request as another process has passed it on; null if none claims to have done so. The claim is refused if its signature is wrong or
+   * was made for another process, is older than 30 s, or was here before. Removes the signature from the headers, since nobody else needs it.
    */
   passedOn({ method = "", url = "", headers }: IncomingMessage): PassedOn | null {
     const given = headers[HEADER];
     if (given === undefined) return null;
     delete headers[HEADER];
     const [, at = "", id = "", bodyHash = "", signature = ""] = SIGNATURE.exec(String(given)) ?? [];
+    if (signature === "") return UNSIGNED;
+    const recipient = this.#options.ownUrl();
+    const wanted = this.#sign({ recipient, at, id, bodyHash, method, target: url, headers });
+    if (!timingSafeEqual(Buffer.from(signature, "hex"), wanted)) return UNSIGNED;
     const now = this.#options.now();
-    if (signature === "" || Math.abs(now - Number(at)) > WINDOW_MS) return null;
-    const wanted = this.#sign({ at, id, bodyHash, method, target: url, headers });
-    if (!timingSafeEqual(Buffer.from(signature, "hex"), wanted) || this.#seen.has(id)) return null;
+    if (Math.abs(now - Number(at)) > WINDOW_MS) return OUT_OF_TIME;
+    if (this.#seen.has(id)) return USED;
     for (const [seen, seenAt] of this.#seen) {
       // A signature from a clock that is ahead counts for twice the window.
       if (Math.abs(now - seenAt) <= 2 * WINDOW_MS) break;
@@ -110,7 +123,7 @@ export class HopClient {
     const at = String(Math.round(this.#options.now()));
     const id = Buffer.from(this.#options.random(ID_BYTES)).toString("hex");
     const bodyHash = hashOf(body ?? NO_BODY);
-    const signature = this.#sign({ at, id, bodyHash, method, target, headers }).toString("hex");
+    const signature = this.#sign({ recipient: base, at, id, bodyHash, method, target, headers }).toString("hex");
     try {
       const { origin, pathname } = new URL(base);
       const response = await this.#agent.request({
@@ -132,16 +145,18 @@ export class HopClient {
     await this.#agent.destroy();
   }
 
-  #sign({ at, id, bodyHash, method, target, headers }: Signed): Buffer {
+  #sign({ recipient, at, id, bodyHash, method, target, headers }: Signed): Buffer {
     const named = SIGNED_HEADERS.map((name) => [name, headers[name] ?? null]);
     return createHmac("sha256", this.#key)
-      .update(JSON.stringify([at, id, method, target, bodyHash, named]))
+      .update(JSON.stringify([recipient, at, id, method, target, bodyHash, named]))
       .digest();
   }
 }
 
 /** Everything that a signature covers. */
 interface Signed {
+  /** Base URL of the process that the request is for, as it is listed among the members. */
+  recipient: string | null;
   at: string;
   id: string;
   bodyHash: string;

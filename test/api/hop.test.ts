@@ -14,7 +14,7 @@ import { systemClock } from "../../server/clock.ts";
 import type { InstanceId } from "../../server/core/id.ts";
 import { NotRunningHere } from "../../server/core/not-running-here.ts";
 import { HopClient } from "../../server/outgoing/hop.ts";
-import { KEYS, startEdge, type TestEdge } from "../support/edge.ts";
+import { failureOf, KEYS, startEdge, type TestEdge } from "../support/edge.ts";
 import { until } from "../support/wait.ts";
 
 const INSTANCE = "inst_1" as InstanceId;
@@ -84,8 +84,8 @@ interface Pair {
   second: TestEdge;
   done: string[];
   ask(path: string, init?: RequestInit): Promise<Response>;
-  /** The URL at which the first process finds the second one. */
-  place: { url: string | null };
+  /** The URL at which the first process finds the second one, and the one at which the second one says that it is. */
+  place: { url: string | null; own: string };
   /** The memory for bodies of the first process. */
   bodies: BodyBudget;
 }
@@ -93,26 +93,33 @@ interface Pair {
 /** Two processes, of which the second one runs the instance. */
 async function pair(t: TestContext, isSecondRunning = true): Promise<Pair> {
   const done: string[] = [];
-  const place = { url: null as string | null };
-  const hopTo = (urlOf: () => string | null): RequestHop => {
-    const client = new HopClient({ secretKey: SECRET, urlOf, now: Date.now, random: randomBytes });
+  const place = { url: null as string | null, own: "" };
+  const hopTo = (urlOf: () => string | null, ownUrl: () => string): RequestHop => {
+    const client = new HopClient({ secretKey: SECRET, urlOf, ownUrl, now: Date.now, random: randomBytes });
     t.after(() => client.close());
     return client;
   };
   const rateLimit = { limit: 100, windowSeconds: 60 };
   const second = await startEdge(t, {
     routes: routes(() => isSecondRunning, done),
-    hop: hopTo(() => `http://127.0.0.1:${first.port}`),
+    hop: hopTo(
+      () => `http://127.0.0.1:${first.port}`,
+      () => place.own,
+    ),
     rateLimit,
   });
   const bodies = new BodyBudget(systemClock());
   const first: TestEdge = await startEdge(t, {
     routes: routes(() => false, []),
-    hop: hopTo(() => place.url),
+    hop: hopTo(
+      () => place.url,
+      () => `http://127.0.0.1:${first.port}`,
+    ),
     rateLimit,
     bodyBudget: bodies,
   });
-  place.url = `http://127.0.0.1:${second.port}`;
+  place.own = `http://127.0.0.1:${second.port}`;
+  place.url = place.own;
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${first.port}${path}`, {
       ...init,
@@ -242,29 +249,64 @@ test("a request is passed on once: two processes that each name the other do not
   assert.deepEqual([first.counted.length, second.counted.length], [1, 1]);
 });
 
-test("a request that claims to be passed on is counted like any other unless its signature is right", async (t) => {
-  const { second } = await pair(t);
+test("a request that claims to be passed on, and is not signed by a process, is refused at every address and does nothing", async (t) => {
+  const { second, done } = await pair(t);
+  const now = Date.now();
   const forged = [
-    `t=${Date.now()},v1=${"0".repeat(64)}`,
+    `t=${now},v1=${"0".repeat(64)}`,
+    `t=${now},id=${"0".repeat(32)},body=${"0".repeat(64)},v1=${"0".repeat(64)}`,
     "t=1,v1=",
     "yes",
-    `t=${Date.now()},v1=${randomBytes(32).toString("hex")}`,
+    "",
   ];
-  for (const header of forged) {
-    const response = await fetch(`http://127.0.0.1:${second.port}/v1/file`, {
-      headers: { authorization: `Bearer ${KEYS.customer}`, "tightbeam-passed-on": header },
-    });
-    await response.arrayBuffer();
-    assert.equal(response.status, 200);
+  for (const [index, header] of forged.entries()) {
+    for (const request of [
+      "GET /v1/file",
+      "POST /v1/react",
+      "POST /headers",
+      "POST /hooks/inst_1",
+      "GET /v1/nowhere",
+    ]) {
+      const [method = "", path = ""] = request.split(" ");
+      const response = await fetch(`http://127.0.0.1:${second.port}${path}`, {
+        method,
+        // A key does not help, nor does its absence matter.
+        headers: {
+          ...(index === 0 ? {} : { authorization: `Bearer ${KEYS.customer}` }),
+          "tightbeam-passed-on": header,
+        },
+        ...(method === "POST" ? { body: JSON.stringify({ text: "loved" }) } : {}),
+      });
+      const { error } = failureOf(response.status, await response.text());
+      assert.deepEqual([response.status, error.code], [403, "FORBIDDEN"], `${request} ${header}`);
+      assert.match(error.message, /^The header tightbeam-passed-on is not accepted: .*Leave it out/);
+    }
   }
-  assert.deepEqual(
-    second.counted.map(({ keyId }) => keyId),
-    forged.map(() => "key_customer"),
-  );
+  assert.deepEqual(done, []);
+  const warnings = second.lines.filter(({ event }) => event === "passed request refused");
+  assert.equal(warnings.length, 1, "at most one line in ten seconds");
+  assert.match(warnings[0]?.fields.reason ?? "", /not signed by a process of this database/);
 });
 
-/** A request as a process would pass it on at `now`: its headers and body, caught on the way. */
-async function caught(t: TestContext, now: () => number): Promise<{ headers: Record<string, string>; body: string }> {
+test("a process without others takes no notice of the header", async (t) => {
+  const { port, lines } = await startEdge(t, { routes: routes(() => true, []) });
+  const headers = { authorization: `Bearer ${KEYS.customer}`, "tightbeam-passed-on": "yes" };
+  const response = await fetch(`http://127.0.0.1:${port}/v1/file`, { headers });
+  await response.arrayBuffer();
+  assert.equal(response.status, 200);
+  assert.ok(lines.every(({ event }) => event !== "passed request refused"));
+});
+
+/** A request as a process passes it on. */
+interface Caught {
+  /** Where the process sent it. */
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Catches a request that a process passes on at `now`, on its way. */
+async function caught(t: TestContext, now: () => number): Promise<Caught> {
   const arrived = Promise.withResolvers<Record<string, string>>();
   const tap = createHttpServer((request, response) => {
     arrived.resolve(request.headers as Record<string, string>);
@@ -273,35 +315,50 @@ async function caught(t: TestContext, now: () => number): Promise<{ headers: Rec
   await new Promise<void>((resolve) => tap.listen(0, "127.0.0.1", resolve));
   t.after(() => tap.close());
   const url = `http://127.0.0.1:${(tap.address() as AddressInfo).port}`;
-  const client = new HopClient({ secretKey: SECRET, urlOf: () => url, now, random: randomBytes });
+  const client = new HopClient({ secretKey: SECRET, urlOf: () => url, ownUrl: () => null, now, random: randomBytes });
   t.after(() => client.close());
   const body = JSON.stringify({ text: "loved" });
   const own = { authorization: `Bearer ${KEYS.customer}`, "content-type": "application/json", "x-request-id": "mine" };
   await client.pass(INSTANCE, { method: "POST", target: "/v1/react", headers: own, body: Buffer.from(body) });
   const { connection: _, host: __, "content-length": ___, ...headers } = await arrived.promise;
-  return { headers, body };
+  return { url, headers, body };
 }
 
-test("a passed request counts as passed on once, with its own body and headers, and for 30 s", async (t) => {
-  const { second, done } = await pair(t);
-  const send = async ({ headers, body }: { headers: Record<string, string>; body: string }) => {
+test("a passed request counts once, with its own body and headers, and for 30 s; after that it is refused", async (t) => {
+  const { second, done, place } = await pair(t);
+  const send = async ({ url, headers, body }: Caught) => {
+    place.own = url;
     const response = await fetch(`http://127.0.0.1:${second.port}/v1/react`, { method: "POST", headers, body });
-    const { error } = (await response.json()) as { error?: { code: string } };
-    return [response.status, error?.code, second.counted.at(-1)?.keyId];
+    const { error } = (await response.json()) as { error?: { code: string; message: string } };
+    return [response.status, error?.code, error?.message.match(/accepted: (.*?)\. /)?.[1]];
   };
+  const refused = (why: string) => [403, "FORBIDDEN", why];
   const passed = await caught(t, Date.now);
-  const ORDINARY = [201, undefined, "key_customer"];
-  assert.deepEqual(await send(passed), [201, undefined, null]);
-  assert.deepEqual(await send(passed), ORDINARY, "a repetition");
+  assert.deepEqual(await send(passed), [201, undefined, undefined]);
+  assert.deepEqual(second.counted.at(-1)?.keyId, null);
+  assert.deepEqual(await send(passed), refused("it was used before"), "a repetition");
   const other = await caught(t, Date.now);
   const forged = { ...other, body: JSON.stringify({ text: "hated" }) };
   assert.deepEqual((await send(forged)).slice(0, 2), [403, "FORBIDDEN"], "another body");
-  assert.deepEqual(done, ["loved", "loved"]);
   const third = await caught(t, Date.now);
   const headers = { ...third.headers, "idempotency-key": "invented" };
-  assert.deepEqual(await send({ ...third, headers }), ORDINARY, "another header");
-  assert.deepEqual(await send(await caught(t, () => Date.now() - 31_000)), ORDINARY, "late");
-  assert.deepEqual(await send(await caught(t, () => Date.now() + 60_000)), ORDINARY, "from a clock that is ahead");
+  const unsigned = "it is not signed by a process of this database for this request and this process";
+  assert.deepEqual(await send({ ...third, headers }), refused(unsigned), "another header");
+  const late = "it is older than 30 s, or the clocks of the processes differ by more";
+  assert.deepEqual(await send(await caught(t, () => Date.now() - 31_000)), refused(late), "late");
+  assert.deepEqual(await send(await caught(t, () => Date.now() + 60_000)), refused(late), "from a clock that is ahead");
+  assert.deepEqual(done, ["loved"]);
+});
+
+test("a request that was passed to one process is refused by every other one", async (t) => {
+  const { second, done, place } = await pair(t);
+  const { url, headers, body } = await caught(t, Date.now);
+  const send = () => fetch(`http://127.0.0.1:${second.port}/v1/react`, { method: "POST", headers, body });
+  assert.equal((await send()).status, 403);
+  assert.deepEqual(done, []);
+  place.own = url;
+  assert.equal((await send()).status, 201, "the process at the address that it was sent to");
+  assert.deepEqual(done, ["loved"]);
 });
 
 test("the key of the caller is checked by both processes", async (t) => {

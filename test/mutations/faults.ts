@@ -222,8 +222,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "a passed request may be repeated",
     file: "server/outgoing/hop.ts",
-    text: " || this.#seen.has(id)) return null;",
-    replacement: ") return null;",
+    text: "if (this.#seen.has(id)) return USED;",
+    replacement: "",
+    caughtBy: "test/api/hop.test.ts",
+  },
+  {
+    name: "a request that was passed to one process counts at another one",
+    file: "server/outgoing/hop.ts",
+    text: "JSON.stringify([recipient, at,",
+    replacement: "JSON.stringify([at,",
     caughtBy: "test/api/hop.test.ts",
   },
   {

@@ -9,7 +9,7 @@ import type { ApiKey } from "../../core/key.ts";
 import type { LoggedRequest } from "../../core/logged-request.ts";
 import type { RateBucket, RateLimitResult, RateLimitState } from "../../core/rate-limit.ts";
 import type { BrowserSession } from "../../core/session.ts";
-import type { Log } from "../../log.ts";
+import type { Log, LogFields } from "../../log.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { OwnNames } from "./browser.ts";
 
@@ -48,9 +48,9 @@ export interface PassedResponse {
 export interface RequestHop {
   /**
    * The request as another process passed it on, so that it counted the request and will not get it back, and whether a body is the one that
-   * it passed on. Null if no process did.
+   * it passed on. `refusal`: why a claim to that does not count. Null without such a claim.
    */
-  passedOn(request: IncomingMessage): { isBody(body: Uint8Array): boolean } | null;
+  passedOn(request: IncomingMessage): { isBody(body: Uint8Array): boolean } | { refusal: string } | null;
   /** The response of the process that runs the instance; null if no other process runs it or can be reached. */
   pass(instanceId: InstanceId, request: PassedRequest): Promise<PassedResponse | null>;
 }
@@ -109,4 +109,6 @@ export interface EdgeState {
   /** Open rate limit windows. */
   windows: RateLimitState;
   bodyBudget: BodyBudget;
+  /** Logs that a request claims to be passed on, and why it is refused; not each of many. */
+  warnOfHop: (fields: Pick<LogFields, "requestId" | "reason">) => void;
 }

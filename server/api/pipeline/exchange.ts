@@ -21,6 +21,8 @@ export interface Exchange {
   readonly compiled: CompiledRoute | null;
   /** Whether the service was starting or stopping when the request came. */
   readonly wasClosing: boolean;
+  /** Why the request is refused, which claims that another process passed it on; null without such a claim, and if it did. */
+  readonly hopRefusal: string | null;
   /** Whether another process passed the request on. */
   readonly isPassedOn: boolean;
   /** Whether a body may be that of the request: of one that was passed on, only the body that was. */
@@ -45,7 +47,8 @@ export interface Incoming {
 /** Begins the exchange of a request that came in now. */
 export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, { compiled }: Destination): Exchange {
   const { request, response, requestId } = incoming;
-  const passed = edge.hop?.passedOn(request) ?? null;
+  const claim = edge.hop?.passedOn(request) ?? null;
+  const passed = claim === null || "refusal" in claim ? null : claim;
   return {
     edge,
     state,
@@ -56,6 +59,7 @@ export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, 
     startedAt: performance.now(),
     compiled,
     wasClosing: edge.isClosing(),
+    hopRefusal: claim !== null && "refusal" in claim ? claim.refusal : null,
     isPassedOn: passed !== null,
     isBody: (body) => passed?.isBody(body) !== false,
     body: null,

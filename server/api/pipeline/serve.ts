@@ -5,6 +5,7 @@
  * |---|---|---|
  * | bytes that are no request | `connection.ts` | 400, 408, 414, 431 |
  * | head | `head.ts` | 400, 414, 431 |
+ * | claim to be passed on by another process | `hop-claim.ts` | 403 |
  * | role of the process | `role.ts` | 404 |
  * | start, stop, no database, overload | `availability.ts` | 503 |
  * | key | `key.ts` | 401 |
@@ -27,6 +28,7 @@ import { mayHaveBody } from "./body.ts";
 import type { Edge, EdgeState } from "./edge.ts";
 import { beginExchange, type Exchange, type Incoming, ownerOf } from "./exchange.ts";
 import { checkHead } from "./head.ts";
+import { checkHopClaim } from "./hop-claim.ts";
 import { keyOf } from "./key.ts";
 import { passOn } from "./pass-on.ts";
 import { checkPermissions, checkScope } from "./permissions.ts";
@@ -42,6 +44,7 @@ export async function serve(edge: Edge, state: EdgeState, incoming: Incoming, de
   const exchange = beginExchange(edge, state, incoming, destination);
   try {
     checkHead(exchange.request);
+    checkHopClaim(exchange);
     checkRole(exchange);
     if (followsRulesOfV1(destination)) checkAvailability(exchange);
     if (needsKey(destination)) {

@@ -102,6 +102,11 @@ export class SharedMembership implements Membership {
     this.member = options.member;
   }
 
+  /** Where other members reach this process, as it tells them; null if nobody can. */
+  get url(): string | null {
+    return this.#options.url();
+  }
+
   /** Sets the clock by that of the database, before the first record is made. */
   async join(): Promise<void> {
     const { store, url } = this.#options;
