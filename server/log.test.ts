@@ -157,3 +157,42 @@ test("a chain of causes ends after three", () => {
   log.error("bug", { error });
   assert.equal(lines.join("").split('"type"').length - 1, 4);
 });
+
+/** The stack in the log of an error with this message and these frames. */
+function stackOf(message: string, frames: readonly string[]): string {
+  const { log, last } = capture();
+  const error = new Error(message);
+  error.stack = [`Error: ${message}`, ...frames.map((frame) => `    at ${frame}`)].join("\n");
+  log.error("fault", { error });
+  return (last().error as { stack: string }).stack;
+}
+
+test("a stack begins after the message, also if lines of the message look like frames", () => {
+  const message = `no reply\n    at ${TEXT}\n    at ${"x".repeat(100_000)}`;
+  assert.equal(stackOf(message, ["send (file:///server/send.ts:1:2)"]), "at send (file:///server/send.ts:1:2)");
+});
+
+test("keys, secrets, numbers and e-mail addresses in a stack are masked, and paths of packages are not", () => {
+  const frames = [
+    `Object.${KEY} (file:///a.ts:1:1)`,
+    "send (file:///whsec_c2VjcmV0:1:1)",
+    `to ${NUMBER} (file:///a.ts:1:1)`,
+    "anna.smith@example.com (file:///a.ts:1:1)",
+    "handle (file:///srv/node_modules/@fastify/static/index.js:204:17)",
+  ];
+  assert.deepEqual(stackOf("no reply", frames).split("\n"), [
+    "at Object.tb_… (file:///a.ts:1:1)",
+    "at send (file:///whsec_…:1:1)",
+    "at to …0100 (file:///a.ts:1:1)",
+    "at …@… (file:///a.ts:1:1)",
+    "at handle (file:///srv/node_modules/@fastify/static/index.js:204:17)",
+  ]);
+});
+
+test("a stack is cut to 8 KiB of whole frames, and each frame to 500 characters", () => {
+  const many = stackOf("no reply", Array<string>(10_000).fill(`to ${NUMBER} ${"f".repeat(100)}`)).split("\n");
+  assert.deepEqual(new Set(many), new Set([`at to …0100 ${"f".repeat(100)}`]));
+  assert.ok(many.length > 50 && many.length < 8_192 / 100, String(many.length));
+  assert.equal(stackOf("no reply", ["f".repeat(5_000), "send (a.ts:1:1)"]).split("\n")[0]?.length, 500);
+  assert.equal(stackOf("no reply", ["f".repeat(1_000_000)]), "");
+});

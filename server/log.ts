@@ -65,6 +65,8 @@ type Rule = (value: unknown, level: keyof Log) => unknown;
 const TEXT_LENGTH_MAX = 500;
 /** How much of a text is looked at, in characters: enough behind its end in the log that no key or number is cut in two. */
 const SCANNED_LENGTH_MAX = 4 * TEXT_LENGTH_MAX;
+/** How much of a stack is looked at, in characters. */
+const STACK_LENGTH_MAX = 8_192;
 const CAUSES_MAX = 3;
 const WITHHELD = "[withheld]";
 
@@ -196,7 +198,7 @@ function describe(error: Error, level: keyof Log, causesMax: number): ErrorRecor
     type: word(error.name),
     ...(typeof code === "string" ? { code: word(code) } : {}),
     message: text(withoutInput(error.message.slice(0, SCANNED_LENGTH_MAX))),
-    ...(level === "error" && error.stack !== undefined ? { stack: frames(error.stack) } : {}),
+    ...(level === "error" && error.stack !== undefined ? { stack: frames(error.stack, error.message) } : {}),
     ...(error.cause instanceof Error && causesMax > 0 ? { cause: describe(error.cause, level, causesMax - 1) } : {}),
   };
 }
@@ -206,11 +208,15 @@ function withoutInput(message: string): string {
   return message.replace(/Received .*$/s, "Received …").replace(/".*"|'.*'|`.*`/gs, ([quote]) => `${quote}…${quote}`);
 }
 
-/** The frames of a stack, without the message above them. */
-function frames(stack: string): string {
-  return stack
-    .split("\n")
+/** The frames of a stack, without the message above them: a line of that may look like a frame. */
+function frames(stack: string, message: string): string {
+  const at = stack.indexOf(message);
+  const below = at < 0 ? stack : stack.slice(at + message.length);
+  const lines = below.slice(0, STACK_LENGTH_MAX).split("\n");
+  // The last line is cut, and half a key or number would not be known as one.
+  if (below.length > STACK_LENGTH_MAX) lines.pop();
+  return lines
     .filter((line) => /^\s+at /.test(line))
-    .map((line) => line.trim())
+    .map((line) => text(line.trim()))
     .join("\n");
 }
