@@ -1,5 +1,6 @@
 /** The route that downloads attachments. It needs no key: the token in the path replaces it. */
 
+import { addAbortListener } from "node:events";
 import { FILE_BYTES_MAX } from "../core/attachment.ts";
 import { defaultFilename } from "../core/media.ts";
 import { findDownload, readDownload } from "../engine/attachments/download.ts";
@@ -14,14 +15,14 @@ export function attachmentRoutes(deps: With<"links" | "providers">, openResponse
     publicRoute({
       method: "GET",
       path: "/v1/attachments/:token",
-      async handle({ params, headers, isHead, onGone }) {
+      async handle({ params, headers, isHead, gone }) {
         const head = await findDownload(deps, params.token);
         const filename = head.filename ?? defaultFilename(head.mimeType, 1);
         if (isHead) return replyOf({ filename, mimeType: head.mimeType, totalBytes: head.totalBytes, range: null });
         const counted = head.totalBytes ?? FILE_BYTES_MAX;
         const release = downloads.acquire(head.customerId, counted);
         // Runs however the response ends.
-        onGone(release);
+        addAbortListener(gone(), () => release());
         try {
           const { bytes, mimeType } = await readDownload(deps, head);
           const range = rangeOf(headers.range, bytes.length);

@@ -1,6 +1,7 @@
 /** The sandbox's built-in inbox: the address that receives signed webhooks, and the routes that show and configure it. */
 
 import { isUtf8 } from "node:buffer";
+import { addAbortListener } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { SetInboxBehaviour } from "../../contract/sandbox.ts";
 import { ERROR_STATUS, type ErrorCode, type Inbox, type Success } from "../../sdk/wire.ts";
@@ -117,7 +118,7 @@ export class Inboxes {
   }
 
   /** Waits for the configured delay; ends early if the client has gone or the process stops. */
-  delay(ms: number, onGone: PublicRequest["onGone"]): Promise<void> {
+  delay(ms: number, gone: PublicRequest["gone"]): Promise<void> {
     if (ms === 0 || this.#stopped) return Promise.resolve();
     return new Promise((resolve) => {
       const end = () => {
@@ -127,7 +128,7 @@ export class Inboxes {
       };
       const cancel = this.#deps.clock.after(ms, end);
       this.#delays.add(end);
-      onGone(end);
+      addAbortListener(gone(), end);
     });
   }
 
@@ -213,7 +214,7 @@ export function inboxReceiver(inboxes: Inboxes): Route {
   return publicRoute({
     method: "POST",
     path: `${INBOX_PATH}:token`,
-    async handle({ params, headers, requestId, withBody, onGone }) {
+    async handle({ params, headers, requestId, withBody, gone }) {
       const endpoint = await inboxes.find(params.token);
       // The body of a request to an unknown address is not read.
       if (endpoint === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
@@ -221,7 +222,7 @@ export function inboxReceiver(inboxes: Inboxes): Route {
       const { status, delayMs } = await withBody(endpoint.customerId, BODY_BYTES_MAX, (body) =>
         inboxes.receive(endpoint, headers, body),
       );
-      await inboxes.delay(delayMs, onGone);
+      await inboxes.delay(delayMs, gone);
       return responseOf(status, requestId);
     },
   });

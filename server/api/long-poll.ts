@@ -1,5 +1,6 @@
 /** A request that waits for an event until its time is up, the service stops, or its client leaves. */
 
+import { addAbortListener } from "node:events";
 import type { Deps } from "../engine/deps.ts";
 import type { OpenResponses } from "./open-responses.ts";
 
@@ -10,15 +11,10 @@ export class LongPoll {
   #isWoken = false;
   #resume = () => {};
 
-  constructor(
-    { clock }: Pick<Deps, "clock">,
-    ms: number,
-    openResponses: OpenResponses,
-    onGone: (action: () => void) => void,
-  ) {
+  constructor({ clock }: Pick<Deps, "clock">, ms: number, openResponses: OpenResponses, gone: AbortSignal) {
     const end = () => this.end();
     this.#ends.push(clock.after(ms, end), openResponses.add(end));
-    onGone(end);
+    addAbortListener(gone, end);
   }
 
   get isOver(): boolean {

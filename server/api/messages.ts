@@ -32,11 +32,11 @@ function sendRoute(deps: AcceptDeps & With<"backPressure">, inquiries: Availabil
     query: SendQuery,
     body: SendMessage,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-    async handle({ caller, query, body, correlationId, idempotencyKey, onGone }) {
+    async handle({ caller, query, body, correlationId, idempotencyKey, gone }) {
       const { customerId, key } = caller;
       const requester = { customerId, keyId: key.id, correlationId };
       if (query.dryRun === true) return { data: await dryRun(deps, inquiries, newMessage(requester, body)) };
-      await deps.backPressure.turn(customerId, onGone);
+      await deps.backPressure.turn(customerId, gone);
       const accepted = await accept(deps, newMessage(requester, body), idempotencyKey);
       return { status: accepted.repeated ? 200 : 202, data: accepted.record };
     },
@@ -51,11 +51,11 @@ function carouselRoute(deps: AcceptDeps & With<"backPressure">, inquiries: Avail
     query: SendQuery,
     body: SendCarousel,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-    async handle({ caller, query, body, correlationId, idempotencyKey, onGone }) {
+    async handle({ caller, query, body, correlationId, idempotencyKey, gone }) {
       const { customerId, key } = caller;
       const requester = { customerId, keyId: key.id, correlationId };
       if (query.dryRun === true) return { data: await dryRun(deps, inquiries, newCarousel(requester, body)) };
-      await deps.backPressure.turn(customerId, onGone);
+      await deps.backPressure.turn(customerId, gone);
       const { repeated, record } = await acceptCarousel(deps, newCarousel(requester, body), idempotencyKey);
       return { status: repeated ? 200 : 202, data: record };
     },

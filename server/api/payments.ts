@@ -28,8 +28,8 @@ function requestRoute(deps: AcceptDeps & With<"backPressure">): Route {
     path: "/v1/payments/request",
     scope: "messages",
     body: RequestPayment,
-    async handle({ caller: { customerId, key }, body, correlationId, idempotencyKey, onGone }) {
-      await deps.backPressure.turn(customerId, onGone);
+    async handle({ caller: { customerId, key }, body, correlationId, idempotencyKey, gone }) {
+      await deps.backPressure.turn(customerId, gone);
       const result = await requestPayment(deps, {
         customerId,
         keyId: key.id,

@@ -48,8 +48,11 @@ interface AnyRequest<Params> {
   readonly requestId: string;
   /** Whether the client asked for the head alone (`HEAD`). */
   readonly isHead: boolean;
-  /** Calls `action` once, after the response was sent or when the client has gone. */
-  onGone(action: () => void): void;
+  /**
+   * The signal that ends with the client: aborted as soon as it has gone, and after the response was sent. Work of many pages calls
+   * `throwIfAborted` between them, and the thrown error ends the request without a response.
+   */
+  gone(): AbortSignal;
 }
 
 /** A request with a key that passed every check of the pipeline. */

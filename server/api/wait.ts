@@ -28,7 +28,7 @@ export function waitRoutes(deps: With<"configCache" | "eventNotifier">, openResp
       scope: "messages",
       query: WaitQuery,
       async handle(request) {
-        const { caller, query, onGone } = request;
+        const { caller, query, gone } = request;
         const { customerId } = caller;
         await requireSandbox(deps, customerId);
         const { after, timeoutSeconds, ...filter } = query;
@@ -39,7 +39,7 @@ export function waitRoutes(deps: With<"configCache" | "eventNotifier">, openResp
             retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
           });
         }
-        const poll = new LongPoll(deps, timeoutSeconds * 1_000, openResponses, onGone);
+        const poll = new LongPoll(deps, timeoutSeconds * 1_000, openResponses, gone());
         try {
           const query = { customerId, filter, from };
           const event = await firstEvent(deps, listReader(deps, request), query, poll);

@@ -171,12 +171,12 @@ function testRoutes(deps: With<"attempted">, openResponses: OpenResponses): Rout
       path: `${way}/test`,
       scope: "messages",
       body: IdempotentRequest,
-      async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key, onGone }) {
+      async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key, gone }) {
         const { target, path } = targetOf(params);
         const request = { key, customerId, route: `POST ${path}/test`, body: {} };
         const tested = await testWebhook(deps, request, customerId, { target, correlationId });
         const id = (tested.repeated ? tested.firstResult : tested.value.id) as DeliveryId;
-        const poll = new LongPoll(deps, TEST_MS_MAX, openResponses, onGone);
+        const poll = new LongPoll(deps, TEST_MS_MAX, openResponses, gone());
         return { data: await testedRecord(deps, await firstAttempt(deps, customerId, id, poll)) };
       },
     }),

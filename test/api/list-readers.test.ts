@@ -1,9 +1,11 @@
 /** A list may delay other lists of its customer, and nothing else. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { type TestContext as NodeTest, test } from "node:test";
-import { CLIENT_GONE, listReader } from "../../server/api/list-reader.ts";
+import { listReader } from "../../server/api/list-reader.ts";
 import { messageRoutes } from "../../server/api/messages.ts";
+import { CLIENT_GONE } from "../../server/api/pipeline/client-gone.ts";
 import { route } from "../../server/api/route.ts";
 import { createHealth } from "../../server/app/health.ts";
 import { createMetrics } from "../../server/metrics.ts";
@@ -60,33 +62,34 @@ test("a long list read delays no health check, key check or single record", asyn
 test("a list read whose client has gone starts no further statement", async (t: NodeTest) => {
   const lists = held();
   const made = await openContext(t, { through: lists.through });
-  const leave: (() => void)[] = [];
-  const call = { caller: { customerId: made.customer.id }, onGone: (action: () => void) => void leave.push(action) };
+  const client = new AbortController();
+  const call = { caller: { customerId: made.customer.id }, gone: () => client.signal };
   const db = listReader(made.deps, call as never);
   const listing = listMessages(db, made.customer.id, { direction: "inbound" }, FIRST_PAGE, 50);
   await until(() => lists.asked.length === 1, { what: "the first statement of the list" });
-  for (const action of leave) action();
+  client.abort(CLIENT_GONE);
   lists.goOn();
   await assert.rejects(listing, CLIENT_GONE);
   assert.equal(lists.asked.length, 1);
 });
 
 test("an aborted list read is counted as such, and is no error in the log", async (t: NodeTest) => {
-  const gone = new AbortController();
+  const client = new AbortController();
   const leaving = route({
     method: "GET",
     path: "/v1/leaving",
     scope: "messages",
-    handle: ({ onGone }) =>
-      new Promise((_, reject) => {
-        onGone(() => reject(CLIENT_GONE));
-        gone.abort();
-      }),
+    async handle({ gone }) {
+      client.abort();
+      await once(gone(), "abort");
+      gone().throwIfAborted();
+      return { data: null };
+    },
   });
   const { port, counted, lines } = await startEdge(t, { routes: [leaving] });
   const asked = fetch(`http://127.0.0.1:${port}/v1/leaving`, {
     headers: { authorization: AUTH.slice("Authorization: ".length) },
-    signal: gone.signal,
+    signal: client.signal,
   });
   await assert.rejects(asked);
   await until(() => counted.length > 0, { what: "the request to be counted" });

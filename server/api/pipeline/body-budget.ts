@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { ApiError } from "../../core/error.ts";
 import { FairSemaphore, type Release } from "../../core/fair-semaphore.ts";
-import { announcedBytes, ClientGone, readBody } from "./body.ts";
+import { announcedBytes, readBody } from "./body.ts";
+import { CLIENT_GONE } from "./client-gone.ts";
 
 /** Largest small body, in bytes. Small bodies are counted by number, so that they never wait behind large ones. */
 const SMALL_BODY_BYTES = 16_384;
@@ -105,7 +106,7 @@ export class BodyBudget {
 
   async #wait(permits: FairSemaphore, owner: string, weight: number, request: IncomingMessage): Promise<Release> {
     const abort = new AbortController();
-    const gone = () => abort.abort(new ClientGone());
+    const gone = () => abort.abort(CLIENT_GONE);
     const cancel = this.#clock.after(WAIT_MS_MAX, () => abort.abort(busy(permits.usedBy(owner) > 0)));
     request.once("close", gone);
     try {

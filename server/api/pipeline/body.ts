@@ -2,10 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "../../core/error.ts";
+import { CLIENT_GONE } from "./client-gone.ts";
 import { quote } from "./json.ts";
-
-/** The client has gone or was cut off before its request was served: nobody waits for the response. */
-export class ClientGone extends Error {}
 
 /** Requests whose clients wait for `100 Continue`. It is sent when the body is about to be read. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
@@ -46,7 +44,7 @@ export async function readBody(
   reading: BodyReading,
 ): Promise<Buffer> {
   const { bytesMax, admit, reserve } = reading;
-  if (request.destroyed) throw new ClientGone();
+  if (request.destroyed) throw CLIENT_GONE;
   const announced = announcedBytes(request);
   if (announced > 0) {
     admit();
@@ -54,7 +52,7 @@ export async function readBody(
   }
   const reserved = reserve(announced > 0 ? announced : FIRST_STEP_BYTES);
   if (reserved !== undefined) await reserved;
-  if (request.destroyed) throw new ClientGone();
+  if (request.destroyed) throw CLIENT_GONE;
   if (awaitingContinue.delete(request)) response.writeContinue();
   return announced > 0 ? takeAnnounced(request, announced) : takeChunks(request, reading);
 }
@@ -127,7 +125,7 @@ function pour(request: IncomingMessage, { onData, onEnd }: BodySink): Promise<Bu
       stopListening();
       resolve(onEnd());
     };
-    const close = () => fail(new ClientGone());
+    const close = () => fail(CLIENT_GONE);
     request.on("data", data).on("end", end).on("close", close).on("error", ignore);
   });
 }

@@ -4,6 +4,7 @@ import { ApiError, invalidFields } from "../../core/error.ts";
 import type { ApiRequest, KeyedRoute, PublicRequest } from "../route.ts";
 import { admitJson } from "./body.ts";
 import type { HeldBody } from "./body-budget.ts";
+import { goneSignal } from "./client-gone.ts";
 import type { Exchange } from "./exchange.ts";
 import { takeIdempotencyKey } from "./idempotency-key.ts";
 import { parseJson } from "./json.ts";
@@ -84,13 +85,14 @@ export function publicRequest(exchange: Exchange, matched: Matched): PublicReque
 }
 
 function anyRequest({ request, response, requestId }: Exchange, { params }: Matched) {
+  let gone: AbortSignal | null = null;
   return {
     params,
     requestId,
     isHead: request.method === "HEAD",
-    onGone(action: () => void) {
-      if (response.destroyed) action();
-      else response.once("close", action);
+    gone() {
+      gone ??= goneSignal(response);
+      return gone;
     },
   };
 }

@@ -2,7 +2,8 @@
 
 import type { ErrorCode } from "../../../sdk/wire.ts";
 import type { ApiResponse } from "../route.ts";
-import { ClientGone, mayHaveBody } from "./body.ts";
+import { mayHaveBody } from "./body.ts";
+import { ClientGone } from "./client-gone.ts";
 import { noteEarlyResponse } from "./connection.ts";
 import type { PassedResponse } from "./edge.ts";
 import { renderError } from "./errors.ts";

@@ -1,8 +1,9 @@
 /** Back-pressure: accepts wait while sending lags behind, so that accepting never starves sending. */
 
+import { addAbortListener } from "node:events";
 import type { Clock } from "../../clock.ts";
 import { AcceptQueue } from "../../core/accept-queue.ts";
-import { closing, overloaded } from "../../core/error.ts";
+import { overloaded } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { pauseAfter } from "../../core/look-pause.ts";
 import type { Store } from "../../store/store.ts";
@@ -86,19 +87,21 @@ export class BackPressure {
   }
 
   /**
-   * Resolves when an accept of the customer may begin. Undefined: it may begin at once. Rejects if its client leaves. Throws a
-   * 503 if too many wait. `onGone` calls its action when the client has left.
+   * Resolves when an accept of the customer may begin. Undefined: it may begin at once. Rejects with the reason of `gone`
+   * if its client leaves. Throws a 503 if too many wait.
    */
-  turn(customerId: CustomerId, onGone: (action: () => void) => void): Promise<void> | undefined {
+  turn(customerId: CustomerId, gone: () => AbortSignal): Promise<void> | undefined {
     if (this.#isStopped) return undefined;
     const now = this.#clock.monotonic();
     if (this.#queue.size === 0 && this.#readLag(now) <= LAG_MS_MAX) return undefined;
+    const client = gone();
+    client.throwIfAborted();
     const turn = Promise.withResolvers<void>();
     const waiting = this.#queue.join(customerId, now, turn);
     if (waiting === null) throw overloaded(BUSY_RETRY_AFTER_SECONDS);
-    onGone(() => {
-      // Nobody reads the response. After a response the action is called too.
-      if (this.#queue.leave(waiting)) turn.reject(closing());
+    // After a response the signal is aborted too.
+    addAbortListener(client, () => {
+      if (this.#queue.leave(waiting)) turn.reject(client.reason);
     });
     if (this.#cancelTick === null) this.#considered = { at: now, ended: this.#pipeline.ended() };
     this.#setTick();
