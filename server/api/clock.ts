@@ -50,8 +50,8 @@ export function clockRoutes(
       path: "/v1/sandbox/reset",
       scope: "messages",
       body: IdempotentRequest,
-      async handle({ caller: { customerId }, idempotencyKey: key }) {
-        await resetSandbox(deps, { key, customerId, route: "POST /v1/sandbox/reset", body: {} });
+      async handle({ caller: { customerId }, idempotencyKey: key, gone }) {
+        await resetSandbox(deps, { key, customerId, route: "POST /v1/sandbox/reset", body: {} }, gone());
         const data: SandboxReset = { reset: true };
         return { data };
       },

@@ -39,9 +39,9 @@ function decisionRoute(deps: With<"link" | "messageCache">, choice: HeldChoice):
     path: `/v1/admin/held/${choice}`,
     scope: "admin",
     body: DecideHeld,
-    async handle({ body: { ids, all } }) {
+    async handle({ body: { ids, all }, gone }) {
       if ((ids === undefined) === (all === undefined)) throw invalidField("ids", "give either ids or all");
-      const { decided, notHeld, hasMore } = await decideHeld(deps, choice, ids ?? null);
+      const { decided, notHeld, hasMore } = await decideHeld(deps, choice, ids ?? null, gone());
       const data: HeldDecision = { count: decided.length, notHeld, hasMore };
       return { data };
     },

@@ -82,11 +82,12 @@ function actionOf<Body>({
   params,
   body,
   idempotencyKey,
+  gone,
 }: Pick<
   ApiRequest<Body, unknown, { number: string }, Caller<CustomerId>>,
-  "caller" | "params" | "body" | "idempotencyKey"
+  "caller" | "params" | "body" | "idempotencyKey" | "gone"
 >) {
-  return { customerId, number: numberOf(params), idempotencyKey, body };
+  return { customerId, number: numberOf(params), idempotencyKey, body, gone };
 }
 
 function signRoutes(deps: EngineDeps): Route[] {

@@ -26,9 +26,9 @@ export function quietHoursRoutes(deps: With<"configCache" | "messageCache">): Ro
       path,
       scope: "admin",
       body: SetQuietHours,
-      async handle({ params, body }) {
+      async handle({ params, body, gone }) {
         const data = quietHoursOf(body);
-        await setQuietHours(deps, params.id as CustomerId, data);
+        await setQuietHours(deps, params.id as CustomerId, data, gone());
         return { data };
       },
     }),
@@ -36,8 +36,8 @@ export function quietHoursRoutes(deps: With<"configCache" | "messageCache">): Ro
       method: "DELETE",
       path,
       scope: "admin",
-      async handle({ params }) {
-        await setQuietHours(deps, params.id as CustomerId, null);
+      async handle({ params, gone }) {
+        await setQuietHours(deps, params.id as CustomerId, null, gone());
         return { data: null };
       },
     }),

@@ -74,8 +74,8 @@ function primaryEndpointRoutes(deps: With<"membership" | "sealer">): Route[] {
       method: "DELETE",
       path: "/v1/webhooks",
       scope: "messages",
-      async handle({ caller }) {
-        return { data: { id: await deleteWebhook(deps, caller.customerId, null), deleted: true } };
+      async handle({ caller, gone }) {
+        return { data: { id: await deleteWebhook(deps, caller.customerId, null, gone()), deleted: true } };
       },
     }),
   ];
@@ -121,16 +121,16 @@ function oneEndpointRoutes(deps: With<"membership" | "sealer">): Route[] {
       path: "/v1/webhooks/:id",
       scope: "messages",
       body: UpdateWebhook,
-      async handle({ caller, params, body }) {
-        return { data: await recordOf(deps, await updateWebhook(deps, caller.customerId, params.id, body)) };
+      async handle({ caller, params, body, gone }) {
+        return { data: await recordOf(deps, await updateWebhook(deps, caller.customerId, params.id, body, gone())) };
       },
     }),
     route({
       method: "DELETE",
       path: "/v1/webhooks/:id",
       scope: "messages",
-      async handle({ caller, params }) {
-        return { data: { id: await deleteWebhook(deps, caller.customerId, params.id), deleted: true } };
+      async handle({ caller, params, gone }) {
+        return { data: { id: await deleteWebhook(deps, caller.customerId, params.id, gone()), deleted: true } };
       },
     }),
   ];
@@ -244,7 +244,7 @@ function replayRoutes(deps: Deps): Route[] {
       path,
       scope: "messages",
       async handle(request) {
-        const replay = await stopReplay(deps, request.caller.customerId, request.params.id);
+        const replay = await stopReplay(deps, request.caller.customerId, request.params.id, request.gone());
         return { data: await shown(replay, listReader(deps, request)) };
       },
     }),

@@ -115,9 +115,9 @@ export class HopClient {
 
   /**
    * The response of the process that runs the instance; null if there is none, or no connection to it could be made. Throws
-   * `PassedReplyLost` if the connection ended later.
+   * `PassedReplyLost` if the connection ended later, and the reason of `gone` if that ended it.
    */
-  async pass(instanceId: InstanceId, { method, target, headers, body }: RequestToPass) {
+  async pass(instanceId: InstanceId, { method, target, headers, body }: RequestToPass, gone: AbortSignal) {
     const base = this.#options.urlOf(instanceId);
     if (base === null) return null;
     const at = String(Math.round(this.#options.now()));
@@ -132,9 +132,11 @@ export class HopClient {
         method: method as "GET",
         headers: { ...headers, [HEADER]: `t=${at},id=${id},body=${bodyHash},v1=${signature}` },
         body: body === null || body.length === 0 ? null : body,
+        signal: gone,
       });
       return { status: response.statusCode, headers: joined(response.headers), body: response.body };
     } catch (error) {
+      gone.throwIfAborted();
       if (NOT_SENT.has(codeOf(error))) return null;
       throw new PassedReplyLost("the connection to the process of the instance ended", { cause: error });
     }

@@ -337,9 +337,10 @@ export interface Store {
   /**
    * Removes up to `limit` records of each kind of a customer: messages with their files and provider references, chats,
    * contacts, opt-outs, payments, calls, events, deliveries, idempotency keys. Keys, numbers, endpoints and usage are
-   * kept. Returns how many were removed; 0 when nothing is left.
+   * kept. Returns how many were removed; 0 when nothing is left. `begins` says that this is the first call of a reset: an earlier
+   * one may have ended in the middle.
    */
-  reset(customerId: CustomerId, limit: number): Promise<number>;
+  reset(customerId: CustomerId, limit: number, begins?: boolean): Promise<number>;
   /** Adds counters to the hours they name, once a batch. An owner has one batch on its way. `now` is real time. */
   addUsage(batch: UsageBatch, now: number): Promise<void>;
   /** Adds requests to the log, in a group commit of their own. */

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -15,6 +16,7 @@ import type { InstanceId } from "../../server/core/id.ts";
 import { NotRunningHere } from "../../server/core/not-running-here.ts";
 import { HopClient } from "../../server/outgoing/hop.ts";
 import { failureOf, KEYS, startEdge, type TestEdge } from "../support/edge.ts";
+import { STAYS } from "../support/stays.ts";
 import { until } from "../support/wait.ts";
 
 const INSTANCE = "inst_1" as InstanceId;
@@ -45,6 +47,18 @@ function routes(isHere: () => boolean, done: string[]): Route[] {
         need();
         const headers = { "Content-Type": "image/png", "Content-Length": "3000000" };
         return { headers, stream: (response) => void response.end(Buffer.alloc(3_000_000, 7)) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/slow",
+      scope: "messages",
+      handle: async ({ gone }) => {
+        need();
+        done.push("begun");
+        await once(gone(), "abort");
+        done.push(String(gone().reason.message));
+        return { data: null };
       },
     }),
     publicRoute({
@@ -242,6 +256,24 @@ test("if the process that runs the instance ends the connection, the caller gets
   assert.equal((await send()).status, 201);
 });
 
+test("when the client of a passed request goes, the process that runs the instance ends its work too", async (t) => {
+  const { first, second, done, ask } = await pair(t);
+  const client = new AbortController();
+  const asked = ask("/v1/slow", { method: "POST", body: "{}", signal: client.signal });
+  await until(() => done.length > 0, { what: "the request at the other process" });
+  client.abort();
+  await assert.rejects(asked);
+  for (const { counted, lines } of [first, second]) {
+    const [{ status } = { status: 0 }] = await until(() => (counted.length > 0 ? counted : null));
+    assert.equal(status, 499);
+    assert.deepEqual(
+      lines.filter(({ event }) => event === "request failed"),
+      [],
+    );
+  }
+  assert.deepEqual(done, ["begun", "the client has gone"]);
+});
+
 test("a request is passed on once: two processes that each name the other do not pass it to and fro", async (t) => {
   const { first, second, ask } = await pair(t, false);
   const response = await ask("/v1/react", { method: "POST", body: JSON.stringify({ text: "loved" }) });
@@ -319,7 +351,7 @@ async function caught(t: TestContext, now: () => number): Promise<Caught> {
   t.after(() => client.close());
   const body = JSON.stringify({ text: "loved" });
   const own = { authorization: `Bearer ${KEYS.customer}`, "content-type": "application/json", "x-request-id": "mine" };
-  await client.pass(INSTANCE, { method: "POST", target: "/v1/react", headers: own, body: Buffer.from(body) });
+  await client.pass(INSTANCE, { method: "POST", target: "/v1/react", headers: own, body: Buffer.from(body) }, STAYS);
   const { connection: _, host: __, "content-length": ___, ...headers } = await arrived.promise;
   return { url, headers, body };
 }
@@ -354,8 +386,7 @@ test("a request that was passed to one process is refused by every other one", a
   const { second, done, place } = await pair(t);
   const { url, headers, body } = await caught(t, Date.now);
   const send = () => fetch(`http://127.0.0.1:${second.port}/v1/react`, { method: "POST", headers, body });
-  assert.equal((await send()).status, 403);
-  assert.deepEqual(done, []);
+  assert.deepEqual([(await send()).status, done], [403, []]);
   place.own = url;
   assert.equal((await send()).status, 201, "the process at the address that it was sent to");
   assert.deepEqual(done, ["loved"]);

@@ -48,6 +48,19 @@ export function resetting(promise: Promises): void {
     assert.deepEqual(await stage.all("sendAttempts"), []);
   });
 
+  promise("a reset after one that ended in the middle removes the references that came since", async (stage) => {
+    const customer = await stage.addCustomer();
+    await stage.addMessage(customer);
+    // Both tables of references are read by now, and the message is left.
+    for (const begins of [true, false]) await stage.store.reset(customer.id, 100, begins);
+    assert.equal((await stage.all("messages")).length, 1);
+    const since = await stage.addMessage(customer, { providerMessageId: "by SMS" });
+    await stage.ok([referenceOf(stage, since.id, "by SMS"), referenceOf(stage, since.id, "by iMessage, given up")]);
+    for (let begins = true; (await stage.store.reset(customer.id, 100, begins)) > 0; begins = false);
+    assert.deepEqual(await stage.all("providerReferences"), []);
+    assert.deepEqual(await stage.all("messages"), []);
+  });
+
   promise("a reset also deletes records committed while it runs, and can be repeated", async (stage) => {
     const customer = await stage.addCustomer();
     for (let round = 0; round < 3; round += 1) {

@@ -7,7 +7,7 @@ import type { Route } from "../../server/api/route.ts";
 import { hashKey } from "../../server/core/key.ts";
 import { type TestContext, type TestContextOptions, testContext } from "./context.ts";
 import { assertAnswered } from "./contract.ts";
-import { failureOf, startEdge } from "./edge.ts";
+import { failureOf, startEdge, type TestEdge } from "./edge.ts";
 
 /** A request of a test; `key` defaults to that of the stage's customer. */
 export interface Ask {
@@ -19,7 +19,7 @@ export interface Ask {
   signal?: AbortSignal;
 }
 
-export interface Served extends TestContext {
+export interface Served extends TestContext, Pick<TestEdge, "counted" | "lines"> {
   /** Sends a request, and returns the response's `data`. Fails the test if the status is not `status`. */
   data<Data>(status: number, method: string, path: string, ask?: Ask): Promise<Data>;
   /** Asks, and checks that it is refused with `code`; gives the paths of its details. */
@@ -34,7 +34,7 @@ export async function served(
 ): Promise<Served> {
   const made = await testContext(options);
   const { deps } = made;
-  const { port } = await startEdge(t, {
+  const { port, counted, lines } = await startEdge(t, {
     routes: routesOf(deps),
     authenticate: (secret) => deps.configCache.findKey(hashKey(secret)),
     clock: deps.clock,
@@ -62,6 +62,8 @@ export async function served(
   };
   return {
     ...made,
+    counted,
+    lines,
     async data<Data>(status: number, method: string, path: string, ask?: Ask) {
       const answer = await send(method, path, ask);
       assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);

@@ -4,6 +4,7 @@ import type { TestContext as NodeTest } from "node:test";
 import type { DeliveryList, EventType, Webhook } from "../../sdk/wire.ts";
 import { deliveryRoutes } from "../../server/api/deliveries.ts";
 import { OpenResponses } from "../../server/api/open-responses.ts";
+import type { Route } from "../../server/api/route.ts";
 import { webhookRoutes } from "../../server/api/webhooks.ts";
 import { type Event, makeEvent } from "../../server/core/event.ts";
 import type { MessageId } from "../../server/core/id.ts";
@@ -15,12 +16,17 @@ import { type Ask, type Served, served } from "./served.ts";
 export const URL_A = "https://a.example.com/hooks";
 export const URL_B = "https://b.example.com/hooks";
 
-/** The routes of webhooks and deliveries, until the test ends. */
-export function serveWebhooks(t: NodeTest): Promise<Served> {
+/** The routes of webhooks and deliveries. */
+export function webhookRoutesOf(deps: TestContext["deps"]): Route[] {
   // Nothing delivers here: a service that stops waits for no attempt.
   const lasting = new OpenResponses();
   lasting.stop();
-  return served(t, (deps) => [...webhookRoutes(deps, lasting), ...deliveryRoutes(deps)]);
+  return [...webhookRoutes(deps, lasting), ...deliveryRoutes(deps)];
+}
+
+/** Serves the routes of webhooks and deliveries until the test ends. */
+export function serveWebhooks(t: NodeTest): Promise<Served> {
+  return served(t, webhookRoutesOf);
 }
 
 /** Creates or changes the primary endpoint. */

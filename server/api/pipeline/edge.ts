@@ -51,8 +51,11 @@ export interface RequestHop {
    * it passed on. `refusal`: why a claim to that does not count. Null without such a claim.
    */
   passedOn(request: IncomingMessage): { isBody(body: Uint8Array): boolean } | { refusal: string } | null;
-  /** The response of the process that runs the instance; null if no other process runs it or can be reached. */
-  pass(instanceId: InstanceId, request: PassedRequest): Promise<PassedResponse | null>;
+  /**
+   * The response of the process that runs the instance; null if no other process runs it or can be reached. Rejects with the reason of
+   * `gone` if that is aborted first: the other process then finds that the client has gone.
+   */
+  pass(instanceId: InstanceId, request: PassedRequest, gone: AbortSignal): Promise<PassedResponse | null>;
 }
 
 /** The sessions of the service as the pipeline sees them. */

@@ -7,6 +7,7 @@ import { type NotRunningHere, PassedReplyLost } from "../../core/not-running-her
 import { mayHaveBody } from "./body.ts";
 import type { HeldBody } from "./body-budget.ts";
 import { PASSED_COOKIE } from "./browser.ts";
+import { goneSignal } from "./client-gone.ts";
 import type { RequestHop } from "./edge.ts";
 import { type Exchange, ownerOf } from "./exchange.ts";
 import { OF_ONE_HOP, sendPassed } from "./response.ts";
@@ -79,7 +80,8 @@ async function passWith(
   headers["x-request-id"] = requestId;
   headers["x-correlation-id"] = correlationId;
   const { method = "GET", url: target = "/" } = request;
-  const response = await hop.pass(instanceId, { method, target, headers, body }).catch((error: unknown) => {
+  const passed = { method, target, headers, body };
+  const response = await hop.pass(instanceId, passed, goneSignal(exchange.response)).catch((error: unknown) => {
     throw error instanceof PassedReplyLost && isRepeatable(request, body) ? replyLost() : error;
   });
   if (response === null) return false;

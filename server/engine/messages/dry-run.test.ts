@@ -7,6 +7,7 @@ import { type Carriers, carriersOn, SMS_FIRST } from "../../../test/support/carr
 import { NOT_REACHABLE, ScriptedProvider } from "../../../test/support/provider.ts";
 import { groupFor } from "../../../test/support/sending.ts";
 import { PNG } from "../../../test/support/shapes.ts";
+import { STAYS } from "../../../test/support/stays.ts";
 import { newMessage } from "../../core/new-message.ts";
 import { TABLES } from "../../store/schema.ts";
 import { AvailabilityLookups } from "../contacts/availability.ts";
@@ -164,7 +165,7 @@ describe("a dry run returns", () => {
     const carriers = await pairOn(t);
     const { stage } = carriers;
     const { deps } = stage.life;
-    await setQuietHours(deps, stage.customer.id, { start: "21:00", end: "08:00", timeZone: "UTC" });
+    await setQuietHours(deps, stage.customer.id, { start: "21:00", end: "08:00", timeZone: "UTC" }, STAYS);
     const to = "jo@example.com";
     assert.equal((await rehearse(carriers, { to })).quietUntil, "2026-01-01T08:00:00.000Z");
     const scheduledAt = "2026-01-02T22:00:00.000Z";

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type EngineStage, engineStage, type StageOptions } from "../../../test/support/engine.ts";
 import { receipt, SETTLE_AFTER_MS, UNKNOWN } from "../../../test/support/provider.ts";
+import { STAYS } from "../../../test/support/stays.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outcome, ReceiptSignal } from "../../providers/provider.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
@@ -125,10 +126,10 @@ test("a message that came after the restore is sent as ever, also to the recipie
 
 test("released messages are sent once more in the order of acceptance; those that are not held are named", async (t) => {
   const { stage, ids } = await severalHeld(t);
-  const some = await decideHeld(stage.life.deps, "release", [ids[0] ?? "", "msg_none"]);
+  const some = await decideHeld(stage.life.deps, "release", [ids[0] ?? "", "msg_none"], STAYS);
   assert.deepEqual(some, { decided: [ids[0]], notHeld: ["msg_none"], hasMore: false });
   await stage.run();
-  const all = await decideHeld(stage.life.deps, "release", null);
+  const all = await decideHeld(stage.life.deps, "release", null, STAYS);
   assert.deepEqual(all, { decided: ids.slice(1), notHeld: [], hasMore: false });
   await stage.run();
   assert.deepEqual(
@@ -136,7 +137,7 @@ test("released messages are sent once more in the order of acceptance; those tha
     ids.map((id) => [id, undefined]),
   );
   for (const id of ids) assert.deepEqual(await stage.eventTypes(id), ["queued", "sent"]);
-  assert.deepEqual((await decideHeld(stage.life.deps, "release", ids)).notHeld, ids);
+  assert.deepEqual((await decideHeld(stage.life.deps, "release", ids, STAYS)).notHeld, ids);
 });
 
 test("a release of all finds held messages behind more unknown ones than a page has", async (t) => {
@@ -150,7 +151,7 @@ test("a release of all finds held messages behind more unknown ones than a page 
     record: { ...record, id, timeline: [] },
   });
   await stage.deps.store.commit(older.map(insert));
-  const { decided, hasMore } = await decideHeld(stage.life.deps, "release", null);
+  const { decided, hasMore } = await decideHeld(stage.life.deps, "release", null, STAYS);
   assert.deepEqual({ decided, hasMore }, { decided: ids, hasMore: false });
 });
 
@@ -192,7 +193,7 @@ async function severalHeld(t: Parameters<typeof engineStage>[0]) {
 test("an outcome of a released message that is unknown is asked about, and ends after five minutes as ever", async (t) => {
   const { stage, id } = await heldMessage(t);
   stage.provider.sendNext.push(UNKNOWN);
-  await decideHeld(stage.life.deps, "release", [id]);
+  await decideHeld(stage.life.deps, "release", [id], STAYS);
   await stage.run();
   assert.deepEqual(await held(stage), []);
   for (let passed = 0; passed < 400_000; passed += 15_000) await stage.pass(15_000);
@@ -201,7 +202,7 @@ test("an outcome of a released message that is unknown is asked about, and ends 
 
 test("discarded messages fail as perhaps sent, and are never sent", async (t) => {
   const { stage, id } = await heldMessage(t);
-  assert.deepEqual((await decideHeld(stage.life.deps, "discard", null)).decided, [id]);
+  assert.deepEqual((await decideHeld(stage.life.deps, "discard", null, STAYS)).decided, [id]);
   await stage.pass(HOUR_MS);
   const { data } = (await stage.events(id)).at(-1) ?? assert.fail();
   assert.deepEqual([data.status, data.errorCode, data.mayHaveBeenSent], ["failed", "OUTCOME_UNKNOWN", true]);
@@ -210,7 +211,7 @@ test("discarded messages fail as perhaps sent, and are never sent", async (t) =>
 
 test("holding is done once: what came after it is not held by a later start", async (t) => {
   const { stage } = await heldMessage(t);
-  await decideHeld(stage.life.deps, "discard", null);
+  await decideHeld(stage.life.deps, "discard", null, STAYS);
   stage.provider.sendNext.push({ outcome: "deferred", retryAfterMs: HOUR_MS, reason: "busy" });
   const id = await stage.send();
   await stage.pass(60_001);

@@ -163,17 +163,20 @@ export interface DecidedMessages {
 
 /**
  * Sends held messages again (`release`), or ends them (`discard`). `ids` null: all of them, the oldest first, up to a limit.
- * The person who decides takes the risk that a recipient gets a message twice, or not at all.
+ * The person who decides takes the risk that a recipient gets a message twice, or not at all. Throws the reason of `gone`: the
+ * decisions so far stay, and a repeat finds the others held.
  */
 export async function decideHeld(
   deps: With<"link" | "messageCache">,
   choice: HeldChoice,
   ids: readonly string[] | null,
+  gone: AbortSignal,
 ): Promise<DecidedMessages> {
   const now = deps.clock.now();
-  const asked = ids === null ? await oldestHeld(deps) : { messages: await findAll(deps, ids), hasMore: false };
+  const asked = ids === null ? await oldestHeld(deps, gone) : { messages: await findAll(deps, ids), hasMore: false };
   const decided: MessageId[] = [];
   for (let start = 0; start < asked.messages.length; start += BATCH) {
+    gone.throwIfAborted();
     const batch = asked.messages.slice(start, start + BATCH);
     const done = await Promise.all(batch.map((message) => decideOne(deps, choice, message, now)));
     decided.push(...batch.filter((_, index) => done[index] === true).map(({ id }) => id));
@@ -182,8 +185,8 @@ export async function decideHeld(
   return { decided, notHeld: (ids ?? []).filter((id) => !known.has(id)), hasMore: asked.hasMore };
 }
 
-async function oldestHeld({ store }: Deps): Promise<{ messages: Message[]; hasMore: boolean }> {
-  const found = await findHeld(store.db, "oldest", null, DECIDED_AT_ONCE_MAX + 1);
+async function oldestHeld({ store }: Deps, gone: AbortSignal): Promise<{ messages: Message[]; hasMore: boolean }> {
+  const found = await findHeld(store.lists("admin", gone), "oldest", null, DECIDED_AT_ONCE_MAX + 1);
   return { messages: found.slice(0, DECIDED_AT_ONCE_MAX), hasMore: found.length > DECIDED_AT_ONCE_MAX };
 }
 

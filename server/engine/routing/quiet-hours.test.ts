@@ -6,6 +6,7 @@ import type { QuietHours, SendMessage } from "../../../sdk/wire.ts";
 import { type EngineStage, engineStage, type StageOptions } from "../../../test/support/engine.ts";
 import { deferred, NOT_REACHABLE, receipt } from "../../../test/support/provider.ts";
 import { groupFor } from "../../../test/support/sending.ts";
+import { STAYS } from "../../../test/support/stays.ts";
 import type { MessageId } from "../../core/id.ts";
 import { retryMessage } from "../messages/actions.ts";
 import { requestPayment } from "../payments/request-payment.ts";
@@ -25,7 +26,7 @@ async function quietStage(t: Parameters<typeof engineStage>[0], options?: StageO
 
 /** As an administrator sets them: at the process that runs now. */
 function quiet(stage: EngineStage, hours: QuietHours | null): Promise<void> {
-  return setQuietHours(stage.life.deps, stage.customer.id, hours);
+  return setQuietHours(stage.life.deps, stage.customer.id, hours, STAYS);
 }
 
 async function reasons(stage: EngineStage, id: MessageId): Promise<string[]> {
@@ -263,7 +264,7 @@ describe("when the quiet hours change", () => {
 
 test("setting quiet hours of a missing customer is refused", async (t) => {
   const stage = await engineStage(t);
-  await assert.rejects(setQuietHours(stage.deps, "cust_none", NIGHT), /There is no customer cust_none/);
+  await assert.rejects(setQuietHours(stage.deps, "cust_none", NIGHT, STAYS), /There is no customer cust_none/);
 });
 
 describe("a message that quiet hours delay night after night", () => {

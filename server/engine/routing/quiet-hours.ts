@@ -13,6 +13,7 @@ import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
+import { inPages } from "../in-pages.ts";
 import { changeMessage, isAsClaimed } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
 
@@ -62,12 +63,13 @@ export async function findQuietHours(deps: Deps, customerId: CustomerId): Promis
 
 /**
  * Sets or removes the quiet hours of a customer. The messages that they postponed are checked again: at once or, if there are
- * very many, after the response. Throws 404 for an unknown customer.
+ * very many or the client has `gone`, after the response. Throws 404 for an unknown customer.
  */
 export async function setQuietHours(
   deps: With<"configCache" | "messageCache">,
   customerId: CustomerId,
   quietHours: QuietHours | null,
+  gone: AbortSignal,
 ): Promise<void> {
   await change(deps, async () => {
     const { id, version } = await requireCustomer(deps, customerId);
@@ -75,37 +77,33 @@ export async function setQuietHours(
     return { transaction: [{ op: "update", table: "customers", id, version, set }], value: undefined };
   });
   deps.configCache.clear();
-  await releaseAll(deps, customerId);
+  await releaseAll(deps, customerId, gone);
 }
 
 /** Pages before the response: a very long queue would take longer than a caller waits. */
 const PAGES_INLINE = 10;
 
 /** Never throws: a message that cannot be checked again waits until the end of its former quiet hours. */
-async function releaseAll(deps: With<"configCache" | "messageCache">, customerId: CustomerId): Promise<void> {
+async function releaseAll(
+  deps: With<"configCache" | "messageCache">,
+  customerId: CustomerId,
+  gone: AbortSignal,
+): Promise<void> {
   const pages = heldBackPages(deps, customerId);
-  if (await release(deps, pages, PAGES_INLINE)) return;
-  void release(deps, pages, Number.POSITIVE_INFINITY);
+  await inPages(() => releaseNext(deps, pages), {
+    pagesMax: PAGES_INLINE,
+    gone,
+    fault: (error) => deps.observer.fault("quiet-hours", error),
+  });
 }
 
-/** Makes the messages of the next pages due. Returns whether there were no more pages. */
-async function release(
-  deps: With<"messageCache">,
-  pages: AsyncGenerator<Message[]>,
-  pagesMax: number,
-): Promise<boolean> {
-  try {
-    for (let read = 0; read < pagesMax; read += 1) {
-      const { done, value } = await pages.next();
-      if (done === true) return true;
-      const pairs = Map.groupBy(value, pairOf);
-      await Promise.all([...pairs.values()].map((pair) => releaseInOrder(deps, pair)));
-    }
-    return false;
-  } catch (error) {
-    deps.observer.fault("quiet-hours", error);
-    return true;
-  }
+/** Makes the messages of the next page due. Returns whether there was none. */
+async function releaseNext(deps: With<"messageCache">, pages: AsyncGenerator<Message[]>): Promise<boolean> {
+  const { done, value } = await pages.next();
+  if (done === true) return true;
+  const pairs = Map.groupBy(value, pairOf);
+  await Promise.all([...pairs.values()].map((pair) => releaseInOrder(deps, pair)));
+  return false;
 }
 
 /** Messages of a customer that quiet hours postponed, a page at a time. */

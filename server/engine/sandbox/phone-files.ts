@@ -12,14 +12,21 @@ import type { With } from "../engine-deps.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
+/** The owner of the files. */
+interface FilesOwner {
+  customerId: CustomerId;
+  /** Aborted when the client of the request has gone. */
+  gone: AbortSignal;
+}
+
 /**
  * Sends the files, with their bytes, by `send`, and returns its result. Together they have 100 MiB at the most, and
  * until they are sent, fetched files count towards the memory limit of send attempts. Throws a 400 that names every
- * invalid field, and a 503 for a file that cannot be fetched now.
+ * invalid field, a 503 for a file that cannot be fetched now, and the reason of `gone`: then no further file is fetched.
  */
 export async function withPhoneFiles<Sent>(
   deps: With<"fetcher" | "links">,
-  customerId: CustomerId,
+  { customerId, gone }: FilesOwner,
   inputs: readonly AttachmentInput[],
   send: (files: InboundAttachment[]) => Promise<Sent>,
 ): Promise<Sent> {
@@ -34,7 +41,8 @@ export async function withPhoneFiles<Sent>(
     for (const [index, { guid, url, mimeType, filename }] of attachments.entries()) {
       let data = kept.get(guid)?.data ?? null;
       if (url !== null) {
-        const got = await fetched(deps, customerId, index, url, left);
+        gone.throwIfAborted();
+        const got = await fetched(deps, { customerId, gone }, index, url, left);
         releases.push(got.release);
         data = judged(index, got.bytes, mimeType);
       }
@@ -48,12 +56,19 @@ export async function withPhoneFiles<Sent>(
   }
 }
 
-async function fetched({ fetcher }: With<"fetcher">, owner: CustomerId, index: number, url: string, bytesMax: number) {
+async function fetched(
+  { fetcher }: With<"fetcher">,
+  { customerId: owner, gone }: FilesOwner,
+  index: number,
+  url: string,
+  bytesMax: number,
+) {
   const tooLarge =
     bytesMax === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
-  const got = await fetcher.fetch(url, { owner, bytesMax, tooLarge, abort: new AbortController().signal });
+  const got = await fetcher.fetch(url, { owner, bytesMax, tooLarge, abort: gone });
   const path = `attachments[${index}].url`;
   if ("bytes" in got) return got;
+  gone.throwIfAborted();
   if ("refused" in got) throw invalidField(path, `${url} ${got.refused}`);
   throw new ApiError("SERVICE_UNAVAILABLE", `${path}: ${url} ${got.deferred}.`, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -41,6 +41,8 @@ export interface PhoneAction<Body> {
   number: string;
   idempotencyKey: string | null;
   body: Body;
+  /** The signal that is aborted when the client has gone. */
+  gone(): AbortSignal;
 }
 
 /** The contact's phone, the customer's number that it writes to, and the sandbox instance that holds it. */
@@ -68,7 +70,7 @@ export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<Phone
     const channel = channelFrom(line, group === null ? body.channel : "imessage");
     const replyTo = parent?.providerMessageId ?? null;
     const said = { text: text === "" ? null : text, replyTo, channel, group: group?.snapshot ?? null };
-    const { reference } = await withPhoneFiles(deps, customerId, attachments, (files) =>
+    const { reference } = await withPhoneFiles(deps, { customerId, gone: action.gone() }, attachments, (files) =>
       line.phones.write(line.phone, name, { ...said, attachments: files }),
     );
     return await receivedMessage(deps, line, reference);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inbound, receipt, ScriptedProvider } from "../../../test/support/provider.ts";
 import { type Round, race } from "../../../test/support/race.ts";
+import { STAYS } from "../../../test/support/stays.ts";
 import type { MessageId } from "../../core/id.ts";
 import { newMessage } from "../../core/new-message.ts";
 import type { Signal } from "../../providers/provider.ts";
@@ -134,7 +135,7 @@ test("a reset during any work leaves no earlier record and no incomplete one", a
     const places = Array.from({ length: ACTIONS_AT_ONCE }, (_, place) => (index + place * 7) % actions.length);
     const chosen = places.flatMap((place) => [actions[place] ?? assert.fail("there is no such action")]);
     const reset = () =>
-      resetSandbox(life.deps, { key: null, customerId: customer.id, route: "POST /v1/sandbox/reset", body: {} });
+      resetSandbox(life.deps, { key: null, customerId: customer.id, route: "POST /v1/sandbox/reset", body: {} }, STAYS);
     const [ended, ...answers] = await one.atOnce<unknown>(reset, ...chosen.map(([, action]) => action));
     assert.deepEqual(ended, { value: undefined });
     for (const [place, [name]] of chosen.entries()) {

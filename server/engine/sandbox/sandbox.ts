@@ -28,22 +28,24 @@ export async function requireSandbox(
 
 /**
  * Removes the customer's messages, contacts and chats, and pending signals of phones; keys, numbers, endpoints, the
- * inbox and usage stay. Work in flight ends without effect. A repeat of an idempotency key removes nothing more.
+ * inbox and usage stay. Work in flight ends without effect. A repeat of an idempotency key removes nothing more, unless the first
+ * request ended in the middle because its client had `gone`: then it removes the rest.
  */
 export async function resetSandbox(
   deps: With<
     "configCache" | "membership" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts"
   >,
   request: IdempotentRequest & { customerId: CustomerId },
+  gone: AbortSignal,
 ): Promise<void> {
   const { customerId } = request;
   await requireSandbox(deps, customerId);
   await requirePhones(deps, customerId);
   await deps.serial.run(`reset ${customerId}`, () =>
     idempotent(deps, request, async () => {
-      await removeAll(deps, customerId);
+      await removeAll(deps, customerId, gone);
       // A second time: phones may have received and reported messages while the records were being removed.
-      await removeAll(deps, customerId);
+      await removeAll(deps, customerId, gone);
       return { transaction: null, value: null, result: "", generation: deps.generation() };
     }),
   );
@@ -64,12 +66,20 @@ async function requirePhones(
 async function removeAll(
   deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts">,
   customerId: CustomerId,
+  gone: AbortSignal,
 ): Promise<void> {
+  gone.throwIfAborted();
   await resetPhones(deps, customerId);
-  // A decision from before the last `forget` is committed before the last `reset`, which then removes it too.
-  do await forget(deps, customerId);
-  while ((await deps.store.reset(customerId, REMOVED_AT_ONCE)) > 0);
-  await forget(deps, customerId);
+  try {
+    // A decision from before the last `forget` is committed before the last `reset`, which then removes it too.
+    for (let begins = true, removed = 1; removed > 0; begins = false) {
+      gone.throwIfAborted();
+      await forget(deps, customerId);
+      removed = await deps.store.reset(customerId, REMOVED_AT_ONCE, begins);
+    }
+  } finally {
+    await forget(deps, customerId);
+  }
 }
 
 async function resetPhones(

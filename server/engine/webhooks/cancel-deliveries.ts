@@ -3,6 +3,7 @@
 import type { EndpointId } from "../../core/id.ts";
 import type { Replay } from "../../core/replay.ts";
 import type { Deps } from "../deps.ts";
+import { inPages } from "../in-pages.ts";
 
 /** Deliveries cancelled in one commit: more would hold up the commits of others. */
 const BATCH_MAX = 500;
@@ -16,29 +17,19 @@ type CancelBatch = (limit: number) => Promise<number>;
  * Cancels the pending deliveries of an endpoint that is no longer active; attempts in flight end as usual. Never throws: the
  * delivery loop cancels the remaining deliveries when they are due.
  */
-export function cancelDeliveriesOf(deps: Deps, endpointId: EndpointId): Promise<void> {
-  return cancel(deps, (limit) => deps.store.cancelDeliveries(endpointId, limit));
+export function cancelDeliveriesOf(deps: Deps, endpointId: EndpointId, gone: AbortSignal): Promise<void> {
+  return cancel(deps, gone, (limit) => deps.store.cancelDeliveries(endpointId, limit));
 }
 
 /** Cancels the deliveries of a stopped replay that were not tried. Never throws: what remains after a fault is tried as usual. */
-export function cancelReplayed(deps: Deps, { id, endpointId }: Replay): Promise<void> {
-  return cancel(deps, (limit) => deps.store.cancelDeliveries(endpointId, limit, id));
+export function cancelReplayed(deps: Deps, { id, endpointId }: Replay, gone: AbortSignal): Promise<void> {
+  return cancel(deps, gone, (limit) => deps.store.cancelDeliveries(endpointId, limit, id));
 }
 
-async function cancel(deps: Deps, batch: CancelBatch): Promise<void> {
-  if (await cancelBatches(deps, batch, BATCHES_INLINE)) return;
-  void cancelBatches(deps, batch, Number.POSITIVE_INFINITY);
-}
-
-/** Returns whether all were cancelled within `batchesMax`. */
-async function cancelBatches(deps: Deps, batch: CancelBatch, batchesMax: number): Promise<boolean> {
-  try {
-    for (let number = 0; number < batchesMax; number += 1) {
-      if ((await batch(BATCH_MAX)) < BATCH_MAX) return true;
-    }
-    return false;
-  } catch (error) {
-    deps.observer.fault("cancel-deliveries", error);
-    return true;
-  }
+function cancel({ observer }: Deps, gone: AbortSignal, batch: CancelBatch): Promise<void> {
+  return inPages(async () => (await batch(BATCH_MAX)) < BATCH_MAX, {
+    pagesMax: BATCHES_INLINE,
+    gone,
+    fault: (error) => observer.fault("cancel-deliveries", error),
+  });
 }

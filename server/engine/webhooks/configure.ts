@@ -110,13 +110,15 @@ export function createWebhook(
 
 /**
  * Changes the given fields of an endpoint. `secret` of the primary endpoint sets its customer's. `active: false` pauses it,
- * which cancels its pending deliveries and stops its replay. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
+ * which stops its replay, and cancels its pending deliveries, after the response if the client has `gone`. Throws 404
+ * `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function updateWebhook(
   deps: With<"membership" | "sealer">,
   customerId: CustomerId,
   id: string,
   wanted: UpdateWebhook,
+  gone: AbortSignal,
 ): Promise<Endpoint> {
   if (wanted.url !== undefined) requireAddress(deps, wanted.url);
   const { endpoint, paused } = await change(deps, async () => {
@@ -146,7 +148,7 @@ export async function updateWebhook(
     return { transaction, value: { endpoint: after, paused } };
   });
   await waitForSenders(deps, deps.membership.others());
-  if (paused) await cancelDeliveriesOf(deps, endpoint.id);
+  if (paused) await cancelDeliveriesOf(deps, endpoint.id, gone);
   return endpoint;
 }
 
@@ -158,6 +160,7 @@ export async function deleteWebhook(
   deps: With<"membership">,
   customerId: CustomerId,
   target: EndpointRef,
+  gone: AbortSignal,
 ): Promise<EndpointId> {
   const id = await change(deps, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
@@ -169,7 +172,7 @@ export async function deleteWebhook(
     return { transaction: [updateCustomer(customer, {}, deps.clock.now()), ...removed], value: endpoint.id };
   });
   await waitForSenders(deps, deps.membership.others());
-  await cancelDeliveriesOf(deps, id);
+  await cancelDeliveriesOf(deps, id, gone);
   return id;
 }
 

@@ -11,6 +11,7 @@ import {
   OK,
   unanswered,
 } from "../../../test/support/deliver.ts";
+import { STAYS } from "../../../test/support/stays.ts";
 import { emitEvent, URL_A } from "../../../test/support/webhooks.ts";
 import { setWebhook, updateWebhook } from "./configure.ts";
 
@@ -48,10 +49,10 @@ test("a changed maxInFlight applies from the next attempt on", async (t) => {
   const { endpoint } = await setWebhook(stage.deps, stage.customer.id, { url: URL_A, events: ["*"] });
   await emitMany(stage, 4);
   await answerAll(stage);
-  await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 2 });
+  await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 2 }, STAYS);
   await emitMany(stage, 6);
   assert.equal(stage.sent.length, 4 + 2);
-  await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 100 });
+  await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 100 }, STAYS);
   await emitMany(stage, 6);
   assert.equal(stage.sent.length, 4 + 8, "what it had earned");
 });

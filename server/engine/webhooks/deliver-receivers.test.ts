@@ -14,6 +14,7 @@ import {
   TIMEOUT,
   unanswered,
 } from "../../../test/support/deliver.ts";
+import { STAYS } from "../../../test/support/stays.ts";
 import { addInbox, emitEvent, URL_A, URL_B } from "../../../test/support/webhooks.ts";
 import type { MessageId } from "../../core/id.ts";
 import { StoreUnavailable } from "../../store/store.ts";
@@ -268,7 +269,7 @@ test("a resumed endpoint gets the deliveries made since, although the loop does 
   const stage = await deliverStage(t);
   const { customer, deps, lanes } = stage;
   const id = await further(stage, URL_B, "b");
-  await updateWebhook(deps, customer.id, id, { active: false });
+  await updateWebhook(deps, customer.id, id, { active: false }, STAYS);
   lanes.wake([id]);
   await stage.run();
   const [committed, applied] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -276,7 +277,7 @@ test("a resumed endpoint gets the deliveries made since, although the loop does 
     committed.resolve();
     return applied.promise;
   });
-  const resumed = updateWebhook(deps, customer.id, id, { active: true });
+  const resumed = updateWebhook(deps, customer.id, id, { active: true }, STAYS);
   await committed.promise;
   await emitEvent(stage);
   await stage.run();

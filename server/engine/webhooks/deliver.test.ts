@@ -13,6 +13,7 @@ import {
   TIMEOUT,
   unanswered,
 } from "../../../test/support/deliver.ts";
+import { STAYS } from "../../../test/support/stays.ts";
 import { emitEvent, URL_A, URL_B } from "../../../test/support/webhooks.ts";
 import { deleteWebhook, setWebhook, updateWebhook } from "./configure.ts";
 import { retryDelivery } from "./redeliver.ts";
@@ -285,12 +286,12 @@ describe("a change of the endpoint", () => {
     await stage.run();
     const { endpointId } = await stage.delivery();
     assert.ok(endpointId !== null);
-    await updateWebhook(stage.deps, stage.customer.id, endpointId, { active: false });
+    await updateWebhook(stage.deps, stage.customer.id, endpointId, { active: false }, STAYS);
     stage.sent[0]?.end(BROKEN);
     await stage.run();
     assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "cancelled" });
     assert.equal((await stage.attempts()).length, 1);
-    await updateWebhook(stage.deps, stage.customer.id, endpointId, { active: true });
+    await updateWebhook(stage.deps, stage.customer.id, endpointId, { active: true }, STAYS);
     await stage.pass(1_000 * HOUR_MS);
     assert.equal(stage.sent.length, 1);
   });
@@ -299,7 +300,7 @@ describe("a change of the endpoint", () => {
     const stage = await oneDelivery(t);
     stage.answers.push(null);
     await stage.run();
-    await deleteWebhook(stage.deps, stage.customer.id, null);
+    await deleteWebhook(stage.deps, stage.customer.id, null, STAYS);
     stage.sent[0]?.end(OK);
     await stage.run();
     assert.equal((await stage.delivery()).status, "succeeded");
@@ -310,7 +311,7 @@ describe("a change of the endpoint", () => {
   test("to deleted during the wait for a retry sends nothing more", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
-    await deleteWebhook(stage.deps, stage.customer.id, null);
+    await deleteWebhook(stage.deps, stage.customer.id, null, STAYS);
     await stage.pass(1_000 * HOUR_MS);
     assert.deepEqual([(await stage.delivery()).status, stage.sent.length], ["cancelled", 1]);
   });

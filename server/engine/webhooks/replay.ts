@@ -138,14 +138,14 @@ export async function lastReplay(deps: Deps, customerId: CustomerId, id: string)
  * Stops the replay of an endpoint, and cancels those of its deliveries that were not tried; returns it. Throws 404
  * `WEBHOOK_NOT_FOUND`, and `NOT_FOUND` if none runs.
  */
-export async function stopReplay(deps: Deps, customerId: CustomerId, id: string): Promise<Replay> {
+export async function stopReplay(deps: Deps, customerId: CustomerId, id: string, gone: AbortSignal): Promise<Replay> {
   const stopped = await change(deps, async () => {
     const replay = await lastReplay(deps, customerId, id);
     if (replay?.status !== "running") throw new ApiError("NOT_FOUND", `No replay of the endpoint ${id} is running.`);
     const value: Replay = { ...replay, ...end(deps) };
     return { transaction: [stopping(deps, replay)], value };
   });
-  await cancelReplayed(deps, stopped);
+  await cancelReplayed(deps, stopped, gone);
   return stopped;
 }
 

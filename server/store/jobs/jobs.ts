@@ -64,7 +64,7 @@ export type WritingJob =
   | ["endMember", member: string, now: number]
   | ["cancelDeliveries", endpointId: string, limit: number, replayId: string | null]
   | ["prune", before: number, limit: number]
-  | ["reset", customerId: string, limit: number]
+  | ["reset", customerId: string, limit: number, begins: boolean]
   | ["addUsage", batch: SqlValue[], hours: SqlValue[][]]
   | ["logRequests", SqlValue[][]]
   | ["removeRequests", RequestRemoval]

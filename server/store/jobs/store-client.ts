@@ -301,8 +301,8 @@ export class StoreClient implements Store {
     return this.#writer.ask(["prune", before, limit]);
   }
 
-  reset(customerId: CustomerId, limit: number): Promise<number> {
-    return this.#writer.ask(["reset", customerId, limit]);
+  reset(customerId: CustomerId, limit: number, begins = false): Promise<number> {
+    return this.#writer.ask(["reset", customerId, limit, begins]);
   }
 
   async addUsage(batch: UsageBatch, now: number): Promise<void> {

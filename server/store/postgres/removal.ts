@@ -152,8 +152,9 @@ export class CustomerReset {
   /** Customers that are being reset, and how far their provider references are removed. */
   readonly #resetting = new Map<string, ReferenceProgress>();
 
-  /** Removes some records of each kind of a customer. Returns how many. */
-  async reset(sql: Sql, customerId: string, limit: number): Promise<number> {
+  /** Removes some records of each kind of a customer. Returns how many. `begins`: what an earlier reset has read is read again. */
+  async reset(sql: Sql, customerId: string, limit: number, begins: boolean): Promise<number> {
+    if (begins) this.#resetting.delete(customerId);
     let removed = await removeDeliveries(sql, customerId, limit);
     removed += await this.#removeMessages(sql, customerId, limit);
     for (const [table, column] of Object.entries(RESET_TABLES)) {

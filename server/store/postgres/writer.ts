@@ -275,7 +275,7 @@ export class PostgresWriter {
       case "prune":
         return prune(sql, this.#partitions.held, job[1], job[2]);
       case "reset":
-        return this.#resetCustomer(sql, job[1], job[2]);
+        return this.#resetCustomer(sql, job);
       case "addUsage":
         return addUsage(sql, job[1], job[2]);
       case "logRequests":
@@ -291,9 +291,9 @@ export class PostgresWriter {
   }
 
   /** Removes records of a customer. Other processes learn that its opt-outs and threads are among them. */
-  async #resetCustomer(sql: Sql, customerId: string, limit: number): Promise<number> {
+  async #resetCustomer(sql: Sql, [, customerId, limit, begins]: Extract<WritingJob, ["reset", ...unknown[]]>) {
     await sql.values(lockOf([customerId]));
-    const removed = await this.#reset.reset(sql, customerId, limit);
+    const removed = await this.#reset.reset(sql, customerId, limit, begins);
     if (removed > 0) await raiseVersions(sql, RESET_PARTS);
     return removed;
   }

@@ -123,7 +123,7 @@ test("a writer counts on from the greatest position that there ever was", async 
       .map((row) => row.position);
   for (let count = 0; count < 3; count += 1) add();
   assert.deepEqual(positions(), [1, 2, 3]);
-  writer.run([["reset", customer.id, 100]]);
+  writer.run([["reset", customer.id, 100, true]]);
   assert.deepEqual(positions(), []);
   assert.equal(writer.database.prepare("select last from deleted_position").get()?.last, 3);
   add();

@@ -66,8 +66,9 @@ export class RecordRemoval {
     return others.reduce((sum, statement) => sum + Number(statement.run(before, limit).changes), old.length);
   }
 
-  /** Removes some records of each kind of a customer. Returns how many. */
-  reset(customerId: string, limit: number): number {
+  /** Removes some records of each kind of a customer. Returns how many. `begins`: what an earlier reset has read is read again. */
+  reset(customerId: string, limit: number, begins: boolean): number {
+    if (begins) this.#resetting.delete(customerId);
     const deliveries = this.#statements.someDeliveriesOf().all(customerId, limit) as unknown as [string, number][];
     for (const [id, row] of deliveries) {
       this.#statements.deleteDelivery().run(row);

@@ -189,7 +189,7 @@ export class SqliteWriter {
         return this.#removal.prune(job[1], job[2]);
       case "reset":
         this.#required.forgetAll();
-        return this.#removal.reset(job[1], job[2]);
+        return this.#removal.reset(job[1], job[2], job[3]);
       case "addUsage":
         if (Number(this.#statements.addUsage("batch").run(...job[1]).changes) === 0) return null;
         for (const values of job[2]) this.#statements.addUsage("hour").run(...values);
