@@ -30,6 +30,7 @@ import {
   MANIFEST,
   readManifest,
 } from "./backup-manifest.ts";
+import { requireOwnSchema } from "./check-schema.ts";
 import { copyFromPostgres } from "./copy-from-postgres.ts";
 import { SECRET_KEY } from "./stored-settings.ts";
 
@@ -100,6 +101,7 @@ export async function verifyBackup(from: string, progress: BackupProgress): Prom
     (file, report) => checkFile(path, file, report),
   );
   try {
+    await requireOwnSchema(join(path, DATABASE_FILE), path, manifest.schema);
     inspectCopy(join(path, DATABASE_FILE), true);
   } catch (error) {
     throw explain(error, join(path, DATABASE_FILE), path);

@@ -31,6 +31,7 @@ import {
   KEY_FILE,
   readManifest,
 } from "./backup-manifest.ts";
+import { requireOwnSchema } from "./check-schema.ts";
 import { restoreIntoPostgres } from "./restore-into-postgres.ts";
 import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
 
@@ -145,7 +146,7 @@ async function stage(
   );
   const copy = join(staging, DATABASE_FILE);
   if (!existsSync(copy)) throw new ConfigError(`The backup ${backup} has no ${DATABASE_FILE}.`);
-  requireSound(copy, backup);
+  await requireSound(copy, backup, manifest);
   takeKey(config, manifest, staging);
   const database = openWriter(copy);
   try {
@@ -175,10 +176,12 @@ async function copyFile(from: string, to: string, progress: (doneBytes: number) 
   }
 }
 
-function requireSound(copy: string, backup: string): void {
+async function requireSound(copy: string, backup: string, { schema }: BackupManifest): Promise<void> {
   try {
+    await requireOwnSchema(copy, backup, schema);
     inspectCopy(copy, true);
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     throw new ConfigError(`The database in the backup ${backup} is damaged: ${(error as Error).message}.`);
   }
 }

@@ -1,7 +1,7 @@
 /** Migrates a database file to the tables of this version, before any thread opens it. */
 
 import type { DatabaseSync } from "node:sqlite";
-import { Migrator } from "kysely/migration";
+import { type MigrationResultSet, Migrator } from "kysely/migration";
 import { MIGRATIONS } from "../migrations/list.ts";
 import { StoreUnusable } from "../store.ts";
 import { queryDatabase } from "./driver.ts";
@@ -24,16 +24,7 @@ export async function migrate(
   report: (progress: string) => void = () => {},
   reportEveryMs = REPORT_EVERY_MS,
 ): Promise<void> {
-  const read = createReader(database);
-  const db = queryDatabase<never>(async (query) => {
-    // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
-    if (query.sql === "rollback" && !database.isTransaction) return [];
-    return read(query);
-  });
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
-  const { error } = await migrator.migrateToLatest();
-  await db.destroy();
-  if (error !== undefined) throw refusalOf(error);
+  await withMigrator(database, (migrator) => migrator.migrateToLatest());
   const say = throttled(report, reportEveryMs);
   try {
     countPositionsByWriter(database);
@@ -45,6 +36,26 @@ export async function migrate(
   } catch (problem) {
     throw refusalOf(problem);
   }
+}
+
+/** Brings an empty database to the tables of an earlier migration, as a new database of that version had them. */
+export async function migrateTo(database: DatabaseSync, schema: string): Promise<void> {
+  await withMigrator(database, (migrator) => migrator.migrateTo(schema));
+}
+
+async function withMigrator(
+  database: DatabaseSync,
+  run: (migrator: Migrator) => Promise<MigrationResultSet>,
+): Promise<void> {
+  const read = createReader(database);
+  const db = queryDatabase<never>(async (query) => {
+    // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
+    if (query.sql === "rollback" && !database.isTransaction) return [];
+    return read(query);
+  });
+  const { error } = await run(new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } }));
+  await db.destroy();
+  if (error !== undefined) throw refusalOf(error);
 }
 
 /** Passes a report on if `everyMs` are over since the last one, or since the beginning. */

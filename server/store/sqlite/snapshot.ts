@@ -113,8 +113,8 @@ export function isKnownSchema(name: string): boolean {
   return name in MIGRATIONS;
 }
 
-/** `immutable`: no files appear beside the copy. */
-function openCopy(path: string): DatabaseSync {
+/** Opens a copy for reads. No files appear beside it. */
+export function openCopy(path: string): DatabaseSync {
   const url = pathToFileURL(path);
   url.searchParams.set("immutable", "1");
   return new DatabaseSync(url, { readOnly: true });

@@ -1,0 +1,45 @@
+/** Finds triggers and views of strangers in a copy of a database: SQLite would run them with the next write or read. */
+
+import { DatabaseSync } from "node:sqlite";
+import { errorCode } from "./connection.ts";
+import { migrateTo } from "./migrate.ts";
+import { DatabaseDamaged, openCopy } from "./snapshot.ts";
+
+/** The beginning of statements that run nothing, as SQLite stores them. */
+const PASSIVE = /^create (?:table|index|unique index) /i;
+
+/**
+ * Names of what the copy has besides tables and indexes, unless a new database of the migration `schema` has it too, letter by letter. Reads
+ * no table of the copy. Throws `DatabaseDamaged`.
+ */
+export async function listForeign(path: string, schema: string): Promise<string[]> {
+  const found = activeIn(path);
+  if (found.size === 0) return [];
+  const own = new DatabaseSync(":memory:");
+  try {
+    await migrateTo(own, schema);
+    const known = activeOf(own);
+    return [...found].filter(([name, sql]) => known.get(name) !== sql).map(([name]) => name);
+  } finally {
+    own.close();
+  }
+}
+
+function activeIn(path: string): Map<string, string> {
+  const database = openCopy(path);
+  try {
+    return activeOf(database);
+  } catch (error) {
+    if (errorCode(error) === null) throw error;
+    throw new DatabaseDamaged((error as Error).message);
+  } finally {
+    database.close();
+  }
+}
+
+/** Statements of the schema that are not passive, by the name of what they make. */
+function activeOf(database: DatabaseSync): Map<string, string> {
+  const rows = database.prepare("select type, name, sql from sqlite_schema where sql is not null").all();
+  const active = rows.filter(({ sql }) => !PASSIVE.test(String(sql)));
+  return new Map(active.map(({ type, name, sql }) => [`${type} ${name}`, String(sql)]));
+}
