@@ -1,10 +1,11 @@
 /** `tightbeam doctor`: checks everything between here and your receivers, and advises what to do. */
 
+import { printableLine } from "../server/core/printable.ts";
 import type { CheckResult, State } from "./check-result.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import { Failure, UsageError } from "./failure.ts";
-import { type Paint, printable } from "./output.ts";
+import type { Paint } from "./output.ts";
 import { wrapped } from "./table.ts";
 
 /** Checks everything between here and the receivers. The checks are loaded only when it runs. */
@@ -59,7 +60,7 @@ const LEAD = CHECK_WIDTH + 4;
 
 function lineOf({ check, state, found, advice }: CheckResult, paint: Paint, width: number): string {
   const { mark, style } = MARKS[state];
-  const text = (shown: string, lead: number) => wrapped(printable(shown), Math.max(20, width - lead), lead);
+  const text = (shown: string, lead: number) => wrapped(printableLine(shown), Math.max(20, width - lead), lead);
   const line = `${paint(style, mark)} ${check.padEnd(CHECK_WIDTH)}  ${text(found, LEAD)}`;
   return advice === null ? line : `${line}\n${" ".repeat(LEAD)}${paint("dim", "→")} ${text(advice, LEAD + 2)}`;
 }

@@ -2,13 +2,14 @@
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { type AnyEvent, type Delivery, EVENT_TYPES } from "../sdk/wire.ts";
+import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, list, request } from "./command.ts";
 import { isAccepted, resultOf, untilAttempted } from "./deliveries.ts";
 import { listenSecret, ownDirectory } from "./directory.ts";
 import { Failure } from "./failure.ts";
 import type { Forward } from "./forward.ts";
-import { type Paint, printable, statusStyle } from "./output.ts";
+import { type Paint, statusStyle } from "./output.ts";
 import { cut, shortId, table } from "./table.ts";
 import { oneOf } from "./values.ts";
 import { widthOf } from "./width.ts";
@@ -210,5 +211,5 @@ function aboutEvent({ type, data: given }: AnyEvent): string {
   );
   const typing = typeof data.typing === "boolean" ? [data.typing ? "is typing" : "stopped typing"] : [];
   const reaction = typeof data.reaction === "object" ? [Object(data.reaction).content].map(String) : [];
-  return printable([ends.join(" → "), ...texts, ...typing, ...reaction].filter((part) => part !== "").join("  "));
+  return printableLine([ends.join(" → "), ...texts, ...typing, ...reaction].filter((part) => part !== "").join("  "));
 }

@@ -4,7 +4,7 @@ import { CommanderError } from "commander";
 import { TightbeamError } from "../sdk/errors.ts";
 import { ABSENCE_ADVICE, isAbsence } from "../sdk/retry.ts";
 import type { ErrorDetail } from "../sdk/wire.ts";
-import { printable } from "./output.ts";
+import { printableLine } from "../server/core/printable.ts";
 
 /** Exit codes of every command: done, refused or failed, called wrongly. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
@@ -48,17 +48,17 @@ export function explain(thrown: unknown, page: string | null = null): string[] {
   if (thrown instanceof UsageError) return [`error: ${thrown.message}`];
   if (thrown instanceof Failure) {
     const code = thrown.code === null ? "" : `${thrown.code} `;
-    return [`error: ${code}${printable(thrown.message)}`, ...indent(thrown.advice)];
+    return [`error: ${code}${printableLine(thrown.message)}`, ...indent(thrown.advice)];
   }
   if (thrown instanceof TightbeamError) {
     const details = thrown.details
       .filter((detail) => !isInMessage(thrown, detail))
-      .map((detail) => printable(`${detail.path}: ${detail.message}`));
-    const request = thrown.requestId === null ? [] : [`requestId: ${printable(thrown.requestId)}`];
+      .map((detail) => printableLine(`${detail.path}: ${detail.message}`));
+    const request = thrown.requestId === null ? [] : [`requestId: ${printableLine(thrown.requestId)}`];
     if (page !== null) request.push(page);
     return [
       // The command line names its own options instead of the client's.
-      `error: ${thrown.code} ${printable(thrown.message.replace(` ${ABSENCE_ADVICE}`, ""))}`,
+      `error: ${thrown.code} ${printableLine(thrown.message.replace(` ${ABSENCE_ADVICE}`, ""))}`,
       ...indent([...details, ...request, ...advise(thrown)]),
     ];
   }

@@ -3,9 +3,10 @@
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Inbox, InboxRequest } from "../sdk/wire.ts";
+import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, request } from "./command.ts";
-import { type Paint, printable, statusStyle } from "./output.ts";
+import { type Paint, statusStyle } from "./output.ts";
 import { type Column, cut, shortId, table } from "./table.ts";
 
 const COLUMNS: readonly Column<InboxRequest>[] = [
@@ -91,12 +92,12 @@ function requestLine(request: InboxRequest, bodies: boolean, paint: Paint, width
   const time = request.receivedAt.slice(11, 23);
   const lead = `${time}  ${request.status}  ${signed}  `.length;
   const what = (id: string | null) =>
-    printable([type ?? "no event", status, id].filter((part) => part !== null).join("  "));
+    printableLine([type ?? "no event", status, id].filter((part) => part !== null).join("  "));
   const whole = what(about);
   const shown = lead + whole.length <= width ? whole : cut(what(shortId(about ?? "")), Math.max(20, width - lead));
   const answer = paint(statusStyle(String(request.status)), String(request.status));
   const line = `${paint("dim", time)}  ${answer}  ${paint(signedStyle(request), signed)}  ${shown}`;
-  return bodies ? `${line}\n${printable(request.body)}` : line;
+  return bodies ? `${line}\n${printableLine(request.body)}` : line;
 }
 
 function signedStyle(request: InboxRequest): "green" | "red" {

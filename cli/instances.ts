@@ -1,12 +1,13 @@
 /** `tightbeam instances`: the rows of its commands. They need the admin key, and show no secret. */
 
 import { type Instance, PROVIDERS, type ProviderName } from "../sdk/wire.ts";
+import { printableLine } from "../server/core/printable.ts";
 import { ago } from "./ago.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, list, present, request, type Value } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { parseJson, readJson } from "./files.ts";
-import { listing, type Paint, printable, statusStyle } from "./output.ts";
+import { listing, type Paint, statusStyle } from "./output.ts";
 import { REQUEST_FIELDS } from "./request-fields.ts";
 
 const INSTANCE = { "<id>": "instance id (inst_…)" };
@@ -152,5 +153,5 @@ function detail(instance: Instance, paint: Paint): string {
   const lastEvent = lastEventAt ? `${ago(lastEventAt, Date.now())} (${lastEventAt})` : "none yet";
   const settings = JSON.stringify(config);
   const facts = listing({ id, name, provider, health, lastEvent, config: settings, hookUrl, updatedAt }, paint);
-  return [facts, ...warnings.map((warning) => paint("yellow", `! ${printable(warning)}`))].join("\n");
+  return [facts, ...warnings.map((warning) => paint("yellow", `! ${printableLine(warning)}`))].join("\n");
 }

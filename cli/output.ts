@@ -1,6 +1,7 @@
 /** Prints results: one JSON document for programs, tables and colour for people. */
 
 import { styleText } from "node:util";
+import { printableLine } from "../server/core/printable.ts";
 
 /** The surroundings of a command, so that a test can replace the terminal. */
 export interface Terminal {
@@ -78,7 +79,9 @@ export function outputTo(terminal: Terminal, { json, wide }: Form): Output {
 export function listing(pairs: Record<string, string | number | boolean | null | undefined>, paint: Paint): string {
   const shown = Object.entries(pairs).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${paint("dim", name.padEnd(width))}  ${printable(String(value))}`).join("\n");
+  return shown
+    .map(([name, value]) => `${paint("dim", name.padEnd(width))}  ${printableLine(String(value))}`)
+    .join("\n");
 }
 
 /** The colour of a status of a message, a delivery, a payment, a call, an instance or an inbox request. */
@@ -86,11 +89,4 @@ export function statusStyle(status: string): Style {
   if (/^(delivered|read|received|succeeded|active|paid|answered|healthy|2\d\d)$/.test(status)) return "green";
   if (/^(failed|exhausted|revoked|rejected|missed|unhealthy|[345]\d\d)$/.test(status)) return "red";
   return /^(cancelled|unsent|expired|disconnected)$/.test(status) ? "dim" : "yellow";
-}
-
-/** The text with control characters shown as `�`: a stranger's text must not control the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
-    character === "\n" || character === "\t" ? " " : "\ufffd",
-  );
 }

@@ -1,10 +1,10 @@
 /** `tightbeam quarantine`: lists and repairs rows of the database that the service cannot decode. */
 
+import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import { onDataDirectory } from "./data-directory.ts";
 import { Failure } from "./failure.ts";
-import { printable } from "./output.ts";
 
 interface Options {
   tbDataDir?: string;
@@ -69,7 +69,7 @@ async function list(cli: Cli, options: Options): Promise<void> {
       found.length === 0
         ? "Nothing is quarantined: the service could read every row so far."
         : found
-            .map(({ table, id, reason, since }) => `${table} ${printable(id)}  ${reason}  (since ${since})`)
+            .map(({ table, id, reason, since }) => `${table} ${printableLine(id)}  ${reason}  (since ${since})`)
             .join("\n"),
     );
 }
@@ -82,7 +82,7 @@ async function show(cli: Cli, options: Options, name: RowName): Promise<void> {
   cli.output().show(row, ({ columns, reason }) => {
     const width = Math.max(...Object.keys(columns).map(({ length }) => length));
     const lines = Object.entries(columns).map(
-      ([column, value]) => `${column.padEnd(width)}  ${value === null ? "(null)" : printable(String(value))}`,
+      ([column, value]) => `${column.padEnd(width)}  ${value === null ? "(null)" : printableLine(String(value))}`,
     );
     return [...lines, "", sayState(reason)].join("\n");
   });

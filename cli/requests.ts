@@ -4,9 +4,10 @@ import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { RequestQuery } from "../sdk/requests.ts";
 import { type LoggedExchange, type LoggedRequest, REQUEST_METHODS } from "../sdk/wire.ts";
+import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, list, request, type Value } from "./command.ts";
-import { listing, type Paint, printable, type Style } from "./output.ts";
+import { listing, type Paint, type Style } from "./output.ts";
 import { cut, table } from "./table.ts";
 import { oneOf } from "./values.ts";
 
@@ -163,7 +164,7 @@ function requestLine(request: LoggedRequest, paint: Paint, width: number): strin
   const time = createdAt.slice(11, 23);
   const more = [`${durationMs} ms`, ...(errorCode === null ? [] : [errorCode]), id].join("  ");
   const lead = `${time}  ${status}  ${method.padEnd(6)}  `.length;
-  const shown = cut(printable(path), Math.max(PATH_WIDTH_MIN, width - lead - more.length - 2));
+  const shown = cut(printableLine(path), Math.max(PATH_WIDTH_MIN, width - lead - more.length - 2));
   return `${paint("dim", time)}  ${paint(styleOf(status), String(status))}  ${method.padEnd(6)}  ${shown}  ${paint("dim", more)}`;
 }
 
@@ -186,7 +187,7 @@ function detail({ request: asked, response: answer, ...facts }: LoggedExchange, 
     ...bodies.flatMap(([title, body]) =>
       body === null
         ? []
-        : [`${paint("dim", body.truncated ? `${title}, its beginning` : title)}\n${printable(body.text)}`],
+        : [`${paint("dim", body.truncated ? `${title}, its beginning` : title)}\n${printableLine(body.text)}`],
     ),
   ].join("\n\n");
 }

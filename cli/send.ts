@@ -13,11 +13,12 @@ import type {
   TimelineEntry,
 } from "../sdk/wire.ts";
 import { CHANNELS } from "../sdk/wire.ts";
+import { printableLine } from "../server/core/printable.ts";
 import { pageAddress } from "./addresses.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, present } from "./command.ts";
 import { Failure, wasNeverReached } from "./failure.ts";
-import { listing, type Paint, printable, statusStyle, type Terminal } from "./output.ts";
+import { listing, type Paint, statusStyle, type Terminal } from "./output.ts";
 import { REQUEST_FIELDS } from "./request-fields.ts";
 import { type Column, table, wrapped } from "./table.ts";
 import { oneOrMore, pair, seconds } from "./values.ts";
@@ -109,7 +110,7 @@ async function sendAndFollow(cli: Cli, to: string, text: string, options: SendOp
     output.progress((paint, width) => {
       const [time, status, channel] = [entry.at.slice(11, 23), entry.status.padEnd(9), entry.channel.padEnd(8)];
       const lead = `${time}  ${status}  ${channel}  `.length;
-      const reason = wrapped(printable(entry.reason ?? ""), Math.max(20, width - lead), lead);
+      const reason = wrapped(printableLine(entry.reason ?? ""), Math.max(20, width - lead), lead);
       return `${paint("dim", time)}  ${paint(statusStyle(entry.status), status)}  ${channel}  ${reason}`.trimEnd();
     }),
   );
@@ -166,7 +167,7 @@ async function accept(client: Tightbeam, message: SendMessage, idempotencyKey: s
 
 /** One line, or two if the terminal is too narrow. */
 function summary({ id, to, from, channel }: AcceptedMessage, width: number): string {
-  const way = printable(`to ${to}  from ${from}  by ${channel}`);
+  const way = printableLine(`to ${to}  from ${from}  by ${channel}`);
   return `${id}${id.length + 2 + way.length > width ? "\n" : "  "}${way}`;
 }
 

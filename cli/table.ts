@@ -1,6 +1,7 @@
 /** Renders tables as wide as the terminal, with characters measured as the terminal shows them. */
 
-import { type Paint, printable, type Style } from "./output.ts";
+import { printableLine } from "../server/core/printable.ts";
+import type { Paint, Style } from "./output.ts";
 import { widthOf } from "./width.ts";
 
 /** One column of a table. The last column is cut to the width of the terminal, or wrapped if it `wraps`. */
@@ -50,7 +51,7 @@ export function table<Row>(
 }
 
 function cellsOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Cells {
-  return rows.map((row) => columns.map((column) => printable(String(column.value(row) ?? "-"))));
+  return rows.map((row) => columns.map((column) => printableLine(String(column.value(row) ?? "-"))));
 }
 
 /** The columns without optional ones that do not fit, even with short ids and times. */

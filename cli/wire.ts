@@ -1,9 +1,10 @@
 /** `tightbeam wire`: requests, what the service did with them, events, deliveries and retries as they happen, a line each. */
 
 import { WireLog, type WireRow } from "../sdk/wire-rows.ts";
+import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
-import { type Paint, printable, type Style } from "./output.ts";
+import type { Paint, Style } from "./output.ts";
 import { cut, shortId } from "./table.ts";
 import { widthOf } from "./width.ts";
 
@@ -94,7 +95,7 @@ export function wireLine(row: WireRow, paint: Paint, width: number): string {
   const word = (status ?? kind).padEnd(STATUS_WIDTH);
   const id = shortId(ids.message ?? ids.event ?? ids.request ?? "");
   const room = Math.max(TITLE_WIDTH_MIN, width - (SINCE_WIDTH + 3 + 3 + STATUS_WIDTH + 2));
-  const text = printable([title.padEnd(TITLE_WIDTH), id, detail].filter((part) => part !== "").join("  "));
+  const text = printableLine([title.padEnd(TITLE_WIDTH), id, detail].filter((part) => part !== "").join("  "));
   return `${lead}${paint(TONES[tone], word)}  ${widthOf(text) <= room ? text : cut(text, room)}`.trimEnd();
 }
 

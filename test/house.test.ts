@@ -87,7 +87,7 @@ const LAYERS: readonly Layer[] = [
   layer(
     "cli",
     "cli/",
-    "cli/|sdk/|server/(app/(serve|backup|reseal|vacuum|restore|mark-restored|repair-rows|compare-queues|migrate-to-postgres)|config|core/duration|pages/docs/contents)\\.ts",
+    "cli/|sdk/|server/(app/(serve|backup|reseal|vacuum|restore|mark-restored|repair-rows|compare-queues|migrate-to-postgres)|config|core/(duration|printable)|pages/docs/contents)\\.ts",
     `${NODE}|commander|leven|rolldown|string-width`,
     "../server/store/store.ts",
   ),

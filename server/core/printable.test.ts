@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { printable } from "./printable.ts";
+import { printable, printableLine } from "./printable.ts";
 
 test("printable shows each control and each bidi mark as U+FFFD, and changes no other character", () => {
   const ranges = [
@@ -17,4 +17,12 @@ test("printable shows each control and each bidi mark as U+FFFD, and changes no 
     assert.equal(printable(character), isControl ? "\ufffd" : character, code.toString(16));
   }
   assert.equal(printable("مرحبا 👩‍👩‍👧 é"), "مرحبا 👩‍👩‍👧 é");
+});
+
+test("printableLine shows line feeds and tabs as spaces, and all else as printable does", () => {
+  for (let code = 0; code <= 0xffff; code += 1) {
+    const character = String.fromCharCode(code);
+    const isSpace = character === "\n" || character === "\t";
+    assert.equal(printableLine(character), isSpace ? " " : printable(character), code.toString(16));
+  }
 });

@@ -7,3 +7,8 @@ const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u206
 export function printable(text: string): string {
   return text.replace(CONTROLS, "\ufffd");
 }
+
+/** `printable` for a text of several lines or columns that is shown on one line: line feeds and tabs become spaces. */
+export function printableLine(text: string): string {
+  return printable(text.replace(/[\n\t]/g, " "));
+}
