@@ -5,7 +5,7 @@ import { openPostgres } from "../server/store/postgres/store.ts";
 import { NOW, Stage } from "../test/conformance/store-stage.ts";
 import { closedAddress } from "../test/support/api.ts";
 import { type CliResult, envFor, KEY, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
-import { createDatabase, startPostgres } from "../test/support/postgres.ts";
+import { createDatabase, sharedPostgres } from "../test/support/postgres.ts";
 import { startReceiver } from "../test/support/receiver.ts";
 import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
@@ -221,7 +221,7 @@ test("doctor reports in words why each real instance does not work, and that a n
 });
 
 test("doctor with DATABASE_URL says whether everything that is due has a row in its queue", async (t) => {
-  const postgres = await startPostgres(["fsync=off"]);
+  const postgres = await sharedPostgres();
   t.after(() => postgres.stop());
   const { url } = await createDatabase(postgres);
   const stage = new Stage(await openPostgres(url, "member_1"));

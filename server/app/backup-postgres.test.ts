@@ -28,7 +28,7 @@ import { takeBackup, verifyBackup } from "./backup.ts";
 import { migrateToPostgres } from "./migrate-to-postgres.ts";
 import { restoreBackup } from "./restore.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 const quiet = () => {};
 
 async function createDatabase(t: TestContext): Promise<string> {

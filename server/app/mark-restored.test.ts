@@ -13,7 +13,7 @@ import { openPostgres } from "../store/postgres/store.ts";
 import { findSetting } from "../store/settings.ts";
 import { markRestored } from "./mark-restored.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 test("later events are far behind those of the backup, and the next start knows what it has to hold", async (t) => {
   const { url, drop } = await postgres.create();

@@ -24,7 +24,7 @@ import { openSqlite } from "../store/sqlite/store.ts";
 import { type MigrationOptions, migrateToPostgres } from "./migrate-to-postgres.ts";
 import { openStoreAlone } from "./open-store.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 const QUIET: MigrationOptions = { now: NOW + 5_000, progress() {} };
 const PROCESS = fileURLToPath(new URL("../../test/support/migrate-to-postgres-process.ts", import.meta.url));

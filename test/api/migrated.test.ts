@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { migrateToPostgres } from "../../server/app/migrate-to-postgres.ts";
-import { createDatabase, startPostgres } from "../support/postgres.ts";
+import { createDatabase, sharedPostgres } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startTestService } from "../support/service.ts";
 import { SKIP_ON_POSTGRES } from "../support/service-database.ts";
@@ -14,7 +14,7 @@ const MESSAGES = 60;
 test("messages and webhooks that waited on the embedded database are sent once by the service on PostgreSQL", {
   skip: SKIP_ON_POSTGRES,
 }, async (t) => {
-  const postgres = await startPostgres(["fsync=off"]);
+  const postgres = await sharedPostgres();
   t.after(() => postgres.stop());
   const { url } = await createDatabase(postgres);
   const receiver = await startReceiver();

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { SHARED_URL } from "../support/postgres.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -15,8 +16,8 @@ const PART = process.env.TB_MUTATIONS ?? "";
 
 /** Runs the test file of a fault with the fault planted. Returns how the run ended, and its output. */
 function runWith({ name, caughtBy }: Fault): Promise<{ code: unknown; output: string }> {
-  // A test file that believes to be run by this one would report to it.
-  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+  // A test file that believes to be run by this one would report to it; a fault stays on a server of its own.
+  const { NODE_TEST_CONTEXT: _, [SHARED_URL]: __, ...inherited } = process.env;
   const env = { ...inherited, TB_FAULT: name, NODE_OPTIONS: `--import=${PLANT}` };
   const args = ["--test", "--test-reporter=tap", caughtBy];
   const options = { cwd: ROOT, env, maxBuffer: Number.POSITIVE_INFINITY };

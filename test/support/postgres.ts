@@ -1,11 +1,13 @@
-/** A PostgreSQL server for tests: one embedded server a test process, and a new database for each test. */
+/** A PostgreSQL server for tests: one embedded server for a run or a test process, and a new database for each test. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chownSync, closeSync, cpSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Writable } from "node:stream";
 import { after, before } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
@@ -29,22 +31,50 @@ export interface EmbeddedServer extends PostgresServer {
 }
 
 /** Where the suite finds another server: the URL of a database whose user may create databases. */
-const OTHER = process.env.TB_TEST_DATABASE_URL;
+const OTHER = process.env.TB_TEST_DATABASE_URL || undefined;
+/** The variable by which `run.ts` tells its test processes the URL of a database of the server that they share. */
+export const SHARED_URL = "TEST_RUN_DATABASE_URL";
+/** The settings of the server that test files share: nothing is kept, nothing works by itself, and many processes are connected. */
+const SHARED_FLAGS = ["fsync=off", "autovacuum=off", "max_connections=500"];
 
 /** A user without rights, as whom the server runs if the test runs as root, which the server refuses. */
 export const NOBODY = { uid: 65_534, gid: 65_534 };
 const START_MS_MAX = 60_000;
 /** Characters of its log that the error of a failed start shows. */
 const LOG_MAX = 2_000;
-/** How long the processes of a server take to end after SIGQUIT, in milliseconds. */
-const QUIT_MS = 100;
+
+/**
+ * The server for databases of tests that need no settings of their own and hold up nobody else: that of the run, the one that
+ * `TB_TEST_DATABASE_URL` names, or else an embedded one, which starts here. The test stops it, which ends only the last one.
+ */
+export async function sharedPostgres(): Promise<PostgresServer> {
+  const url = OTHER ?? process.env[SHARED_URL];
+  return url === undefined ? await startShared() : serverAt(url);
+}
+
+/** Starts a server to share. */
+export async function startShared(): Promise<PostgresServer> {
+  return await startEmbedded(SHARED_FLAGS);
+}
 
 /** Starts an embedded server on a free port, or takes the one that `TB_TEST_DATABASE_URL` names. The test stops it. */
 export async function startPostgres(flags: readonly string[] = []): Promise<PostgresServer> {
-  if (OTHER !== undefined && OTHER !== "")
-    return { urlOf: (database) => renamed(OTHER, database), stop: async () => {} };
-  return await startEmbedded(flags);
+  return OTHER === undefined ? await startEmbedded(flags) : serverAt(OTHER);
 }
+
+/** A server that others start and stop, by the URL of one of its databases. Here its stop drops the databases that tests have left. */
+function serverAt(url: string): PostgresServer {
+  const server: PostgresServer = {
+    urlOf: (database) => renamed(url, database),
+    async stop() {
+      for (const { drop } of DATABASES.get(server) ?? []) await drop();
+    },
+  };
+  return server;
+}
+
+/** The databases of servers that are not yet dropped. An open connection to one would keep its process. */
+const DATABASES = new WeakMap<PostgresServer, Set<TestDatabase>>();
 
 /**
  * Starts an embedded server on a free port. `fill` may make its data directory, instead of a new cluster; then `filled` is called
@@ -56,6 +86,7 @@ export async function startEmbedded(
   filled: () => Promise<void> = async () => {},
 ): Promise<EmbeddedServer> {
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-postgres-"));
+  const guard = startGuard(directory);
   const isRoot = process.getuid?.() === 0;
   const as = isRoot ? NOBODY : {};
   if (isRoot) chownSync(directory, NOBODY.uid, NOBODY.gid);
@@ -75,7 +106,7 @@ export async function startEmbedded(
     const started = spawn(binaries.postgres, parameters, { ...as, stdio: ["ignore", "ignore", log] });
     closeSync(log);
     server = started;
-    // It ends with this process, and does not keep it.
+    // It does not keep this process, which it ends with by its guard.
     started.unref();
     await accepting(urlOf("postgres"), () => {
       if (started.exitCode === null) return;
@@ -89,14 +120,6 @@ export async function startEmbedded(
     server.kill(signal);
     await ended;
   };
-  const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-  const leave = () => {
-    server.kill("SIGQUIT");
-    // Its processes may be writing until they get the signal.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, QUIT_MS);
-    remove();
-  };
-  process.once("exit", leave);
   await start();
   return {
     urlOf,
@@ -104,11 +127,30 @@ export async function startEmbedded(
     start,
     kill: () => end("SIGQUIT"),
     async stop() {
-      process.off("exit", leave);
-      await end("SIGINT");
-      remove();
+      // Nothing of it is kept: it need not write what it has in memory.
+      await end("SIGQUIT");
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+      guard.stdin.destroy();
     },
   };
+}
+
+/** Waits for the end of its input, ends the server of a directory, and removes the directory. Waits 10 s for a server that does not end. */
+const GUARD = `read -r _
+file="$0/data/postmaster.pid"
+for i in $(seq 100); do
+  [ -e "$file" ] || break
+  kill -QUIT "$(head -n 1 "$file")" 2>/dev/null || break
+  sleep 0.1
+done
+rm -rf "$0"`;
+
+/** Starts a process that ends a server when this process has ended, however that was: a signal lets it do nothing itself. */
+function startGuard(directory: string): ChildProcess & { stdin: Writable } {
+  const guard = spawn("sh", ["-c", GUARD, directory], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  guard.unref();
+  (guard.stdin as Socket).unref();
+  return guard;
 }
 
 const NEW_CLUSTER = ["-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
@@ -164,11 +206,18 @@ export interface TestDatabase {
 export async function createDatabase(server: PostgresServer, copied?: TestDatabase): Promise<TestDatabase> {
   const name = `tightbeam_${randomBytes(6).toString("hex")}`;
   await administer(server, `create database ${name}${copied === undefined ? "" : ` template ${copied.name}`}`);
-  return {
+  const databases = DATABASES.get(server) ?? new Set();
+  DATABASES.set(server, databases);
+  const database: TestDatabase = {
     name,
     url: server.urlOf(name),
-    drop: () => administer(server, `drop database if exists ${name} with (force)`),
+    async drop() {
+      databases.delete(database);
+      await administer(server, `drop database if exists ${name} with (force)`);
+    },
   };
+  databases.add(database);
+  return database;
 }
 
 async function administer(server: PostgresServer, statement: string): Promise<void> {
@@ -193,20 +242,35 @@ export interface FileServer {
   create(): Promise<TestDatabase>;
 }
 
+/** Fills a new database that the databases of a test file are copies of. */
+type Prepare = (url: string) => Promise<void>;
+
 /**
- * Starts a server before the tests of a file, and stops it after them. With `prepare` every database is a copy of one that it has
- * filled.
+ * The shared server for the tests of a file. It may be busy with those of other files: what is true of all its databases at once, as
+ * its oldest transaction, is not for a test here. With `prepare` every database is a copy of one that it has filled.
  */
-export function postgresForFile(flags: readonly string[] = [], prepare?: (url: string) => Promise<void>): FileServer {
+export function postgresForFile(prepare?: Prepare): FileServer {
+  return serverForFile(sharedPostgres, prepare);
+}
+
+/** Starts a server with these settings before the tests of a file, which nobody else uses, and stops it after them. */
+export function ownPostgresForFile(flags: readonly string[], prepare?: Prepare): FileServer {
+  return serverForFile(() => startPostgres(flags), prepare);
+}
+
+function serverForFile(begin: () => Promise<PostgresServer>, prepare?: Prepare): FileServer {
   let server: PostgresServer;
   let prepared: TestDatabase | undefined;
   before(async () => {
-    server = await startPostgres(flags);
+    server = await begin();
     if (prepare === undefined) return;
     prepared = await createDatabase(server);
     await prepare(prepared.url);
   });
-  after(() => server.stop());
+  after(async () => {
+    await prepared?.drop();
+    await server.stop();
+  });
   return {
     get server() {
       return server;

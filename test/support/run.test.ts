@@ -1,39 +1,15 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { copyFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import test, { type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { findTests } from "./run.ts";
+import { makePostgresProject, makeProject, runIn } from "./run-project.ts";
 
 const OK = 'import test from "node:test";\ntest("works", () => {});\n';
 
-/** Runs the runner on a project of these files; the environment is that of a machine outside of any other run. */
-async function runOn(
-  t: TestContext,
-  files: Record<string, string>,
-  env: Record<string, string> = {},
-  args: readonly string[] = [],
-) {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "tightbeam-run-")));
-  t.after(() => rmSync(root, { recursive: true }));
-  const runner = join(root, "test/support/run.ts");
-  mkdirSync(join(root, "test/support"), { recursive: true });
-  for (const name of ["run.ts", "group.ts"])
-    await copyFile(fileURLToPath(new URL(`./${name}`, import.meta.url)), join(root, "test/support", name));
-  writeFileSync(join(root, "package.json"), '{"type":"module"}');
-  for (const [name, source] of Object.entries(files)) {
-    mkdirSync(join(root, name, ".."), { recursive: true });
-    writeFileSync(join(root, name), source);
-  }
-  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    const options = { env: { PATH: process.env.PATH ?? "", ...env }, cwd: tmpdir() };
-    execFile(process.execPath, [runner, ...args], options, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
+/** Runs the runner on a project of these files. */
+function runOn(t: TestContext, files: Record<string, string>, env?: Record<string, string>, args?: readonly string[]) {
+  return runIn(makeProject(t, files), env, args).ended;
 }
 
 test("a run of tests that pass succeeds, from any directory, and ends with the totals of Node's runner", async (t) => {
@@ -142,6 +118,14 @@ test("a file that leaves the process changed, cannot be loaded or holds no test 
     stderr,
     /^✖ a\.test\.ts ran no test to its end\n✖ c\.test\.ts ran no test to its end\n✖ failed: a\.test\.ts: .*\n$/,
   );
+});
+
+test("files that use PostgreSQL share one server, which the run stops also if a test fails", async (t) => {
+  const { root, env, servers } = makePostgresProject(t, "assert.fail()");
+  const { code, stdout, stderr } = await runIn(root, env).ended;
+  assert.equal(code, 1, stderr);
+  const urls = [...stdout.matchAll(/ℹ (postgres:.*)/g)].map(([, url]) => url);
+  assert.deepEqual([urls.length, new Set(urls).size, servers()], [2, 1, []]);
 });
 
 test("every test file of this repository is in one of the two runs, and matches a part of its path", () => {

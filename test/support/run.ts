@@ -112,6 +112,19 @@ function entryOf(group: readonly string[], index: number, directory: string): st
   return entry;
 }
 
+/** The modules that a test file with databases on PostgreSQL imports one of. */
+const USES_POSTGRES = /\/support\/(postgres|service-database|two-processes)\.ts"/;
+
+/** Starts the server that the files share, if several need one, and tells them of it by the environment. Returns what stops it. */
+async function shareServer(files: readonly string[]): Promise<() => Promise<void>> {
+  const users = files.filter((file) => USES_POSTGRES.test(readFileSync(file, "utf8")));
+  if (users.length < 2) return async () => {};
+  const { SHARED_URL, startShared } = await import("./postgres.ts");
+  const server = await startShared();
+  process.env[SHARED_URL] = server.urlOf("postgres");
+  return () => server.stop();
+}
+
 /** Seconds of CPU of this process and of all that it waited for, and those waited for; null where the system does not tell. */
 function cpuSeconds(): number | null {
   try {
@@ -147,6 +160,7 @@ async function main(args: readonly string[]): Promise<void> {
   const hang = new AbortController();
   process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-run-"));
+  const stopServer = await shareServer(files);
   const entries = groupsOf(files).map((group, index) => entryOf(group, index, directory));
   const tests = run({
     files: entries,
@@ -156,6 +170,8 @@ async function main(args: readonly string[]): Promise<void> {
     cwd: ROOT,
   });
 
+  // Node's runner waits for its test processes, which a terminal interrupts too, but nobody else does.
+  process.once("SIGINT", () => hang.abort());
   const silence = setTimeout(() => hang.abort(), SILENCE_MS_MAX);
   const nameOf = ({ name, file = "" }: { name: string; file?: string }) =>
     file === GROUP ? name : `${relative(ROOT, file)}: ${name}`;
@@ -196,6 +212,7 @@ async function main(args: readonly string[]): Promise<void> {
 
   for await (const text of tests.compose(spec)) process.stdout.write(text);
   clearTimeout(silence);
+  await stopServer();
   rmSync(directory, { recursive: true, force: true });
   for (const line of slowest(durationsMs)) process.stdout.write(`ℹ slow: ${line}\n`);
   const spent = cpuSeconds();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { openPostgres } from "../../server/store/postgres/store.ts";
-import { createDatabase, type PostgresServer, startPostgres, type TestDatabase } from "./postgres.ts";
+import { createDatabase, type PostgresServer, sharedPostgres, type TestDatabase } from "./postgres.ts";
 
 type SqlText = string | number | null;
 
@@ -33,9 +33,9 @@ export const SKIP_ON_POSTGRES = isOnPostgres ? "it reads or breaks the file of t
 /** The server of this process, which ends with it. */
 let prepared: Promise<PreparedPostgres> | null = null;
 
-/** Prepares databases of a server, which the embedded one is unless given. The test stops it. */
+/** Prepares databases of a server, which is the shared one unless given. The test stops it. */
 export async function preparePostgres(server?: PostgresServer): Promise<PreparedPostgres> {
-  const started = server ?? (await startPostgres(["fsync=off", "max_connections=500"]));
+  const started = server ?? (await sharedPostgres());
   const empty = await createDatabase(started);
   await (await openPostgres(empty.url, "member_0")).close();
   return { server: started, empty };

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { createDatabase, startPostgres } from "../../../test/support/postgres.ts";
+import { createDatabase, sharedPostgres } from "../../../test/support/postgres.ts";
 import { openPostgres } from "./store.ts";
 
 test("deliveries that one process announced are found by another, of the customers that it names, for a minute", async (t) => {
-  const server = await startPostgres(["fsync=off"]);
+  const server = await sharedPostgres();
   t.after(() => server.stop());
   const { url } = await createDatabase(server);
   const [one, other] = [await openPostgres(url, "a"), await openPostgres(url, "b")];

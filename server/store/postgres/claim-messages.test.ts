@@ -13,7 +13,7 @@ import { createPool } from "./pool.ts";
 import type { SqlParameter } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
+const postgres = postgresForFile();
 
 const TERMS: ClaimTerms = { now: NOW, leaseMs: LEASE_MS, waiting: [], owner: "member_1", firstLease: 1, leased: null };
 const HOT = "+15005550001";

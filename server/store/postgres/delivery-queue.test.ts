@@ -26,7 +26,7 @@ import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 import { vacuumQueues } from "./vacuum.ts";
 
-const postgres = postgresForFile(["fsync=off"], async (url) => {
+const postgres = postgresForFile(async (url) => {
   const pool = createPool(url, 1);
   await migrate(pool);
   await pool.end();

@@ -9,7 +9,7 @@ import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 test("records without their row in the queue, and rows without their record, are counted and named", async () => {
   const { url, drop } = await postgres.create();

@@ -14,7 +14,7 @@ import { openPostgres } from "./store.ts";
 
 const TIMES = { real: NOW, shiftMs: 0, retentionMs: null };
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 /** Two processes on one database, and a connection of its own. */
 async function withTwo(run: (one: Stage, other: Store, client: pg.Client) => Promise<void>): Promise<void> {

@@ -6,7 +6,7 @@ import { postgresForFile } from "../../../test/support/postgres.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { createPool } from "./pool.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 test("the server ends an SQL transaction whose process does nothing for 2 s, and no other of the connection", async () => {
   const { url, drop } = await postgres.create();

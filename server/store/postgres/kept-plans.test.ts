@@ -15,7 +15,7 @@ import { createPool } from "./pool.ts";
 import { readLook } from "./readers.ts";
 import type { SqlParameter } from "./sql.ts";
 
-const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
+const postgres = postgresForFile();
 
 /** Deliveries that come into the empty queue. */
 const DELIVERIES = 50_000;

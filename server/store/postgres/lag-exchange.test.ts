@@ -8,7 +8,7 @@ import type { MemberBeat } from "../members.ts";
 import type { Store } from "../store.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 const signOf = (id: string): MemberBeat => ({
   member: { id, role: "worker", url: null },

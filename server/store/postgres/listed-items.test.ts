@@ -14,7 +14,7 @@ import { createReader } from "../sqlite/query.ts";
 import * as postgres from "./driver.ts";
 import { createPool } from "./pool.ts";
 
-const databases = postgresForFile(["fsync=off"]);
+const databases = postgresForFile();
 
 /** Texts of the characters that lists are written with, short enough to be items of each other. */
 const TEXT = fc.string({

@@ -12,7 +12,7 @@ import { lockLanes } from "./claim-messages.ts";
 import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off", "autovacuum=off", "max_connections=200"], async (url) => {
+const postgres = postgresForFile(async (url) => {
   await (await openPostgres(url, "member_0")).close();
 });
 

@@ -55,7 +55,10 @@ test("a start migrates the database also if a pooler's connection has kept Kysel
     await other.query(`select pg_advisory_lock(${KYSELY_LOCK})`);
     await migrate(pool);
     await migrate(pool);
-    const { rows } = await pool.query("select count(*) from pg_locks where locktype = 'advisory'");
+    const { rows } = await pool.query(
+      `select count(*) from pg_locks l join pg_database d on d.oid = l.database
+       where l.locktype = 'advisory' and d.datname = current_database()`,
+    );
     t.assert.equal(rows[0]?.count, 1);
   } finally {
     await Promise.all([other.end(), pool.end()]);

@@ -14,7 +14,7 @@ import { createPool } from "./pool.ts";
 import type { Sql, SqlParameter } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
+const postgres = postgresForFile();
 
 /** Deliveries of a day: far more than their pages that an end reads. */
 const DELIVERIES = 50_000;

@@ -55,7 +55,8 @@ test("a commit that the server interrupts is refused, and the next one succeeds"
   await admin.query(`begin; ${lock}`);
   const commit = () => store.commit([{ op: "event", event: stage.event(customer), callbackUrl: null }]);
   const waiting = assert.rejects(commit(), /terminating connection/);
-  const isWaiting = "select 1 from pg_locks where not granted";
+  const isWaiting =
+    "select 1 from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()";
   await until(async () => (await admin.query(isWaiting)).rows.length > 0);
   for (const { pid } of await connections()) await admin.query("select pg_terminate_backend($1)", [pid]);
   await waiting;

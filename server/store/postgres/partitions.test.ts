@@ -13,7 +13,7 @@ import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off"], async (url) => {
+const postgres = postgresForFile(async (url) => {
   await (await open(url, "member_0")).close();
 });
 

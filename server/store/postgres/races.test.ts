@@ -21,7 +21,7 @@ const ROUNDS = 40;
 const AT_ONCE = 6;
 const RECORDS = 5;
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 async function openStores(t: TestContext): Promise<{ stores: Store[]; url: string }> {
   const { url, drop } = await postgres.create();

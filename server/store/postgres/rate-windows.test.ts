@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createDatabase, type PostgresServer, startPostgres } from "../../../test/support/postgres.ts";
+import { createDatabase, type PostgresServer, sharedPostgres } from "../../../test/support/postgres.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { KeyId } from "../../core/id.ts";
 import type { Store } from "../store.ts";
@@ -15,7 +15,7 @@ let url: string;
 let drop: () => Promise<void>;
 const stores: Store[] = [];
 before(async () => {
-  server = await startPostgres();
+  server = await sharedPostgres();
   ({ url, drop } = await createDatabase(server));
   for (const member of ["a", "b", "c"]) stores.push(await openPostgres(url, member));
 });

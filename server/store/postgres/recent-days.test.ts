@@ -13,7 +13,7 @@ import { addPartition } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 
-const databases = postgresForFile(["fsync=off"]);
+const databases = postgresForFile();
 const DAYS = 30;
 /** The last days that are asked first, and those that are added ahead. */
 const PLANNED_MAX = 4;

@@ -10,7 +10,7 @@ import { until } from "../../../test/support/wait.ts";
 import type { Store, Transaction } from "../store.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 interface TwoStores {
   first: Store;

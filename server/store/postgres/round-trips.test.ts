@@ -90,7 +90,8 @@ test("if BEGIN fails, its error is the group's and not the one of the statements
   await admin.query("begin");
   await admin.query(lockOf([customer.id]));
   const running = writer.runGroup([["commit", event]]);
-  const waiting = "select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'tightbeam'";
+  const waiting = `select pid from pg_stat_activity
+    where wait_event_type = 'Lock' and application_name = 'tightbeam' and datname = current_database()`;
   await until(async () => {
     await admin.query("select pg_stat_clear_snapshot()");
     return (await admin.query(waiting)).rowCount === 1;

@@ -10,7 +10,7 @@ import { findWireMessages } from "../wire.ts";
 import { CopySource } from "./copy-source.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(["fsync=off"]);
+const postgres = postgresForFile();
 
 const QUEUED = {
   status: "queued",

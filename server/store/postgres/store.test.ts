@@ -6,7 +6,7 @@ import { openPostgres } from "./store.ts";
 
 /** Stores that were opened: each is a member of its own. */
 let opened = 0;
-const postgres = postgresForFile(["fsync=off"], async (url) => {
+const postgres = postgresForFile(async (url) => {
   await (await openPostgres(url, "member_0")).close();
 });
 
