@@ -1,6 +1,7 @@
 /** The store on PostgreSQL under the store's conformance suite. */
 
 import { storeConformance } from "../../../test/conformance/store.ts";
+import { cleanedDatabases } from "../../../test/support/cleaned-databases.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { openPostgres } from "./store.ts";
 
@@ -9,9 +10,10 @@ let opened = 0;
 const postgres = postgresForFile(async (url) => {
   await (await openPostgres(url, "member_0")).close();
 });
+const create = cleanedDatabases(postgres);
 
 storeConformance("PostgreSQL", async () => {
-  const { url, drop } = await postgres.create();
+  const { url, drop } = await create();
   const open = () => {
     opened += 1;
     return openPostgres(url, `member_${opened}`);
