@@ -9,9 +9,10 @@ import type { PublishedResponse } from "../../server/api/openapi/responses.ts";
 import { listDescribedRoutes } from "./routes.ts";
 
 /** The document of the service's routes, made once per process. */
-export function readDocument(): Promise<OpenApiDocument> {
+export async function readDocument(): Promise<OpenApiDocument> {
   document ??= listDescribedRoutes().then((routes) => buildDocument(routes, "test"));
-  return document;
+  // A promise of each caller: behind an await of another test's, a test file that shares its process would register its tests there.
+  return await document;
 }
 
 let document: Promise<OpenApiDocument> | undefined;

@@ -82,15 +82,17 @@ function selectionOf(args: readonly string[]): Selection {
 }
 
 const GROUP = fileURLToPath(new URL("./group.ts", import.meta.url));
-/** A quick test file with this comment, and a reason behind it, has a process of its own, like those below `test/`; the others share. */
+/** A quick test file with this comment, and a reason behind it, has a process of its own, like most of those below `test/`; the others share. */
 const OWN_PROCESS = /^\/\/ own-process: \S/m;
+/** Test files that span several parts, all of which but those of the API have a process of their own. */
+const APART = /^test\/(?!api\/)/;
 /** Test files of one process: they load the sources once, and a third of a run is not the time of one process. */
 const GROUP_FILES_MAX = 16;
 
 /** The groups of files that share a process, and each of the others alone. Neighbours load the same sources. */
 export function groupsOf(files: readonly string[]): string[][] {
   const isShared = (file: string) =>
-    !file.endsWith(LONG) && !relative(ROOT, file).startsWith("test/") && !OWN_PROCESS.test(readFileSync(file, "utf8"));
+    !file.endsWith(LONG) && !APART.test(relative(ROOT, file)) && !OWN_PROCESS.test(readFileSync(file, "utf8"));
   const [shared, own] = [files.filter(isShared), files.filter((file) => !isShared(file))];
   const size = Math.max(1, Math.min(GROUP_FILES_MAX, Math.ceil(shared.length / CONCURRENCY)));
   const groups = Array.from({ length: Math.ceil(shared.length / size) }, (_, at) =>
