@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { emptyDirectory } from "../../test/support/cli.ts";
-import { ownPostgresForFile } from "../../test/support/postgres.ts";
+import { postgresForFile } from "../../test/support/postgres.ts";
 import { contact, startTwilioService } from "../../test/support/twilio/texting.ts";
 import { until } from "../../test/support/wait.ts";
 import { readConfig } from "../config.ts";
 import { takeBackup } from "./backup.ts";
 import { restoreBackup } from "./restore.ts";
 
-const postgres = ownPostgresForFile(["fsync=off"]);
+const postgres = postgresForFile(["fsync=off"]);
 const quiet = () => {};
 
 test("backed up while sending, a thousand sent since, restored: the provider gets none twice, and none of the backup is lost", {

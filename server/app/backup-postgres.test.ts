@@ -9,7 +9,7 @@ import pg from "pg";
 import { Stage } from "../../test/conformance/store-stage.ts";
 import { emptyDirectory } from "../../test/support/cli.ts";
 import { oneLine } from "../../test/support/one-line.ts";
-import { postgresForFile } from "../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../test/support/postgres.ts";
 import { addPartitions, putIntoPostgres, randomRows } from "../../test/support/random-rows.ts";
 import { startTestService } from "../../test/support/service.ts";
 import { until } from "../../test/support/wait.ts";
@@ -28,7 +28,7 @@ import { takeBackup, verifyBackup } from "./backup.ts";
 import { migrateToPostgres } from "./migrate-to-postgres.ts";
 import { restoreBackup } from "./restore.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 const quiet = () => {};
 
 async function createDatabase(t: TestContext): Promise<string> {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { NOW, Stage } from "../../test/conformance/store-stage.ts";
 import { emptyDirectory } from "../../test/support/cli.ts";
 import { oneLine } from "../../test/support/one-line.ts";
-import { postgresForFile } from "../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../test/support/postgres.ts";
 import { readConfig } from "../config.ts";
 import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { newestPosition } from "../store/events.ts";
@@ -13,7 +13,7 @@ import { openPostgres } from "../store/postgres/store.ts";
 import { findSetting } from "../store/settings.ts";
 import { markRestored } from "./mark-restored.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 test("later events are far behind those of the backup, and the next start knows what it has to hold", async (t) => {
   const { url, drop } = await postgres.create();

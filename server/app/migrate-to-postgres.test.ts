@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { recordsBeside } from "../../test/conformance/store-records.ts";
 import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, Stage } from "../../test/conformance/store-stage.ts";
-import { postgresForFile } from "../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../test/support/postgres.ts";
 import { addUsage } from "../../test/support/usage.ts";
 import { ConfigError, readConfig } from "../config.ts";
 import { COPIED } from "../store/copied-tables.ts";
@@ -24,7 +24,7 @@ import { openSqlite } from "../store/sqlite/store.ts";
 import { type MigrationOptions, migrateToPostgres } from "./migrate-to-postgres.ts";
 import { openStoreAlone } from "./open-store.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 const QUIET: MigrationOptions = { now: NOW + 5_000, progress() {} };
 const PROCESS = fileURLToPath(new URL("../../test/support/migrate-to-postgres-process.ts", import.meta.url));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { emptyDirectory } from "../../test/support/cli.ts";
-import { ownPostgresForFile } from "../../test/support/postgres.ts";
+import { postgresForFile } from "../../test/support/postgres.ts";
 import { type Receiver, startReceiver } from "../../test/support/receiver.ts";
 import { startTestService } from "../../test/support/service.ts";
 import { until } from "../../test/support/wait.ts";
@@ -14,7 +14,7 @@ import { readConfig } from "../config.ts";
 import { takeBackup } from "./backup.ts";
 import { restoreBackup } from "./restore.ts";
 
-const postgres = ownPostgresForFile(["fsync=off"]);
+const postgres = postgresForFile(["fsync=off"]);
 const quiet = () => {};
 const MESSAGES = 4;
 const TYPES = ["message.queued", "message.sent", "message.delivered"];

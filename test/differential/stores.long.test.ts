@@ -6,7 +6,7 @@
 import { type TestContext, test } from "node:test";
 import { openPostgres } from "../../server/store/postgres/store.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
-import { ownPostgresForFile } from "../support/postgres.ts";
+import { postgresForFile } from "../support/postgres.ts";
 import { runStep } from "./steps.ts";
 import { World } from "./world.ts";
 
@@ -18,7 +18,7 @@ const STREAMS = Number(process.env.TB_DIFFERENTIAL_STREAMS ?? 4);
 /** Steps of a stream between two comparisons of all tables. */
 const COMPARED_EVERY = 250;
 
-const postgres = ownPostgresForFile(["fsync=off", "autovacuum=off"]);
+const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
 
 test(`both databases answer ${STEPS} random steps alike (seed ${SEED})`, { timeout: 3_600_000 }, async (t) => {
   const began = performance.now();

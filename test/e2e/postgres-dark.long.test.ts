@@ -6,11 +6,11 @@ import { systemClock } from "../../server/clock.ts";
 import { DueLook } from "../../server/engine/due-look.ts";
 import { openPostgres } from "../../server/store/postgres/store.ts";
 import { StoreUnavailable } from "../../server/store/store.ts";
-import { ownPostgresForFile } from "../support/postgres.ts";
+import { postgresForFile } from "../support/postgres.ts";
 import { startRelay } from "../support/tcp-relay.ts";
 import { until } from "../support/wait.ts";
 
-const postgres = ownPostgresForFile(["fsync=off"], async (url) => {
+const postgres = postgresForFile(["fsync=off"], async (url) => {
   await (await openPostgres(url, "member_0")).close();
 });
 

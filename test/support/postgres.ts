@@ -249,12 +249,12 @@ type Prepare = (url: string) => Promise<void>;
  * The shared server for the tests of a file. It may be busy with those of other files: what is true of all its databases at once, as
  * its oldest transaction, is not for a test here. With `prepare` every database is a copy of one that it has filled.
  */
-export function postgresForFile(prepare?: Prepare): FileServer {
+export function sharedPostgresForFile(prepare?: Prepare): FileServer {
   return serverForFile(sharedPostgres, prepare);
 }
 
 /** Starts a server with these settings before the tests of a file, which nobody else uses, and stops it after them. */
-export function ownPostgresForFile(flags: readonly string[], prepare?: Prepare): FileServer {
+export function postgresForFile(flags: readonly string[], prepare?: Prepare): FileServer {
   return serverForFile(() => startPostgres(flags), prepare);
 }
 

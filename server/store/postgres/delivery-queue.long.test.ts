@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import type pg from "pg";
 import { claimBuffers, raceFor } from "../../../test/support/delivery-members.ts";
 import { type DeliveryRows, insertDeliveries } from "../../../test/support/delivery-rows.ts";
-import { ownPostgresForFile } from "../../../test/support/postgres.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
 import { migrate } from "./migrate.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
@@ -13,7 +13,7 @@ import { vacuumQueues } from "./vacuum.ts";
 
 const MINUTE_MS = 60_000;
 
-const postgres = ownPostgresForFile(["fsync=off", "max_wal_size=8GB"]);
+const postgres = postgresForFile(["fsync=off", "max_wal_size=8GB"]);
 
 async function database(t: TestContext, rows: DeliveryRows): Promise<pg.Pool> {
   const { url, drop } = await postgres.create();

@@ -14,7 +14,7 @@ import {
   raceFor,
 } from "../../../test/support/delivery-members.ts";
 import { type DeliveryRows, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
-import { isLockAwaited, postgresForFile } from "../../../test/support/postgres.ts";
+import { isLockAwaited, sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { ClaimedDelivery, DeliveryOutcome, Store } from "../store.ts";
 import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
@@ -26,7 +26,7 @@ import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 import { vacuumQueues } from "./vacuum.ts";
 
-const postgres = postgresForFile(async (url) => {
+const postgres = sharedPostgresForFile(async (url) => {
   const pool = createPool(url, 1);
   await migrate(pool);
   await pool.end();

@@ -5,11 +5,11 @@ import { test } from "node:test";
 import pg from "pg";
 import { success } from "../../../test/conformance/store-outcomes.ts";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { ownPostgresForFile } from "../../../test/support/postgres.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
 import { openPostgres } from "./store.ts";
 
 /** A commit without a flush stays unflushed for ten seconds, unless another connection flushes. */
-const postgres = ownPostgresForFile(["fsync=off", "wal_writer_delay=10s"]);
+const postgres = postgresForFile(["fsync=off", "wal_writer_delay=10s"]);
 
 /** Commits of each kind. */
 const COMMITS = 20;

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { createPool } from "./pool.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 test("the server ends an SQL transaction whose process does nothing for 2 s, and no other of the connection", async () => {
   const { url, drop } = await postgres.create();

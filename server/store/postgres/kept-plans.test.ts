@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Member } from "../../../test/support/delivery-members.ts";
 import { DUE_AT, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { releaseDeliveries } from "./delivery-queue.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
@@ -15,7 +15,7 @@ import { createPool } from "./pool.ts";
 import { readLook } from "./readers.ts";
 import type { SqlParameter } from "./sql.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 /** Deliveries that come into the empty queue. */
 const DELIVERIES = 50_000;

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { DUE_AT, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
-import { ownPostgresForFile } from "../../../test/support/postgres.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
 import { claimDeliveries } from "./delivery-queue.ts";
 import { LaneFloors } from "./lane-floors.ts";
@@ -17,7 +17,7 @@ import { openPostgres } from "./store.ts";
 import { vacuumQueues } from "./vacuum.ts";
 import { WriterConnections } from "./writer-connections.ts";
 
-const postgres = ownPostgresForFile(["fsync=off", "autovacuum=off"], async (url) => {
+const postgres = postgresForFile(["fsync=off", "autovacuum=off"], async (url) => {
   await (await openPostgres(url, "member_0")).close();
 });
 

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Kysely, type SqlBool, sql } from "kysely";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { runsOf } from "../../../test/support/runs.ts";
 import type { Database } from "../rows.ts";
 import { hasItem } from "../spelling.ts";
@@ -14,7 +14,7 @@ import { createReader } from "../sqlite/query.ts";
 import * as postgres from "./driver.ts";
 import { createPool } from "./pool.ts";
 
-const databases = postgresForFile();
+const databases = sharedPostgresForFile();
 
 /** Texts of the characters that lists are written with, short enough to be items of each other. */
 const TEXT = fc.string({

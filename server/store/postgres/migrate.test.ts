@@ -1,7 +1,7 @@
 /** Tests that the migrations of PostgreSQL make the tables that rows are encoded for. */
 
 import { test } from "node:test";
-import { isLockAwaited, postgresForFile } from "../../../test/support/postgres.ts";
+import { isLockAwaited, sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { until } from "../../../test/support/wait.ts";
 import { LAYOUT } from "../rows.ts";
 import { TABLES } from "../schema.ts";
@@ -10,7 +10,7 @@ import { createPool } from "./pool.ts";
 
 const TYPES = { text: "text", json: "text", number: "bigint", flag: "smallint", bytes: "bytea" } as const;
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 test("a migrated database has every column of every table, and a second migration changes nothing", async (t) => {
   const { url, drop } = await postgres.create();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import type { EncodedOutcome } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
@@ -14,7 +14,7 @@ import { createPool } from "./pool.ts";
 import type { Sql, SqlParameter } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 /** Deliveries of a day: far more than their pages that an end reads. */
 const DELIVERIES = 50_000;

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { until } from "../../../test/support/wait.ts";
 import { APPLICATION_NAME } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 async function open(t: TestContext) {
   const { url, drop } = await postgres.create();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type pg from "pg";
 import { attemptAt, Stage } from "../../../test/conformance/store-stage.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import type { Delivery } from "../../core/delivery.ts";
 import { hashedId, idBeside } from "../../core/id.ts";
 import { DAY_MS, dayOf, isNear, positionsNear } from "../positions.ts";
@@ -13,7 +13,7 @@ import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile(async (url) => {
+const postgres = sharedPostgresForFile(async (url) => {
   await (await open(url, "member_0")).close();
 });
 

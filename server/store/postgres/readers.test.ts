@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { StoreUnavailable } from "../store.ts";
 import { createPool } from "./pool.ts";
 import { openReads, readList } from "./readers.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 const run = <Rows>(read: () => Promise<Rows>) => read();
 

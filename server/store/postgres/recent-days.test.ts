@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type pg from "pg";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { type CustomerId, firstIdAt } from "../../core/id.ts";
 import { listEvents, newestPosition, pageOfEvents } from "../events.ts";
 import { DAY_MS, FIRST_DAY, firstPositionOf } from "../positions.ts";
@@ -13,7 +13,7 @@ import { addPartition } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 
-const databases = postgresForFile();
+const databases = sharedPostgresForFile();
 const DAYS = 30;
 /** The last days that are asked first, and those that are added ahead. */
 const PLANNED_MAX = 4;

@@ -31,7 +31,7 @@ const CALLS = 6;
 /** Seeds that once told the databases apart. */
 const TOLD_APART: [seed: number][] = [[-1_109_631_442]];
 
-const databases = postgresForFile();
+const databases = postgresForFile(["fsync=off"]);
 
 test("every read of the store has a line among the random ones", () => {
   assert.deepEqual(Object.keys(RANDOM_READS).toSorted(), Object.keys(READS).toSorted());

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import type { Message } from "../../core/message.ts";
 import { findWireMessages } from "../wire.ts";
 import { CopySource } from "./copy-source.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = postgresForFile();
+const postgres = sharedPostgresForFile();
 
 const QUEUED = {
   status: "queued",

@@ -2,12 +2,12 @@
 
 import { storeConformance } from "../../../test/conformance/store.ts";
 import { cleanedDatabases } from "../../../test/support/cleaned-databases.ts";
-import { postgresForFile } from "../../../test/support/postgres.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { openPostgres } from "./store.ts";
 
 /** Stores that were opened: each is a member of its own. */
 let opened = 0;
-const postgres = postgresForFile(async (url) => {
+const postgres = sharedPostgresForFile(async (url) => {
   await (await openPostgres(url, "member_0")).close();
 });
 const create = cleanedDatabases(postgres);
