@@ -76,6 +76,37 @@ export async function listInterrupted(
   return rows.map(({ unknown_since: unknownSince, ...row }) => ({ ...row, unknownSince }));
 }
 
+/** A queued message that is to be sent again later. */
+export interface PutOffMessage extends Pick<InterruptedMessage, "id" | "from" | "to"> {
+  dueAt: number;
+}
+
+/**
+ * The messages in a window of a lane's queue that were attempted and put off, and where the next window begins; null at the end of the
+ * queue. It goes backwards from `before`. A message that has its old place again, as after an outage of its instance, is not among them.
+ */
+export async function listAttempted(
+  db: Kysely<Database>,
+  lane: InstanceId,
+  before: QueuePosition,
+): Promise<{ records: PutOffMessage[]; next: QueuePosition | null }> {
+  const { records, dueAt, id } = MESSAGE_QUEUE;
+  const isPutOff = sql<number>`case when messages.status = 'queued' and messages.send_attempts > 0
+    and messages.due_at >= messages.updated_at then 1 else 0 end`;
+  const { rows } = await sql<PutOffMessage & { isPutOff: number }>`
+    select messages.id, messages."from", messages."to", ${dueAt} as "dueAt", ${isPutOff} as "isPutOff"
+    from ${records} where ${MESSAGE_QUEUE.lane} = ${lane} and ${dueAt} is not null
+      and (${dueAt}, ${id}) < (${before.dueAt}, ${before.id})
+    order by ${dueAt} desc, ${id} desc limit ${WINDOW_ROWS} + 0`.execute(db);
+  const last = rows[WINDOW_ROWS - 1];
+  return {
+    records: rows
+      .filter((row) => row.isPutOff === 1)
+      .map((row) => ({ id: row.id, from: row.from, to: row.to, dueAt: row.dueAt })),
+    next: last === undefined ? null : { dueAt: last.dueAt, id: last.id },
+  };
+}
+
 /** Where a page of queued messages begins: after this position. */
 export interface QueuePosition {
   dueAt: number;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Customer } from "../../server/core/customer.ts";
 import type { Message } from "../../server/core/message.ts";
-import { findLanesWithDueTimers, listInterrupted } from "../../server/store/messages.ts";
+import { findLanesWithDueTimers, listAttempted, listInterrupted } from "../../server/store/messages.ts";
 import type { MessageClaim } from "../../server/store/store.ts";
 import { LEASE_END, LEASE_MS, NOW, type Promises, type Stage } from "./store-stage.ts";
 
@@ -201,6 +201,33 @@ export function leasesOfMessages(promise: Promises): void {
     const { id, from, to } = message;
     const interrupted = [{ id, from, to, unknownSince: null }];
     assert.deepEqual(await listInterrupted(stage.store.db, instanceId, within), interrupted);
+  });
+
+  promise("messages that were attempted and put off are listed from the end of the queue", async (stage) => {
+    const customer = await stage.addCustomer();
+    const add = async (changes: Partial<Message>) =>
+      await stage.addMessage(customer, { sendAttempts: 1, updatedAt: NOW - 1, ...changes });
+    const due = await add({ dueAt: NOW - 1 });
+    const later = await add({ dueAt: LATER - 1 });
+    await add({ dueAt: NOW, sendAttempts: 0 });
+    await add({ dueAt: NOW - 2 });
+    await add({ dueAt: NOW, status: "pending", unknownSince: NOW });
+    await add({ dueAt: LATER });
+    const { records, next } = await listAttempted(stage.store.db, stage.instanceId, { dueAt: LATER, id: "msg_" });
+    const listed = [later, due].map(({ id, from, to, dueAt }) => ({ id, from, to, dueAt }));
+    assert.deepEqual([records, next], [listed, null]);
+  });
+
+  promise("a list of attempted messages reads 500 messages of the queue at a time", async (stage) => {
+    const customer = await stage.addCustomer();
+    const oldest = await stage.addMessage(customer, { sendAttempts: 1, updatedAt: NOW, dueAt: NOW });
+    const record = () => stage.message(customer, { dueAt: NOW + 1 });
+    await stage.ok(Array.from({ length: 500 }, () => ({ op: "insert", table: "messages", record: record() })));
+    const { db } = stage.store;
+    const { records, next } = await listAttempted(db, stage.instanceId, { dueAt: LATER, id: "msg_" });
+    assert.deepEqual([records, next?.dueAt], [[], NOW + 1]);
+    const rest = await listAttempted(db, stage.instanceId, next ?? assert.fail());
+    assert.deepEqual([rest.records.map(({ id }) => id), rest.next], [[oldest.id], null]);
   });
 
   promise("a leased message of a paused lane stays leased, and a released one is not claimed", async (stage) => {

@@ -107,6 +107,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: "server/engine/messages/dispatch-order.test.ts",
   },
   {
+    name: "later messages overtake one that the carrier throttled",
+    file: "server/engine/messages/dispatch.ts",
+    text: "this.#waiting.handled(message, result, deferredUntil);",
+    replacement: "this.#waiting.handled(message, result, null);",
+    caughtBy: "server/engine/messages/deferred-order.test.ts",
+  },
+  {
     name: "a STOP during the fetch of files is not obeyed",
     file: "server/engine/messages/make-attempt.ts",
     text: 'if (await failIfOptedOut(deps, attempted)) return "bad";',

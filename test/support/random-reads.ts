@@ -77,13 +77,10 @@ export function argumentsOf(draw: Draw, rows: RandomRows): Arguments {
 }
 
 /** All pages of a list, from a random start. */
-async function pages<Record_>(
-  any: Arguments,
-  read: (start: PageStart) => Promise<ListPage<Record_>>,
-): Promise<unknown> {
+async function pages<Row>(any: Arguments, read: (start: PageStart) => Promise<ListPage<Row>>): Promise<unknown> {
   const found: unknown[] = [];
   for (let start: PageStart | null = { from: null, skip: any.one([0, 0, 2]) }; start !== null; ) {
-    const page: ListPage<Record_> = await read(start);
+    const page: ListPage<Row> = await read(start);
     found.push(page);
     start = page.next;
   }
@@ -282,6 +279,8 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
     messages.findLanesWithDueTimers(db, any.some(["inst_1", "inst_2", "inst_3"]) as never, any.instant() - 20),
   "messages.listInterrupted": (db, any) =>
     messages.listInterrupted(db, any.instance(), { now: any.instant(), withinMs: any.below(20) }),
+  "messages.listAttempted": (db, any) =>
+    messages.listAttempted(db, any.instance(), { dueAt: any.instant(), id: any.id("messages") }),
   "messages.listDeferred": (db, any) =>
     messages.listDeferred(db, { customerId: any.customer(), instanceId: any.instance() }, span(any), place(any)),
   "messages.listAwaitingErasure": (db) => messages.listAwaitingErasure(db, 1_000),

@@ -30,6 +30,7 @@ import {
   findLanesWithDueTimers,
   findMessage,
   findMessageOf,
+  listAttempted,
   listAwaitingErasure,
   listDeferred,
   listInterrupted,
@@ -224,6 +225,7 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "messages.findMessageOf": (db) => findMessageOf(db, "cust_1", "msg_1"),
   "messages.findLanesWithDueTimers": (db) => findLanesWithDueTimers(db, ["inst_1"], NOW),
   "messages.listInterrupted": (db) => listInterrupted(db, "inst_1", { now: NOW, withinMs: 60_000 }),
+  "messages.listAttempted": (db) => listAttempted(db, "inst_1", { dueAt: NOW, id: "msg_9" }),
   "messages.listDeferred": async (db) => {
     const lane = { customerId: "cust_1", instanceId: "inst_1" } as const;
     for (const after of [null, PLACE]) await listDeferred(db, lane, { from: 1, until: NOW }, after);

@@ -107,4 +107,26 @@ describe("messages from one number to one recipient", () => {
     await passUntil(stage, () => accepted.length === names.length);
     assert.deepEqual(accepted, names);
   });
+
+  for (const { when, asks, ms } of [
+    { when: "before the deferred one is due", asks: true, ms: 0 },
+    { when: "after the deferred one was due", asks: true, ms: 600 * SECOND_MS },
+    { when: "with a provider that cannot reconcile", asks: false, ms: 0 },
+  ])
+    test(`keep their order across a restart ${when}`, async (t) => {
+      const stage = await engineStage(t, { provider: new ScriptedProvider({ asks }) });
+      const accepted = carrier(stage, (text, attempt) => (text === "m0" && attempt < 3 ? deferred(5_000) : null));
+      const names = Array.from({ length: 20 }, (_, index) => `m${index}`);
+      await sendAll(stage, names);
+      await stage.run();
+      stage.life.die();
+      stage.clock.shift(ms);
+      await stage.restart();
+      await sendAll(stage, ["later"]);
+      await stage.send({ to: OTHER, content: { text: "to another" } });
+      await stage.run();
+      assert.deepEqual(accepted, ["to another"]);
+      await passUntil(stage, () => accepted.length === names.length + 2);
+      assert.deepEqual(accepted, ["to another", ...names, "later"]);
+    });
 });

@@ -6,7 +6,7 @@ import { becomeUnknown, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
 import { isHeld } from "../../core/restored-message.ts";
 import { type NotedPart, type Outbound, type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
-import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
+import { type InterruptedMessage, listAttempted, listInterrupted, type QueuePosition } from "../../store/messages.ts";
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
 import { changeContext, type With } from "../engine-deps.ts";
@@ -136,6 +136,8 @@ async function wait(
 const WAIT_MS_MAX = 60_000;
 /** Pairs that wait at once for deferred messages: each claim names them. Further ones do not wait. */
 const DEFERRED_PAIRS_MAX = 1_000;
+/** Windows of a queue in which a start looks for deferred messages: the last 10,000 messages. */
+const DEFERRED_WINDOWS_MAX = 20;
 
 /** A message that the later ones of its pair wait for. */
 interface Awaited {
@@ -211,11 +213,14 @@ export class WaitingPairs {
 
   /** Later messages wait for a deferred one, at most 60 s from its first deferral, and not at all if it is due after that. */
   #defer(message: Message, dueAt: number): void {
-    const isKnown = this.#waits.has(pairOf(message));
-    if (!isKnown && this.#waits.size >= DEFERRED_PAIRS_MAX) return;
+    if (!this.#takesDeferred(message)) return;
     const now = this.#deps.clock.now();
     const endsAt = this.#waits.get(pairOf(message))?.asked.get(message.id)?.endsAt ?? now + WAIT_MS_MAX;
     this.#add(message, { endsAt: dueAt < endsAt ? endsAt : now, dueAt });
+  }
+
+  #takesDeferred(message: Pick<Message, "from" | "to">): boolean {
+    return this.#waits.size < DEFERRED_PAIRS_MAX || this.#waits.has(pairOf(message));
   }
 
   /** Forgets pairs whose waits are over, once their deferred messages are not expected back soon. */
@@ -242,6 +247,7 @@ export class WaitingPairs {
       const epoch = this.#epochOf(id);
       // Without lookups nobody waits for an interrupted attempt.
       if (this.#deps.providers.get(id)?.reconcile !== undefined) await this.#readInterrupted(id);
+      await this.#readDeferred(id);
       this.#epochs.set(id, epoch);
     }
   }
@@ -254,6 +260,22 @@ export class WaitingPairs {
       this.#ask(message, now + Math.max(0, claimedUntil - clock.real()));
     for (const { unknownSince, ...message } of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))
       this.#ask(message, unknownSince ?? now);
+  }
+
+  /**
+   * Reads the messages that another process was to repeat soon. They are due later than those behind them, and about as late as that
+   * process worked: the read begins at the end of the queue.
+   */
+  async #readDeferred(id: InstanceId): Promise<void> {
+    const { clock, store } = this.#deps;
+    const end = clock.now() + WAIT_MS_MAX;
+    let before: QueuePosition | null = { dueAt: end, id: "" as MessageId };
+    for (let windows = 0; windows < DEFERRED_WINDOWS_MAX && before !== null; windows += 1) {
+      const { records, next } = await listAttempted(store.db, id, before);
+      for (const { dueAt, ...message } of records)
+        if (this.#takesDeferred(message)) this.#add(message, { endsAt: end, dueAt });
+      before = next;
+    }
   }
 
   /** `since`: from when on the provider is asked. */

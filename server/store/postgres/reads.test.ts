@@ -47,6 +47,7 @@ const EXCEPTIONS: Record<string, string> = {
   "erasures.listOpenErasures": "the index has those alone, in this order, and `limit` of them are read",
   "messages.listAwaitingErasure": "the index has those alone",
   "messages.findLanesWithDueTimers": LEASED,
+  "messages.listAttempted": LEASED,
   "messages.listDeferred": LEASED,
   "messages.listInterrupted": LEASED,
   "messages.listMessagesAhead": LEASED,
