@@ -176,7 +176,7 @@ function scrub(value: string): string {
   return value
     .replace(/\btb_[A-Za-z0-9]+/g, "tb_…")
     .replace(/\bwhsec_[A-Za-z0-9+/=_-]+/g, "whsec_…")
-    .replace(/[^\s"'<>]+/g, (part) => (/[^@]@[^@]/.test(part) ? "…@…" : part))
+    .replace(/[^\s"'<>]+/g, (part) => (/[^@/]@[^@]/.test(part) ? "…@…" : part))
     .replace(/(?<![\w.-])\+?\d[\d ()-]{5,18}(\d{4})(?![\w-])/g, "…$1");
 }
 
