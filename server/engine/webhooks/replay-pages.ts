@@ -53,10 +53,10 @@ export async function readReplayPage(
 }
 
 /** The place of a replay among those that run. */
-type Place = Pick<Replay, "customerId" | "id">;
+type ReplayPlace = Pick<Replay, "customerId" | "id">;
 
 /** Before every replay. */
-const FIRST = { customerId: "", id: "" } as unknown as Place;
+const FIRST = { customerId: "", id: "" } as unknown as ReplayPlace;
 
 /** The chore of the leader. */
 export class ReplayPages {
