@@ -52,6 +52,9 @@ const COMMAND_CODES: ReadonlySet<string> = new Set([
 ]);
 const mayFail: MayFail = ({ name }, code) => name !== null && COMMANDS.test(name) && COMMAND_CODES.has(code);
 
+/** A replay of the few events of this test is over before a request can stop it: `replays.test.ts` stops one. */
+const PASSING: ReadonlySet<string> = new Set(["DELETE /v1/webhooks/:id/replay"]);
+
 /** Creates records of every kind; records from `before` that are left stay. */
 async function makeWorld(api: TestService, before?: World): Promise<World> {
   const asked = async (method: string, path: string, body?: object, key = api.key) => {
@@ -255,7 +258,8 @@ test(`${RUNS.toLocaleString("en-US")} requests at every route: none gets a 5xx, 
       .slice(0, 5)
       .join("; ")}`,
   );
-  const unreached = [...new Set(shapes.map(({ name = "" }) => name))].filter((name) => !succeeded.has(name));
+  const names = new Set(shapes.map(({ name = "" }) => name)).difference(PASSING);
+  const unreached = [...names].filter((name) => !succeeded.has(name));
   assert.deepEqual(unreached, [], "routes at which no request succeeded: what lies behind their checks was not tried");
   assert.equal(Object.hasOwn(Object.prototype, "polluted"), false);
   assert.equal((await api.ask("GET", "/v1/messages")).status, 200, "it goes on as if nothing had been");
