@@ -2,6 +2,7 @@
 
 import type { EventType, ReplayStatus, Replay as WireReplay } from "../../sdk/wire.ts";
 import type { DeliveredEvent, Delivery } from "./delivery.ts";
+import type { Event } from "./event.ts";
 import type { CustomerId, EndpointId, ReplayId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import { type Endpoint, subscribes } from "./webhook.ts";
@@ -34,7 +35,7 @@ export interface Replay {
 }
 
 /** An event as a replay reads it. */
-export type ReplayedEvent = DeliveredEvent & Pick<Delivery, "createdAt"> & { position: number };
+export type ReplayedEvent = DeliveredEvent & Pick<Event, "createdAt">;
 
 /** A delivery that the endpoint has of an event. */
 export type StandingDelivery = Pick<Delivery, "id" | "version" | "eventId" | "status" | "attemptCount">;
@@ -47,8 +48,8 @@ export interface ReplayPage {
 
 /** Whether the replay takes an event, as far as the event and its endpoint tell. Test events are left out. */
 export function takes(replay: Replay, endpoint: Endpoint, event: ReplayedEvent): boolean {
-  const { since, until, types, eventsUntil, onlyFailed } = replay;
-  if (event.position > eventsUntil || event.createdAt < since) return false;
+  const { since, until, types, onlyFailed } = replay;
+  if (event.createdAt < since) return false;
   if (until !== null && event.createdAt >= until) return false;
   // Before the endpoint existed it should not have had anything.
   if (onlyFailed && event.createdAt < endpoint.createdAt) return false;
@@ -56,13 +57,8 @@ export function takes(replay: Replay, endpoint: Endpoint, event: ReplayedEvent):
   return types === null || types.includes(event.type);
 }
 
-/** Every event gets a new delivery. */
-export function pageOfAll(events: ReplayedEvent[]): ReplayPage {
-  return { events, takenUp: [] };
-}
-
 /**
- * The events that the endpoint has not answered with 2xx. One with deliveries gets no new one: of those that failed, were given up or
+ * The page of a replay of failures: of events that the endpoint has not answered with 2xx. One with deliveries gets no new one: of those that failed, were given up or
  * cancelled, the newest is taken up again. An event whose delivery is still to be tried for the first time is left to that.
  */
 export function pageOfFailed(events: readonly ReplayedEvent[], deliveries: readonly StandingDelivery[]): ReplayPage {

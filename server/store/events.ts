@@ -95,24 +95,23 @@ function decodePositioned(row: PositionedRow): PositionedEvent {
   return { ...decode("events", row), position: row.position };
 }
 
-/** An event without its bytes; `messageId` is null for an event of no message. Times are epoch milliseconds. */
-export interface EventSummary {
-  id: EventId;
-  position: number;
-  messageId: MessageId | null;
-  createdAt: number;
-}
+/** An event without its envelope, and its position among all events. */
+export type EventSummary = Pick<
+  PositionedEvent,
+  "id" | "customerId" | "type" | "messageId" | "sequence" | "createdAt" | "position"
+>;
 
-/** Summaries of a customer's events after a position, oldest first. */
+/** Summaries of a customer's events after a position, up to `until`, oldest first. */
 export async function listEventSummaries(
   db: Kysely<Database>,
   customerId: CustomerId,
-  from: number,
+  { after, until }: { after: number; until: number },
   limit: number,
 ): Promise<EventSummary[]> {
-  const { rows } =
-    await sql<EventSummary>`select id, position, message_id as "messageId", created_at as "createdAt" from events
-    where ${ofCustomer(customerId)} and position > ${from} order by position limit ${limit} + 0`.execute(db);
+  const { rows } = await sql<EventSummary>`
+    select id, position, type, sequence, customer_id as "customerId", message_id as "messageId", created_at as "createdAt"
+    from events where ${ofCustomer(customerId)} and position > ${after} and position <= ${until}
+    order by position limit ${limit} + 0`.execute(db);
   return rows;
 }
 

@@ -124,7 +124,12 @@ async function changesInEvents(
   let { position, since, readAt } = place;
   let hasMore = true;
   for (let read = 0; read < READS_MAX && hasMore && found.size < limit; read += 1) {
-    const marks = await listEventSummaries(db, customerId, position, EVENTS_AT_ONCE);
+    const marks = await listEventSummaries(
+      db,
+      customerId,
+      { after: position, until: Number.MAX_SAFE_INTEGER },
+      EVENTS_AT_ONCE,
+    );
     const taken = take(marks, since, limit - found.size);
     since = taken.since;
     hasMore = taken.isCut || marks.length === EVENTS_AT_ONCE;

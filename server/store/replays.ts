@@ -1,5 +1,5 @@
 /**
- * Reads of replays: their records, the events and deliveries of a page, and how many of their deliveries wait or have ended. Each
+ * Reads of replays: their records, the deliveries of a page, and how many of their deliveries wait or have ended. Each
  * statement is bounded and uses an index. Ids have the time, and are made shortly before the position is drawn; a caller subtracts
  * or adds how far the two may be apart.
  */
@@ -14,7 +14,7 @@ import {
   idBeside,
   type ReplayId,
 } from "../core/id.ts";
-import type { Replay, ReplayedEvent, ReplayTally, StandingDelivery } from "../core/replay.ts";
+import type { Replay, ReplayTally, StandingDelivery } from "../core/replay.ts";
 import { isApart } from "./deliveries-of-event.ts";
 import { positionsNear } from "./positions.ts";
 import { decodeRows } from "./quarantine.ts";
@@ -47,20 +47,6 @@ export async function listRunningReplays(
   const after = sql<SqlBool>`(customer_id, id) > (${customerId}, ${id})`;
   const rows = await query.where(after).orderBy("customer_id").orderBy("id").limit(limit).execute();
   return decodeRows(db, "replays", rows);
-}
-
-/** Up to `limit` events of a customer after a position, oldest first. */
-export async function listReplayedEvents(
-  db: Kysely<Database>,
-  customerId: CustomerId,
-  { position, eventsUntil }: Pick<Replay, "position" | "eventsUntil">,
-  limit: number,
-): Promise<ReplayedEvent[]> {
-  const { rows } = await sql<ReplayedEvent>`
-    select id, position, type, sequence, customer_id as "customerId", message_id as "messageId", created_at as "createdAt"
-    from events where ${ofCustomer(customerId)} and position > ${position} and position <= ${eventsUntil}
-    order by position limit ${limit} + 0`.execute(db);
-  return rows;
 }
 
 /** The deliveries of some events to an endpoint. */

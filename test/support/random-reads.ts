@@ -205,8 +205,10 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "erasures.listThreadIds": (db, any) => erasures.listThreadIds(db, erasure(any), 1_000),
   "events.findEvent": (db, any) => events.findEvent(db, any.customer(), any.id("events")),
   "events.listEventBytes": (db, any) => events.listEventBytes(db, any.id("messages")),
-  "events.listEventSummaries": (db, any) =>
-    events.listEventSummaries(db, any.customer(), eventPage(any).from ?? 0, any.limit()),
+  "events.listEventSummaries": (db, any) => {
+    const period = { after: eventPage(any).from ?? 0, until: eventPage(any).from ?? Number.MAX_SAFE_INTEGER };
+    return events.listEventSummaries(db, any.customer(), period, any.limit());
+  },
   "events.listEvents": (db, any) =>
     events.listEvents(db, any.customer(), any.is(30) ? { messageId: any.id("messages") } : {}, eventPage(any)),
   "events.listEventsOfMessage": (db, any) => events.listEventsOfMessage(db, any.id("messages")),
@@ -325,15 +327,6 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "replays.findReplay": (db, any) => replays.findReplay(db, any.customer(), any.one(["wh_1", "wh_2"])),
   "replays.listRunningReplays": (db, any) =>
     replays.listRunningReplays(db, { customerId: any.customer(), id: any.id("replays") }, any.limit()),
-  "replays.listReplayedEvents": (db, any) => {
-    const position = eventPage(any).from ?? 0;
-    return replays.listReplayedEvents(
-      db,
-      any.customer(),
-      { position, eventsUntil: Number.MAX_SAFE_INTEGER },
-      any.limit(),
-    );
-  },
   "replays.listDeliveriesTo": (db, any) =>
     replays.listDeliveriesTo(db, any.customer(), any.one(["wh_1", "wh_2"]), any.ids("events")),
   "replays.countWaiting": (db, any) => replays.countWaiting(db, any.one(["x", "rpl_1"]) as never, any.limit()),

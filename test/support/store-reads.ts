@@ -173,7 +173,7 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "erasures.listThreadIds": (db) => erasures.listThreadIds(db, ERASURE, 50),
   "events.findEvent": (db) => events.findEvent(db, "cust_1", "evt_1"),
   "events.listEventBytes": (db) => events.listEventBytes(db, "msg_1"),
-  "events.listEventSummaries": (db) => events.listEventSummaries(db, "cust_1", 7, 1_000),
+  "events.listEventSummaries": (db) => events.listEventSummaries(db, "cust_1", { after: 7, until: 9_000 }, 1_000),
   "events.listEvents": async (db) => {
     for (const filter of combinations({ messageId: "msg_1" })) {
       for (const order of ["newest", "oldest"] as const) {
@@ -268,7 +268,6 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "replays.findPositionAt": (db) => replays.findPositionAt(db, NOW),
   "replays.findReplay": (db) => replays.findReplay(db, "cust_1", "wh_1"),
   "replays.listRunningReplays": (db) => replays.listRunningReplays(db, { customerId: "cust_1", id: "rpl_1" }, 50),
-  "replays.listReplayedEvents": (db) => replays.listReplayedEvents(db, "cust_1", { position: 1, eventsUntil: 9 }, 50),
   "replays.listDeliveriesTo": (db) => replays.listDeliveriesTo(db, "cust_1", "wh_1", ["evt_1", "evt_2"]),
   "replays.countWaiting": (db) => replays.countWaiting(db, "rpl_1", 50),
   "replays.countDue": (db) => replays.countDue(db, "wh_1", NOW, 50),

@@ -6,15 +6,10 @@
 
 import { deliveryTo, takenUp } from "../../core/delivery.ts";
 import type { ReplayId } from "../../core/id.ts";
-import { pageOfAll, pageOfFailed, type Replay, type ReplayPage, takes } from "../../core/replay.ts";
+import { pageOfFailed, type Replay, type ReplayPage, takes } from "../../core/replay.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import {
-  countDue,
-  countWaiting,
-  listDeliveriesTo,
-  listReplayedEvents,
-  listRunningReplays,
-} from "../../store/replays.ts";
+import { listEventSummaries } from "../../store/events.ts";
+import { countDue, countWaiting, listDeliveriesTo, listRunningReplays } from "../../store/replays.ts";
 import type { Operation, Store } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import type { With } from "../engine-deps.ts";
@@ -44,12 +39,13 @@ export async function readReplayPage(
   endpoint: Endpoint,
   limit = PAGE_EVENTS,
 ): Promise<ReadPage> {
-  const read = await listReplayedEvents(db, replay.customerId, replay, limit);
+  const { customerId, position: after, eventsUntil } = replay;
+  const read = await listEventSummaries(db, customerId, { after, until: eventsUntil }, limit);
   const until = read.length < limit ? null : (read.at(-1)?.position ?? null);
   const events = read.filter((event) => takes(replay, endpoint, event));
-  if (!replay.onlyFailed) return { ...pageOfAll(events), until };
+  if (!replay.onlyFailed) return { events, takenUp: [], until };
   const ids = events.map(({ id }) => id);
-  return { ...pageOfFailed(events, await listDeliveriesTo(db, replay.customerId, endpoint.id, ids)), until };
+  return { ...pageOfFailed(events, await listDeliveriesTo(db, customerId, endpoint.id, ids)), until };
 }
 
 /** The place of a replay among those that run. */

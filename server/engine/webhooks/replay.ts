@@ -142,24 +142,23 @@ export async function stopReplay(deps: Deps, customerId: CustomerId, id: string,
   const stopped = await change(deps, async () => {
     const replay = await lastReplay(deps, customerId, id);
     if (replay?.status !== "running") throw new ApiError("NOT_FOUND", `No replay of the endpoint ${id} is running.`);
-    const value: Replay = { ...replay, ...end(deps) };
-    return { transaction: [stopping(deps, replay)], value };
+    const set = endOf(deps);
+    return { transaction: [updateReplay(replay, set)], value: { ...replay, ...set } };
   });
   await cancelReplayed(deps, stopped, gone);
   return stopped;
 }
 
-function end({ clock }: Pick<Deps, "clock">): Pick<Replay, "status" | "endedAt"> {
-  return { status: "stopped", endedAt: clock.now() };
+function endOf({ clock }: Pick<Deps, "clock">) {
+  return { status: "stopped", endedAt: clock.now() } as const;
 }
 
-/** Stops a replay in the transaction of what stops it. */
-function stopping(deps: Pick<Deps, "clock">, { id, version }: Replay): Operation {
-  return { op: "update", table: "replays", id, version, set: end(deps) };
+function updateReplay({ id, version }: Replay, set: Partial<Replay>): Operation {
+  return { op: "update", table: "replays", id, version, set };
 }
 
 /** The operations that stop the replay of an endpoint that is being paused; none if none runs. */
 export async function stopWithEndpoint(deps: Pick<Deps, "clock" | "store">, endpoint: Endpoint): Promise<Operation[]> {
   const replay = await findReplay(deps.store.db, endpoint.customerId, endpoint.id);
-  return replay?.status === "running" ? [stopping(deps, replay)] : [];
+  return replay?.status === "running" ? [updateReplay(replay, endOf(deps))] : [];
 }
