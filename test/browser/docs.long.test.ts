@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest, findViolations, overflowOf, typeInPalette } from "../support/browser.ts";
+import { browserTest, findViolations, overflowOf, typeInPalette, whenRead } from "../support/browser.ts";
 import { VIEWS } from "../support/screens.ts";
 
 /** One page of each kind. */
@@ -76,9 +76,9 @@ browserTest("a language that the reader chooses is shown on every page, and a bl
 browserTest("a block that uses the guides' shorthand says so, and is copied with its definition", async (stage) => {
   const page = await stage.open();
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  const definitions = page.waitForResponse((response) => response.url().endsWith("/guides.md"));
+  const definitions = whenRead(page, "/guides.md");
   await page.goto(`${stage.service.url}/docs/guides/sending`);
-  await (await definitions).finished();
+  await definitions;
   await page.getByText("is the shorthand for curl").waitFor();
   const panel = page.locator(".tabbed [role=tabpanel]:visible").first();
   await panel.getByRole("button", { name: "Copy" }).click();

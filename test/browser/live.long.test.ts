@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest, findViolations, type Stage, settle } from "../support/browser.ts";
+import { browserTest, findViolations, type Stage, settle, whenRead } from "../support/browser.ts";
 import { until } from "../support/wait.ts";
 
 const HELLO = { to: "+15005550100", content: { text: "Hello" } };
@@ -65,12 +65,11 @@ browserTest("after a cut in which nothing happened, rows that come in wait as th
   await isLive.waitFor();
   await send(stage, "Hello");
   await page.getByRole("row").filter({ hasText: "delivered" }).waitFor();
-  const isRead = () => page.waitForResponse((response) => response.url().includes("/v1/messages?limit=50"));
   const goOn = await cutStream(stage, page);
-  const read = isRead();
+  const isRead = whenRead(page, "/v1/messages?limit=50");
   goOn();
   await isLive.waitFor();
-  await (await read).finished();
+  await isRead;
   await settle(page);
   await send(stage, "Later");
   await page.getByRole("button", { name: "1 new" }).click();
