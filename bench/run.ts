@@ -3,6 +3,7 @@
 import { parseArgs } from "node:util";
 import { measureAccepts } from "./accepts.ts";
 import { measureBacklog } from "./backlog.ts";
+import { measureClosedPort } from "./closed-port.ts";
 import { measureHeart } from "./heart.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
@@ -51,6 +52,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   latency: measureLatency,
   slow: measureSlowReceiver,
   backlog: measureBacklog,
+  closed: measureClosedPort,
   reads: measureReads,
   lists: measureLists,
   smpp: measureSmpp,
