@@ -49,8 +49,8 @@ const BOUNDED: readonly Bounded[] = [
 function literalsOf(file: string): { found: Found[]; constructed: number } {
   const found: Found[] = [];
   let constructed = 0;
-  const construct = ({ callee }: { callee: { type: string; name?: string } }) => {
-    if (callee.type === "Identifier" && callee.name === "RegExp") constructed += 1;
+  const construct = ({ callee }: { callee: object }) => {
+    if ("name" in callee && callee.name === "RegExp") constructed += 1;
   };
   new Visitor({
     Literal: (node) => {
