@@ -10,7 +10,7 @@ import { loadRound } from "./rounds.ts";
 import type { Service } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
-/** Of a million deliveries, which is what waits in a full run. */
+/** Share of the deliveries that wait in a full run, a million. */
 const SHARE = 1 / 5;
 const PERCENT_MAX = 5;
 const AGAINST_EMPTY = 0.95;
