@@ -41,6 +41,17 @@ test("a file that cannot be loaded, or holds no test, fails the run and is named
   assert.match(failed ?? "", /^✖ failed: broken\.test\.ts: /);
 });
 
+test("an error that nobody catches fails the run, during a test or after its end", async (t) => {
+  const thrown = 'setImmediate(() => { throw new Error("loose"); });';
+  const during = `import test from "node:test";\ntest("waits", () => new Promise((resolve) => { ${thrown} setImmediate(() => setImmediate(resolve)); }));\n`;
+  const after = `import test from "node:test";\ntest("ends", () => { ${thrown} });\n`;
+  for (const source of [during, after, after.replace("throw new Error", "void Promise.reject")]) {
+    const { code, stdout } = await runOn(t, { "a.test.ts": source, "b.test.ts": OK });
+    assert.equal(code, 1);
+    assert.match(stdout, /loose/);
+  }
+});
+
 test("a project without a test file fails", async (t) => {
   const { code, stderr } = await runOn(t, { "a.ts": OK });
   assert.equal(code, 1);

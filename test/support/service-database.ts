@@ -1,9 +1,12 @@
 /** The database of a test's service: the embedded one, or one on PostgreSQL, which `TB_TEST_ENGINE=postgres` makes the default. */
 
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { openPostgres } from "../../server/store/postgres/store.ts";
+import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
 import { createDatabase, type PostgresServer, sharedPostgres, type TestDatabase } from "./postgres.ts";
 
 type SqlText = string | number | null;
@@ -41,10 +44,32 @@ export async function preparePostgres(server?: PostgresServer): Promise<Prepared
   return { server: started, empty };
 }
 
+/** The bytes of a migrated file without rows: to migrate again for each service would be most of its start. */
+let emptyFile: Buffer | null = null;
+
+/** Puts a migrated database into a data directory that has none. */
+async function prepareSqlite(dataDir: string): Promise<void> {
+  const path = join(dataDir, "tightbeam.db");
+  if (existsSync(path)) return;
+  emptyFile ??= await migratedFile();
+  writeFileSync(path, emptyFile, { mode: 0o600 });
+}
+
+async function migratedFile(): Promise<Buffer> {
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-empty-"));
+  const path = join(directory, "tightbeam.db");
+  await (await openSqliteInProcess(path)).close();
+  const bytes = readFileSync(path);
+  rmSync(directory, { recursive: true });
+  return bytes;
+}
+
 /** The database of a service on `dataDir`: a new one of `postgres`, or the embedded one. */
 export async function serviceDatabase(dataDir: string, postgres: PreparedPostgres | null): Promise<ServiceDatabase> {
-  if (postgres === null && !isOnPostgres)
+  if (postgres === null && !isOnPostgres) {
+    await prepareSqlite(dataDir);
     return { url: null, sql: async (...asked) => askSqlite(dataDir, ...asked), drop: async () => {} };
+  }
   if (postgres === null && prepared === null) prepared = preparePostgres();
   const { server, empty, through } = postgres ?? (await (prepared as Promise<PreparedPostgres>));
   const { url, drop } = await createDatabase(server, empty);
