@@ -1,7 +1,7 @@
 /** Each refusal has a helpful message and no effect: actions on messages, contacts, streams, the sandbox. */
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, before, beforeEach, describe, test } from "node:test";
 import { openStream } from "../support/event-stream.ts";
 import { number, phone, SandboxStage } from "../support/sandbox.ts";
 import { checkRefused, type Scenario, testRefusals } from "../support/scenarios.ts";
@@ -372,8 +372,8 @@ test("once a provider reaches real people, the clock is locked and its customer 
 });
 
 describe("while a message is under way", () => {
-  // 0109 takes five seconds to accept a message: the message changes during no other refusal.
-  before(async () => {
+  // 0109 takes five seconds to accept a message: each of these tests has one of its own.
+  beforeEach(async () => {
     one.slow = (await stage.send("0109")).id;
     await stage.reached(one.slow, "pending");
   });

@@ -119,8 +119,8 @@ test("an endpoint that the one process changed gets every event of the other fro
   await listenAt(asked, next.url);
   const sent = await Promise.all(Array.from({ length: 20 }, () => send(owner, nextContact())));
   const ids = sent.map((one) => one.data.id as string);
-  await until(() => ids.every((id) => next.types(id).includes("message.delivered")), { what: "the webhooks of all" });
-  assert.ok(ids.every((id) => next.types(id).length === 3));
+  // The three events of a message may arrive in any order.
+  await until(() => ids.every((id) => next.types(id).length === 3), { what: "the webhooks of all" });
   assert.ok(ids.every((id) => receiver.types(id).length === 0));
 });
 

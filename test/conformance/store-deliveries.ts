@@ -16,6 +16,9 @@ class Holder implements DeliveryHolder {
   }
 }
 
+/** On a busy machine a claim may run before the commit that was asked for after it, but not each time. */
+const RACES_MAX = 20;
+
 const eventsOf = (claimed: readonly ClaimedDelivery[]) => claimed.map(({ delivery }) => delivery.eventId);
 
 /** New deliveries reach the holder with their commit or wait on disk, each in one place. */
@@ -110,25 +113,29 @@ export function heldDeliveries(promise: Promises): void {
   });
 
   promise("new deliveries are pushed before those that a claim of the same time finds behind them", async (stage) => {
-    const customer = await stage.addCustomer();
-    const endpoint = await stage.addEndpoint(customer);
-    const holder = new Holder();
-    stage.store.hold(holder);
-    assert.deepEqual(await stage.claimDeliveries(endpoint.id, 1), []);
-    for (let count = 0; count < 255; count += 1) await stage.addEvent(customer);
-    await turn();
-    assert.equal(holder.pushed.length, 255);
-    // The claim runs after the commit: one of the new deliveries fills the lane, and the other one stays on disk.
-    const claim = stage.leaseDeliveries(endpoint.id, 9);
-    const events = [stage.event(customer), stage.event(customer)];
-    const commits = events.map((event) => stage.store.commitGathered([{ op: "event", event, callbackUrl: null }]));
-    const claimed = await claim;
-    const pushedBefore = holder.pushed.slice(255);
-    await Promise.all(commits);
-    assert.deepEqual(
-      [pushedBefore, claimed].map(eventsOf),
-      events.map(({ id }) => [id]),
-    );
+    /** Two new deliveries of a lane that has place for one, beside a claim: those that were pushed before it, and its own. */
+    const race = async () => {
+      const customer = await stage.addCustomer();
+      const endpoint = await stage.addEndpoint(customer);
+      const holder = new Holder();
+      const endHold = stage.store.hold(holder);
+      assert.deepEqual(await stage.claimDeliveries(endpoint.id, 1), []);
+      for (let count = 0; count < 255; count += 1) await stage.addEvent(customer);
+      await turn();
+      assert.equal(holder.pushed.length, 255);
+      const claim = stage.leaseDeliveries(endpoint.id, 9);
+      const events = [stage.event(customer), stage.event(customer)];
+      const commits = events.map((event) => stage.store.commitGathered([{ op: "event", event, callbackUrl: null }]));
+      const claimed = await claim;
+      const found = [holder.pushed.slice(255), claimed].map(eventsOf);
+      await Promise.all(commits);
+      endHold();
+      return { found, isFirst: claimed.length === 0, expected: events.map(({ id }) => [id]) };
+    };
+    // The claim mostly runs after the commit: one of the new deliveries fills the lane, and the other one stays on disk.
+    let last = await race();
+    for (let races = 1; last.isFirst && races < RACES_MAX; races += 1) last = await race();
+    assert.deepEqual(last.found, last.expected);
   });
 
   promise(
