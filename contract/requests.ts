@@ -27,7 +27,7 @@ export const RequestMethod = choice("RequestMethod", REQUEST_METHODS, "A method 
 const fields = {
   id: string("Id of the request: the `requestId` and `X-Request-Id` of its response."),
   method: string("Method, in capitals."),
-  path: string("Path and query as they came, secrets masked."),
+  path: string("Path and query as they came, secrets and erased contacts masked."),
   route: stringOrNull("Pattern of the path, such as `/v1/messages/:id`; null if no route matched."),
   status: count("Status of the response; 499 if the client had gone before."),
   durationMs: Type.Number({ description: "Time from the request's headers to its response, in milliseconds." }),
@@ -41,7 +41,9 @@ const fields = {
 export const LoggedRequest = record("LoggedRequest", "A request in the log, without bodies.", fields);
 
 export const LoggedBody = record("LoggedBody", "A body in the log.", {
-  text: string("The JSON text, secrets masked and files shortened: at most 4 KiB."),
+  text: string(
+    'The JSON text, secrets masked and files shortened: at most 4 KiB. `"erased"` if a contact was erased whom the request named.',
+  ),
   truncated: flag("Whether the text ends before the body did."),
 });
 

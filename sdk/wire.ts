@@ -2307,7 +2307,7 @@ export interface EventList {
 
 /** A body in the log. */
 export interface LoggedBody {
-  /** The JSON text, secrets masked and files shortened: at most 4 KiB. */
+  /** The JSON text, secrets masked and files shortened: at most 4 KiB. `"erased"` if a contact was erased whom the request named. */
   text: string;
   /** Whether the text ends before the body did. */
   truncated: boolean;
@@ -2319,7 +2319,7 @@ export interface LoggedExchange {
   id: string;
   /** Method, in capitals. */
   method: string;
-  /** Path and query as they came, secrets masked. */
+  /** Path and query as they came, secrets and erased contacts masked. */
   path: string;
   /** Pattern of the path, such as `/v1/messages/:id`; null if no route matched. */
   route: string | null;
@@ -2349,7 +2349,7 @@ export interface LoggedRequest {
   id: string;
   /** Method, in capitals. */
   method: string;
-  /** Path and query as they came, secrets masked. */
+  /** Path and query as they came, secrets and erased contacts masked. */
   path: string;
   /** Pattern of the path, such as `/v1/messages/:id`; null if no route matched. */
   route: string | null;

@@ -37,12 +37,6 @@ export interface LoggedRequest {
   responseCut: boolean;
 }
 
-/**
- * Routes whose requests name nobody but the operator's own records, as a pattern of SQL's `like`; and an exception. Requests of admin
- * keys on other routes, such as one that was refused because it takes a customer's key, may name people.
- */
-export const OPERATOR_ROUTES = { like: "/v1/admin/%", except: "/v1/admin/held%" } as const;
-
 /** The record without bodies. */
 export type RequestHead = Omit<LoggedRequest, "request" | "response" | "requestCut" | "responseCut">;
 

@@ -12,7 +12,10 @@ const PATH_LENGTH_MAX = 2_048;
 const FILE_LENGTH_MIN = 512;
 const FILE_SHOWN = 32;
 
-const MASK = "***";
+/** Replaces what is masked. */
+export const MASK = "***";
+/** At the end of a path of which the log has the beginning. */
+const CUT = "…";
 const SECRET_NAME =
   /^(?:key|sig|auth|pw|pass)$|secret|token|password|passwd|passphrase|pwd|authorization|credential|api[-_]?key|signature/i;
 /** The same in free text, where `auth`, `sig` and `pass` are words like others. */
@@ -36,10 +39,15 @@ export function maskBody(scanned: string, isWhole: boolean): MaskedBody {
 
 /** Masks secrets in the query of a path, and keys anywhere. Percent-encoded names and keys count like plain ones. */
 export function maskPath(path: string): string {
-  const shown = path.length > PATH_LENGTH_MAX ? `${path.slice(0, PATH_LENGTH_MAX)}…` : path;
+  const shown = path.length > PATH_LENGTH_MAX ? `${path.slice(0, PATH_LENGTH_MAX)}${CUT}` : path;
   const start = shown.indexOf("?");
   if (start === -1) return storable(maskEncoded(shown));
   return storable(maskValues(`${maskEncoded(shown.slice(0, start))}?${maskPairs(shown.slice(start + 1))}`));
+}
+
+/** Whether the log has the beginning of a path only. */
+export function isPathCut(path: string): boolean {
+  return path.endsWith(CUT);
 }
 
 /** Masks the pairs of a query or a form. */
@@ -59,10 +67,10 @@ function maskEncoded(text: string): string {
 }
 
 /** How often a text may be encoded: an address in the query of an address in the query of an address. */
-const ENCODINGS_MAX = 3;
+export const ENCODINGS_MAX = 3;
 
 /** Decodes the characters of ASCII, also if they are encoded up to three times. A text that is cut or badly encoded stays. */
-function decodePercent(text: string): string {
+export function decodePercent(text: string): string {
   let decoded = text;
   for (let round = 0; round < ENCODINGS_MAX && decoded.includes("%"); round += 1) {
     decoded = decoded.replace(/%([0-7][0-9a-f])/gi, (_, code: string) =>
@@ -226,7 +234,7 @@ const JSON_INSIDE = /^\s*[{[].*"\s*:/s;
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /** Decodes the escapes of JSON. A string that is cut or has other escapes is decoded as far as possible. */
-function decodeString(text: string): string {
+export function decodeString(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(/\\(?:u([0-9a-f]{4})|(.))/gis, (_, code: string | undefined, char: string) =>
     code === undefined ? (SHORT_ESCAPES[char] ?? char) : String.fromCharCode(Number.parseInt(code, 16)),

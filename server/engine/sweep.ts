@@ -7,6 +7,7 @@ import { listAwaitingErasure } from "../store/messages.ts";
 import { type Operation, StoreFull } from "../store/store.ts";
 import { ClockMonitor } from "./clock-monitor.ts";
 import { eraseContacts } from "./contacts/erase.ts";
+import type { RequestPlaces } from "./contacts/erase-requests.ts";
 import type { Deps } from "./deps.ts";
 import type { With } from "./engine-deps.ts";
 import { expirePayments } from "./payments/end-payments.ts";
@@ -54,7 +55,6 @@ const CHORES: readonly Chore[] = [
   { everyMs: PRUNE_REQUESTS_EVERY_MS, run: pruneRequests },
   { everyMs: VACUUM_EVERY_MS, run: vacuum },
   { everyMs: ERASE_EVERY_MS, run: eraseDeleted },
-  { everyMs: ERASE_EVERY_MS, run: eraseContacts },
   { everyMs: EXPIRE_EVERY_MS, run: expirePayments },
   { everyMs: PROBE_EVERY_MS, isLocal: true, run: probe },
 ];
@@ -69,7 +69,7 @@ export class Sweep {
   readonly #chores: readonly Chore[];
   #stopped = false;
 
-  constructor(deps: With<"attempted" | "configCache" | "link" | "membership" | "messageCache">) {
+  constructor(deps: With<"attempted" | "configCache" | "link" | "membership" | "messageCache" | "threadCache">) {
     this.#deps = deps;
     const quarantine = new QuarantineMonitor(deps);
     const recheck = async () => {
@@ -82,9 +82,11 @@ export class Sweep {
       return false;
     };
     const replays = new ReplayPages(deps);
+    const places: RequestPlaces = new Map();
     this.#chores = [
       ...CHORES,
       { everyMs: REPLAY_EVERY_MS, run: () => replays.run() },
+      { everyMs: ERASE_EVERY_MS, run: () => eraseContacts(deps, places) },
       { everyMs: CLOCK_EVERY_MS, isLocal: true, run: compare },
       { everyMs: RECHECK_EVERY_MS, run: recheck },
     ];

@@ -10,7 +10,7 @@ import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { ofCustomer } from "./rows-of-customer.ts";
-import { spelled, unindexed } from "./spelling.ts";
+import { spelled, unindexed, valuesOf } from "./spelling.ts";
 import { FIRST_PAGE, type IndexedList, indexed, readPage } from "./windows.ts";
 
 /** A customer's erasure of a contact; null if none was requested. */
@@ -100,6 +100,25 @@ export async function listStandaloneEvents(
     position: row.position,
     waits: Boolean(waiting),
   }));
+}
+
+/** Tables of records that name a person, and those of their columns that say whether the person was erased. */
+const NAMING = { messages: ["to", "from"], calls: ["to", "from", "caller"], payments: ["to"] } as const;
+
+/** Those of the ids that are a customer's messages, calls and payment requests with an erased person; at most a few hundred. */
+export async function findErasedIds(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const found = Object.entries(NAMING).map(async ([table, columns]) => {
+    const isErased = columns.map((column) => sql<SqlBool>`${unindexed(column)} = ${ERASED}`);
+    const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)} where id in ${valuesOf(ids)}
+      and ${unindexed("customer_id")} = ${customerId} and (${sql.join(isErased, sql` or `)})`.execute(db);
+    return rows.map(({ id }) => id);
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** Up to `limit` calls with the person. */

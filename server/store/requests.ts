@@ -2,6 +2,7 @@
 
 import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { ErrorCode } from "../../sdk/wire.ts";
+import type { LoggedTexts } from "../core/erased-request.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import type { ErrorGroup, LoggedRequest, RequestHead } from "../core/logged-request.ts";
 import { type Database, decode, LAYOUT } from "./rows.ts";
@@ -172,6 +173,39 @@ async function withLast(db: Kysely<Database>, groups: readonly GroupRow[]): Prom
     const last = lasts.get(position);
     return last === undefined ? [] : [{ ...group, lastAt: Number(last.created_at), lastId: last.id }];
   });
+}
+
+/** The texts of a request of the log, and its position. */
+export type RequestTexts = LoggedTexts & { position: number };
+
+/**
+ * Texts of a customer's requests (null: of admin keys) after a position, the oldest first, even if the rest of their rows cannot be
+ * decoded.
+ */
+export async function listRequestTexts(
+  db: Kysely<Database>,
+  customerId: CustomerId | null,
+  after: number,
+  limit: number,
+): Promise<RequestTexts[]> {
+  const owner = customerId === null ? sql<SqlBool>`customer_id is null` : indexed("customer_id", customerId);
+  const { rows } = await sql<
+    Record<string, unknown>
+  >`select position, path, route, request, response, request_cut, response_cut
+    from requests where ${owner} and position > ${after} order by position limit ${limit} + 0`.execute(db);
+  return rows.map(({ position, path, route, request, response, request_cut, response_cut }) => ({
+    position: Number(position),
+    path: String(path),
+    route: textOrNull(route),
+    request: textOrNull(request),
+    response: textOrNull(response),
+    requestCut: Number(request_cut) !== 0,
+    responseCut: Number(response_cut) !== 0,
+  }));
+}
+
+function textOrNull(value: unknown): string | null {
+  return value === null ? null : String(value);
 }
 
 /** How many requests of the log each customer has; null: admin keys. */

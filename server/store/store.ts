@@ -220,15 +220,16 @@ export class StoreUnavailable extends Error {}
 
 /**
  * Requests of the log to remove, at most `limit` in all: those that were logged before `before` (real time), and the oldest ones
- * of customers; null: of admin keys. `erases`: an erasure asks for it. Nothing of them then stays in the database file of SQLite, which
- * costs a write of each page; and of admin keys only the requests that may name a person are removed.
+ * of customers; null: of admin keys.
  */
 export interface RequestRemoval {
   before: number;
   oldest: readonly (readonly [customerId: CustomerId | null, count: number])[];
   limit: number;
-  erases: boolean;
 }
+
+/** The texts that stay of a request of the log. The bodies are whole. */
+export type ErasedRequest = { position: number } & Pick<LoggedRequest, "path" | "request" | "response">;
 
 /** Called after each group commit. */
 export type CommitObserver = (group: { transactions: number; durationMs: number }) => void;
@@ -347,6 +348,11 @@ export interface Store {
   logRequests(requests: readonly LoggedRequest[]): Promise<void>;
   /** Removes requests from the log, in a group commit of its own. Returns how many. */
   removeRequests(removal: RequestRemoval): Promise<number>;
+  /**
+   * Replaces texts of requests of the log, in a group commit of its own; a request that is gone stays so. The former texts are then not
+   * in the database file of SQLite, except as `vacuum.ts` says, which costs a write of each page.
+   */
+  eraseRequests(requests: readonly ErasedRequest[]): Promise<void>;
   /**
    * Puts a row that cannot be decoded into quarantine, in a later commit of its own. Claims and lists do so themselves; a
    * caller that catches the `RowUnreadable` of a single row calls this.

@@ -207,7 +207,7 @@ test("events with pending deliveries are delivered whole, then erased", async ()
   await until(async () => (await api.ask("GET", `/v1/messages/${messageId}`)).status === 404);
   assert.equal((await erase(id)).data.erasedAt, null);
   assert.ok((await found(word)).some((place) => place.startsWith("events.bytes")));
-  // The request log is emptied at the end.
+  // Requests of the log are erased at the end.
   assert.deepEqual(await found(word, ["events.bytes", "requests."]), []);
   receiver.answer = (_, response) => void response.end();
   const { data } = await api.ask("GET", `/v1/webhooks/deliveries?messageId=${messageId}`);

@@ -8,7 +8,7 @@ import type { LoggedRequest } from "../../server/core/logged-request.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { SendAttempt } from "../../server/core/send-attempt.ts";
 import { noUsage, type UsageHour } from "../../server/core/usage.ts";
-import { findRequest } from "../../server/store/requests.ts";
+import { findRequest, listRequestTexts } from "../../server/store/requests.ts";
 import type { RequestRemoval } from "../../server/store/store.ts";
 import { addUsage } from "../support/usage.ts";
 import { attemptAt, idempotencyOf, NOW, type Promises, requestOf, type Stage } from "./store-stage.ts";
@@ -32,7 +32,7 @@ export function keeping(promise: Promises): void {
     await stage.store.logRequests([]);
     assert.deepEqual(await ids(), ["old", "same", "same", "b", "c", "d"]);
     const remove = (removal: Partial<RequestRemoval>) =>
-      stage.store.removeRequests({ before: 0, oldest: [], limit: 100, erases: false, ...removal });
+      stage.store.removeRequests({ before: 0, oldest: [], limit: 100, ...removal });
     assert.equal(await remove({ before: NOW }), 1);
     assert.equal(await remove({ before: NOW }), 0);
     assert.equal(
@@ -57,24 +57,38 @@ export function keeping(promise: Promises): void {
     );
     assert.deepEqual(await ids(), ["c", "d"]);
     const { position } = (await findRequest(stage.store.db, "d", {})) ?? assert.fail();
-    assert.equal(await remove({ before: NOW + 1, erases: true }), 2);
+    assert.equal(await remove({ before: NOW + 1 }), 2);
     await stage.store.logRequests([request("e", null)]);
     assert.ok(((await findRequest(stage.store.db, "e", {}))?.position ?? 0) > position, "no position is used twice");
   });
 
   promise(
-    "an erasure removes the requests of admin keys that may name a person, and keeps the operator's own",
+    "an erased request of the log has other texts at its old place, and no other request changes",
     async (stage) => {
-      const routes = [null, "/v1/messages", "/v1/admin/keys", "/v1/admin/held", "/v1/admin/held/release"];
-      const request = (route: string | null) => ({ ...requestOf(stage, null, String(route)), route });
-      await stage.store.logRequests(routes.map(request));
-      const removal = { before: 0, oldest: [[null, 9]] as const, limit: 9 };
-      assert.equal(await stage.store.removeRequests({ ...removal, erases: true }), 4);
-      assert.deepEqual(
-        (await stage.all("requests")).map(({ id }) => id),
-        ["/v1/admin/keys"],
-      );
-      assert.equal(await stage.store.removeRequests({ ...removal, erases: false }), 1);
+      const { db } = stage.store;
+      const request = (id: string, customerId: CustomerId | null): LoggedRequest => {
+        return { ...requestOf(stage, null, id), customerId, request: "{", requestCut: true, responseCut: true };
+      };
+      const owners = [null, "cust_1", "cust_2", "cust_1", null, "cust_1"] as const;
+      const logged = owners.map((owner, index) => request(`req_${index}`, owner));
+      await stage.store.logRequests(logged);
+      const read = (owner: CustomerId | null, after: number, limit = 9) => listRequestTexts(db, owner, after, limit);
+      const [first = assert.fail(), second = assert.fail(), ...rest] = await read("cust_1", 0);
+      const { path, route, request: asked, response } = request("", null);
+      const { position } = first;
+      assert.deepEqual(first, { position, path, route, request: asked, response, requestCut: true, responseCut: true });
+      assert.deepEqual([rest.length, (await read(null, 0)).length], [1, 2]);
+      assert.deepEqual(await read("cust_1", first.position, 1), [second]);
+      const texts = { path: "/v1/chats/***", request: '"erased"', response: null };
+      await stage.store.eraseRequests([
+        { position: second.position, ...texts },
+        { position: Number.MAX_SAFE_INTEGER, ...texts },
+      ]);
+      await stage.store.eraseRequests([]);
+      const changed = { ...texts, requestCut: false, responseCut: false };
+      const expected = logged.map((one) => (one.id === "req_3" ? { ...one, ...changed } : one));
+      assert.deepEqual(await stage.all("requests"), expected);
+      assert.deepEqual(await read("cust_1", 0), [first, { ...second, ...changed }, ...rest]);
     },
   );
 

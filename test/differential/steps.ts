@@ -257,8 +257,11 @@ async function logRequests(world: World): Promise<void> {
   await world.both("log requests", (store) => store.logRequests(requests));
   const owners = [...world.customers.slice(0, 2).map(({ id }) => id as CustomerId), null];
   const oldest = owners.map((owner) => [owner, world.below(3)] as const);
-  const removal = { before: NOW + world.below(12), oldest, limit: world.below(5), erases: world.chance(0.5) };
+  const removal = { before: NOW + world.below(12), oldest, limit: world.below(5) };
   await world.both("remove requests", (store) => store.removeRequests(removal));
+  const position = world.below(world.steps + 1);
+  const erased = { position, path: "/v1/chats/***", request: world.pick(['"erased"', null]), response: null };
+  await world.both("erase requests", (store) => store.eraseRequests([erased]));
 }
 
 async function prune(world: World): Promise<void> {

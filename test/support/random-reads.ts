@@ -194,6 +194,10 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "deliveries.listDeliveriesAhead": (db, any) =>
     deliveries.listDeliveriesAhead(db, any.one(["wh_1", "wh_2"]), { now: any.instant(), from: any.instant() }, 1_000),
   "erasures.hasUnerasedEvents": (db, any) => erasures.hasUnerasedEvents(db, any.customer()),
+  "erasures.findErasedIds": (db, any) => {
+    const ids = (["messages", "calls", "payments"] as const).flatMap((table) => any.ids(table));
+    return erasures.findErasedIds(db, any.customer(), ids);
+  },
   "erasures.findErasure": (db, any) =>
     erasures.findErasure(db, any.customer(), String(any.one(any.rows.tables.erasures).contact_id)),
   "erasures.hasMessages": (db, any) => erasures.hasMessages(db, erasure(any)),
@@ -372,6 +376,10 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
     const filter = { ...Object.fromEntries(Object.entries(given).filter(() => any.is(30))), ...requestsOf(any) };
     const from = any.is(50) ? null : Number(any.one(any.rows.tables.requests).position);
     return requests.listRequests(db, filter, { order: any.one(["newest", "oldest"]), from, limit: any.limit() });
+  },
+  "requests.listRequestTexts": (db, any) => {
+    const after = Number(any.one(any.rows.tables.requests).position);
+    return requests.listRequestTexts(db, any.is(20) ? null : any.customer(), any.is(50) ? 0 : after, any.limit());
   },
   "wire.findDeliveries": (db, any) => wire.findDeliveries(db, any.customer(), any.ids("deliveries")),
   "wire.findDeliveriesSince": (db, any) => wire.findDeliveriesSince(db, any.customer(), any.id("events"), any.limit()),

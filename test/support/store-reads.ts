@@ -48,7 +48,13 @@ import {
 } from "../../server/store/payments.ts";
 import { countQuarantined, listQuarantined, listQuarantinedMessages } from "../../server/store/quarantine.ts";
 import * as replays from "../../server/store/replays.ts";
-import { countRequests, findRequest, groupErrors, listRequests } from "../../server/store/requests.ts";
+import {
+  countRequests,
+  findRequest,
+  groupErrors,
+  listRequests,
+  listRequestTexts,
+} from "../../server/store/requests.ts";
 import { listRestorable, listUnknown } from "../../server/store/restored.ts";
 import type { Database } from "../../server/store/rows.ts";
 import { findProviderReference, listKnownReferences, listNoted } from "../../server/store/send-attempts.ts";
@@ -114,6 +120,9 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
       for (const order of ["newest", "oldest"] as const)
         await listRequests(db, { ...REQUESTS, ...whose } as never, { order, from: 7, limit: 50 });
   },
+  "requests.listRequestTexts": async (db) => {
+    for (const customerId of ["cust_1", null] as const) await listRequestTexts(db, customerId, 7, 200);
+  },
   "arrivals.findArrival": (db) => findArrival(db, "inst_1", "r"),
   "calls.findCallByUuid": (db) => findCallByUuid(db, "inst_1", "u"),
   "calls.findCallOf": (db) => findCallOf(db, "cust_1", "call_1"),
@@ -164,6 +173,7 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   },
   "deliveries.listDeliveriesAhead": (db) => listDeliveriesAhead(db, "wh_1", { now: NOW, from: NOW }, 50),
   "erasures.hasUnerasedEvents": (db) => erasures.hasUnerasedEvents(db, "cust_1"),
+  "erasures.findErasedIds": (db) => erasures.findErasedIds(db, "cust_1", ["msg_1", "call_1", "pay_1"]),
   "erasures.findErasure": (db) => erasures.findErasure(db, "cust_1", "con_1"),
   "erasures.hasMessages": (db) => erasures.hasMessages(db, ERASURE),
   "erasures.listCallsWith": (db) => erasures.listCallsWith(db, ERASURE, 50),

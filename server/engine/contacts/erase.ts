@@ -1,8 +1,8 @@
 /**
  * Erases what was written with a contact. The request commits a record; a chore then erases in small transactions until
  * nothing is left, so a process that dies in between goes on at its next start. The order: messages and their files at
- * once, their events once no delivery waits (`sweep.ts`), events without a message, calls, the customer's request log,
- * threads, and at last the addresses in the record.
+ * once, their events once no delivery waits (`sweep.ts`), events without a message, calls, requests of the log that name the
+ * person (`erase-requests.ts`), threads, and at last the addresses in the record.
  */
 
 import { addressesOf } from "../../core/contact.ts";
@@ -42,13 +42,12 @@ import { eraseNotes } from "../messages/end-attempt.ts";
 import { paymentContext } from "../payments/payments.ts";
 import { forEach } from "../unreadable.ts";
 import { deletionOf } from "./contacts.ts";
+import { eraseRequests, type RequestPlaces } from "./erase-requests.ts";
 
 /** Erasures in one batch. */
 const ERASURES_AT_ONCE = 20;
 /** Records of a kind that one batch erases: a few milliseconds of the writer. */
 const ERASED_AT_ONCE = 50;
-/** Logged requests that one batch removes. */
-const REQUESTS_AT_ONCE = 1_000;
 /** After this real time, which ids are made of, every process has written the requests of before to the log, or has lost them. */
 const LOGGED_AFTER_MS = 1_000;
 /** Events without a message that one batch reads. */
@@ -81,15 +80,22 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
   return erasure;
 }
 
-/** Erases one batch. Returns whether more can be erased at once. */
-export async function eraseContacts(deps: With<"link" | "messageCache" | "threadCache">): Promise<boolean> {
+/** Erases one batch. Returns whether more can be erased at once. `places` are those of the calls before, if there were any. */
+export async function eraseContacts(
+  deps: With<"link" | "messageCache" | "threadCache">,
+  places: RequestPlaces,
+): Promise<boolean> {
   const open = await listOpenErasures(deps.store.db, ERASURES_AT_ONCE);
   // An erasure that meets an unreadable row waits until the row is repaired.
-  return (await forEach(deps, "erase", open, (erasure) => goOn(deps, erasure))).includes(true);
+  return (await forEach(deps, "erase", open, (erasure) => goOn(deps, erasure, places))).includes(true);
 }
 
 /** One step of an erasure. Returns whether the next step can follow at once. */
-async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure: Erasure): Promise<boolean> {
+async function goOn(
+  deps: With<"link" | "messageCache" | "threadCache">,
+  erasure: Erasure,
+  places: RequestPlaces,
+): Promise<boolean> {
   const { db } = deps.store;
   const messages = await listErasable(db, erasure, ERASED_AT_ONCE);
   const erased = await Promise.all(messages.map((id) => eraseOne(deps, id)));
@@ -102,7 +108,7 @@ async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure
   if (isWaiting || (await hasUnerasedEvents(db, erasure.customerId))) return false;
   // Each process writes its part of the request log a quarter of a second after a request.
   if (erasure.before >= firstIdAt("msg", deps.clock.real() - LOGGED_AFTER_MS)) return false;
-  if (await emptyRequestLog(deps, erasure.customerId)) return true;
+  if (await eraseRequests(deps, erasure, places)) return true;
   await deleteThreads(deps, erasure);
   const done: Erasure = { ...erasure, addresses: [], completedAt: deps.clock.now() };
   const vacuum: Operation = { op: "put", table: "settings", record: { name: ERASED_SINCE_VACUUM, value: "0" } };
@@ -142,20 +148,6 @@ async function paymentErased(deps: Deps, id: Payment["id"]): Promise<Operation[]
   const set = difference(payment, cancelled?.payment ?? erased);
   const update: Operation = { op: "update", table: "payments", id, version: payment.version, set };
   return cancelled === null ? [update] : [update, { op: "event", event: cancelled.event, callbackUrl: null }];
-}
-
-/**
- * Removes a customer's requests from the log, bodies and paths with the person's data among them: the log is kept for a few
- * days at most, and nobody can tell which of its bodies mean the person. Requests of admin keys go too, unless they cannot name
- * anybody. Returns whether more are left.
- */
-async function emptyRequestLog({ store }: Deps, customerId: CustomerId): Promise<boolean> {
-  const oldest = [
-    [customerId, REQUESTS_AT_ONCE],
-    [null, REQUESTS_AT_ONCE],
-  ] as const;
-  const removal = { before: 0, oldest, limit: REQUESTS_AT_ONCE, erases: true };
-  return (await store.removeRequests(removal)) >= REQUESTS_AT_ONCE;
 }
 
 /** Events that belong to no message and name the person: typing, calls, changes of groups. */

@@ -19,6 +19,6 @@ export async function pruneRequests(
   const counts = await countRequests(store.lists("admin"));
   if (counts.size === 0) return false;
   const oldest = [...excessOf(counts, max)];
-  const removal = { before: clock.real() - AGE_MS_MAX, oldest, limit: REMOVED_AT_ONCE, erases: false };
+  const removal = { before: clock.real() - AGE_MS_MAX, oldest, limit: REMOVED_AT_ONCE };
   return (await store.removeRequests(removal)) >= REMOVED_AT_ONCE;
 }

@@ -10,6 +10,7 @@ import type {
   CommitResult,
   DeliveryClaim,
   DeliveryOutcome,
+  ErasedRequest,
   MessageClaim,
   Operation,
   Queue,
@@ -68,6 +69,7 @@ export type WritingJob =
   | ["addUsage", batch: SqlValue[], hours: SqlValue[][]]
   | ["logRequests", SqlValue[][]]
   | ["removeRequests", RequestRemoval]
+  | ["eraseRequests", readonly ErasedRequest[]]
   | ["quarantine", QuarantineEntry[]]
   | ["recheck", after: RowKey | null, limit: number, now: number]
   | ["probe", string];
@@ -98,7 +100,7 @@ const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>([
 ]);
 
 /** Jobs of the request log, which is beside the work of the service: they are a group of their own, so that no other job fails with them. */
-const LONE_JOBS: ReadonlySet<Job[0]> = new Set<WritingJob[0]>(["logRequests", "removeRequests"]);
+const LONE_JOBS: ReadonlySet<Job[0]> = new Set<WritingJob[0]>(["logRequests", "removeRequests", "eraseRequests"]);
 
 export function isLoneJob(job: Job): boolean {
   return LONE_JOBS.has(job[0]);

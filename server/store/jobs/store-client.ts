@@ -17,6 +17,7 @@ import type {
   DeliveryClaim,
   DeliveryHolder,
   DeliveryOutcome,
+  ErasedRequest,
   FinishResult,
   MessageClaim,
   Queue,
@@ -316,6 +317,10 @@ export class StoreClient implements Store {
 
   removeRequests(removal: RequestRemoval): Promise<number> {
     return this.#writer.ask(["removeRequests", removal]);
+  }
+
+  async eraseRequests(requests: readonly ErasedRequest[]): Promise<void> {
+    if (requests.length > 0) await this.#writer.ask(["eraseRequests", requests]);
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,6 @@
 /** Removes records in batches: old ones, as far as their partition is not dropped, and all of a customer. */
 
 import { firstIdAt } from "../../core/id.ts";
-import { OPERATOR_ROUTES } from "../../core/logged-request.ts";
 import { hasOpenInPostgres, idsInPostgres } from "../deliveries-of-event.ts";
 import { DAY_MS } from "../positions.ts";
 import { columnOf } from "../rows.ts";
@@ -108,12 +107,11 @@ async function pruneContents(sql: Sql, before: number, limit: number): Promise<n
 }
 
 /** Removes requests from the log. Returns how many. */
-export async function removeRequests(sql: Sql, { before, oldest, limit, erases }: RequestRemoval): Promise<number> {
+export async function removeRequests(sql: Sql, { before, oldest, limit }: RequestRemoval): Promise<number> {
   let removed = (await sql.values(OLD_REQUESTS, [before, limit])).length;
   for (const [customerId, count] of oldest) {
     const left = Math.min(count, limit - removed);
-    const [where, parameters] =
-      customerId === null ? ([erases ? NAMING_PEOPLE : "is null", []] as const) : (["= $2", [customerId]] as const);
+    const [where, parameters] = customerId === null ? (["is null", []] as const) : (["= $2", [customerId]] as const);
     removed += (await sql.values(oldestRequests(where), [left, ...parameters])).length;
   }
   return removed;
@@ -121,10 +119,6 @@ export async function removeRequests(sql: Sql, { before, oldest, limit, erases }
 
 const OLD_REQUESTS = `delete from requests where position in (select position from
   (select position, logged_at from requests order by position limit $2) o where logged_at < $1) returning 1`;
-
-/** The condition on requests of admin keys that may name a person. */
-const NAMING_PEOPLE = `is null
-  and not (coalesce(route, '') like '${OPERATOR_ROUTES.like}' and route not like '${OPERATOR_ROUTES.except}')`;
 
 function oldestRequests(ofCustomer: string): string {
   return `delete from requests where position in (

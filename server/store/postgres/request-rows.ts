@@ -1,6 +1,7 @@
-/** Adds requests to the log. Positions are drawn in the order of commits, so that a reader who goes by them misses none. */
+/** Adds requests to the log, and erases their texts. Positions are drawn in the order of commits, so that a reader who goes by them misses none. */
 
 import { LAYOUT, type SqlValue } from "../rows.ts";
+import type { ErasedRequest } from "../store.ts";
 import { columnValue, inputColumn, jsonRows, numberColumn, recordset } from "./json-rows.ts";
 import type { Sql } from "./sql.ts";
 
@@ -19,4 +20,16 @@ export async function logRequests(sql: Sql, requests: readonly SqlValue[][]): Pr
   await sql.values(LOCK);
   const placed = requests.map((values, place) => [...values, place]);
   await sql.values(INSERT, [jsonRows(INPUT, placed)]);
+}
+
+const TEXTS = (["path", "request", "response"] as const).map((property) => inputColumn("requests", property, property));
+const ERASED = [{ name: "position", type: "bigint", isBytes: false }, ...TEXTS] as const;
+
+const ERASE = `update requests set path = r.path, request = r.request, response = r.response, request_cut = 0, response_cut = 0
+  from ${recordset("$1", ERASED)} where requests.position = r.position`;
+
+/** Replaces texts of requests. */
+export async function eraseRequests(sql: Sql, requests: readonly ErasedRequest[]): Promise<void> {
+  const rows = requests.map(({ position, path, request, response }) => [position, path, request, response]);
+  await sql.values(ERASE, [jsonRows(ERASED, rows)]);
 }

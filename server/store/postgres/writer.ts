@@ -27,7 +27,7 @@ import { endUnknownLeases, leasesKey } from "./own-leases.ts";
 import type { Partitions } from "./partitions.ts";
 import { addToQuarantine, recheck } from "./quarantine.ts";
 import { CustomerReset, prune, removeRequests } from "./removal.ts";
-import { logRequests } from "./request-rows.ts";
+import { eraseRequests, logRequests } from "./request-rows.ts";
 import { bothEnded, failureOf, type Sql } from "./sql.ts";
 import { commitInWaves, refusal } from "./transactions.ts";
 import { addUsage } from "./usage-counters.ts";
@@ -282,6 +282,9 @@ export class PostgresWriter {
         return logRequests(sql, job[1]);
       case "removeRequests":
         return removeRequests(sql, job[1]);
+      case "eraseRequests":
+        await eraseRequests(sql, job[1]);
+        return null;
       case "quarantine":
         await addToQuarantine(sql, job[1]);
         return null;

@@ -172,7 +172,7 @@ test("a failed SQL transaction changes no lease, and leases nothing new", async 
   const { database } = writer.engine;
   database.exec(`create temp trigger full before insert on events when new.type = 'typing.indicator'
     begin select raise(abort, 'no'); end`);
-  const results = writer.engine.run([added, ["removeRequests", { before: 0, oldest: [], limit: 1, erases: false }]]);
+  const results = writer.engine.run([added, ["removeRequests", { before: 0, oldest: [], limit: 1 }]]);
   assert.ok("error" in (results[0] ?? {}));
   database.exec("drop trigger full");
   const { results: ended, born } = writer.engine.runGroup([["finishDeliveries", [outcome]], added]);

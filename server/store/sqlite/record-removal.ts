@@ -1,8 +1,8 @@
-/** Removes records of the writer's tables in batches: old ones, and all of a customer. */
+/** Removes records of the writer's tables in batches: old ones, and all of a customer. Erases requests of the log. */
 
 import { firstIdAt } from "../../core/id.ts";
 import type { TableName } from "../records.ts";
-import type { RequestRemoval } from "../store.ts";
+import type { ErasedRequest, RequestRemoval } from "../store.ts";
 import type { DeliveryWriter } from "./delivery-writer.ts";
 import type { LeaseEffects } from "./lease-effects.ts";
 import type { ReferenceTable } from "./reference-removal.ts";
@@ -79,38 +79,30 @@ export class RecordRemoval {
       removed += Number(this.#statements.deleteSome(table, "customerId").run(customerId, limit).changes);
     }
     removed += Number(this.#statements.deleteSome("idempotency", "scope").run(customerId, limit).changes);
-    removed += Number(this.#statements.deleteRequests("ofCustomer").run(customerId, limit).changes);
+    removed += Number(this.#statements.changeRequests("removeOf").run(customerId, limit).changes);
     if (removed === 0) this.#resetting.delete(customerId);
     return removed;
   }
 
   /** Removes requests from the log. Returns how many. */
-  removeRequests({ before, oldest, limit, erases }: RequestRemoval): number {
-    if (!erases) return this.#removeRequests(before, oldest, limit, "ofCustomer");
-    this.#statements.overwriteDeleted(true);
-    try {
-      return this.#removeRequests(before, oldest, limit, "namingPeople");
-    } finally {
-      this.#statements.overwriteDeleted(false);
-    }
-  }
-
-  /** `ofAdmins`: the requests of admin keys to remove. */
-  #removeRequests(
-    before: number,
-    oldest: RequestRemoval["oldest"],
-    limit: number,
-    ofAdmins: "ofCustomer" | "namingPeople",
-  ): number {
-    let removed = Number(this.#statements.deleteRequests("old").run(before, limit).changes);
+  removeRequests({ before, oldest, limit }: RequestRemoval): number {
+    let removed = Number(this.#statements.changeRequests("removeOld").run(before, limit).changes);
     for (const [customerId, count] of oldest) {
-      removed += Number(
-        this.#statements
-          .deleteRequests(customerId === null ? ofAdmins : "ofCustomer")
-          .run(customerId, Math.min(count, limit - removed)).changes,
-      );
+      const left = Math.min(count, limit - removed);
+      removed += Number(this.#statements.changeRequests("removeOf").run(customerId, left).changes);
     }
     return removed;
+  }
+
+  /** Replaces texts of requests of the log, so that the former ones are not in pages that this frees. */
+  eraseRequests(requests: readonly ErasedRequest[]): void {
+    this.#statements.overwriteFreed(true);
+    try {
+      for (const { position, path, request, response } of requests)
+        this.#statements.changeRequests("erase").run(position, path, request, response);
+    } finally {
+      this.#statements.overwriteFreed(false);
+    }
   }
 
   /** Begins every reset again: a transaction was rolled back. */

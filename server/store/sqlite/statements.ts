@@ -15,7 +15,7 @@ import {
   type ReferenceTable,
   referenceAfter,
 } from "./reference-removal.ts";
-import { DELETE_REQUESTS } from "./request-removal.ts";
+import { CHANGE_REQUESTS } from "./request-changes.ts";
 import { USAGE } from "./usage-statements.ts";
 
 const quote = (property: string) => `"${columnOf(property)}"`;
@@ -385,13 +385,13 @@ export class Statements {
     );
   }
 
-  /** Whether pages that a delete frees are overwritten too, which costs a write of each. */
-  overwriteDeleted(isOn: boolean): void {
+  /** Whether pages that a change frees are overwritten too, which costs a write of each. */
+  overwriteFreed(isOn: boolean): void {
     this.#database.exec(`pragma secure_delete = ${isOn ? "on" : "fast"}`);
   }
 
-  deleteRequests(which: keyof typeof DELETE_REQUESTS): StatementSync {
-    return this.#get(`deleteRequests ${which}`, () => DELETE_REQUESTS[which]);
+  changeRequests(how: keyof typeof CHANGE_REQUESTS): StatementSync {
+    return this.#get(`changeRequests ${how}`, () => CHANGE_REQUESTS[how]);
   }
 
   addUsage(what: keyof typeof USAGE): StatementSync {

@@ -199,6 +199,9 @@ export class SqliteWriter {
         return null;
       case "removeRequests":
         return this.#removal.removeRequests(job[1]);
+      case "eraseRequests":
+        this.#removal.eraseRequests(job[1]);
+        return null;
       case "quarantine":
         this.#quarantine.add(job[1]);
         this.#required.forgetAll();
