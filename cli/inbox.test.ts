@@ -66,9 +66,11 @@ for (const isTTY of [true, false]) {
     const looks = [[1], [1], [2, 1], "down", [4, 3, 2, 1], [5]].map((found) =>
       typeof found === "string" ? { drop: true } : { data: { ...inbox, requests: found.map(requestOf) } },
     );
+    const erased = { ...requestOf(5), body: requestOf(5).body.replace("sent", "erased") };
+    looks.push({ data: { ...inbox, requests: [erased] } });
     const { env, requests } = await serverWith(t, { "GET /v1/sandbox/inbox": looks });
     const { text, ended, interrupt } = following(env, isTTY);
-    await until(() => requests.length > 7);
+    await until(() => requests.length > 8);
     interrupt();
     assert.equal(await ended, 0);
     assert.match(text.stderr, /^Watching the inbox of http.* Ctrl-C ends it\.\n$/);

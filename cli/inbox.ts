@@ -81,9 +81,14 @@ async function follow(cli: Cli, client: Tightbeam, bodies: boolean): Promise<voi
 
 /** The requests newer than the newest seen; all if that one is gone, because the inbox was cleared or overflowed. */
 function newOf(requests: readonly InboxRequest[], seen: readonly InboxRequest[]): readonly InboxRequest[] {
-  const newest = JSON.stringify(seen[0]);
-  const at = requests.findIndex((request) => JSON.stringify(request) === newest);
+  const newest = seen[0] === undefined ? null : identityOf(seen[0]);
+  const at = requests.findIndex((request) => identityOf(request) === newest);
   return at === -1 ? requests : requests.slice(0, at);
+}
+
+/** Stays the same when the text of the event is erased. */
+function identityOf(request: InboxRequest): string {
+  return JSON.stringify({ ...request, body: text(field(parse(request.body), "id")) ?? request.body });
 }
 
 function requestLine(request: InboxRequest, bodies: boolean, paint: Paint, width: number): string {

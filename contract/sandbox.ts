@@ -54,7 +54,7 @@ export const InboxRequest = record("InboxRequest", "A request that the inbox rec
   verified: flag("Whether its signature was valid; if not, the inbox responded with 401."),
   status: Type.Integer({ description: "HTTP status of the response." }),
   headers: Type.Record(Type.String(), Type.String(), { description: "Headers of the request." }),
-  body: string("Raw body of the request."),
+  body: string("Raw body of the request. Once the text of its event is erased: the present envelope of the event."),
 });
 
 export const Inbox = record("Inbox", "The inbox: the built-in receiver of webhooks.", {

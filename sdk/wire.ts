@@ -2086,7 +2086,7 @@ export interface InboxRequest {
   status: number;
   /** Headers of the request. */
   headers: Record<string, string>;
-  /** Raw body of the request. */
+  /** Raw body of the request. Once the text of its event is erased: the present envelope of the event. */
   body: string;
 }
 

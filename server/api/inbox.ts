@@ -10,6 +10,8 @@ import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import {
   emptyInbox,
+  eraseInInbox,
+  eventsOfInbox,
   type InboxResponse,
   type InboxState,
   inboxRequests,
@@ -24,6 +26,7 @@ import { INBOX_PATH } from "../engine/customers/create-customer.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
+import { findEventBytes } from "../store/events.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
 import { joinedHeaders } from "./joined-headers.ts";
 import { renderFailure } from "./pipeline/errors.ts";
@@ -62,7 +65,10 @@ export class Inboxes {
     this.#url = url;
   }
 
-  /** The inbox of a customer, after `change`. Throws 404 `NOT_FOUND` if inboxes are off. */
+  /**
+   * The inbox of a customer, after `change`. The texts of events that any process has erased are gone from it, and from memory. Throws 404
+   * `NOT_FOUND` if inboxes are off.
+   */
   async ofCustomer(customerId: CustomerId, change: (inbox: InboxState) => void = () => {}): Promise<Inbox> {
     await requireSandbox(this.#deps, customerId);
     await this.requireHere(customerId);
@@ -70,6 +76,9 @@ export class Inboxes {
     if (endpoint === null || !endpoint.active) throw new ApiError("NOT_FOUND", "This customer has no inbox.");
     const { inbox } = this.#keep(endpoint);
     change(inbox);
+    const events = eventsOfInbox(inbox);
+    const stored = await findEventBytes(this.#deps.store.lists(customerId), customerId, events);
+    eraseInInbox(inbox, stored);
     const { behaviour } = inbox;
     return { url: this.#url(endpoint.url), secret: this.#secret(endpoint), behaviour, requests: inboxRequests(inbox) };
   }

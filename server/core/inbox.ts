@@ -1,6 +1,7 @@
 /** The sandbox's built-in inbox: stores requests and chooses responses. No I/O, no clock; mutates only the given inbox. */
 
 import type { InboxBehaviour, InboxRequest } from "../../sdk/wire.ts";
+import { ERASED, mentionsAddress, type StoredEvent } from "./erasure.ts";
 
 /** Requests that an inbox keeps. */
 const INBOX_REQUESTS_MAX = 500;
@@ -57,6 +58,31 @@ export function inboxRequests(inbox: InboxState): InboxRequest[] {
 export function setInboxBehaviour(inbox: InboxState, change: Partial<InboxBehaviour>): InboxBehaviour {
   inbox.behaviour = { ...INBOX_BEHAVIOUR, ...change };
   return inbox.behaviour;
+}
+
+/** The ids of the events that the requests say they bring, each once. */
+export function eventsOfInbox(inbox: InboxState): string[] {
+  return [...new Set(inbox.kept.flatMap((request) => eventIdOf(request) ?? []))];
+}
+
+/**
+ * Gives requests the present bytes of their events if these were erased since. `stored` has those of the customer's events that are still
+ * there. The bytes of an event change by an erasure only. Under another signature only the event of an erased person counts, since the
+ * body may be anybody's.
+ */
+export function eraseInInbox(inbox: InboxState, stored: ReadonlyMap<string, StoredEvent>): void {
+  inbox.kept = inbox.kept.map((request) => {
+    const event = stored.get(eventIdOf(request) ?? "");
+    if (event === undefined || event.bytes === request.body) return request;
+    return request.verified || mentionsAddress(event, [ERASED]) ? { ...request, body: event.bytes } : request;
+  });
+}
+
+/** The beginning of an envelope, as `makeEvent` writes it. */
+const ENVELOPE = /^\{"id":"(evt_[^"]{1,100})"/;
+
+function eventIdOf({ body }: InboxRequest): string | undefined {
+  return ENVELOPE.exec(body)?.[1];
 }
 
 /** Removes every request; the behaviour stays. */

@@ -3,14 +3,14 @@
 import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { EventType } from "../../sdk/wire.ts";
 import type { Event } from "../core/event.ts";
-import type { CustomerId, EventId, MessageId } from "../core/id.ts";
+import { type CustomerId, type EventId, type MessageId, timeOfId } from "../core/id.ts";
 import { unpackEnvelope } from "./packed-envelope.ts";
 import { dayOfPosition, firstPositionOf, isNear, positionsNear } from "./positions.ts";
 import { decodeAll } from "./quarantine.ts";
 import { type DailyPositions, daysToAsk, onPartitions } from "./recent-days.ts";
 import { type Database, decode } from "./rows.ts";
 import { nearCustomer, ofCustomer, ofSameCustomer } from "./rows-of-customer.ts";
-import { spelled } from "./spelling.ts";
+import { spelled, unindexed, valuesOf } from "./spelling.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
 /** An event with its position among all events. */
@@ -167,20 +167,43 @@ export async function findEvent(
   return null;
 }
 
+type EventBytes = Pick<Event, "id" | "type" | "bytes">;
+
 /** The bytes of all events of a message, even if the rest of their rows cannot be decoded. */
-export async function listEventBytes(
-  db: Kysely<Database>,
-  messageId: MessageId,
-): Promise<Pick<Event, "id" | "type" | "bytes">[]> {
-  const query = db
-    .selectFrom("events")
-    .select(["id", "type", "bytes", "correlation_id"])
-    .where("message_id", "=", messageId);
-  return (await query.execute()).map(({ id, type, bytes, correlation_id }) => {
-    const columns = { id, type, messageId, correlationId: String(correlation_id) };
-    return { id, type, bytes: unpackEnvelope(String(bytes), columns) };
-  });
+export async function listEventBytes(db: Kysely<Database>, messageId: MessageId): Promise<EventBytes[]> {
+  return (await selectBytes(db).where("message_id", "=", messageId).execute()).map(bytesOf);
 }
+
+/** The bytes of those of a customer's events with these ids that are there, by id; at most a thousand ids. Ids may be any texts. */
+export async function findEventBytes(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  ids: readonly string[],
+): Promise<Map<string, EventBytes>> {
+  const found = new Map<string, EventBytes>();
+  const isOwn = sql<SqlBool>`${unindexed("customer_id")} = ${customerId}`;
+  const { from, to } = positionsNear(ids.filter((id) => !Number.isNaN(timeOfId(id))));
+  const isNearBy = sql.raw<SqlBool>(isNear("position", String(from), String(to)));
+  // On PostgreSQL the events are asked for where their ids say, and those that are not there everywhere.
+  for (const where of [spelled<SqlBool>(sql`true`, isNearBy), spelled<SqlBool>(sql`false`, sql`true`)]) {
+    const left = ids.filter((id) => !found.has(id));
+    if (left.length === 0) break;
+    const query = selectBytes(db).where(sql<SqlBool>`id in ${valuesOf(left)}`);
+    const rows = await query.where(isOwn).where(where).execute();
+    for (const row of rows) found.set(row.id, bytesOf(row));
+  }
+  return found;
+}
+
+const selectBytes = (db: Kysely<Database>) =>
+  db.selectFrom("events").select(["id", "type", "bytes", "message_id", "correlation_id"]);
+
+function bytesOf({ id, type, bytes, message_id, correlation_id }: Selected): EventBytes {
+  const columns = { id, type, messageId: message_id, correlationId: String(correlation_id) };
+  return { id, type, bytes: unpackEnvelope(String(bytes), columns) };
+}
+
+type Selected = Awaited<ReturnType<ReturnType<typeof selectBytes>["execute"]>>[number];
 
 /** All events of a message, in order. */
 export async function listEventsOfMessage(db: Kysely<Database>, messageId: MessageId): Promise<Event[]> {

@@ -208,6 +208,8 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "erasures.listStandaloneEvents": (db, any) => erasures.listStandaloneEvents(db, erasure(any), any.limit()),
   "erasures.listThreadIds": (db, any) => erasures.listThreadIds(db, erasure(any), 1_000),
   "events.findEvent": (db, any) => events.findEvent(db, any.customer(), any.id("events")),
+  "events.findEventBytes": (db, any) =>
+    events.findEventBytes(db, any.customer(), [...any.ids("events"), "x", "é".repeat(9)]),
   "events.listEventBytes": (db, any) => events.listEventBytes(db, any.id("messages")),
   "events.listEventSummaries": (db, any) => {
     const period = { after: eventPage(any).from ?? 0, until: eventPage(any).from ?? Number.MAX_SAFE_INTEGER };

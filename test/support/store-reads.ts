@@ -182,6 +182,7 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "erasures.listOpenErasures": (db) => erasures.listOpenErasures(db, 50),
   "erasures.listThreadIds": (db) => erasures.listThreadIds(db, ERASURE, 50),
   "events.findEvent": (db) => events.findEvent(db, "cust_1", "evt_1"),
+  "events.findEventBytes": (db) => events.findEventBytes(db, "cust_1", ["evt_1", "evt_2"]),
   "events.listEventBytes": (db) => events.listEventBytes(db, "msg_1"),
   "events.listEventSummaries": (db) => events.listEventSummaries(db, "cust_1", { after: 7, until: 9_000 }, 1_000),
   "events.listEvents": async (db) => {
