@@ -108,6 +108,8 @@ async function writeWith(someone: Person): Promise<void> {
   await post(`/v1/sandbox/phones/${to}/calls`, { action: "ring" });
   await post("/v1/payments/request", { to, amount: 5, note: word, metadata: { note: word } });
   await send(someone, { scheduledAt: new Date(Date.now() + 86_400_000).toISOString() });
+  const contacts = [{ phoneNumber: to }, { phoneNumber: `${to} of ${word}` }, { email: word }];
+  await api.ask("POST", "/v1/contacts/bulk", { body: { contacts }, headers: { "idempotency-key": `bulk ${people}` } });
   const { data: group } = await api.ask("POST", "/v1/chats/groups", { body: { participants: [to, OTHER] } });
   await post("/v1/messages", { chatId: group.id, content: { text: "To the group" } });
 }

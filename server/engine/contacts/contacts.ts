@@ -115,13 +115,14 @@ async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly 
       if ("error" in fields) throw new ApiError("VALIDATION_ERROR", fields.error);
       const own = addressesOf(requireAddress(fields));
       const double = own.find((address) => owners.has(address));
-      if (double !== undefined) throw duplicate([double], owners.get(double) ?? null);
+      if (double !== undefined)
+        throw new ApiError("CONTACT_DUPLICATE", `${takenBy(fieldOf(double), owners.get(double))}.`);
       const contact = newContact(deps, customerId, fields);
       for (const address of own) owners.set(address, contact.id);
       transaction.push(...makingOf(contact));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      errors.push({ index, error: error.message });
+      errors.push({ index, error: withoutValues(error.message) });
     }
   }
   const made: CreatedContacts = { created: entries.length - errors.length, failed: errors.length, errors };
@@ -228,9 +229,25 @@ function requireAddress(fields: ContactFields): ContactFields {
   throw new ApiError("VALIDATION_ERROR", `phoneNumber, email: ${message}`, { details });
 }
 
+/** A reason without what the caller has written: it is kept with the idempotency key, where an erasure of the contact does not look. */
+function withoutValues(reason: string): string {
+  return reason
+    .split("; got ", 1)
+    .join("")
+    .replace(/"(?:[^"\\]|\\.)*"/g, "…");
+}
+
+function fieldOf(address: string): "email" | "phoneNumber" {
+  return address.includes("@") ? "email" : "phoneNumber";
+}
+
+function takenBy(what: string, contactId: string | null | undefined): string {
+  const who = contactId == null ? "another contact" : `the contact ${contactId}`;
+  return `${what} already belongs to ${who}; change that contact with PUT`;
+}
+
 function duplicate(addresses: readonly string[], contactId: string | null): ApiError {
-  const who = contactId === null ? "another contact" : `the contact ${contactId}`;
-  const message = `${addresses.join(" or ")} already belongs to ${who}; change that contact with PUT`;
-  const details = addresses.map((address) => ({ path: address.includes("@") ? "email" : "phoneNumber", message }));
+  const message = takenBy(addresses.join(" or "), contactId);
+  const details = addresses.map((address) => ({ path: fieldOf(address), message }));
   return new ApiError("CONTACT_DUPLICATE", `${message}.`, { details });
 }
