@@ -10,6 +10,8 @@ import { findErasedIds, listThreadIds } from "../../store/erasures.ts";
 import { listRequestTexts } from "../../store/requests.ts";
 import type { Deps } from "../deps.ts";
 
+/** After this real time every process has written the requests of before to the log, a quarter of a second after each, or has lost them. */
+const LOGGED_AFTER_MS = 1_000;
 /** Requests of one page: a few milliseconds of the writer, and as many of this thread. */
 const PAGE_REQUESTS = 100;
 /** Threads that are looked for in requests: one for each of the customer's addresses and the person's. */
@@ -21,16 +23,30 @@ const IDS_AT_ONCE = 500;
 interface RequestsLeft {
   owners: readonly (CustomerId | null)[];
   after: number;
+  /** When the log was first found to be all that is left of the person, in real time. */
+  since: number;
 }
 
 /** How far erasures have read the log, by contact. In memory only: after a start they begin again. */
 export type RequestPlaces = Map<ContactId, RequestsLeft>;
 
-/** Erases the next page. Returns whether there is another one. */
+/**
+ * Whether the log has all requests that read something of the person: nothing else is left of it since a second, as far as this process
+ * knows. The first call begins the second.
+ */
+export function haveLogged({ clock }: Deps, { contactId, customerId }: Erasure, places: RequestPlaces): boolean {
+  const known = places.get(contactId);
+  if (known === undefined) places.set(contactId, { owners: [customerId, null], after: 0, since: clock.real() });
+  return known !== undefined && known.since <= clock.real() - LOGGED_AFTER_MS;
+}
+
+/** Erases the next page, once they `haveLogged`. Returns whether there is another one. */
 export async function eraseRequests(deps: Deps, erasure: Erasure, places: RequestPlaces): Promise<boolean> {
   const { store } = deps;
-  const { contactId, customerId } = erasure;
-  const { owners, after } = places.get(contactId) ?? { owners: [customerId, null], after: 0 };
+  const { contactId } = erasure;
+  const place = places.get(contactId);
+  if (place === undefined) throw new Error(`nobody waited for the log of ${contactId}`);
+  const { owners, after } = place;
   const [owner = null, ...others] = owners;
   const page = await listRequestTexts(store.lists("admin"), owner, after, PAGE_REQUESTS);
   const read = page.map(readRequest);
@@ -43,7 +59,7 @@ export async function eraseRequests(deps: Deps, erasure: Erasure, places: Reques
     places.delete(contactId);
     return false;
   }
-  places.set(contactId, isEnd ? { owners: others, after: 0 } : { owners, after: last.position });
+  places.set(contactId, isEnd ? { ...place, owners: others, after: 0 } : { ...place, after: last.position });
   return true;
 }
 

@@ -15,7 +15,7 @@ import {
   withoutPerson,
 } from "../../core/erasure.ts";
 import { ApiError } from "../../core/error.ts";
-import { type CustomerId, firstIdAt, type MessageId } from "../../core/id.ts";
+import type { CustomerId, MessageId } from "../../core/id.ts";
 import { cancel } from "../../core/message-lifecycle.ts";
 import { cancelPayment, type Payment } from "../../core/payment.ts";
 import { findContact } from "../../store/contacts.ts";
@@ -42,14 +42,12 @@ import { eraseNotes } from "../messages/end-attempt.ts";
 import { paymentContext } from "../payments/payments.ts";
 import { forEach } from "../unreadable.ts";
 import { deletionOf } from "./contacts.ts";
-import { eraseRequests, type RequestPlaces } from "./erase-requests.ts";
+import { eraseRequests, haveLogged, type RequestPlaces } from "./erase-requests.ts";
 
 /** Erasures in one batch. */
 const ERASURES_AT_ONCE = 20;
 /** Records of a kind that one batch erases: a few milliseconds of the writer. */
 const ERASED_AT_ONCE = 50;
-/** After this real time, which ids are made of, every process has written the requests of before to the log, or has lost them. */
-const LOGGED_AFTER_MS = 1_000;
 /** Events without a message that one batch reads. */
 const EVENTS_AT_ONCE = 500;
 
@@ -106,8 +104,7 @@ async function goOn(
   if (await eraseCalls(deps, erasure)) return true;
   const isWaiting = read === "waits" || (await hasMessages(db, erasure));
   if (isWaiting || (await hasUnerasedEvents(db, erasure.customerId))) return false;
-  // Each process writes its part of the request log a quarter of a second after a request.
-  if (erasure.before >= firstIdAt("msg", deps.clock.real() - LOGGED_AFTER_MS)) return false;
+  if (!haveLogged(deps, erasure, places)) return false;
   if (await eraseRequests(deps, erasure, places)) return true;
   await deleteThreads(deps, erasure);
   const done: Erasure = { ...erasure, addresses: [], completedAt: deps.clock.now() };
