@@ -110,15 +110,15 @@ export async function findErasedIds(
   db: Kysely<Database>,
   customerId: CustomerId,
   ids: readonly string[],
-): Promise<string[]> {
-  if (ids.length === 0) return [];
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
   const found = Object.entries(NAMING).map(async ([table, columns]) => {
     const isErased = columns.map((column) => sql<SqlBool>`${unindexed(column)} = ${ERASED}`);
     const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)} where id in ${valuesOf(ids)}
       and ${unindexed("customer_id")} = ${customerId} and (${sql.join(isErased, sql` or `)})`.execute(db);
     return rows.map(({ id }) => id);
   });
-  return (await Promise.all(found)).flat();
+  return new Set((await Promise.all(found)).flat());
 }
 
 /** Up to `limit` calls with the person. */

@@ -29,7 +29,7 @@ import { createPool } from "./pool.ts";
 /** Calls of each read for the rows of a seed. */
 const CALLS = 6;
 /** Seeds that once told the databases apart. */
-const TOLD_APART: [seed: number][] = [[-1_109_631_442]];
+const TOLD_APART: [seed: number][] = [[-1_109_631_442], [-1_857_012_090]];
 
 const databases = postgresForFile(["fsync=off"]);
 
