@@ -5,6 +5,7 @@
 
 import pino, { type DestinationStream, type LoggerOptions } from "pino";
 import type { LogLevel } from "./config.ts";
+import { LineOutput } from "./log-output.ts";
 import { terminalDestination } from "./log-terminal.ts";
 
 /** The fields of a line besides time, level and event. Message text, keys and secrets have no field. */
@@ -122,9 +123,22 @@ export function createLog(level: LogLevel, destination: DestinationStream = stan
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
+let lineOutput: LineOutput | null = null;
+
 /** JSON for programs, readable lines for a terminal. */
 function standardOutput(): DestinationStream {
-  return process.stdout.isTTY ? terminalDestination(process.stdout) : pino.destination({ sync: false });
+  if (process.stdout.isTTY) return terminalDestination(process.stdout);
+  lineOutput ??= openLineOutput();
+  return lineOutput;
+}
+
+/** Standard output, to which the process writes what waits before it ends. */
+function openLineOutput(): LineOutput {
+  const output = new LineOutput(process.stdout.fd, ({ message }) => {
+    process.stderr.write(`error: the log cannot be written (${message}): its lines are lost. The service goes on.\n`);
+  });
+  process.once("exit", () => output.flush());
+  return output;
 }
 
 /** The permitted fields: listed names only, each by its rule. */
