@@ -32,7 +32,9 @@ function isNewEnough(current, range) {
 
 function start() {
   keepSmall();
-  process.stdout.on("error", endQuietly);
+  process.stdout.on("error", endWithoutOutput);
+  // Notes and errors that nobody can read change nothing, not even the exit code.
+  process.stderr.on("error", ignore);
   import(findMain().href)
     .then(({ run }) =>
       run(process.argv.slice(2), version, {
@@ -42,12 +44,13 @@ function start() {
         stderr: process.stderr,
         sleep,
         onInterrupt,
+        outliveOutput,
         ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
       }),
     )
     .then((code) => {
       if (code === 0) process.exitCode = 0;
-      else process.exit(code);
+      else endAfterOutput(code);
     })
     .catch((error) => {
       console.error(error.code === "ERR_MODULE_NOT_FOUND" && isBare() ? INSTALL : error);
@@ -197,11 +200,31 @@ function ask(question) {
   );
 }
 
-/** Ends without an error if the reader closes the pipe (`| head`). */
-function endQuietly(error) {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
+/** Ends with the exit code when everything that was written has reached its reader: pipes take it in pieces. */
+function endAfterOutput(code) {
+  // An output that failed reports that between its callback and the end.
+  process.stdout.write("", () => process.stderr.write("", () => setImmediate(() => process.exit(code))));
 }
+
+/** Errors of a pipe, or of the socket that some programs use instead, without a reader. */
+const CLOSED = ["EPIPE", "ECONNRESET", "EOF"];
+/** The exit code that shells show for a program that SIGPIPE ended. */
+const CLOSED_EXIT_CODE = 141;
+
+/** Ends the program because stdout takes no more: without a word if its reader has left (`| head`), else with the reason. */
+function endWithoutOutput(error) {
+  if (CLOSED.includes(error.code)) process.exit(CLOSED_EXIT_CODE);
+  const line = `error: The output cannot be written (${error.message}) and is incomplete. Make room, or send the output elsewhere. The command may have taken effect.`;
+  process.stderr.write(`${line}\n`, () => process.exit(1));
+}
+
+/** From now on the program goes on when stdout takes no more. */
+function outliveOutput() {
+  process.stdout.removeListener("error", endWithoutOutput);
+  process.stdout.on("error", ignore);
+}
+
+function ignore() {}
 
 /** The binary of the `node` package beside this one; undefined if there is none, or if it runs already. */
 function findPinnedNode() {

@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { closedOutput, fullOutput, NO_FULL_DEVICE } from "../test/support/broken-output.ts";
 import { emptyDirectory } from "../test/support/cli.ts";
 import { until } from "../test/support/wait.ts";
 
@@ -238,17 +239,75 @@ test("in the published package the command line is loaded from dist, with argume
   assert.deepEqual(output(), { stdout: "1.2.3 usage,--json\n", stderr: "" });
 });
 
-test("a closed pipe is no failure", async (t) => {
+/** A command that writes a line to each output, and ends with the exit code that is its argument. */
+const WRITES = `export async function run([code], version, terminal) {
+  terminal.stderr.write("a note\\n");
+  terminal.stdout.write("a line\\n");
+  return Number(code);
+}`;
+
+/** The note, and the reason on one line. */
+const LOST = /^a note\nerror: .*ENOSPC.*send the output elsewhere.*\n$/;
+
+type Broken = (t: TestContext) => number;
+
+const BROKEN: {
+  output: string;
+  full?: true;
+  code: string;
+  stdout?: Broken;
+  stderr?: Broken;
+  ends: number;
+  says: RegExp;
+}[] = [
+  { output: "a closed stdout", code: "0", stdout: closedOutput, ends: 141, says: /^a note\n$/ },
+  { output: "a closed stdout of a command that fails", code: "1", stdout: closedOutput, ends: 141, says: /^a note\n$/ },
+  { output: "a full stdout", full: true, code: "0", stdout: fullOutput, ends: 1, says: LOST },
+  { output: "a full stdout of a command that fails", full: true, code: "2", stdout: fullOutput, ends: 1, says: LOST },
+  { output: "a closed stderr", code: "0", stderr: closedOutput, ends: 0, says: /^a line\n$/ },
+  { output: "a full stderr", full: true, code: "2", stderr: fullOutput, ends: 2, says: /^a line\n$/ },
+  { output: "closed outputs", code: "0", stdout: closedOutput, stderr: closedOutput, ends: 141, says: /^$/ },
+  { output: "full outputs", full: true, code: "0", stdout: fullOutput, stderr: fullOutput, ends: 1, says: /^$/ },
+];
+
+for (const { output, full, code, stdout, stderr, ends, says } of BROKEN) {
+  test(`${output}: exit code ${ends}, without a stack trace`, { skip: full && NO_FULL_DEVICE }, async (t) => {
+    const root = packageWith(t, ">=20.1", { "dist/cli/main.js": WRITES });
+    const stdio = ["ignore", stdout?.(t) ?? "pipe", stderr?.(t) ?? "pipe"] as const;
+    const child = spawn(process.execPath, [join(root, "cli/bin.js"), code], { stdio: [...stdio] });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+    }
+    assert.deepEqual(await new Promise((resolve) => child.on("close", (...end) => resolve(end))), [ends, null], said);
+    assert.match(said, says);
+  });
+}
+
+test("a command that fails ends after its reader has all of its output", async (t) => {
+  const main = `export async function run(args, version, terminal) {
+    terminal.stdout.write("x".repeat(1_000_000));
+    return 1;
+  }`;
+  const { output, end } = start(packageWith(t, ">=20.1", { "dist/cli/main.js": main }), []);
+  assert.deepEqual(await end, { code: 1, signal: null });
+  assert.equal(output().stdout.length, 1_000_000);
+});
+
+test("a pipe whose reader ends early ends the command without a word, with the exit code of SIGPIPE", async (t) => {
   const main = `export async function run(args, version, terminal) {
     for (let line = 0; line < 100_000; line++) terminal.stdout.write("a line of output\\n");
     return 0;
   }`;
   const root = packageWith(t, ">=20.1", { "dist/cli/main.js": main });
-  const child = spawn("sh", ["-c", `"$0" "$1" | head -n 1`, process.execPath, join(root, "cli/bin.js")]);
+  const script = `("$0" "$1"; echo "$?" >&2) | head -n 1`;
+  const child = spawn("sh", ["-c", script, process.execPath, join(root, "cli/bin.js")]);
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
   assert.equal(await new Promise((resolve) => child.on("close", resolve)), 0);
-  assert.equal(stderr, "");
+  assert.equal(stderr, "141\n");
 });

@@ -41,7 +41,8 @@ function following(env: Record<string, string>, isTTY: boolean) {
     return () => {};
   };
   const sleep = () => new Promise<void>((resolve) => setImmediate(resolve));
-  const ended = run(["inbox", "--follow"], "0.0.0", { root: "/", env, stdout, stderr, sleep, onInterrupt, ask: null });
+  const terminal = { root: "/", env, stdout, stderr, sleep, onInterrupt, outliveOutput: () => {}, ask: null };
+  const ended = run(["inbox", "--follow"], "0.0.0", terminal);
   return { text, ended, interrupt: () => interrupt() };
 }
 

@@ -19,6 +19,7 @@ const NO_TERMINAL = {
   stdout: process.stdout,
   stderr: process.stderr,
   onInterrupt: () => () => {},
+  outliveOutput: () => {},
   ask: null,
 };
 

@@ -182,5 +182,5 @@ Begin:
 Server and key come from --url and --key, else from TIGHTBEAM_URL, TIGHTBEAM_API_KEY and TIGHTBEAM_ADMIN_KEY, else
 from the credentials.json that a server's first start leaves in TB_DATA_DIR or ./data.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage. Without a terminal, stdout is one JSON document (one a line
-from \`listen\`, \`wire\` and \`--follow\`), and no command asks a question.`;
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 141 the reader of stdout left. Without a terminal, stdout is
+one JSON document (one a line from \`listen\`, \`wire\` and \`--follow\`), and no command asks a question.`;

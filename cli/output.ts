@@ -14,6 +14,8 @@ export interface Terminal {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /** Calls `act` on each Ctrl-C and each other signal to end, until the returned function is called. */
   onInterrupt(act: () => void): () => void;
+  /** From now on a stdout that takes no more does not end the program. */
+  outliveOutput(): void;
   /** Asks the person at the terminal; null if there is no terminal. */
   ask: ((question: string) => Promise<string>) | null;
 }

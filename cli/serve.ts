@@ -44,6 +44,7 @@ async function start(cli: Cli, given: Record<string, string>): Promise<void> {
     const { serve: run } = await import("../server/app/serve.ts");
     const { readClient } = await import("./read-client.ts");
     const { root } = cli.terminal;
+    cli.terminal.outliveOutput();
     await run(config, {
       version: cli.version,
       root,

@@ -19,6 +19,7 @@ const code = await run(process.argv.slice(2), "0.0.0", {
   stderr: process.stderr,
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   onInterrupt,
+  outliveOutput: () => {},
   ask: null,
 });
 // With 0 the service runs on.

@@ -157,6 +157,21 @@ describe("on a terminal", {
     assert.ok(!existsSync(terminal.opened));
   });
 
+  test("a service in the background goes on after its terminal is gone", async (t) => {
+    const command = `bash -mc '${SERVE} < /dev/null & echo "service $!"; read line'`;
+    const terminal = runOnTerminal(t, command, { LOG_LEVEL: "info" });
+    await isReady(terminal);
+    const [, pid] = /^service (\d+)$/m.exec(terminal.printed()) ?? [];
+    t.after(() => process.kill(Number(pid), "SIGKILL"));
+    const [, url] = /ready on (\S+)/.exec(terminal.printed()) ?? [];
+    terminal.type("\n");
+    await terminal.ended();
+    for (let request = 0; request < 3; request += 1) {
+      assert.equal((await fetch(`${url}/v1/numbers`)).status, 401);
+    }
+    assert.equal((await fetch(`${url}/readyz`)).status, 200);
+  });
+
   test("over SSH and without a display the greeting says so, and no key is read", async (t) => {
     for (const [more, reason] of [
       [{ SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22" }, "This is an SSH session, without your browser"],

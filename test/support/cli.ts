@@ -86,7 +86,8 @@ export async function runOnTerminal(
   });
   const sleep = () => new Promise<void>((resolve) => setImmediate(resolve));
   const onInterrupt = () => () => {};
-  result.code = await run(args, "0.0.0", { root: "/", env, stdout, stderr, sleep, onInterrupt, ask });
+  const terminal = { root: "/", env, stdout, stderr, sleep, onInterrupt, outliveOutput: () => {}, ask };
+  result.code = await run(args, "0.0.0", terminal);
   await sleep();
   return result;
 }
