@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openStream } from "../support/event-stream.ts";
 import { number, phone, SandboxStage } from "../support/sandbox.ts";
-import { checkRefused, type Scenario, testRefusals } from "../support/scenarios.ts";
+import { checkRefused, late, type Scenario, testRefusals } from "../support/scenarios.ts";
 
 let stage: SandboxStage;
 type Known =
@@ -259,6 +259,8 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       },
     ];
   },
+  "a sign-in whose body does not arrive": () =>
+    late("POST /session", stage.api.url, '{"key":"tb_', /^The body did not arrive within 1 s\. Send it at once\.$/),
   "an address of a file that is none": () =>
     ["nonsense", "%c3%28", "a%2Fb"].map((token) => {
       const isReadable = token !== "%c3%28";

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { ERROR_STATUS, type ErrorCode } from "../../sdk/wire.ts";
 import type { SandboxStage } from "./sandbox.ts";
 import type { Answered } from "./service.ts";
+import { ask as askRaw } from "./socket.ts";
 
 /** A request that is refused. */
 export interface Scenario {
@@ -12,6 +13,8 @@ export interface Scenario {
   ask: string;
   /** A string is sent unchanged. */
   body?: unknown;
+  /** The beginning of a JSON body whose end never comes, in place of `body`. */
+  unfinished?: string;
   headers?: Record<string, string>;
   key?: string;
   code: ErrorCode;
@@ -38,11 +41,19 @@ export function testRefusals(name: string, stageOf: () => SandboxStage, table: T
   });
 }
 
+/** The refusal of a browser's request whose JSON body begins and does not end in time. */
+export function late(ask: string, origin: string, unfinished: string, says: RegExp): Scenario[] {
+  return [{ ask, headers: { Origin: origin }, unfinished, code: "REQUEST_TIMEOUT", says }];
+}
+
 /** Sends the request, and checks that it is refused as expected. */
 export async function checkRefused(stage: SandboxStage, scenario: Scenario): Promise<Answered> {
-  const { ask, body, headers = {}, key = stage.api.key, code, paths = [], says } = scenario;
+  const { ask, body, unfinished, headers = {}, key = stage.api.key, code, paths = [], says } = scenario;
   const [method = "", path = ""] = ask.split(" ");
-  const answer = await stage.api.ask(method, path, { key, headers, ...(body === undefined ? {} : { body }) });
+  const answer =
+    unfinished === undefined
+      ? await stage.api.ask(method, path, { key, headers, ...(body === undefined ? {} : { body }) })
+      : await askUnfinished(stage, ask, headers, unfinished);
   const { status, error } = answer;
   const description = `${ask} ${JSON.stringify(body)?.slice(0, 300)}: ${status} ${JSON.stringify(error ?? answer.data)}`;
   assert.deepEqual([status, error?.code], [ERROR_STATUS[code], code], description);
@@ -52,6 +63,21 @@ export async function checkRefused(stage: SandboxStage, scenario: Scenario): Pro
   for (const { message } of error?.details ?? [])
     assert.doesNotMatch(message, /\.$/, `a detail ends with a full stop: ${message}`);
   return answer;
+}
+
+/** Sends a request whose body announces one byte more than it has. */
+async function askUnfinished(
+  { api }: SandboxStage,
+  line: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<Answered> {
+  const { port } = api.service;
+  const all = { Host: `127.0.0.1:${port}`, "Content-Type": "application/json", ...headers };
+  const lines = Object.entries({ ...all, "Content-Length": Buffer.byteLength(body) + 1 });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const answer = await askRaw(port, `${line} HTTP/1.1\r\n${head}\r\n${body}`, { limitMs: 60_000 });
+  return { ...JSON.parse(answer.body), status: answer.status, headers: new Headers(answer.headers), body: answer.body };
 }
 
 /** Everything that a customer can read and that a refusal must leave alone. */
