@@ -40,7 +40,7 @@ async function receive(
   const [, rest = "", query = ""] = target;
   const { id, token } = request.params;
   const owner = `hook ${await findHook(deps, { id, token })}`;
-  const response = await request.withBody(owner, BODY_BYTES_MAX, (body) =>
+  const response = await request.withBody({ owner, kind: "callback", bytesMax: BODY_BYTES_MAX }, (body) =>
     receiveHook(deps, { id, token, method, rest, query, headers: joinedHeaders(request.headers), body }),
   );
   return { status: response.status, contentType: response.contentType ?? null, body: response.body ?? "" };

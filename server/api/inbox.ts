@@ -228,9 +228,8 @@ export function inboxReceiver(inboxes: Inboxes): Route {
       // The body of a request to an unknown address is not read.
       if (endpoint === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
       await inboxes.requireHere(endpoint.customerId);
-      const { status, delayMs } = await withBody(endpoint.customerId, BODY_BYTES_MAX, (body) =>
-        inboxes.receive(endpoint, headers, body),
-      );
+      const limits = { owner: endpoint.customerId, kind: "callback", bytesMax: BODY_BYTES_MAX } as const;
+      const { status, delayMs } = await withBody(limits, (body) => inboxes.receive(endpoint, headers, body));
       await inboxes.delay(delayMs, gone);
       return responseOf(status, requestId);
     },

@@ -2,9 +2,11 @@
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Static, TSchema } from "typebox";
+import type { ClientAddress } from "../core/client-address.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { RequestSession } from "../core/session.ts";
+import type { BodyLimits, BodyPlace } from "./pipeline/body-budget.ts";
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** Methods of routes. Every route with `GET` also serves `HEAD`. */
@@ -78,16 +80,20 @@ export interface PublicRequest<Params = unknown> extends AnyRequest<Params> {
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly remoteAddress: string;
+  /** The client, with its network as the address. */
+  client(): ClientAddress;
   /**
-   * Reads the body, gives it to `use`, and keeps its memory counted for `owner` until `use` has ended. Throws 413 for a
-   * body beyond `bytesMax`, 408 for a body that is not here within `withinMs`, and 503 if the owner's share of the memory for bodies is used up.
+   * Reads the body, gives it to `use`, and keeps its memory counted for the owner until `use` has ended. Throws 413 for a
+   * body beyond `bytesMax`, 408 for a body that is not here within `withinMs`, and 503 if the client's share of places or the owner's share of
+   * the memory for bodies is used up.
    */
-  withBody<Result>(
-    owner: string,
-    bytesMax: number,
-    use: (body: Buffer) => Result | Promise<Result>,
-    withinMs?: number,
-  ): Promise<Result>;
+  withBody<Result>(body: StrangersBody, use: (body: Buffer) => Result | Promise<Result>): Promise<Result>;
+}
+
+/** How the body of a request without a key is read. */
+export interface StrangersBody extends Pick<BodyLimits, "bytesMax" | "withinMs">, Pick<BodyPlace, "kind"> {
+  /** The owner of its memory. */
+  owner: string;
 }
 
 /**

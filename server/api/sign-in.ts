@@ -1,25 +1,21 @@
 /** `POST /session`: a browser signs in with a key or a one-time link, and gets the cookie of a session. */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { BlockList } from "node:net";
 import { SignIn } from "../../contract/sessions.ts";
 import type { SignIn as WireSignIn } from "../../sdk/wire.ts";
-import { isLoopback } from "../core/address.ts";
 import { AttemptLimit } from "../core/attempt-limit.ts";
-import { type ClientAddress, clientAddress } from "../core/client-address.ts";
+import type { ClientAddress } from "../core/client-address.ts";
 import { ApiError, invalidField, invalidFields } from "../core/error.ts";
-import { FairSemaphore } from "../core/fair-semaphore.ts";
 import { type ApiKey, hashKey, isUsable, isWellFormedKey } from "../core/key.ts";
 import { type ConsoleState, isToken, SESSION_MS_MAX, sessionRecord } from "../core/session.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { type BegunSession, beginSession, redeemLink } from "../engine/sessions/sign-in.ts";
 import { admitJson } from "./pipeline/body.ts";
 import { cookieName, cookiesNamed, isOwnOrigin, type OwnNames, setCookie } from "./pipeline/browser.ts";
-import { isForwarded } from "./pipeline/forwarded.ts";
 import { parseJson } from "./pipeline/json.ts";
 import { checkHost } from "./pipeline/session.ts";
 import { compileCheck } from "./pipeline/validate.ts";
-import { type ApiResponse, type PublicRequest, publicRoute, type Route } from "./route.ts";
+import { type ApiResponse, type PublicRequest, publicRoute, type Route, type StrangersBody } from "./route.ts";
 
 /** Attempts that fail, of one address in a minute. */
 const FAILURES_MAX = 20;
@@ -28,21 +24,13 @@ const SHARED_TIMES = 10;
 /** Sign-ins with one key in a minute: each writes to the database. */
 const SIGN_INS_MAX = 100;
 
-/** Sign-ins whose bodies are under way; an address may have as many as are free. */
-const READ_AT_ONCE_MAX = 128;
-
-/** Largest body, in bytes, and the time in which it has to arrive: a stranger may send it slowly. */
-const BODY_BYTES_MAX = 4_096;
-const BODY_MS_MAX = 1_000;
+/** The body is short, and has to arrive at once: a stranger may send it slowly. */
+const BODY: StrangersBody = { owner: "sign-in", kind: "signIn", bytesMax: 4_096, withinMs: 1_000 };
 
 /** The service as the routes of sessions see it. */
 export interface SessionOptions {
   names(): OwnNames;
   state(): ConsoleState;
-  /** Proxies whose `X-Forwarded-For` is read. */
-  trustedProxies: BlockList;
-  /** A trusted proxy named no client. */
-  unnamed(): void;
 }
 
 /** The key or the link of a sign-in: exactly one of them. */
@@ -54,8 +42,6 @@ interface SignInProof {
 interface SignInLimits {
   failures: AttemptLimit;
   signIns: AttemptLimit;
-  /** Permits of sign-ins whose bodies are under way. */
-  reading: FairSemaphore;
 }
 
 /** The route that signs in. */
@@ -63,7 +49,6 @@ export function signInRoute(deps: With<"configCache">, options: SessionOptions):
   const limits: SignInLimits = {
     failures: new AttemptLimit(FAILURES_MAX),
     signIns: new AttemptLimit(SIGN_INS_MAX),
-    reading: new FairSemaphore({ permitsMax: READ_AT_ONCE_MAX, shareOfFree: 1 }),
   };
   return publicRoute({
     method: "POST",
@@ -73,11 +58,11 @@ export function signInRoute(deps: With<"configCache">, options: SessionOptions):
       const names = options.names();
       checkHost(request.headers, names);
       requireOwnPage(request.headers, names);
-      const client = clientOf(request, options);
+      const client = request.client();
       const times = client.isShared ? SHARED_TIMES : 1;
       refuseIfLimited(deps, limits.failures, client.address, times);
       admitJson(request);
-      const proof = await readProof(request, limits.reading, client.address);
+      const proof = await request.withBody(BODY, proofOf);
       refuseIfLimited(deps, limits.failures, client.address, times);
       return signedIn(await signIn(deps, limits, request, proof, client, names), request.headers, options);
     },
@@ -85,20 +70,6 @@ export function signInRoute(deps: With<"configCache">, options: SessionOptions):
 }
 
 const checkProof = compileCheck("body", SignIn);
-
-/** Reads the body. Throws 503 if too many of this address, or of all, are under way, and 408 for a body that is sent slowly. */
-async function readProof(request: PublicRequest, reading: FairSemaphore, address: string): Promise<SignInProof> {
-  const release = reading.tryAcquire(address);
-  if (release === null) {
-    const message = "Too many sign-ins are under way. Try again in 1 s.";
-    throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: 1 });
-  }
-  try {
-    return await request.withBody("sign-in", BODY_BYTES_MAX, proofOf, BODY_MS_MAX);
-  } finally {
-    release();
-  }
-}
 
 function proofOf(bytes: Buffer): SignInProof {
   const given = bytes.length === 0 ? {} : parseJson(bytes);
@@ -165,24 +136,6 @@ function refuseIfLimited({ clock }: With<"configCache">, attempts: AttemptLimit,
   if (retryAfterSeconds === null) return;
   const message = `Too many attempts to sign in. Try again in ${retryAfterSeconds} s.`;
   throw new ApiError("RATE_LIMITED", message, { retryAfterSeconds });
-}
-
-const IPV6_NETWORK = /^((?:[0-9a-f]{0,4}:){4})/i;
-
-/** The client that attempts are counted for. */
-function clientOf(
-  { headers, remoteAddress }: PublicRequest,
-  { trustedProxies, unnamed }: SessionOptions,
-): ClientAddress {
-  const { address, isShared } = clientAddress(remoteAddress, String(headers["x-forwarded-for"] ?? ""), trustedProxies);
-  // Without any header of a proxy the client may be a browser on this machine.
-  if (isShared && (isForwarded({ headers }) || !isLoopback(remoteAddress))) unnamed();
-  return { address: networkOf(address), isShared };
-}
-
-/** The owner of one address of IPv6 has 2^64 of them. */
-function networkOf(address: string): string {
-  return IPV6_NETWORK.exec(address)?.[1] ?? address.slice(0, 64);
 }
 
 function signedIn(

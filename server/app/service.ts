@@ -331,8 +331,7 @@ class Composition {
     const unnamed = () => {
       this.#unnamedAt = clock.monotonic();
     };
-    const { trustedProxies } = this.#config;
-    const sessions = browserRoutes(deps, { names, state, trustedProxies, unnamed });
+    const sessions = browserRoutes(deps, { names, state });
     const options: ServerOptions = {
       routes: [...api, ...sessions, ...healthRoutes(health), ...hookRoutes(deps), inboxReceiver(inboxes)],
       authenticate,
@@ -342,6 +341,8 @@ class Composition {
       countShared: countShared(deps),
       hop: this.#hop,
       isWorker: this.#config.role === "worker",
+      trustedProxies: this.#config.trustedProxies,
+      unnamed,
       connectionsMax: connectionsMaxOf(readOpenFilesMax()),
       overloadSeconds: () => deps.backPressure.overloadSeconds,
       isClosing: () => this.#state !== "ready",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseNetworks } from "./address.ts";
-import { clientAddress } from "./client-address.ts";
+import { clientAddress, networkOf } from "./client-address.ts";
 
 const TRUSTED = parseNetworks("loopback, 10.0.0.0/8, fd00::/8");
 
@@ -23,5 +23,28 @@ const ROWS: [title: string, peer: string, forwardedFor: string | undefined, addr
 for (const [title, peer, forwardedFor, address, isShared] of ROWS) {
   test(`the client of a request: ${title}`, () => {
     assert.deepEqual(clientAddress(peer, forwardedFor, TRUSTED), { address, isShared });
+  });
+}
+
+const NETWORKS: [address: string, network: string][] = [
+  ["203.0.113.7", "203.0.113.7"],
+  ["::ffff:203.0.113.7", "203.0.113.7"],
+  ["::FFFF:cb00:7107", "203.0.113.7"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:0DB8:0001:0002::1", "2001:db8:1:2::/64"],
+  ["2001:db8:1:2::", "2001:db8:1:2::/64"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["2001:db8::9:2:3:4", "2001:db8:0:0::/64"],
+  ["2001:db8::5:6:7:8:9", "2001:db8:0:5::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["64:ff9b::203.0.113.7", "64:ff9b:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["", ""],
+  ["x".repeat(100), "x".repeat(64)],
+];
+
+for (const [address, network] of NETWORKS) {
+  test(`the network of ${address.slice(0, 40) || "no address"} is ${network.slice(0, 40) || "none"}`, () => {
+    assert.equal(networkOf(address), network);
   });
 }

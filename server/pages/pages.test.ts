@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { BlockList } from "node:net";
 import { test } from "node:test";
 import { until } from "../../test/support/wait.ts";
 import { buildServer } from "../api/server.ts";
@@ -28,6 +29,8 @@ function edgeOf(seen: string[]) {
     overloadSeconds: () => null,
     isClosing: () => false,
     hasDatabase: () => true,
+    trustedProxies: new BlockList(),
+    unnamed: () => {},
     requestLog: null,
     completed: ({ route, status }: { route: string | null; status: number }) => line(`${route} ${status}`),
     log: { debug: at("debug"), info: at("info"), warn: line, error: line },

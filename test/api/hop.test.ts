@@ -74,7 +74,7 @@ function routes(isHere: () => boolean, done: string[]): Route[] {
       path: "/unread/:id",
       handle: async (request) => {
         need();
-        return request.withBody("hook", 1_000, async (body) => {
+        return request.withBody({ owner: "hook", kind: "callback", bytesMax: 1_000 }, async (body) => {
           done.push(Buffer.from(body).toString());
           return { status: 200, contentType: null, body: "" };
         });
@@ -84,7 +84,7 @@ function routes(isHere: () => boolean, done: string[]): Route[] {
       method: "POST",
       path: "/hooks/:id",
       handle: (request) =>
-        request.withBody("hook", 1_000, async (body) => {
+        request.withBody({ owner: "hook", kind: "callback", bytesMax: 1_000 }, async (body) => {
           need();
           done.push(`${request.target} ${Buffer.from(body).toString()} ${request.headers["x-signature"]}`);
           return { status: 202, contentType: "text/xml", body: "<ok/>" };

@@ -288,8 +288,9 @@ test("a sign-in whose body does not arrive within a second is a 408, and other a
 
 test("a stranger with invented addresses takes no more places than one, if nobody trusts the stranger as a proxy", async (t) => {
   const guarded = await startTestService({ TB_TRUSTED_PROXIES: "10.0.0.0/8" });
-  t.after(() => guarded.stop());
   const statuses = beginSlowly(t, guarded, (index) => `X-Forwarded-For: 198.51.100.${index}\r\n`);
+  // After the connections, whose end the stop would wait for.
+  t.after(() => guarded.stop());
   await until(() => statuses.includes("503"), { what: "a refusal" });
   const headers = { Origin: originOf(guarded), "Content-Type": "application/json" };
   const body = JSON.stringify({ key: guarded.key });

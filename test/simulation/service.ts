@@ -1,5 +1,6 @@
 /** The whole service of one life, put together as the product does it: real store, engine and handlers; all else simulated. */
 
+import { BlockList } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { allRoutes } from "../../server/api/all-routes.ts";
 import { Inboxes, inboxReceiver } from "../../server/api/inbox.ts";
@@ -162,6 +163,8 @@ export class Service {
       overloadSeconds: () => null,
       isClosing: () => this.#closing,
       hasDatabase: () => true,
+      trustedProxies: new BlockList(),
+      unnamed: () => {},
       requestLog: null,
       completed: ({ keyId, limited }) => {
         if (keyId !== null) this.#usage.count([keyId], limited ? "rateLimited" : "requests");

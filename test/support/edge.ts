@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, BlockList } from "node:net";
 import type { TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
@@ -154,6 +154,8 @@ export async function startEdge(t: TestContext, options: Partial<ServerOptions> 
     overloadSeconds: () => null,
     isClosing: () => false,
     hasDatabase: () => true,
+    trustedProxies: new BlockList(),
+    unnamed: () => {},
     requestLog: null,
     completed: (answered) => void counted.push(answered),
     log: { debug: line, info: line, warn: line, error: line },

@@ -1,7 +1,6 @@
 /** Every declared route of the service under `/v1`, for tests of all routes. */
 
 import assert from "node:assert/strict";
-import { BlockList } from "node:net";
 import { allRoutes } from "../../server/api/all-routes.ts";
 import { Inboxes } from "../../server/api/inbox.ts";
 import type { Route } from "../../server/api/route.ts";
@@ -20,10 +19,7 @@ export async function listDescribedRoutes(): Promise<Route[]> {
   const { deps, close } = await testContext();
   await close();
   const nowhere = (): never => assert.fail("a route without a service was called");
-  return [
-    ...routesOf(deps),
-    ...browserRoutes(deps, { names: nowhere, state: nowhere, trustedProxies: new BlockList(), unnamed: nowhere }),
-  ];
+  return [...routesOf(deps), ...browserRoutes(deps, { names: nowhere, state: nowhere })];
 }
 
 /** All routes on the dependencies of a test context. */

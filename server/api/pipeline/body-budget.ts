@@ -33,6 +33,26 @@ const WAIT_MS_MAX = 5_000;
 
 const RETRY_AFTER_SECONDS = 5;
 
+/**
+ * Bodies of callers without a key that are read at once, and how many more of one address may wait. One address has at most
+ * as many places as are free: alone it has half of them, and any other address finds some.
+ */
+const PLACES = {
+  /** Anybody may send one, within a second. */
+  signIn: { placesMax: 128, waitingMax: 0 },
+  /** The caller has the token of a hook or an inbox. A provider may send many at once. */
+  callback: { placesMax: 1_024, waitingMax: 1_024 },
+} as const;
+
+const PLACE_AFTER_SECONDS = 1;
+
+/** A place for the body of a caller without a key. */
+export interface BodyPlace {
+  kind: keyof typeof PLACES;
+  /** The network of the client. */
+  client: string;
+}
+
 /** The limits within which a body is read. */
 export interface BodyLimits {
   /** Largest body, in bytes; a larger body is a 413. */
@@ -41,6 +61,8 @@ export interface BodyLimits {
   admit?: () => void;
   /** The body has to be here within this time, in milliseconds; else it is a 408. Without a limit the server's own holds for the whole request. */
   withinMs?: number | undefined;
+  /** The place that the body takes until it is read, if the caller has no key; else null. */
+  place?: BodyPlace | null;
 }
 
 /** The budget of all bodies of this process. */
@@ -48,6 +70,7 @@ export class BodyBudget {
   readonly #clock: Clock;
   readonly #small = pool(SMALL_BODIES_MAX);
   readonly #large = pool(LARGE_BODY_BYTES_MAX);
+  readonly #places = { signIn: placesOf("signIn"), callback: placesOf("callback") };
   /** Held by the one large body that is parsed and handled now. */
   readonly #parsing = new FairSemaphore({ permitsMax: 1, shareOfFree: Number.POSITIVE_INFINITY });
 
@@ -80,6 +103,12 @@ export class BodyBudget {
     return permits.tryAcquire(owner, weight) ?? this.#wait(permits, owner, weight, request);
   }
 
+  /** Takes a place. Waits at most 5 s. Throws 503 after that, and `ClientGone` if the client leaves. */
+  acquirePlace({ kind, client }: BodyPlace, request: IncomingMessage): Release | Promise<Release> {
+    const permits = this.#places[kind];
+    return permits.tryAcquire(client) ?? this.#wait(permits, client, 1, request, tooManyOfClient);
+  }
+
   /** Waits until a large body of this owner may be parsed. */
   async acquireParsing(owner: string, request: IncomingMessage): Promise<Release> {
     const release = await this.#wait(this.#parsing, owner, 1, request);
@@ -104,14 +133,20 @@ export class BodyBudget {
     });
   }
 
-  async #wait(permits: FairSemaphore, owner: string, weight: number, request: IncomingMessage): Promise<Release> {
+  async #wait(
+    permits: FairSemaphore,
+    owner: string,
+    weight: number,
+    request: IncomingMessage,
+    refusal: (isOwn: boolean) => ApiError = busy,
+  ): Promise<Release> {
     const abort = new AbortController();
     const gone = () => abort.abort(CLIENT_GONE);
-    const cancel = this.#clock.after(WAIT_MS_MAX, () => abort.abort(busy(permits.usedBy(owner) > 0)));
+    const cancel = this.#clock.after(WAIT_MS_MAX, () => abort.abort(refusal(permits.usedBy(owner) > 0)));
     request.once("close", gone);
     try {
       const release = await permits.acquire(owner, weight, abort.signal);
-      if (release === null) throw busy(true);
+      if (release === null) throw refusal(true);
       return release;
     } finally {
       cancel();
@@ -122,6 +157,16 @@ export class BodyBudget {
 
 function pool(permitsMax: number): FairSemaphore {
   return new FairSemaphore({ permitsMax, shareOfFree: SHARE_OF_FREE, waitingMax: WAITING_MAX });
+}
+
+function placesOf(kind: keyof typeof PLACES): FairSemaphore {
+  const { placesMax, waitingMax } = PLACES[kind];
+  return new FairSemaphore({ permitsMax: placesMax, shareOfFree: 1, waitingMax });
+}
+
+function tooManyOfClient(): ApiError {
+  const message = `Too many requests from this address have not sent their bodies yet. Try again in ${PLACE_AFTER_SECONDS} s.`;
+  return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: PLACE_AFTER_SECONDS });
 }
 
 function busy(isOwn: boolean): ApiError {
@@ -148,7 +193,19 @@ export class HeldBody {
    * Reads the bytes of the body, empty if there is no body. A body of announced length waits for memory before its first
    * byte; a body in chunks waits whenever it outgrows its permits. Throws as `readBody` does, and 503 if memory is short.
    */
-  read(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer> {
+  async read(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer> {
+    const { place = null } = limits;
+    if (place === null) return this.#read(request, response, limits);
+    const acquired = this.#budget.acquirePlace(place, request);
+    const release = acquired instanceof Promise ? await acquired : acquired;
+    try {
+      return await this.#read(request, response, limits);
+    } finally {
+      release();
+    }
+  }
+
+  #read(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer> {
     const { bytesMax, admit = () => {}, withinMs } = limits;
     const read = readBody(request, response, { bytesMax, admit, reserve: (bytes) => this.#reserve(bytes, request) });
     return withinMs === undefined ? read : this.#budget.within(withinMs, read);

@@ -1,6 +1,7 @@
 /** The service as the pipeline sees it: keys, overload, log and clock, and the state that all requests share. */
 
 import type { IncomingMessage } from "node:http";
+import type { BlockList } from "node:net";
 import type { Readable } from "node:stream";
 import type { RateLimit } from "../../../sdk/wire.ts";
 import type { Clock } from "../../clock.ts";
@@ -90,6 +91,10 @@ export interface Edge {
   countShared: ((bucket: RateBucket, limit: RateLimit) => RateLimitResult | Promise<RateLimitResult>) | null;
   /** Null if the service can take on work; else after how many seconds the caller should try again. */
   overloadSeconds(): number | null;
+  /** Proxies whose `X-Forwarded-For` is read. */
+  trustedProxies: BlockList;
+  /** A trusted proxy named no client. */
+  unnamed(): void;
   /** Whether the service starts or stops: requests under `/v1` are refused. */
   isClosing(): boolean;
   /** Whether the database can be reached: if not, requests under `/v1` are refused. */

@@ -7,6 +7,7 @@ import { type NotRunningHere, PassedReplyLost } from "../../core/not-running-her
 import { mayHaveBody } from "./body.ts";
 import type { HeldBody } from "./body-budget.ts";
 import { PASSED_COOKIE } from "./browser.ts";
+import { placeOf } from "./client.ts";
 import { goneSignal } from "./client-gone.ts";
 import type { RequestHop } from "./edge.ts";
 import { type Exchange, ownerOf } from "./exchange.ts";
@@ -58,10 +59,12 @@ function replyLost(): ApiError {
 }
 
 /** The body of the request, which a public route may not have read yet. */
-async function bodyOf({ body, request, response }: Exchange, held: HeldBody): Promise<Uint8Array | null> {
+async function bodyOf(exchange: Exchange, held: HeldBody): Promise<Uint8Array | null> {
+  const { body, key, request, response } = exchange;
   if (body !== null) await held.keepRead(body, request);
   if (body !== null || !mayHaveBody(request)) return body;
-  return held.read(request, response, { bytesMax: BODY_BYTES_MAX });
+  const place = key === null ? placeOf(exchange, "callback") : null;
+  return held.read(request, response, { bytesMax: BODY_BYTES_MAX, place });
 }
 
 async function passWith(

@@ -4,6 +4,7 @@ import { ApiError, invalidFields } from "../../core/error.ts";
 import type { ApiRequest, KeyedRoute, PublicRequest } from "../route.ts";
 import { admitJson } from "./body.ts";
 import type { HeldBody } from "./body-budget.ts";
+import { clientOf, placeOf } from "./client.ts";
 import { goneSignal } from "./client-gone.ts";
 import type { Exchange } from "./exchange.ts";
 import { takeIdempotencyKey } from "./idempotency-key.ts";
@@ -62,7 +63,7 @@ export function apiRequest(exchange: Exchange, matched: Matched, route: KeyedRou
 
 /** The request to a public route. Reads nothing of the body until the handler asks for it. */
 export function publicRequest(exchange: Exchange, matched: Matched): PublicRequest {
-  const { request, response, state } = exchange;
+  const { edge, request, response, state } = exchange;
   const { checkQuery, isUnderV1 } = matched.compiled;
   const badQuery = isUnderV1 ? checkQuery(matched.query) : [];
   if (badQuery.length > 0) throw invalidFields(badQuery);
@@ -71,10 +72,11 @@ export function publicRequest(exchange: Exchange, matched: Matched): PublicReque
     target: request.url ?? "",
     headers: request.headers,
     remoteAddress: request.socket.remoteAddress ?? "",
-    async withBody(owner, bytesMax, use, withinMs) {
+    client: () => clientOf(edge, request),
+    async withBody({ owner, kind, bytesMax, withinMs }, use) {
       const held = state.bodyBudget.open(owner);
       try {
-        const bytes = await held.read(request, response, { bytesMax, withinMs });
+        const bytes = await held.read(request, response, { bytesMax, withinMs, place: placeOf(exchange, kind) });
         takeBody(exchange, bytes);
         return await use(bytes);
       } finally {
