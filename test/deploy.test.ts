@@ -14,7 +14,7 @@ import { connectionsMaxOf } from "../server/api/pipeline/connection-limit.ts";
 import { ATTACHMENT_BODY_BYTES_MAX } from "../server/api/route.ts";
 import { STOP_MS_MAX } from "../server/app/serve.ts";
 import { baseUrl, readConfig, SETTINGS } from "../server/config.ts";
-import { hostOf, isLoopback } from "../server/core/address.ts";
+import { hostOf, inRanges, isLoopback } from "../server/core/address.ts";
 import { parseDuration } from "../server/core/duration.ts";
 import { freePort } from "./support/free-port.ts";
 import { spawnCommand } from "./support/process.ts";
@@ -253,6 +253,20 @@ test("docs/operating.md writes the .env that compose.postgres.yaml needs", () =>
     ([, name]) => name,
   );
   assert.deepEqual(names.sort(), [...new Set(needed)].sort());
+});
+
+test("a client is named by no machine but the proxy: Kubernetes trusts nobody until it is told, and compose its own network", () => {
+  const trusts = (name: string, address: string) =>
+    inRanges(readConfig(ENVIRONMENTS[name] ?? {}).trustedProxies, address);
+  for (const address of ["10.244.0.7", "10.0.0.7", "172.16.0.7", "192.168.0.7", "100.64.0.7", "fd00::7"])
+    assert.equal(trusts("kubernetes", address), false, address);
+  for (const [{ networks }, names] of [
+    [COMPOSE, ["compose"]],
+    [CLUSTER, MEMBERS.map(([name]) => name)],
+  ] as const) {
+    const { subnet } = networks.default.ipam.config[0];
+    for (const name of names) assert.equal(ENVIRONMENTS[name]?.TB_TRUSTED_PROXIES, subnet);
+  }
 });
 
 test("Kubernetes runs one pod, because the database belongs to one process", () => {
