@@ -117,8 +117,7 @@ export class WireFeed {
   noteEvent({ id, customerId, messageId }: Pick<Event, "id" | "customerId" | "messageId">): void {
     const hub = this.#hubs.get(customerId);
     if (hub === undefined) return;
-    // Processes commit events in another order than that of their ids.
-    if (hub.newEvents === null || id < hub.newEvents) hub.newEvents = id;
+    noteNewEvent(hub, id);
     if (messageId !== null && !hub.messages.has(messageId)) follow(hub.messages, messageId, UNREAD);
   }
 
@@ -213,16 +212,32 @@ export class WireFeed {
   }
 
   async #sendDeliveries(customerId: CustomerId, hub: WireHub): Promise<void> {
+    const { newEvents, changed } = hub;
+    const known = [...changed];
+    hub.newEvents = null;
+    changed.clear();
+    try {
+      await this.#sendChanged(customerId, hub, newEvents, known);
+    } catch (error) {
+      // The next look finds what this one could not read.
+      if (newEvents !== null) noteNewEvent(hub, newEvents);
+      for (const id of known) keep(changed, id);
+      throw error;
+    }
+  }
+
+  /** Sends deliveries of events since one (null: none), and those that are pending or known to have changed. */
+  async #sendChanged(
+    customerId: CustomerId,
+    hub: WireHub,
+    since: EventId | null,
+    known: readonly DeliveryId[],
+  ): Promise<void> {
     const { db } = this.#deps.store;
     const changed: Delivery[] = [];
-    if (hub.newEvents !== null) {
-      const since = hub.newEvents;
-      hub.newEvents = null;
-      changed.push(...(await findDeliveriesSince(db, customerId, since, READ_AT_ONCE)));
-    }
+    if (since !== null) changed.push(...(await findDeliveriesSince(db, customerId, since, READ_AT_ONCE)));
     const listed = new Set(changed.map(({ id }) => id));
-    const others = [...new Set([...hub.pending, ...hub.changed])].filter((id) => !listed.has(id));
-    hub.changed.clear();
+    const others = [...new Set([...hub.pending, ...known])].filter((id) => !listed.has(id));
     const versions = await findVersions(db, "deliveries", customerId, others);
     const ids = others.filter((id) => versions.has(id) && versions.get(id) !== hub.deliveries.get(id));
     changed.push(...(await findDeliveries(db, customerId, ids)));
@@ -261,6 +276,11 @@ function follow<Id, Value>(followed: Map<Id, Value>, id: Id, value: Value, max =
   followed.set(id, value);
   const [oldest] = followed.keys();
   if (followed.size > max && oldest !== undefined) followed.delete(oldest);
+}
+
+/** Processes commit events in another order than that of their ids. */
+function noteNewEvent(hub: WireHub, id: EventId): void {
+  if (hub.newEvents === null || id < hub.newEvents) hub.newEvents = id;
 }
 
 function note(hub: WireHub, { id, version, dueAt }: Delivery): void {

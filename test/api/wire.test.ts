@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import type { KyselyPlugin } from "kysely";
+import type { Store } from "../../server/store/store.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
@@ -51,6 +53,34 @@ test("a failed delivery is sent again whenever it changes, until its end", async
     [...new Set(seen.map(({ attempts }) => attempts.length))],
     "each state once",
   );
+});
+
+test("a change that a look of the Wire could not read is sent by the next look", async (t) => {
+  let fails = 0;
+  const failing: KyselyPlugin = {
+    transformQuery({ node }) {
+      const text = JSON.stringify(node);
+      if (fails === 0 || node.kind !== "SelectQueryNode" || !/"deliveries".*"version"/.test(text)) return node;
+      fails -= 1;
+      throw new Error("the database is busy");
+    },
+    transformResult: async ({ result }) => result,
+  };
+  const onStore = (store: Store) =>
+    Object.defineProperty(store, "db", { value: store.db.withPlugin(failing), configurable: true });
+  const service = await startTestService(RETRIED, { onStore });
+  t.after(() => service.stop());
+  const receiver = await startReceiver();
+  t.after(() => receiver.stop());
+  await service.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["message.queued"] } });
+  await send(service);
+  const find = async () => (await service.ask("GET", "/v1/webhooks/deliveries")).data.deliveries[0];
+  const { id } = await until(async () => ((await find())?.status === "succeeded" ? find() : null));
+  const wire = await readWire(t, service);
+  fails = 1;
+  await service.ask("POST", `/v1/webhooks/deliveries/${id}/retry`);
+  await wire.until("delivery", (one) => one.id === id && one.attempts.length === 2);
+  assert.equal(fails, 0);
 });
 
 test("a delivery of an old event appears when it is retried: by its schedule behind a hundred newer ones, or by hand", async (t) => {

@@ -15,7 +15,7 @@ export interface WireReader {
   close(): void;
 }
 
-const WAIT_MS_MAX = 20_000;
+const WAIT_MS_MAX = 60_000;
 
 /** Opens the stream; it is closed when the test ends. */
 export async function readWire(
