@@ -30,7 +30,7 @@ async function resealed(t: TestContext, work: (dataDir: string) => Promise<Recor
 
 async function sendsSigned(service: TestService, receiver: Receiver): Promise<void> {
   await service.ask("POST", "/v1/messages", { body: { to: "+15005550100", content: { text: "Hello" } } });
-  await until(() => receiver.received.length > 0, { limitMs: 10_000 });
+  await until(() => receiver.received.length > 0);
   const [received] = receiver.received;
   assert.ok(received !== undefined && isSigned(received, SECRET));
 }

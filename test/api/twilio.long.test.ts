@@ -137,14 +137,14 @@ test("a reply to a number that sends through Twilio only by a route is fetched i
   await admin("POST", `/v1/admin/customers/${customer.id}/numbers`, number);
   await admin("PUT", `/v1/admin/customers/${customer.id}/routes`, [{ prefix: "+", instanceId }]);
   const isAskedFor = () => fake.asked.some(({ query }) => query.get("To") === onMac);
-  await until(isAskedFor, { limitMs: 20_000, what: "the first look at the routed number" });
+  await until(isAskedFor, { what: "the first look at the routed number" });
   await service.restart(async () => {
     fake.arrive({ from: "+15551230001", to: onMac, body: "Are you there?", createdAt: Date.now() });
     return {};
   });
   const inbound = await until(
     async () => (await ask("GET", "/v1/messages?direction=inbound")).data.messages[0] ?? null,
-    { limitMs: 20_000, what: "the reply" },
+    { what: "the reply" },
   );
   assert.deepEqual([inbound.to, inbound.content.text], [onMac, "Are you there?"]);
 });

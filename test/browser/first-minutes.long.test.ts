@@ -90,7 +90,7 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
     const { data } = await stage.service.ask("GET", "/v1/sandbox/inbox");
     return data.requests.some(({ status }: { status: number }) => status === 503);
   };
-  await until(failed, { limitMs: 30_000, what: "the 503 of the inbox" });
+  await until(failed, { what: "the 503 of the inbox" });
   await page.getByRole("button", { name: "Move the clock by a minute" }).click();
   // With the last step the checklist gives way to the figures, and the band shows that the clock was moved.
   await page.getByRole("heading", { name: "First five minutes" }).waitFor({ state: "detached" });

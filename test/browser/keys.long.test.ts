@@ -123,7 +123,7 @@ browserTest(
         const found = (await readSheet(page)).map(([key]) => key);
         return [...keys, ...EVERYWHERE].every((key) => found.includes(key));
       };
-      await until(hasAll, { limitMs: 30_000, what: `the keys ${keys} on ${path(story)}` });
+      await until(hasAll, { what: `the keys ${keys} on ${path(story)}` });
       const sheet = await readSheet(page);
       assert.deepEqual(sheet.map(([key]) => key).sort(), [...keys, ...EVERYWHERE].sort(), path(story));
       for (const [key, label] of sheet) {

@@ -114,7 +114,7 @@ browserTest("the Wire shows the webhooks to the inbox from before the page was o
     const { data } = await stage.service.ask("GET", "/v1/sandbox/inbox");
     return data.requests.some(({ body }: { body: string }) => body.includes("message.delivered"));
   };
-  await until(isReceived, { limitMs: 30_000, what: "message.delivered in the inbox" });
+  await until(isReceived, { what: "message.delivered in the inbox" });
   const page = await stage.signedIn("/messages");
   await page.getByText("Live", { exact: true }).waitFor();
   await page.keyboard.press("~");

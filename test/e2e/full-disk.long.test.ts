@@ -176,7 +176,7 @@ async function recovers(service: Running, acknowledged: Message[], receiver: Rec
       else assertFull(answer);
       return answer.status === 202;
     },
-    { limitMs: 30_000, what: "room to be noticed" },
+    { what: "room to be noticed" },
   );
   const ids = acknowledged.map(({ id }) => id).sort();
   await until(async () => (await messages(service)).every(({ status }) => ["delivered", "read"].includes(status)), {

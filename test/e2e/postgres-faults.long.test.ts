@@ -86,8 +86,8 @@ async function assertSaysSo(service: Running): Promise<void> {
 /** Resolves when the service takes requests again; returns after how many milliseconds. */
 async function back(service: Running): Promise<number> {
   const startedAt = performance.now();
-  await until(async () => (await statusOf(service, "/readyz")) === 200, { what: "/readyz", limitMs: 30_000 });
-  await until(async () => (await service.ask("GET", "/v1/messages?limit=1")).status === 200, { limitMs: 30_000 });
+  await until(async () => (await statusOf(service, "/readyz")) === 200, { what: "/readyz" });
+  await until(async () => (await service.ask("GET", "/v1/messages?limit=1")).status === 200);
   return Math.round(performance.now() - startedAt);
 }
 

@@ -170,7 +170,7 @@ test(name, { timeout: LIMIT_MS }, async (t) => {
   const typesOf = (messageId: string) =>
     shell.received().flatMap(({ type, data }) => (data.messageId === messageId ? [type] : []));
   const receives = (messageId: string, ...types: string[]) =>
-    until(() => typesOf(messageId).length >= types.length, { limitMs: 20_000, what: types.join() }).then(() =>
+    until(() => typesOf(messageId).length >= types.length, { what: types.join() }).then(() =>
       assert.deepEqual(typesOf(messageId), types),
     );
   const ids = (printed: string) => [...new Set(printed.match(/msg_[0-9a-f-]{36}/g))];
@@ -196,10 +196,10 @@ test(name, { timeout: LIMIT_MS }, async (t) => {
     try {
       await listens(receiverPort);
       const isSet = async () => !(await shell.paste("npx tightbeam webhooks get")).includes('"url": null');
-      await until(isSet, { limitMs: 30_000, what: "the endpoint of the program" });
+      await until(isSet, { what: "the endpoint of the program" });
       await shell.paste("npx tightbeam sandbox phone +15005550199 say Echo?");
       const isAnswered = async () => (await shell.paste("npx tightbeam messages list")).includes("You said: Echo?");
-      await until(isAnswered, { limitMs: 30_000, what: "the answer of the program" });
+      await until(isAnswered, { what: "the answer of the program" });
       assert.equal(said, `Listens on port ${receiverPort}\n`);
     } finally {
       program.kill();
@@ -224,7 +224,7 @@ test(name, { timeout: LIMIT_MS }, async (t) => {
           ({ requests } = lastJson<Inbox>(await shell.paste("npx tightbeam inbox")));
           return requests.length === 4;
         };
-        if (requests.length < 4) await until(isFull, { limitMs: 30_000, what: "four webhooks in the inbox" });
+        if (requests.length < 4) await until(isFull, { what: "four webhooks in the inbox" });
         const types = requests.map(({ body }) => JSON.parse(body).type);
         assert.deepEqual(types, ["message.inbound", "message.delivered", "message.sent", "message.queued"]);
         assert.ok(requests.every(({ verified }) => verified));
@@ -290,7 +290,7 @@ test(name, { timeout: LIMIT_MS }, async (t) => {
       async (block) => {
         const [messageId = ""] = ids(shell.output).slice(-1);
         await shell.paste(block);
-        await until(() => typesOf(messageId).length === 3, { limitMs: 30_000, what: "the repeats" });
+        await until(() => typesOf(messageId).length === 3, { what: "the repeats" });
         assert.deepEqual(new Set(typesOf(messageId)).size, 3);
       },
     ],
@@ -305,7 +305,7 @@ test(name, { timeout: LIMIT_MS }, async (t) => {
       "npm start",
       async () => {
         await startService();
-        await until(() => typesOf(slow).includes("message.delivered"), { limitMs: 20_000, what: "the slow message" });
+        await until(() => typesOf(slow).includes("message.delivered"), { what: "the slow message" });
         const events = shell.received().filter(({ data }) => data.messageId === slow);
         const distinct = new Map(events.map(({ id, type }) => [id, type]));
         assert.deepEqual([...distinct.values()], ["message.queued", "message.sent", "message.delivered"]);

@@ -75,7 +75,7 @@ test("bad endpoints delay no good one, end after 30 s, and leave memory and sock
   assert.equal(bad.untrusted?.requests(), 0);
   const flooded = await first("floods");
   assert.deepEqual([flooded.status, flooded.response], [200, "x".repeat(1_024)]);
-  await until(() => bad.floods?.open() === 0, { limitMs: 30_000, what: "the end of every flood" });
+  await until(() => bad.floods?.open() === 0, { what: "the end of every flood" });
   for (const name of ["hangs", "drips"]) {
     const { error, durationMs } = await first(name);
     assert.equal(error, "TIMEOUT", name);
@@ -320,14 +320,14 @@ async function ended(service: Running, webhookId: string): Promise<Delivery | un
 /** The delivery once it has this status. */
 async function reaches(service: Running, id: string, status: string): Promise<Delivery> {
   const ask = async () => (await service.ask("GET", `/v1/webhooks/deliveries/${id}`)).data as Delivery;
-  await until(async () => (await ask()).status === status, { limitMs: 30_000, what: `${id} to be ${status}` });
+  await until(async () => (await ask()).status === status, { what: `${id} to be ${status}` });
   return ask();
 }
 
 /** The delivery once it was tried this often. */
 async function attempts(service: Running, id: string, count: number): Promise<Delivery> {
   const ask = async () => (await service.ask("GET", `/v1/webhooks/deliveries/${id}`)).data as Delivery;
-  await until(async () => (await ask()).attempts.length === count, { limitMs: 30_000, what: `${count} attempts` });
+  await until(async () => (await ask()).attempts.length === count, { what: `${count} attempts` });
   return ask();
 }
 

@@ -33,7 +33,7 @@ test("every recipient of the table in docs/sandbox.md does what the table says",
         return types.filter((type) => own.includes(type));
       };
       const isAsDocumented = async () => coursesOf(to).includes((await typesOf()).slice(1).join());
-      await until(isAsDocumented, { limitMs: 30_000, what: `${to}: ${documented.get(to)}` });
+      await until(isAsDocumented, { what: `${to}: ${documented.get(to)}` });
     }),
   );
 });

@@ -71,7 +71,7 @@ async function stage(t: TestContext, config: Record<string, unknown> = {}): Prom
           const message = await get(`/v1/messages/${id}`);
           return message.status === status ? message : null;
         },
-        { what: `the message being ${status}`, limitMs: 20_000 },
+        { what: `the message being ${status}` },
       ),
     events: async (type) => (await get(`/v1/events?type=${type}&limit=100`)).events.reverse(),
   };

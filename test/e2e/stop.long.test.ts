@@ -165,7 +165,7 @@ describe("SIGTERM", { concurrency: true }, () => {
     });
     others.start(service.url);
     const slow = async () => (await service.ask("GET", "/v1/messages?to=%2B15005550109&status=pending")).data.messages;
-    await until(async () => (await slow()).length > 0, { limitMs: 40_000 });
+    await until(async () => (await slow()).length > 0);
     await others.stop();
     const from = performance.now();
     assert.deepEqual(await service.end("SIGTERM"), ENDED);
@@ -204,7 +204,7 @@ describe("SIGTERM", { concurrency: true }, () => {
 
 async function status(service: Running, name: string, count: number): Promise<void> {
   const ask = () => service.ask("GET", `/v1/messages?status=${name}`);
-  await until(async () => (await ask()).data.messages.length === count, { limitMs: 30_000, what: `${count} ${name}` });
+  await until(async () => (await ask()).data.messages.length === count, { what: `${count} ${name}` });
 }
 
 async function messagesOf(service: Running): Promise<Message[]> {
@@ -229,7 +229,7 @@ async function open(t: TestContext, { port }: Running): Promise<{ socket: Socket
     socket,
     async next() {
       const isWhole = () => /\r\n\r\n\{.*\}$/s.test(received);
-      await until(isWhole, { limitMs: 20_000, what: "an answer" });
+      await until(isWhole, { what: "an answer" });
       const answer = received;
       received = "";
       return answer;

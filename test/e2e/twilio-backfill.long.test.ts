@@ -81,7 +81,7 @@ test("killed again and again during the backfill, with calls of the hook as well
   const { service, hookUrl } = await start();
   const called = await Promise.all(fake.messages.slice(-WRITTEN_EACH).map((one) => fake.deliver(hookUrl, one)));
   assert.deepEqual(new Set(called.map(({ status }) => status)), new Set([200]));
-  await until(async () => (await inbounds(service)).length >= written, { limitMs: 30_000, what: "all messages" });
+  await until(async () => (await inbounds(service)).length >= written, { what: "all messages" });
   const messages = await inbounds(service);
   const sids = messages.map(({ providerMessageId }) => providerMessageId);
   assert.deepEqual(sids.toSorted(), fake.messages.map(({ sid }) => sid).toSorted());

@@ -61,6 +61,6 @@ test("a number belongs to one Mac: its messages are sent by that Mac, wait for t
   assert.equal(await statusOf(waiting), "queued");
   assert.equal(second.mac.sent.length, 2, "the other Mac does not send it instead");
   isBack();
-  await until(async () => (await statusOf(waiting)) === "delivered", { limitMs: 40_000 });
+  await until(async () => (await statusOf(waiting)) === "delivered");
   assert.deepEqual(textsOf(first), [`From ${first.number}`, `From ${first.number}`]);
 });

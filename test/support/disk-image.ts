@@ -71,7 +71,7 @@ async function mount(t: TestContext, image: string, directory: string): Promise<
   const holder = spawnCommand(t, ["unshare", "-m", "sh", "-c", script, image, directory], ENV);
   holder.exited.catch(() => {});
   if (holder.pid === 0) return null;
-  const mounted = until(() => holder.output.stdout.includes("mounted"), { limitMs: 30_000 });
+  const mounted = until(() => holder.output.stdout.includes("mounted"));
   const ended = once(holder.child, "close").then(() => false);
   return (await Promise.race([mounted, ended])) ? holder : null;
 }

@@ -107,11 +107,11 @@ export async function readWhenQuiet(
       inbound = messages.filter(({ direction }) => direction === "inbound");
       return inbound.length >= expected;
     },
-    { limitMs: 30_000, what: `${expected} messages of contacts; there are ${inbound.length}` },
+    { what: `${expected} messages of contacts; there are ${inbound.length}` },
   );
   const settled = async () =>
     (await service.ask("GET", "/v1/webhooks/deliveries?status=pending&limit=1")).data.deliveries.length === 0;
-  await until(settled, { limitMs: 30_000, what: "every delivery to end" });
+  await until(settled, { what: "every delivery to end" });
   const events = await allPages<AnyEvent>(service, "/v1/events", "events");
   const deliveries = await allPages<Delivery>(service, "/v1/webhooks/deliveries", "deliveries");
   const payments = await allPages<PaymentRequest>(service, "/v1/payments/requests", "requests");

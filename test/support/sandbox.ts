@@ -97,9 +97,7 @@ export class SandboxStage {
       emitted = await this.eventsAfter(from);
       return emitted.length >= types.length;
     };
-    await until(enough, { what: types.join(", "), limitMs: 20_000 }).catch(() =>
-      assert.deepEqual(short(emitted), types),
-    );
+    await until(enough, { what: types.join(", ") }).catch(() => assert.deepEqual(short(emitted), types));
     // Whatever was to follow has followed when a message sent later is delivered.
     const fence = await this.send("0117");
     await this.reached(fence.id, "delivered");

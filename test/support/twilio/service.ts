@@ -53,7 +53,7 @@ export async function twilioService(t: TestContext, env: Record<string, string> 
       if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
       return data.id;
     },
-    becomes: (id, status, limitMs = 10_000) =>
+    becomes: (id, status, limitMs = 60_000) =>
       until(
         async () => {
           const { data } = await ask("GET", `/v1/messages/${id}`);
