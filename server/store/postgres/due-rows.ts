@@ -43,7 +43,7 @@ export function addDueRows(clauses: Clauses, { messages, deliveries, inserted }:
     clauses.addWritten(keepDueMessages(clauses.add(messages.join("\nunion all\n"), "materialized")));
   if (deliveries.length === 0) return;
   const changed = clauses.add(deliveries.join("\nunion all\n"), "materialized");
-  clauses.add(`delete from due_deliveries where id in (select id from ${changed} where due_at is null)`);
+  clauses.add(`delete from due_deliveries where id = any(array(select id from ${changed} where due_at is null))`);
   // The lease of a delivery whose due time was changed by somebody else than its holder stands.
   clauses.add(`insert into due_deliveries (id, lane, due_at, row, replay_id)
     select id, lane, due_at, rowid, replay_id from ${changed} where due_at is not null
