@@ -42,8 +42,11 @@ export function isLeasedByOther(lane: string, owner: string, until = ""): string
   return `(${isAny("<")} or ${isAny(">")})`;
 }
 
-/** SQL for whether a row of the queue may be leased. */
-export const IS_FREE = `(q.lease is null or (${HAS_EXPIRED}))`;
+/**
+ * SQL for whether a row of the queue that is found by its id or place may be leased. A leased row has an owner: the indexes of leased rows,
+ * and of those that are not, would be read for it from end to end.
+ */
+export const IS_FREE = "(q.owner is null or q.leased_until <= statement_timestamp())";
 
 /**
  * SQL for the first rows of a lane `w` that may be leased, by due time and then insertion. The bound limit is behind one that the planner
