@@ -26,10 +26,14 @@ export async function releaseMessages(
   if (others.length > 0) await end("d.lease = any($2::bigint[]) and d.lease is not null", [others]);
 }
 
-/** A statement that ends the leases of rows `d` of the queue, and makes the rows as their messages `m` say. */
+/**
+ * A statement that ends the leases of rows `d` of the queue, and makes the rows as their messages `m` say. Each message is looked up: for a
+ * join by ids the planner may read the queue in their order.
+ */
 function endLeases(where: string, locking = ""): string {
   return `with ended as (
-      select d.id, m.due_at, m.claimed_until from due_messages d left join messages m on m.id = d.id
+      select d.id, m.due_at, m.claimed_until from due_messages d
+      left join lateral (select due_at, claimed_until from messages where id = d.id limit 1) m on true
       where ${where} for update of d ${locking}
     ), gone as (
       delete from due_messages

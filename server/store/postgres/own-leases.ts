@@ -4,6 +4,7 @@
  */
 
 import pg from "pg";
+import type { Queue } from "../store.ts";
 import { UNLEASED } from "./due-messages.ts";
 import { NO_LEASE } from "./no-lease.ts";
 import type { Sql } from "./sql.ts";
@@ -27,13 +28,16 @@ export interface KnownLeases {
  * would wait, until their time is over. The lease of a send attempt stands: the attempt may have begun.
  */
 export async function endUnknownLeases(sql: Sql, owner: string, { deliveries, messages }: KnownLeases): Promise<void> {
-  const isUnknown = (known: readonly number[]) =>
-    `lease is not null and owner = ${pg.escapeLiteral(owner)} and not (lease = any(array[${known.map(Number).join(", ")}]::bigint[]))`;
+  // The leased rows are found first: in the order of ids, the planner may read the whole queue for them.
+  const unknown = (queue: Queue, known: readonly number[]) =>
+    `select id from due_${queue}
+     where id = any(array(select id from due_${queue} where lease is not null and owner = ${pg.escapeLiteral(owner)}))
+       and owner = ${pg.escapeLiteral(owner)} and not (coalesce(lease, 0) = any(array[${known.map(Number).join(", ")}]::bigint[]))`;
   await sql.script([
     `select pg_advisory_xact_lock(${leasesKey(owner)})`,
     `update due_deliveries set ${NO_LEASE} where id = any(array(
-       select id from due_deliveries where ${isUnknown(deliveries)} order by id for update))`,
+       ${unknown("deliveries", deliveries)} order by id for update))`,
     `update due_messages set ${UNLEASED} where id = any(array(
-       select id from due_messages where is_held = 0 and ${isUnknown(messages)} order by id for update))`,
+       ${unknown("messages", messages)} and is_held = 0 order by id for update))`,
   ]);
 }
