@@ -130,8 +130,9 @@ export async function listDeliveriesAhead(
   limit: number,
 ): Promise<{ records: DeliveryAhead[]; until: number | null }> {
   const { dueAt } = DELIVERY_QUEUE;
-  const isBehind = sql`${DELIVERY_QUEUE.lane} = ${lane} and ${dueAt} > ${from}`;
-  const { rows: ends } = await sql<{ until: number }>`select ${dueAt} as until from ${DELIVERY_QUEUE.rows}
+  const isBehind = sql<SqlBool>`${DELIVERY_QUEUE.lane} = ${lane} and ${dueAt} > ${from}`;
+  const first = DELIVERY_QUEUE.firstRows({ where: isBehind, order: dueAt, limit: WINDOW_ROWS });
+  const { rows: ends } = await sql<{ until: number }>`select ${dueAt} as until from ${first}
     where ${isBehind} order by ${dueAt} limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(db);
   const until = ends[0]?.until ?? null;
   const { rows } = await sql<DeliveryAhead>`select deliveries.id, deliveries.version from ${DELIVERY_QUEUE.records}

@@ -90,14 +90,15 @@ export async function listAttempted(
   lane: InstanceId,
   before: QueuePosition,
 ): Promise<{ records: PutOffMessage[]; next: QueuePosition | null }> {
-  const { records, dueAt, id } = MESSAGE_QUEUE;
+  const { lane: ofLane, dueAt, id } = MESSAGE_QUEUE;
+  const where = sql<SqlBool>`${ofLane} = ${lane} and ${dueAt} is not null and (${dueAt}, ${id}) < (${before.dueAt}, ${before.id})`;
+  const order = sql`${dueAt} desc, ${id} desc`;
   const isPutOff = sql<number>`case when messages.status = 'queued' and messages.send_attempts > 0
     and messages.due_at >= messages.updated_at then 1 else 0 end`;
   const { rows } = await sql<PutOffMessage & { isPutOff: number }>`
     select messages.id, messages."from", messages."to", ${dueAt} as "dueAt", ${isPutOff} as "isPutOff"
-    from ${records} where ${MESSAGE_QUEUE.lane} = ${lane} and ${dueAt} is not null
-      and (${dueAt}, ${id}) < (${before.dueAt}, ${before.id})
-    order by ${dueAt} desc, ${id} desc limit ${WINDOW_ROWS} + 0`.execute(db);
+    from ${MESSAGE_QUEUE.firstRecords({ where, order, limit: WINDOW_ROWS })} where ${where}
+    order by ${order} limit ${WINDOW_ROWS} + 0`.execute(db);
   const last = rows[WINDOW_ROWS - 1];
   return {
     records: rows
@@ -127,12 +128,13 @@ export async function listWaiting(
   after: QueuePosition | null,
   limit: number,
 ): Promise<Message[]> {
-  const { records, dueAt, id } = MESSAGE_QUEUE;
+  const { dueAt, id } = MESSAGE_QUEUE;
   const behind = after === null ? sql`` : sql`and (${dueAt}, ${id}) > (${after.dueAt}, ${after.id})`;
-  const { rows } = await sql<object>`select messages.* from ${records}
-    where ${MESSAGE_QUEUE.lane} = ${lane} and messages.status = 'queued' and ${dueAt} is not null and ${dueAt} <= ${now}
-      ${behind} and ${isNotQuarantined("messages")}
-    order by ${dueAt}, ${id} limit ${limit} + 0`.execute(db);
+  const where = sql<SqlBool>`${MESSAGE_QUEUE.lane} = ${lane} and ${MESSAGE_QUEUE.isQueued} and ${dueAt} is not null
+    and ${dueAt} <= ${now} ${behind} and ${isNotQuarantined("messages", id)}`;
+  const order = sql`${dueAt}, ${id}`;
+  const { rows } = await sql<object>`select messages.* from ${MESSAGE_QUEUE.firstRecords({ where, order, limit })}
+    where ${where} order by ${order} limit ${limit} + 0`.execute(db);
   return decodeRows(db, "messages", rows);
 }
 
@@ -199,14 +201,15 @@ async function readWindow(
   const { dueAt, id } = after ?? { dueAt: span.from + 1, id: "" };
   const place = sql`${queue.dueAt}, ${queue.id}`;
   const begin = sql`${queue.lane} = ${lane} and ${queue.dueAt} is not null and (${place}) > (${dueAt}, ${id})`;
-  const { rows: ends } = await sql<QueuePosition>`select ${queue.dueAt} as "dueAt", ${queue.id} as id from ${queue.rows}
-    where ${begin} and ${queue.dueAt} <= ${span.until} order by ${place} limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(
-    db,
-  );
+  const where = sql<SqlBool>`${begin} and ${queue.dueAt} <= ${span.until}`;
+  const first = queue.firstRows({ where, order: place, limit: WINDOW_ROWS });
+  const { rows: ends } = await sql<QueuePosition>`select ${queue.dueAt} as "dueAt", ${queue.id} as id from ${first}
+    where ${where} order by ${place} limit 1 offset ${WINDOW_ROWS - 1} + 0`.execute(db);
   const [next = null] = ends;
   // One bound at the end: given two, SQLite would compare the other one row by row.
   const end = next === null ? sql`${queue.dueAt} <= ${span.until}` : sql`(${place}) <= (${next.dueAt}, ${next.id})`;
-  const { rows } = await sql<object>`select ${columns} from ${queue.records}
+  const records = queue.firstRecords({ where: sql`${begin} and ${end}`, order: place, limit: WINDOW_ROWS });
+  const { rows } = await sql<object>`select ${columns} from ${records}
     where ${begin} and ${end} and ${sql.join(filter, sql` and `)} order by ${place}`.execute(db);
   return { rows, next };
 }

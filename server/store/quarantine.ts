@@ -69,9 +69,11 @@ export async function fillPage<Row, Record_>(
  * Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. PostgreSQL evaluates a scalar
  * subquery row by row; it could join `not exists` with a whole table.
  */
-export function isNotQuarantined(table: "messages" | "payments"): RawBuilder<SqlBool> {
-  const id = sql.ref(`${table}.id`);
-  return sql`(select 1 from quarantined q where q."table" = ${table} and q.id = ${id}) is null`;
+export function isNotQuarantined(
+  table: "messages" | "payments",
+  id: RawBuilder<unknown> = sql.ref(`${table}.id`),
+): RawBuilder<SqlBool> {
+  return sql`(select 1 from quarantined u where u."table" = ${table} and u.id = ${id}) is null`;
 }
 
 /** Up to `limit` rows in quarantine, ordered by table. */

@@ -4,31 +4,57 @@
  * are not in the index of its order: both parts are merged.
  */
 
-import { type SqlBool, sql } from "kysely";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { spelled } from "./spelling.ts";
 
-/** `isDue`: whether the record of a leased row has a due time. */
-const dueRows = (table: "due_messages" | "due_deliveries", isDue = sql<SqlBool>`true`) =>
-  sql`(select * from ${sql.table(table)} where lease is null
-    union all select * from ${sql.table(table)} where lease is not null and ${isDue}) q`;
+type DueTable = "due_messages" | "due_deliveries";
 
-/** A message has no due time during its send attempt. */
-const DUE_MESSAGES = dueRows("due_messages", sql<SqlBool>`is_held = 0`);
+/** Whether the record of a leased row has a due time. A message has none during its send attempt. */
+const IS_DUE = { due_messages: sql<SqlBool>`is_held = 0`, due_deliveries: sql<SqlBool>`true` };
+
+const dueRows = (table: DueTable) =>
+  sql`(select * from ${sql.table(table)} where lease is null
+    union all select * from ${sql.table(table)} where lease is not null and ${IS_DUE[table]}) q`;
+
+/** The first rows of a queue that a read needs. */
+interface FirstRows {
+  /** Conditions on the columns of the queue alone. */
+  where: RawBuilder<SqlBool>;
+  order: RawBuilder<unknown>;
+  limit: number;
+}
+
+/**
+ * The first rows that are not leased, and the leased ones. The first are cut before both are merged: if the server takes the queue for
+ * empty, it would rather sort both, and read the whole lane for it.
+ */
+const firstRows = (table: DueTable, { where, order, limit }: FirstRows) =>
+  sql`(select * from (select * from ${sql.table(table)} q where lease is null and ${where} order by ${order} limit ${limit}) free
+    union all select * from ${sql.table(table)} q where lease is not null and ${IS_DUE[table]} and ${where}) q`;
+
+const DUE_MESSAGES = dueRows("due_messages");
 
 /** A queue by itself, with `lane`, `dueAt` and `id`; the queue with its records; and the columns of the queue in both. */
 export const MESSAGE_QUEUE = {
   rows: spelled(sql`messages`, DUE_MESSAGES),
   records: spelled(sql`messages`, sql`${DUE_MESSAGES} join messages on messages.id = q.id`),
+  firstRows: (first: FirstRows) => spelled(sql`messages`, firstRows("due_messages", first)),
+  firstRecords: (first: FirstRows) =>
+    spelled(sql`messages`, sql`${firstRows("due_messages", first)} join messages on messages.id = q.id`),
   lane: spelled(sql<string>`messages.instance_id`, sql`q.lane`),
   dueAt: spelled(sql<number>`messages.due_at`, sql`q.due_at`),
   id: spelled(sql<string>`messages.id`, sql`q.id`),
   /** Whether the message is due for something else than to be sent. */
   isTimer: spelled(sql<SqlBool>`messages.status <> 'queued'`, sql`q.is_queued = 0`),
+  isQueued: spelled(sql<SqlBool>`messages.status = 'queued'`, sql`q.is_queued = 1`),
 };
 
 export const DELIVERY_QUEUE = {
   rows: spelled(sql`deliveries`, dueRows("due_deliveries")),
   records: spelled(sql`deliveries`, sql`${dueRows("due_deliveries")} join deliveries on deliveries.id = q.id`),
+  firstRows: (first: FirstRows) => spelled(sql`deliveries`, firstRows("due_deliveries", first)),
+  firstRecords: (first: FirstRows) =>
+    spelled(sql`deliveries`, sql`${firstRows("due_deliveries", first)} join deliveries on deliveries.id = q.id`),
   lane: spelled(sql<string>`deliveries.lane`, sql`q.lane`),
   dueAt: spelled(sql<number>`deliveries.due_at`, sql`q.due_at`),
   replayId: spelled(sql<string | null>`deliveries.replay_id`, sql`q.replay_id`),

@@ -68,10 +68,11 @@ export async function findPendingDeliveries(
   const lanes = await db.selectFrom("endpoints").select("id").where("customer_id", "=", customerId).execute();
   const found: Delivery[] = [];
   for (const { id } of lanes) {
-    const { lane, dueAt, records } = DELIVERY_QUEUE;
+    const { lane, dueAt: order, firstRecords } = DELIVERY_QUEUE;
     const each = Math.ceil(limit / lanes.length);
-    const { rows } = await sql<object>`select deliveries.* from ${records}
-      where ${lane} = ${id} and ${dueAt} is not null order by ${dueAt} limit ${each} + 0`.execute(db);
+    const where = sql<SqlBool>`${lane} = ${id} and ${order} is not null`;
+    const { rows } = await sql<object>`select deliveries.* from ${firstRecords({ where, order, limit: each })}
+      where ${where} order by ${order} limit ${each} + 0`.execute(db);
     found.push(...decodeRows(db, "deliveries", rows));
   }
   return found;

@@ -96,8 +96,8 @@ export class ReplayPages {
     const { store, clock } = this.#deps;
     const endpoint = await findWebhook(store.db, replay.customerId, replay.endpointId);
     if (!endpoint?.active) return false;
-    if ((await countDue(store.db, endpoint.id, clock.now(), DUE_MAX)) >= DUE_MAX) return false;
-    const room = WAITING_MAX - (await countWaiting(store.db, replay.id, WAITING_MAX));
+    if ((await countDue(store.looks, endpoint.id, clock.now(), DUE_MAX)) >= DUE_MAX) return false;
+    const room = WAITING_MAX - (await countWaiting(store.looks, replay.id, WAITING_MAX));
     // Others change deliveries of a page before it is committed: a smaller page is then made.
     for (let limit = Math.min(room, PAGE_EVENTS); limit >= 1; limit = Math.floor(limit / 5)) {
       const page = await readReplayPage(store.db, replay, endpoint, limit);
