@@ -7,6 +7,7 @@ import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { DUE_AT, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
+import { readsOf } from "../../../test/support/table-reads.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
 import { claimDeliveries } from "./delivery-queue.ts";
 import { LaneFloors } from "./lane-floors.ts";
@@ -82,14 +83,6 @@ async function open(t: TestContext): Promise<Deps> {
     await drop();
   });
   await holder.connect();
-  const count = async (queue: string) => {
-    await pool.query("select pg_stat_force_next_flush()");
-    const { rows } = await pool.query<{ pages: number }>(
-      `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as pages from pg_statio_user_tables where relname = $1`,
-      [queue],
-    );
-    return rows[0]?.pages ?? 0;
-  };
   return {
     stage: new Stage(store),
     pool,
@@ -101,11 +94,7 @@ async function open(t: TestContext): Promise<Deps> {
       await holder.query("commit");
       await vacuumQueues(sqlOn(pool, () => {}));
     },
-    async pagesOf(queue, work) {
-      const before = await count(queue);
-      await work();
-      return (await count(queue)) - before;
-    },
+    pagesOf: async (queue, work) => (await readsOf(pool, work, queue)).pages,
   };
 }
 

@@ -15,14 +15,16 @@ import { isOutOfStep } from "./sql.ts";
 export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as const;
 
 /**
- * SQL that has the server plan the statements of an SQL transaction for any parameters, and so keep the first plan of those that are named.
- * By itself it would plan their first five uses each, and decide then. Only for statements of which such a plan is a good one. A table that
- * is small now may have many rows at the next use, so its rows are found by an index.
+ * SQL that has the server find the rows of an SQL transaction by indexes: a table that was empty when the server counted its rows may have
+ * many now.
  */
-export const PLAN_FOR_ANY: readonly string[] = [
-  "set local plan_cache_mode = force_generic_plan",
-  "set local enable_seqscan = off",
-];
+const BY_INDEX = "set local enable_seqscan = off";
+
+/**
+ * SQL that has the server plan the statements of an SQL transaction for any parameters, and so keep the first plan of those that are named.
+ * By itself it would plan their first five uses each, and decide then. Such a plan must be a good one: `kept-plans.test.ts` has all of them.
+ */
+const FOR_ANY = "set local plan_cache_mode = force_generic_plan";
 
 /** A statement on a connection. */
 interface KnownStatement {
@@ -53,9 +55,9 @@ export class NamedStatements {
     return plan === 0 ? undefined : `tb${known.id}_${plan}`;
   }
 
-  /** Statements at the beginning of an SQL transaction that may be planned for any parameters. There are none where nothing is named: no plan is kept there. */
+  /** Settings of the planner at the beginning of an SQL transaction. Where nothing is named, no plan is kept. */
   settings(client: pg.ClientBase): string[] {
-    return this.#connections.has(client) ? [...PLAN_FOR_ANY] : [];
+    return this.#connections.has(client) ? [BY_INDEX, FOR_ANY] : [BY_INDEX];
   }
 
   /** Names no more statements on a connection if an error says that the server has others under their names. */

@@ -8,7 +8,6 @@ import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import type { EncodedOutcome } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
-import { PLAN_FOR_ANY } from "./named-statements.ts";
 import { finishDeliveries } from "./outcomes.ts";
 import { createPool } from "./pool.ts";
 import type { Sql, SqlParameter } from "./sql.ts";
@@ -60,12 +59,12 @@ async function open(t: TestContext): Promise<pg.Pool> {
 }
 
 /** The statement that ends attempts of leased deliveries, the first of an order, and its parameters as SQL. */
-async function endsOf(pool: pg.Pool, order: string, dueAt: number | null = null) {
+async function endsOf(pool: pg.Pool, order: string) {
   const { rows } = await pool.query<{ id: string; lease: number; version: number }>(
     `select d.id, d.version, q.lease from deliveries d join due_deliveries q using (id) where q.lease is not null
      order by ${order} limit ${ENDED}`,
   );
-  const values = ["https://example.com", dueAt === null ? "succeeded" : "pending", 1, "[]", 0, dueAt, 0, null, 0];
+  const values = ["https://example.com", "succeeded", 1, "[]", 0, null, 0, null, 0];
   const outcomes = rows.map(({ lease, id, version }): EncodedOutcome => [lease, id, version, values]);
   let found = { text: "", parameters: "" };
   const sql = {
@@ -108,35 +107,3 @@ test("ends of attempts read as few pages by a plan for any of them as by one for
     }
   }
 });
-
-for (const [end, dueAt] of [
-  ["the last attempts", null],
-  ["attempts with another one", 1_900_000_000_000],
-] as const) {
-  // The pages of an emptied table stay if somebody reads it during the vacuum.
-  for (const truncate of [false, true]) {
-    const how = truncate ? "empty, and had no pages," : "empty";
-    test(`the end of ${end} reads its own rows of a queue that was ${how} when the server planned it`, async (t) => {
-      const pool = await open(t);
-      const { text, parameters } = await endsOf(pool, "d.id desc", dueAt);
-      await pool.query("create temp table queue as select * from due_deliveries; analyze deliveries");
-      await pool.query(PLAN_FOR_ANY.map((one) => one.replace(" local", "")).join("; "));
-      const pagesRead = async () => {
-        await pool.query("begin");
-        const { pages, rows } = await execute(pool, parameters);
-        assert.equal(rows, 2 * ENDED);
-        await pool.query("rollback");
-        return pages;
-      };
-      await prepare(pool, text);
-      const full = await pagesRead();
-      await pool.query("delete from due_deliveries");
-      await pool.query(`vacuum (truncate ${truncate}) due_deliveries`);
-      assert.equal((await execute(pool, parameters)).rows, 0);
-      // An insert makes no new plan.
-      await pool.query("insert into due_deliveries select * from queue");
-      const empty = await pagesRead();
-      assert.ok(empty <= 1.5 * full, `${empty} pages by a plan for an empty queue, ${full} by one for a full queue`);
-    });
-  }
-}

@@ -7,8 +7,8 @@ import { BEGIN, committing } from "./in-transaction.ts";
 import { NamedStatements } from "./named-statements.ts";
 import { failureOf, type Sql, sqlOn } from "./sql.ts";
 
-/** Begins an SQL transaction, and runs statements without parameters in it. `isUsual`: its statements repeat, and may be planned for any parameters. */
-export type Begin = (statements: readonly string[], isUsual: boolean) => Promise<unknown>;
+/** Begins an SQL transaction, and runs statements without parameters in it. */
+export type Begin = (statements: readonly string[]) => Promise<unknown>;
 
 export class WriterConnections {
   readonly #pool: pg.Pool;
@@ -22,9 +22,17 @@ export class WriterConnections {
     this.#used = used;
   }
 
-  /** Runs statements on one connection, each by itself. */
+  /** Runs statements on one connection, each in an SQL transaction of its own. */
   async run<Value>(work: (sql: Sql) => Promise<Value>): Promise<Value> {
-    return await this.#onOne((sql) => work(sql));
+    return await this.#onOne((sql, client) => {
+      const committed = <Rows>(statement: () => Promise<Rows>) => this.#committed(sql, client, [], statement);
+      return work({
+        ...sql,
+        query: (text, parameters) => committed(() => sql.query(text, parameters)),
+        values: (text, parameters) => committed(() => sql.values(text, parameters)),
+        script: (statements) => sql.script([...this.#named.settings(client), ...statements]),
+      });
+    });
   }
 
   async #onOne<Value>(work: (sql: Sql, client: pg.PoolClient) => Promise<Value>): Promise<Value> {
@@ -42,10 +50,8 @@ export class WriterConnections {
   /** Commits what `work` does, or nothing of it. It begins the SQL transaction itself, and need not await that before its statements. */
   async transaction<Outcome>(work: (sql: Sql, begin: Begin) => Promise<Outcome>): Promise<Outcome> {
     const client = await this.#pool.connect();
-    const begin: Begin = (statements, isUsual) => {
-      const settings = isUsual ? this.#named.settings(client) : [];
-      return client.query([BEGIN, ...settings, ...statements].join(";"));
-    };
+    const begin: Begin = (statements) =>
+      client.query([BEGIN, ...this.#named.settings(client), ...statements].join(";"));
     return await committing(client, () => this.#on(client, (sql) => work(sql, begin)));
   }
 
@@ -54,17 +60,25 @@ export class WriterConnections {
    * process while it holds their locks.
    */
   async alone(before: readonly string[], { text, parameters }: SqlStatement): Promise<SqlValue[][]> {
-    return await this.#onOne(async (sql, client) => {
-      const steps = [
-        sql.script([BEGIN, ...this.#named.settings(client), ...before]),
-        sql.values(text, parameters),
-        sql.script(["commit"]),
-      ] as const;
-      // After an error COMMIT rolls back.
-      await Promise.allSettled(steps);
-      const [, rows] = await Promise.all(steps);
-      return rows;
-    });
+    return await this.#onOne((sql, client) => this.#committed(sql, client, before, () => sql.values(text, parameters)));
+  }
+
+  /** Sends a statement with the beginning and the end of its SQL transaction. */
+  async #committed<Rows>(
+    sql: Sql,
+    client: pg.PoolClient,
+    before: readonly string[],
+    statement: () => Promise<Rows>,
+  ): Promise<Rows> {
+    const steps = [
+      sql.script([BEGIN, ...this.#named.settings(client), ...before]),
+      statement(),
+      sql.script(["commit"]),
+    ] as const;
+    // After an error COMMIT rolls back.
+    await Promise.allSettled(steps);
+    const [, rows] = await Promise.all(steps);
+    return rows;
   }
 
   /** Runs statements on a connection, where those that repeat are named. */

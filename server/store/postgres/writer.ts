@@ -237,7 +237,7 @@ export class PostgresWriter {
         const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
         const own = wave === null ? [] : [`select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
         // The statements after it do not wait for its reply. If it fails, so do they: the SQL transaction is aborted.
-        const [, done] = await bothEnded(begin([...own, ...start.locks], wave !== null), work(sql, start));
+        const [, done] = await bothEnded(begin([...own, ...start.locks]), work(sql, start));
         return done;
       });
       this.#born.push(...this.#deliveries.apply());
