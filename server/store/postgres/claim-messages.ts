@@ -240,15 +240,14 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): Cl
       ) b using (lane)
     )
     ${result()}`;
-  return { before: [...IN_ORDER, ...before(lanes, terms.owner)], claim: clauses.statement(claim) };
+  return { before: [IN_ORDER, ...before(lanes, terms.owner)], claim: clauses.statement(claim) };
 }
 
 /**
- * Settings of a claim that reads pairs in the order of their index. The planner would rather sort what it finds at the front of a lane, if it
- * takes the queue for empty: all indexes cost the same then. Its sorts of a few rows would count as expensive ones, and have the server
- * compile the statement.
+ * A setting of a claim that reads pairs in the order of their index. The planner would rather sort what it finds at the front of a lane, if
+ * it takes the queue for empty: all indexes cost the same then.
  */
-const IN_ORDER = ["set local enable_sort = off", "set local jit = off"] as const;
+const IN_ORDER = "set local enable_sort = off";
 
 const runMaxOf = ({ runMax = RUN_MAX }: Pick<MessageLane, "runMax">) => runMax;
 

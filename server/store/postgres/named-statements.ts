@@ -16,9 +16,9 @@ export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as co
 
 /**
  * SQL that has the server find the rows of an SQL transaction by indexes: a table that was empty when the server counted its rows may have
- * many now.
+ * many now. A table without an index for a statement then counts as expensive, and older servers would compile the statement for it.
  */
-const BY_INDEX = "set local enable_seqscan = off";
+const BY_INDEX = "set local enable_seqscan = off; set local jit = off";
 
 /**
  * SQL that has the server plan the statements of an SQL transaction for any parameters, and so keep the first plan of those that are named.

@@ -45,7 +45,8 @@ export function openReads(url: string, during: During): Reads {
 /**
  * Runs a statement of a list or a look. The server ends it after `msMax`, so that neither the read nor its connection waits without end.
  * The planner is kept from reading a table whole: it takes the rows of a customer for spread over all ids, so for one whose rows are
- * all old it may expect a thousand times the rows of a window. The settings are those of a transaction: settings of the session
+ * all old it may expect a thousand times the rows of a window. What it cannot do otherwise counts as expensive then, and older servers would
+ * compile the statement for it. The settings are those of a transaction: settings of the session
  * would stay with a connection that PgBouncer gives to others. `planner`: further settings of this kind.
  */
 export async function readList(
@@ -59,6 +60,7 @@ export async function readList(
     `statement_timeout = ${msMax}`,
     `idle_in_transaction_session_timeout = ${msMax}`,
     "enable_seqscan = off",
+    "jit = off",
     ...planner,
   ];
   try {
