@@ -60,10 +60,17 @@ function lockTables(clauses: Clauses, shapes: readonly Shape[]): Map<TableName, 
   const locked = new Map<TableName, string>();
   for (const [table, of] of ids) {
     const parameter = clauses.parameter(of);
-    const lock = `select id, version from ${TABLES[table].name} where id = any(${parameter}::text[]) order by id for update`;
+    const isOne = `id = any(${parameter}::text[])${table === "deliveries" ? betweenEnds(clauses, of) : ""}`;
+    const lock = `select id, version from ${TABLES[table].name} where ${isOne} order by id for update`;
     locked.set(table, clauses.add(lock, "materialized"));
   }
   return locked;
+}
+
+/** The first and the last of some ids, which name the partitions to the planner: a list of any ids does not. */
+function betweenEnds(clauses: Clauses, ids: readonly string[]): string {
+  const sorted = ids.toSorted();
+  return ` and id between ${clauses.parameter(sorted[0] ?? "")} and ${clauses.parameter(sorted.at(-1) ?? "")}`;
 }
 
 function idOf({ operation }: PlacedOperation): string {

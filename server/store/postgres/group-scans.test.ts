@@ -1,0 +1,72 @@
+/** Tests that a group scans indexes once for each of its rows, or once for each lane, however many rows it has. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { outcomeOf } from "../../../test/support/delivery-members.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import { readsOf } from "../../../test/support/table-reads.ts";
+import type { Endpoint } from "../../core/webhook.ts";
+import { type ClaimedRow, type ClaimedRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
+import { Partitions } from "./partitions.ts";
+import { createPool } from "./pool.ts";
+import { openPostgres } from "./store.ts";
+import { PostgresWriter } from "./writer.ts";
+
+const postgres = sharedPostgresForFile();
+
+const ENDPOINTS = 4;
+/** Groups before the one that is counted: by then each statement has a kept plan. */
+const GROUPS = 3;
+
+for (const size of [16, 64])
+  for (const how of ["leased at once", "claimed"] as const)
+    test(`a group of ${size} messages, whose ${ENDPOINTS * size} deliveries are ${how}, scans an index once a delivery`, async (t) => {
+      const { url, drop } = await postgres.create();
+      const store = await openPostgres(url, "member_1");
+      const pool = createPool(url, 1);
+      t.after(async () => {
+        await Promise.all([store.close(), pool.end()]);
+        await drop();
+      });
+      const stage = new Stage(store);
+      const customer = await stage.addCustomer();
+      const endpoints: Endpoint[] = [];
+      for (let endpoint = 0; endpoint < ENDPOINTS; endpoint += 1) endpoints.push(await stage.addEndpoint(customer));
+      const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
+      if (how === "leased at once") await writer.runGroup([["hold", LEASE_MS]]);
+      let open: ClaimedRow[] = [];
+      const runGroup = async () => {
+        const accepted = Array.from({ length: size }, (_, index): Job => {
+          const record = stage.message(customer, { dueAt: NOW, to: `+1600555${1_000 + index}` });
+          const event = { op: "event", event: stage.event(record), callbackUrl: null } as const;
+          return ["commit", encodeTransaction([{ op: "insert", table: "messages", record }, event])];
+        });
+        const ended: Job = ["finishDeliveries", open.map((row) => outcomeOf(row, null))];
+        const { born, results } = await writer.runGroup([...accepted, ended]);
+        assert.ok(results.every((result) => "value" in result));
+        open = born;
+      };
+      const claim = async () => {
+        if (how === "leased at once") return;
+        const lanes = endpoints.map(({ id: lane }) => ({ lane, permits: size }));
+        const { results } = await writer.runGroup([["claimDeliveries", { lanes, now: NOW, leaseMs: LEASE_MS }]]);
+        const [claimed] = results;
+        assert.ok(claimed !== undefined && "value" in claimed);
+        open = (claimed.value as ClaimedRows).rows;
+      };
+      for (let group = 0; group < GROUPS; group += 1) {
+        await runGroup();
+        await claim();
+      }
+      const deliveries = ENDPOINTS * size;
+      assert.equal(open.length, deliveries);
+      const scansOf = async (tables: string, work: () => Promise<void>) => (await readsOf(pool, work, tables)).scans;
+      const ofRecords = await scansOf("deliveries%", runGroup);
+      assert.ok(ofRecords <= deliveries + 10, `${ofRecords} scans of deliveries in a group`);
+      await claim();
+      const ofQueue = await scansOf("due_%", runGroup);
+      assert.ok(ofQueue <= 20 * ENDPOINTS, `${ofQueue} scans of the queues in a group`);
+      const ofClaim = await scansOf("d%deliveries%", claim);
+      assert.ok(ofClaim <= 10 * ENDPOINTS, `${ofClaim} scans in a claim`);
+    });
