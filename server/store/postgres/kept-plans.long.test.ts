@@ -2,9 +2,10 @@
 
 import { test } from "node:test";
 import { checkKeptPlans } from "../../../test/support/kept-plans.ts";
-import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
 
-const postgres = sharedPostgresForFile();
+/** Its own server: while a transaction of any database is open, the entries of deleted rows are read again. */
+const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
 
 /** Queues of 50,000 rows. */
 const ROWS = 50_000;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DUE_AT, insertDeliveries } from "../../../test/support/delivery-rows.ts";
 import { checkKeptPlans } from "../../../test/support/kept-plans.ts";
-import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import { postgresForFile } from "../../../test/support/postgres.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
@@ -12,7 +12,8 @@ import { migrate } from "./migrate.ts";
 import { createPool } from "./pool.ts";
 import { readLook } from "./readers.ts";
 
-const postgres = sharedPostgresForFile();
+/** Its own server: while a transaction of any database is open, the entries of deleted rows are read again. */
+const postgres = postgresForFile(["fsync=off", "autovacuum=off"]);
 
 test("each statement of the queues reads a few pages a row, also by a plan for a queue that was empty", async (t) => {
   await checkKeptPlans(t, await postgres.create(), { rows: 8_000, uses: 2, mode: "force_generic_plan" });
