@@ -234,7 +234,7 @@ function withoutValues(reason: string): string {
   return reason
     .split("; got ", 1)
     .join("")
-    .replace(/"(?:[^"\\]|\\.)*"/g, "…");
+    .replace(/"(?:[^"\\]|\\.?)*"?/gs, "…");
 }
 
 function fieldOf(address: string): "email" | "phoneNumber" {
