@@ -112,18 +112,18 @@ browserTest(
       const address = stage.service.url + path(story);
       const page = await stage.signedIn("/", DESKTOP, isAdmin ? ADMIN_KEY : KEY);
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-      const show = async () => {
-        await page.goto(address);
-        await page.getByText("Live", { exact: true }).waitFor();
-        if (keys.includes("j")) await page.getByRole("grid").first().getByRole("row").nth(1).waitFor();
-      };
-      await show();
       // The keys of what is still loading are bound once it is there.
       const hasAll = async () => {
         const found = (await readSheet(page)).map(([key]) => key);
         return [...keys, ...EVERYWHERE].every((key) => found.includes(key));
       };
-      await until(hasAll, { what: `the keys ${keys} on ${path(story)}` });
+      const show = async () => {
+        await page.goto(address);
+        await page.getByText("Live", { exact: true }).waitFor();
+        if (keys.includes("j")) await page.getByRole("grid").first().getByRole("row").nth(1).waitFor();
+        await until(hasAll, { what: `the keys ${keys} on ${path(story)}` });
+      };
+      await show();
       const sheet = await readSheet(page);
       assert.deepEqual(sheet.map(([key]) => key).sort(), [...keys, ...EVERYWHERE].sort(), path(story));
       for (const [key, label] of sheet) {
