@@ -35,8 +35,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "PostgreSQL commits without a flush",
     file: "server/store/postgres/in-transaction.ts",
-    text: 'export const BEGIN = "begin;',
-    replacement: 'export const BEGIN = "begin; set local synchronous_commit = off;',
+    text: "export const IN_TRANSACTION: readonly Setting[] = [",
+    replacement: 'export const IN_TRANSACTION: readonly Setting[] = [["synchronous_commit", "off"], ',
     caughtBy: "server/store/postgres/durable.test.ts",
   },
   {

@@ -5,11 +5,22 @@ import { failureOf, type Sql, sqlOn } from "./sql.ts";
 
 const uncounted = () => {};
 
+/** The name and the value of a setting of the server. */
+export type Setting = readonly [name: string, value: string];
+
+/** SQL for a setting that ends with its SQL transaction. */
+export function setLocal([name, value]: Setting): string {
+  return `set local ${name} = '${value}'`;
+}
+
 /**
- * Begins an SQL transaction. The server ends it if its process did nothing for 2 s between two messages, so that the locks of a suspended
- * process hold up nobody for longer. Nothing of it is committed then, and the process repeats it.
+ * Settings of each SQL transaction that writes. The server ends it if its process did nothing for 2 s between two messages, so that the
+ * locks of a suspended process hold up nobody for longer. Nothing of it is committed then, and the process repeats it.
  */
-export const BEGIN = "begin; set local idle_in_transaction_session_timeout = '2s'";
+export const IN_TRANSACTION: readonly Setting[] = [["idle_in_transaction_session_timeout", "2s"]];
+
+/** SQL that begins an SQL transaction with them. */
+const BEGIN = ["begin", ...IN_TRANSACTION.map(setLocal)].join("; ");
 
 /** Commits what `work` does, or nothing of it. */
 export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => Promise<Outcome>): Promise<Outcome> {

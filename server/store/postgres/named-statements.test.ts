@@ -30,7 +30,9 @@ async function open(t: TestContext) {
 async function namesOf(greeted: number, processId: number, uses: number): Promise<(string | undefined)[]> {
   const pool = new EventEmitter();
   const named = new NamedStatements(pool as unknown as pg.Pool);
-  const client = { processID: greeted, query: async () => ({ rows: [{ pid: processId }] }) };
+  // A server sets nothing in another process than the one that runs the statement.
+  const query = async (text: string) => ({ rows: text.includes(`pg_backend_pid() = ${processId}`) ? [{}] : [] });
+  const client = { processID: greeted, query };
   pool.emit("connect", client);
   await new Promise(setImmediate);
   return Array.from({ length: uses }, () => named.nameOf(client as unknown as pg.ClientBase, "select $1"));
@@ -56,6 +58,23 @@ test("the server parses a statement once that a connection runs often", async (t
   );
   // The first use is not counted: it was sent before the connection was known.
   assert.deepEqual(rows, [{ name: "tb0_1", statement: "select $1::int + 1", runs: 2 }]);
+});
+
+test("a connection keeps the settings of the planner, and a statement by itself is sent without them", async (t) => {
+  const { pool } = await open(t);
+  const connections = new WriterConnections(pool, () => {});
+  const settings = ["enable_seqscan", "jit", "plan_cache_mode", "idle_in_transaction_session_timeout"];
+  const query = `select ${settings.map((name) => `current_setting('${name}')`).join(", ")}, $1::int`;
+  // The first one is sent before the server has answered that it keeps them.
+  for (let use = 1; use <= 3; use += 1)
+    assert.deepEqual(await connections.run((sql) => sql.values(query, [use])), [
+      ["off", "off", "force_generic_plan", "2s", use],
+    ]);
+  const client = await pool.connect();
+  const sent = t.mock.method(client, "query");
+  client.release();
+  await connections.run((sql) => sql.values(query, [4]));
+  assert.equal(sent.mock.callCount(), 1);
 });
 
 test("a group whose statements the server has lost is written, and names nothing on that connection any more", async (t) => {

@@ -1,10 +1,11 @@
 /**
- * Names statements that a connection runs often, so that the server parses and plans them once and not at each execution: planning was a
- * quarter of its processor time. Behind a pooler such as PgBouncer no statement is named, since the pooler may run each on another
- * connection of the server.
+ * Names statements that a connection runs often, and sets how the server plans them. It parses and plans a named one once and not at each
+ * execution: planning was a quarter of its processor time. Behind a pooler such as PgBouncer nothing is named and nothing kept, since the
+ * pooler may run each statement on another connection of the server.
  */
 
 import type pg from "pg";
+import { IN_TRANSACTION, type Setting, setLocal } from "./in-transaction.ts";
 import { isOutOfStep } from "./sql.ts";
 
 /**
@@ -15,16 +16,19 @@ import { isOutOfStep } from "./sql.ts";
 export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as const;
 
 /**
- * SQL that has the server find the rows of an SQL transaction by indexes: a table that was empty when the server counted its rows may have
- * many now. A table without an index for a statement then counts as expensive, and older servers would compile the statement for it.
+ * Settings with which the server finds rows by indexes: a table that was empty when the server counted its rows may have many now. A table
+ * without an index for a statement then counts as expensive, and older servers would compile the statement for it.
  */
-const BY_INDEX = "set local enable_seqscan = off; set local jit = off";
+const BY_INDEX: readonly Setting[] = [
+  ["enable_seqscan", "off"],
+  ["jit", "off"],
+];
 
 /**
- * SQL that has the server plan the statements of an SQL transaction for any parameters, and so keep the first plan of those that are named.
- * By itself it would plan their first five uses each, and decide then. Such a plan must be a good one: `kept-plans.test.ts` has all of them.
+ * A setting with which the server plans statements for any parameters, and so keeps the first plan of those that are named. By itself it
+ * would plan their first five uses each, and decide then. Such a plan must be a good one: `kept-plans.test.ts` has all of them.
  */
-const FOR_ANY = "set local plan_cache_mode = force_generic_plan";
+const FOR_ANY: Setting = ["plan_cache_mode", "force_generic_plan"];
 
 /** A statement on a connection. */
 interface KnownStatement {
@@ -55,9 +59,14 @@ export class NamedStatements {
     return plan === 0 ? undefined : `tb${known.id}_${plan}`;
   }
 
-  /** Settings of the planner at the beginning of an SQL transaction. Where nothing is named, no plan is kept. */
+  /** Whether a connection has its settings as long as it lives, also outside of SQL transactions. */
+  keepsSettings(client: pg.ClientBase): boolean {
+    return this.#connections.has(client);
+  }
+
+  /** The settings for the beginning of an SQL transaction, where the connection does not keep them. */
   settings(client: pg.ClientBase): string[] {
-    return this.#connections.has(client) ? [BY_INDEX, FOR_ANY] : [BY_INDEX];
+    return this.keepsSettings(client) ? [] : [...IN_TRANSACTION, ...BY_INDEX].map(setLocal);
   }
 
   /** Names no more statements on a connection if an error says that the server has others under their names. */
@@ -65,11 +74,21 @@ export class NamedStatements {
     if (isOutOfStep(error)) this.#connections.delete(client);
   }
 
-  /** A pooler names another process in its greeting than the one that runs the statements. */
+  /**
+   * A pooler names another process in its greeting than the one that runs the statements: there each SQL transaction has its settings. Any
+   * other connection gets them before its first statement, since to send them with each costs the server more than many of the statements.
+   */
   async #admit(client: pg.ClientBase & { processID?: number | null }): Promise<void> {
-    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    if (rows[0]?.pid === client.processID) this.#connections.set(client, new Map());
+    const { rows } = await client.query(settingsIn(client.processID ?? 0));
+    if (rows.length > 0) this.#connections.set(client, new Map());
   }
+}
+
+/** SQL that sets the settings as long as the connection lives if it leads to this process of the server; else it has no rows. */
+function settingsIn(processId: number): string {
+  const settings = [...IN_TRANSACTION, ...BY_INDEX, FOR_ANY].map(([name, value]) => `('${name}', '${value}')`);
+  return `select set_config(name, value, false) from (values ${settings.join(", ")}) as setting (name, value)
+    where pg_backend_pid() = ${processId}`;
 }
 
 /**

@@ -3,7 +3,7 @@
 import type pg from "pg";
 import type { SqlValue } from "../rows.ts";
 import type { SqlStatement } from "./clauses.ts";
-import { BEGIN, committing } from "./in-transaction.ts";
+import { committing } from "./in-transaction.ts";
 import { NamedStatements } from "./named-statements.ts";
 import { failureOf, type Sql, sqlOn } from "./sql.ts";
 
@@ -51,7 +51,7 @@ export class WriterConnections {
   async transaction<Outcome>(work: (sql: Sql, begin: Begin) => Promise<Outcome>): Promise<Outcome> {
     const client = await this.#pool.connect();
     const begin: Begin = (statements) =>
-      client.query([BEGIN, ...this.#named.settings(client), ...statements].join(";"));
+      client.query(["begin", ...this.#named.settings(client), ...statements].join(";"));
     return await committing(client, () => this.#on(client, (sql) => work(sql, begin)));
   }
 
@@ -63,15 +63,16 @@ export class WriterConnections {
     return await this.#onOne((sql, client) => this.#committed(sql, client, before, () => sql.values(text, parameters)));
   }
 
-  /** Sends a statement with the beginning and the end of its SQL transaction. */
+  /** Sends a statement, with the beginning and the end of its SQL transaction where it needs more than itself. */
   async #committed<Rows>(
     sql: Sql,
     client: pg.PoolClient,
     before: readonly string[],
     statement: () => Promise<Rows>,
   ): Promise<Rows> {
+    if (before.length === 0 && this.#named.keepsSettings(client)) return await statement();
     const steps = [
-      sql.script([BEGIN, ...this.#named.settings(client), ...before]),
+      sql.script(["begin", ...this.#named.settings(client), ...before]),
       statement(),
       sql.script(["commit"]),
     ] as const;
