@@ -14,7 +14,8 @@ import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 import { framesOf, type TornLog, tear } from "../support/write-ahead-log.ts";
 
-const TORN = Number(process.env.TB_TORN_LOGS ?? 200);
+/** Each run of the tests has others. */
+const TORN = Number(process.env.TB_TORN_LOGS ?? 80);
 /** Tests, since a run without the end of a test is taken to hang. */
 const PARTS = 4;
 const SEED = Number(process.env.TB_TORN_SEED ?? Date.now() % 2 ** 31);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe } from "node:test";
 import { pathToFileURL } from "node:url";
+import { registering } from "./untracked-promises.ts";
 
 /** Node and its test runner add listeners of these when something needs them first. */
 const LAZY_LISTENERS = new Set<string | symbol>(["newListener", "removeListener", "warning", "exit"]);
@@ -40,9 +41,11 @@ export async function runTogether(files: readonly { name: string; path: string }
   for (const { name, path } of files)
     await describe(name, async () => {
       const before = processState();
-      await import(pathToFileURL(path).href);
-      // Behind the hooks of the file, which may put back what it changed.
-      after(() => assertSame(name, before));
+      await registering(async () => {
+        await import(pathToFileURL(path).href);
+        // Behind the hooks of the file, which may put back what it changed.
+        after(() => assertSame(name, before));
+      });
     });
   clearInterval(alive);
 }

@@ -82,6 +82,7 @@ function selectionOf(args: readonly string[]): Selection {
 }
 
 const GROUP = fileURLToPath(new URL("./group.ts", import.meta.url));
+const UNTRACKED = new URL("./untracked-promises.ts", import.meta.url).href;
 /** A quick test file with this comment, and a reason behind it, has a process of its own, like most of those below `test/`; the others share. */
 const OWN_PROCESS = /^\/\/ own-process: \S/m;
 /** Test files that span several parts, all of which but those of the API have a process of their own. */
@@ -166,6 +167,7 @@ async function main(args: readonly string[]): Promise<void> {
   const entries = groupsOf(files).map((group, index) => entryOf(group, index, directory));
   const tests = run({
     files: entries,
+    execArgv: ["--import", UNTRACKED],
     concurrency: CONCURRENCY,
     timeout: TEST_TIMEOUT_MS,
     signal: hang.signal,
