@@ -24,7 +24,7 @@ export function makeProject(t: TestContext, files: Record<string, string>): stri
   const root = realpathSync(mkdtempSync(join(tmpdir(), "tightbeam-run-")));
   t.after(() => rmSync(root, { recursive: true }));
   mkdirSync(join(root, "test/support"), { recursive: true });
-  for (const name of ["run.ts", "group.ts", "postgres.ts", "free-port.ts"])
+  for (const name of ["run.ts", "group.ts", "untracked-promises.ts", "postgres.ts", "free-port.ts"])
     copyFileSync(join(HERE, name), join(root, "test/support", name));
   writeFileSync(join(root, "package.json"), '{"type":"module"}');
   for (const [name, source] of Object.entries(files)) {
