@@ -26,7 +26,7 @@ const BY_INDEX: readonly Setting[] = [
 
 /**
  * A setting with which the server plans statements for any parameters, and so keeps the first plan of those that are named. By itself it
- * would plan their first five uses each, and decide then. Such a plan must be a good one: `kept-plans.test.ts` has all of them.
+ * would plan their first five uses each, and decide then. Such a plan must be a good one: `kept-plans.long.test.ts` has all of them.
  */
 const FOR_ANY: Setting = ["plan_cache_mode", "force_generic_plan"];
 
