@@ -3,8 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 
-/** Keys come one by one. Signals of the terminal (Ctrl-C, Ctrl-Z) and the echo stay as they are, so a killed process leaves little behind. */
-const BY_KEY = ["-icanon", "min", "1", "time", "0"];
+/** Keys come one by one and are not shown. Signals of the terminal (Ctrl-C, Ctrl-Z) stay as they are. */
+const BY_KEY = ["-icanon", "-echo", "min", "1", "time", "0"];
 
 /**
  * Calls `press` with each key until the process ends. Keys are read only while this process is in the foreground of its terminal:

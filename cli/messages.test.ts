@@ -28,13 +28,27 @@ test("a list on a terminal is a table that no stranger's text can break, with th
   const { code, stdout, stderr } = await runOnTerminal(["messages", "list"], env);
   assert.equal(code, 0);
   const [heading, row, end] = stdout.split("\n");
-  assert.match(heading ?? "", /^ID +STATUS +CHANNEL +FROM +TO +CREATED +TEXT$/);
+  assert.match(heading ?? "", /^ID +STATUS +CHANNEL +LINE +CONTACT +CREATED +TEXT$/);
   assert.match(row ?? "", /^msg_1 +failed .* �\[2J reset� x+…$/);
   assert.equal(row?.length, 120);
   assert.equal(end, "");
   assert.match(stderr, /--cursor c1/);
   assert.equal(JSON.parse((await runOnTerminal(["messages", "list", "--json"], env)).stdout).length, 1);
   assert.match((await runCli(["messages", "list", "--no-json"], { env })).stdout, /^ID /);
+});
+
+test("a list names the contact, whoever wrote", async (t) => {
+  const [line, contact] = ["+15005550001", "+15005550100"];
+  const sent = message("sent", { direction: "outbound", from: line, to: contact });
+  const received = message("received", { direction: "inbound", from: contact, to: line });
+  const { env } = await serverWith(t, { "GET /v1/messages": { data: { messages: [received, sent], pagination } } });
+  const { stdout } = await runOnTerminal(["messages", "list", "--wide"], env);
+  const rows = stdout.split("\n").slice(1, 3);
+  for (const row of rows) assert.match(row, /\+15005550001 +\+15005550100 /);
+  assert.deepEqual(
+    rows.map((row) => row.split(/ +/)[1]),
+    ["received", "sent"],
+  );
 });
 
 test("messages update changes the text and the time of a scheduled message", async (t) => {

@@ -12,11 +12,16 @@ export const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   { title: "ID", value: (message) => message.id },
   { title: "STATUS", value: (message) => message.status, style: (message) => statusStyle(message.status) },
   { title: "CHANNEL", value: (message) => message.channel },
-  { title: "FROM", value: (message) => message.from, optional: true },
-  { title: "TO", value: (message) => message.to },
+  { title: "LINE", value: (message) => addressesOf(message).line, optional: true },
+  { title: "CONTACT", value: (message) => addressesOf(message).contact },
   { title: "CREATED", value: (message) => message.createdAt },
   { title: "TEXT", value: (message) => message.content.text },
 ];
+
+/** The number that the service sends from and receives at, and the other side's address, whoever of the two wrote. */
+function addressesOf({ direction, from, to }: Message): { line: string; contact: string } {
+  return direction === "inbound" ? { line: to, contact: from } : { line: from, contact: to };
+}
 
 /** Commands about messages that are in the service already. */
 export const messages: CommandRow = {

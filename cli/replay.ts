@@ -48,13 +48,24 @@ export const replayCommands: CommandRow[] = [
     run,
   },
   {
+    name: "recover",
+    help: "Send what an endpoint has not answered with 2xx again, and what it missed while it was paused.",
+    arguments: ENDPOINT,
+    options: {
+      "--since <time>": { help: `${FIELDS.since}: ISO 8601, or how long ago, such as 10m or 1d`, required: true },
+    },
+    examples: { "tightbeam webhooks recover --since 1d": "after an outage of the receiver" },
+    notes: "The same as `webhooks replay --failed`.",
+    run: (cli, id: string | undefined, options: ReplayOptions) => run(cli, id, { ...options, failed: true }),
+  },
+  {
     name: "replay-status",
     help: "Show the last replay of an endpoint.",
     arguments: ENDPOINT,
     examples: { "tightbeam webhooks replay-status | jq .made": "how many deliveries it has made" },
     run: async (cli, id: string | undefined) => {
       const client = cli.client();
-      const found = await client.webhooks.getReplay(await endpointOf(client, id));
+      const found = await client.webhooks.getReplay(await endpointOf(client.webhooks, id));
       cli.output().show(found, (replay) => (replay === null ? "There was no replay." : summary(replay)));
     },
   },
@@ -65,20 +76,21 @@ export const replayCommands: CommandRow[] = [
     examples: { "tightbeam webhooks replay-stop": "of the primary endpoint" },
     run: async (cli, id: string | undefined) => {
       const client = cli.client();
-      cli.output().show(await client.webhooks.stopReplay(await endpointOf(client, id)), summary);
+      cli.output().show(await client.webhooks.stopReplay(await endpointOf(client.webhooks, id)), summary);
     },
   },
 ];
 
-async function endpointOf(client: Tightbeam, id: string | undefined): Promise<string> {
-  const target = id ?? (await client.webhooks.get())?.id;
+/** The id of an endpoint, the primary one if none is named. Throws `UsageError` if there is none. */
+export async function endpointOf(webhooks: Tightbeam["webhooks"], id: string | undefined): Promise<string> {
+  const target = id ?? (await webhooks.get())?.id;
   if (target === undefined) throw new UsageError("no webhook is configured, and no endpoint was named.");
   return target;
 }
 
 async function run(cli: Cli, id: string | undefined, options: ReplayOptions): Promise<void> {
   const client = cli.client();
-  const target = await endpointOf(client, id);
+  const target = await endpointOf(client.webhooks, id);
   const begun = await client.webhooks.replay(target, requestOf(options, Date.now()));
   const output = cli.output();
   output.show(

@@ -26,15 +26,15 @@ const widest = (text: readonly string[]) => Math.max(...text.map((line) => width
 
 test("ids and times are whole if there is room, and else shortened, times first", () => {
   assert.equal(lines([row()], 200)[1], `${ID}  ${AT}  Ada   Hello`);
-  assert.equal(lines([row()], 78)[1], `${ID}  05-01 09:00:00  Ada   Hello`);
-  assert.equal(lines([row()], 60)[1], "msg_…456789ab  05-01 09:00:00  Ada   Hello");
+  assert.equal(lines([row()], 78)[1], `${ID}  05-01 09:00:00Z  Ada   Hello`);
+  assert.equal(lines([row()], 60)[1], "msg_…456789ab  05-01 09:00:00Z  Ada   Hello");
   assert.equal(lines([row()], Number.POSITIVE_INFINITY)[1], `${ID}  ${AT}  Ada   Hello`);
 });
 
 test("an id in the last column keeps its end: times and ids are shortened first", () => {
   const columns = COLUMNS.slice(1, 3).concat({ title: "ABOUT", value: (shown) => shown.id });
   const [, line] = table([row()], columns, plain, 60, "Nothing.").split("\n");
-  assert.equal(line, "05-01 09:00:00  Ada   msg_…456789ab");
+  assert.equal(line, "05-01 09:00:00Z  Ada   msg_…456789ab");
 });
 
 test("a table is never wider than a terminal of 60 or more columns", () => {

@@ -114,7 +114,7 @@ function sum(numbers: readonly number[]): number {
 
 /** `2031-05-01T09:00:00.000Z` as `05-01 09:00:00`; anything else unchanged. */
 function shortTime(text: string): string {
-  return text.replace(/^\d{4}-(\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/, "$1 $2");
+  return text.replace(/^\d{4}-(\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/, "$1 $2Z");
 }
 
 /** `msg_019a0000-0000-7000-8000-0123456789ab` as `msg_…456789ab`, and other ids likewise; anything else unchanged. */

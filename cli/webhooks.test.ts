@@ -33,6 +33,37 @@ const attempt = (status: number | null, error: string | null = null) => ({
   error,
 });
 
+test("webhooks create, update, pause, resume and recover act on the endpoint that is named, else on the primary one", async (t) => {
+  const replay = { id: "rpl_1", status: "done", deliveries: 0, made: 0, succeeded: 0, failed: 0 };
+  const { env, requests } = await serverWith(t, {
+    "GET /v1/webhooks": { data: webhook },
+    "POST /v1/webhooks": { status: 201, data: { ...webhook, id: "wh_2", secret: "whsec_own" } },
+    "PATCH /v1/webhooks/wh_1": { data: { ...webhook, active: false } },
+    "PATCH /v1/webhooks/wh_2": { data: { ...webhook, id: "wh_2" } },
+    "POST /v1/webhooks/wh_1/replay": { status: 202, data: replay },
+  });
+  const sent = async (line: string) => {
+    const { code, stdout, stderr } = await runCli(line.split(" "), { env });
+    assert.equal(code, 0, stderr);
+    const { method, path, body } = requests.at(-1) ?? assert.fail("nothing was sent");
+    return { [`${method} ${path}`]: body, id: JSON.parse(stdout).id };
+  };
+  assert.deepEqual(await sent("webhooks create https://example.com/x --events message.failed --name failures"), {
+    "POST /v1/webhooks": { url: "https://example.com/x", events: ["message.failed"], name: "failures" },
+    id: "wh_2",
+  });
+  assert.deepEqual(await sent("webhooks update wh_2 --to https://example.com/y"), {
+    "PATCH /v1/webhooks/wh_2": { url: "https://example.com/y" },
+    id: "wh_2",
+  });
+  assert.deepEqual(await sent("webhooks pause"), { "PATCH /v1/webhooks/wh_1": { active: false }, id: "wh_1" });
+  assert.deepEqual(await sent("webhooks resume wh_2"), { "PATCH /v1/webhooks/wh_2": { active: true }, id: "wh_2" });
+  assert.deepEqual(await sent("webhooks recover --since 2031-05-01T09:00:00Z"), {
+    "POST /v1/webhooks/wh_1/replay": { since: "2031-05-01T09:00:00Z", only: "failed" },
+    id: "rpl_1",
+  });
+});
+
 test("webhooks get, set, list, delete and rotate-secret; a new secret is shown once, with a warning", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/webhooks": [{ data: null }, { data: webhook }],

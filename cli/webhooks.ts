@@ -1,10 +1,11 @@
 /** `tightbeam webhooks`: the rows of its commands, and how an endpoint is shown. */
 
+import type { Tightbeam } from "../sdk/client.ts";
 import { EVENT_TYPES, type EventType, type Webhook } from "../sdk/wire.ts";
 import { type CommandRow, present, request } from "./command.ts";
 import { deliveryCommands, showAttempt, untilAttempted } from "./deliveries.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
-import { replayCommands } from "./replay.ts";
+import { endpointOf, replayCommands } from "./replay.ts";
 import { REQUEST_FIELDS } from "./request-fields.ts";
 import { table } from "./table.ts";
 import { oneOrMore, seconds, wholeNumber } from "./values.ts";
@@ -21,7 +22,29 @@ interface SetOptions {
   maxInFlight?: number;
 }
 
+interface CreateOptions extends SetOptions {
+  name?: string;
+}
+
+interface UpdateOptions extends CreateOptions {
+  to?: string;
+}
+
 const FIELDS = REQUEST_FIELDS.SetWebhook;
+const CREATE_FIELDS = REQUEST_FIELDS.CreateWebhook;
+const UPDATE_FIELDS = REQUEST_FIELDS.UpdateWebhook;
+const ONE_ENDPOINT = { "<id>": "endpoint id (wh_…)" };
+
+/** The option for the types of events. */
+const eventsOption = (help: string) => ({
+  help: `${help}; with commas between, may be repeated`,
+  parse: oneOrMore(EVENT_CHOICES),
+});
+
+/** Whether events are delivered to an endpoint, the primary one if none is named. */
+async function activate({ webhooks: api }: Tightbeam, id: string | undefined, active: boolean): Promise<Webhook> {
+  return await api.endpoints.update(await endpointOf(api, id), { active });
+}
 
 /** Commands about endpoints and their deliveries. */
 export const webhooks: CommandRow = {
@@ -31,7 +54,7 @@ export const webhooks: CommandRow = {
     "tightbeam webhooks set https://example.com/hook": "send every event there",
     "tightbeam webhooks test": "send one event now and wait for the response",
     "tightbeam webhooks deliveries --status exhausted": "what was never delivered",
-    "tightbeam webhooks replay --since 2031-05-01T09:00:00Z": "send the events since then again",
+    "tightbeam webhooks recover --since 1d": "send what the endpoint has not got again",
   },
   commands: [
     request({
@@ -78,15 +101,9 @@ export const webhooks: CommandRow = {
         "<url>": "HTTPS address of your receiver; http://localhost works with a server for trying things out",
       },
       options: {
-        "--events <list>": {
-          help: `${FIELDS.events}; with commas between, may be repeated (default: all)`,
-          parse: oneOrMore(EVENT_CHOICES),
-        },
+        "--events <list>": eventsOption(`${FIELDS.events} (default: all)`),
         "--secret <secret>": FIELDS.secret,
-        "--max-in-flight <n>": {
-          help: FIELDS.maxInFlight,
-          parse: wholeNumber(1),
-        },
+        "--max-in-flight <n>": { help: FIELDS.maxInFlight, parse: wholeNumber(1) },
       },
       examples: {
         "tightbeam webhooks set https://example.com/hook": "every event",
@@ -96,6 +113,54 @@ export const webhooks: CommandRow = {
       notes: `Event types: ${EVENT_TYPES.join(" ")}`,
       call: (client, url: string, { events = ["*"], secret, maxInFlight }: SetOptions) =>
         client.webhooks.set({ url, events, ...present({ secret, maxInFlight }) }),
+      show: detail,
+    }),
+    request({
+      name: "create",
+      help: "Create a further endpoint, with a signing secret of its own, which is shown once.",
+      arguments: { "<url>": CREATE_FIELDS.url },
+      options: {
+        "--events <list>": eventsOption(`${CREATE_FIELDS.events} (default: all)`),
+        "--name <name>": CREATE_FIELDS.name,
+        "--secret <secret>": CREATE_FIELDS.secret,
+        "--max-in-flight <n>": { help: CREATE_FIELDS.maxInFlight, parse: wholeNumber(1) },
+      },
+      examples: { "tightbeam webhooks create https://example.com/failures --events message.failed": "one type" },
+      call: (client, url: string, { events = ["*"], ...more }: CreateOptions) =>
+        client.webhooks.endpoints.create({ url, events, ...present(more) }),
+      show: detail,
+    }),
+    request({
+      name: "update",
+      help: "Change an endpoint: what is not named stays as it is.",
+      arguments: ONE_ENDPOINT,
+      options: {
+        // `--url` is the server of every command.
+        "--to <url>": UPDATE_FIELDS.url,
+        "--events <list>": eventsOption(UPDATE_FIELDS.events),
+        "--name <name>": UPDATE_FIELDS.name,
+        "--secret <secret>": UPDATE_FIELDS.secret,
+        "--max-in-flight <n>": { help: UPDATE_FIELDS.maxInFlight, parse: wholeNumber(1) },
+      },
+      examples: { "tightbeam webhooks update <id> --to https://example.com/new": "the same secret and events" },
+      call: (client, id: string, { to: url, ...more }: UpdateOptions) =>
+        client.webhooks.endpoints.update(id, present({ url, ...more })),
+      show: detail,
+    }),
+    request({
+      name: "pause",
+      help: "Deliver nothing to an endpoint until it is resumed. Its waiting deliveries are cancelled, and can be recovered.",
+      arguments: ENDPOINT,
+      examples: { "tightbeam webhooks pause": "while the receiver is being changed" },
+      call: (client, id: string | undefined) => activate(client, id, false),
+      show: detail,
+    }),
+    request({
+      name: "resume",
+      help: "Deliver events to a paused endpoint again, from now on.",
+      arguments: ENDPOINT,
+      examples: { "tightbeam webhooks resume && tightbeam webhooks recover --since 1h": "and what it missed" },
+      call: (client, id: string | undefined) => activate(client, id, true),
       show: detail,
     }),
     {
