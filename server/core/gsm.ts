@@ -32,8 +32,16 @@ for (let code = 0; code < DEFAULT_ALPHABET.length; code += 1) {
 }
 for (const [code, character] of EXTENSION) CODES[character.charCodeAt(0)] = EXTENDED | code;
 
-/** The characters of the extension table, by code. */
-const EXTENSION_CHARACTERS: ReadonlyMap<number, string> = new Map(EXTENSION);
+/** The two tables of a text in seven bits. */
+export interface GsmTables {
+  /** The characters by code, 0 to 127. */
+  main: readonly string[];
+  /** The characters after an escape, by code; null if none of them is known. */
+  extension: ReadonlyMap<number, string> | null;
+}
+
+/** The default alphabet with its extension table. */
+export const DEFAULT_TABLES: GsmTables = { main: Array.from(DEFAULT_ALPHABET), extension: new Map(EXTENSION) };
 
 /** Replaces an octet above 127, which is no septet. */
 const NO_CHARACTER = "\ufffd";
@@ -79,20 +87,22 @@ export function toGsm(text: string): Uint8Array | null {
 
 /**
  * The text of septets, one per octet. An escape before a code that the extension table lacks is ignored; before another escape
- * or the end it is a space (GSM 03.38, 6.2.1 and 6.2.1.1). An octet above 127 becomes U+FFFD.
+ * or the end it is a space (GSM 03.38, 6.2.1 and 6.2.1.1). An octet above 127 becomes U+FFFD, and so does any code after an
+ * escape if the extension table is not known.
  */
-export function fromGsm(septets: Uint8Array): string {
+export function fromGsm(septets: Uint8Array, { main, extension }: GsmTables = DEFAULT_TABLES): string {
   let text = "";
   for (let at = 0; at < septets.length; at += 1) {
     const code = septets[at] ?? 0;
     if (code !== ESCAPE) {
-      text += DEFAULT_ALPHABET[code] ?? NO_CHARACTER;
+      text += main[code] ?? NO_CHARACTER;
       continue;
     }
     at += 1;
     const extended = septets[at];
     if (extended === undefined || extended === ESCAPE) text += " ";
-    else text += EXTENSION_CHARACTERS.get(extended) ?? DEFAULT_ALPHABET[extended] ?? NO_CHARACTER;
+    else if (extension === null) text += NO_CHARACTER;
+    else text += extension.get(extended) ?? main[extended] ?? NO_CHARACTER;
   }
   return text;
 }
