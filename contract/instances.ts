@@ -112,6 +112,11 @@ const Smpp = request("SmppConfig", "Settings of an SMPP connection.", {
     count("How long the carrier tries to deliver a message.", { minimum: 60, maximum: 2_592_000 }),
   ),
   unflaggedReceipts: optional(flag("Whether a text in the form of a receipt counts as one without the flag.")),
+  defaultAlphabet: optional(
+    Type.Enum(["gsm", "latin1", "ascii"] as const, {
+      description: "Alphabet of `data_coding` 0 at the carrier, in both directions. Default: `gsm`.",
+    }),
+  ),
   ia5AsGsm: optional(flag("Whether `data_coding` 1 of inbound messages means the GSM alphabet.")),
   defaultCountryCode: optional(
     patterned("countryCode", "^[1-9]\\d{0,2}$", "Country code of inbound numbers that have none."),

@@ -157,3 +157,30 @@ test("measure() agrees with segmentText() for any text", () => {
     { numRuns: runsOf(2_000) },
   );
 });
+
+test("a carrier with another default alphabet gets its octets, in segments of as many septets", () => {
+  const octets = (text: string, options: SegmentOptions) => {
+    const { encoding, segments } = segmentText(text, options);
+    return [encoding, ...segments.map((segment) => Buffer.from(segment.octets).toString("latin1"))];
+  };
+  assert.deepEqual(
+    octets("{Zoë} @_$", { alphabet: "latin1" }),
+    ["UCS-2", "\0{\0Z\0o\0ë\0}\0 \0@\0_\0$"],
+    "no ë on phones",
+  );
+  assert.deepEqual(octets("{Zoé} @_$£", { alphabet: "latin1" }), ["GSM-7", "{Zoé} @_$£"]);
+  assert.deepEqual(octets("{Zoe} @_$", { alphabet: "ascii" }), ["GSM-7", "{Zoe} @_$"]);
+  for (const [text, alphabet] of [
+    ["é", "ascii"],
+    ["`", "ascii"],
+    ["€", "latin1"],
+    ["Δ", "latin1"],
+  ] as const) {
+    assert.equal(segmentText(text, { alphabet }).encoding, "UCS-2", text);
+  }
+  assert.equal(segmentText("Zoë", { alphabet: "ascii", latin1: true }).encoding, "Latin-1");
+  // On the air a bracket takes two septets, so that 80 are a whole segment.
+  assert.deepEqual(units("[".repeat(80), { alphabet: "latin1" }), [160]);
+  assert.deepEqual(units("[".repeat(81), { alphabet: "ascii" }), [152, 10]);
+  assert.deepEqual(octets("[".repeat(81), { alphabet: "ascii" }), ["GSM-7", "[".repeat(76), "[".repeat(5)]);
+});

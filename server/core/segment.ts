@@ -1,7 +1,7 @@
 /** Cuts a text into short messages: its encoding and its segments (GSM 03.40, 9.2.3.24.1). Pure. */
 
 import type { Channel, Encoding } from "../../sdk/wire.ts";
-import { countSeptets, ESCAPE, septetsOf, smartEncode, toGsm } from "./gsm.ts";
+import { countSeptets, ESCAPE, fromGsm, septetsOf, smartEncode, toGsm } from "./gsm.ts";
 
 /** Octets of user data in one short message (GSM 03.40, 9.2.3.16). */
 const SEGMENT_OCTETS = 140;
@@ -9,9 +9,12 @@ const SEGMENT_OCTETS = 140;
 /** The user data header of a segment among several: length, and a concatenation element with an 8-bit reference (GSM 03.40, 9.2.3.24.1). */
 const HEADER_OCTETS = 6;
 
+/** The alphabet in which a carrier takes a text in GSM-7. It turns the other two into septets itself. */
+export type CarrierAlphabet = "gsm" | "latin1" | "ascii";
+
 /**
  * A text in segments. `units`: septets, code units of UTF-16, or octets, by the encoding. Each septet takes one octet
- * here.
+ * here. `octets` of GSM-7 are in the carrier's alphabet.
  */
 export interface Segmented {
   encoding: Encoding;
@@ -19,6 +22,8 @@ export interface Segmented {
 }
 
 export interface SegmentOptions {
+  /** The carrier's default alphabet; `gsm` if absent. */
+  alphabet?: CarrierAlphabet;
   /** Whether a text outside GSM-7 may use ISO 8859-1 if that has all of it. */
   latin1?: boolean;
   /**
@@ -31,14 +36,18 @@ export interface SegmentOptions {
 }
 
 /**
- * Splits `text` into short messages: in GSM-7 if it has every character, else in Latin-1 if `latin1` allows it and it
- * has every character, else in UCS-2 (UTF-16, high octet first). Makes one segment if the text fits, and one empty
+ * Splits `text` into short messages: in GSM-7 if that and the carrier's alphabet have every character, else in Latin-1 if
+ * `latin1` allows it and it has every character, else in UCS-2 (UTF-16, high octet first). Makes one segment if the text fits, and one empty
  * segment for an empty text. Never splits a pair of the extension table or a surrogate pair.
  */
 export function segmentText(text: string, options: SegmentOptions = {}): Segmented {
-  const septets = toGsm(text);
-  if (septets !== null) return cut("GSM-7", septets, options, (at) => septets[at - 1] === ESCAPE);
-  if (options.latin1 === true && isLatin1(text))
+  const { alphabet = "gsm" } = options;
+  const septets = hasEvery(alphabet, text) ? toGsm(text) : null;
+  if (septets !== null) {
+    const gsm = cut("GSM-7", septets, options, (at) => septets[at - 1] === ESCAPE);
+    return alphabet === "gsm" ? gsm : { ...gsm, segments: gsm.segments.map(inLatin1) };
+  }
+  if (options.latin1 === true && hasEvery("latin1", text))
     return cut("Latin-1", Buffer.from(text, "latin1"), options, () => false);
   return cut("UCS-2", Buffer.from(text, "utf16le").swap16(), options, (at) => isInPair(text, at));
 }
@@ -128,9 +137,17 @@ function isInPair(text: string, at: number): boolean {
   return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 }
 
-function isLatin1(text: string): boolean {
+/** The highest code unit of each alphabet; GSM-7 is not one range. */
+const UNIT_MAX = { gsm: 0xffff, latin1: 0xff, ascii: 0x7f } as const satisfies Record<CarrierAlphabet, number>;
+
+function hasEvery(alphabet: CarrierAlphabet, text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
-    if (text.charCodeAt(at) > 0xff) return false;
+    if (text.charCodeAt(at) > UNIT_MAX[alphabet]) return false;
   }
   return true;
+}
+
+/** A segment of septets in Latin-1 or ASCII, which number their common characters alike. */
+function inLatin1({ octets, units }: Segmented["segments"][number]): Segmented["segments"][number] {
+  return { octets: Buffer.from(fromGsm(octets), "latin1"), units };
 }

@@ -384,6 +384,8 @@ export interface Provider {
    * accepted the message. Later messages of the same sender and recipient may be sent meanwhile, and other outcomes looked up.
    */
   reconcile?(message: Outbound): Promise<Outcome | "absent">;
+  /** The encoding and the number of short messages that `send` would make of a text. Without it, those of GSM 03.40. */
+  measureSms?(text: string): { encoding: Encoding; segments: number };
   /**
    * Handles a request of the peer to the instance's hook: verifies it, reports its signals, and responds once they are
    * on disk. A throw is answered with 500.

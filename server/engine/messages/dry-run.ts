@@ -1,11 +1,12 @@
 /** Plans a message with the same decisions as sending it. Stores nothing and sends nothing. */
 
 import { CHANNELS, type Channel, type DryRun, type PlannedHop } from "../../../sdk/wire.ts";
+import type { InstanceId } from "../../core/id.ts";
 import { isoOrNull } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
 import type { NewMessage } from "../../core/new-message.ts";
 import { type Candidate, CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
-import { segmentsOf } from "../../core/segment.ts";
+import { segmentsOf, smsText } from "../../core/segment.ts";
 import type { AvailabilityLookups } from "../contacts/availability.ts";
 import type { With } from "../engine-deps.ts";
 import { quietFor } from "../routing/quiet-hours.ts";
@@ -25,8 +26,7 @@ export async function dryRun(deps: AcceptDeps, lookups: AvailabilityLookups, wan
   const others = CHANNELS.filter((channel) => !routeOf(message).includes(channel));
   const hops = [...planned, ...others.map((channel) => leftOut(checked, wanted, channel))];
   const chosen = hops.find(({ usable }) => usable);
-  const canBeSms = hops.some(({ channel, usable }) => channel === "sms" && usable);
-  const text = canBeSms ? message.text : null;
+  const sms = hops.find(({ channel, usable }) => channel === "sms" && usable);
   return {
     dryRun: true,
     to: message.to,
@@ -35,10 +35,24 @@ export async function dryRun(deps: AcceptDeps, lookups: AvailabilityLookups, wan
     instanceId: chosen?.instanceId ?? null,
     reason: [(chosen ?? hops[0])?.reason, recipient.sender ?? ""].filter((part) => part !== "").join("; "),
     hops,
-    ...segmentsOf({ channel: "sms", text }, deps.settings.smartEncoding),
+    ...measured(deps, message, sms),
     scheduledAt: isoOrNull(message.scheduledAt),
     quietUntil: isoOrNull(await quietFor(deps, message, message.scheduledAt ?? deps.clock.now())),
   };
+}
+
+/** Segments and encoding of the text on the first instance that would send it as an SMS; null if there is none. */
+function measured(
+  deps: AcceptDeps,
+  message: Message,
+  sms: PlannedHop | undefined,
+): Pick<DryRun, "segments" | "encoding"> {
+  const { smartEncoding } = deps.settings;
+  const text = sms === undefined ? null : message.text;
+  const provider = sms?.instanceId == null ? undefined : deps.providers.get(sms.instanceId as InstanceId);
+  if (text === null || text === "" || provider?.measureSms === undefined)
+    return segmentsOf({ channel: "sms", text }, smartEncoding);
+  return provider.measureSms(smsText(text, smartEncoding));
 }
 
 /** The channels of the message in the order it tries them. */

@@ -149,12 +149,27 @@ test("a truncated request is refused with the missing field, a truncated respons
   );
 });
 
-test("truncated optional parameters are ESME_RINVOPTPARSTREAM, and never short values", () => {
-  const frame = encodePdu(deliverSm({ tlvs: tlvs([0x001e, "6d3100"]) }));
+test("optional parameters are read up to octets that are none, which are ignored and never short values", () => {
+  const frame = encodePdu(deliverSm({ tlvs: tlvs([0x0204, "0001"], [0x001e, "6d3100"]) }));
   for (let length = frame.length - 6; length < frame.length; length += 1) {
     const cut = Buffer.from(frame.subarray(0, length));
     cut.writeUInt32BE(length, 0);
-    assert.throws(() => decodePdu(cut), isPduError(0xc0, "optional parameters"));
+    const read = deliverSm({ tlvs: tlvs([0x0204, "0001"]) });
+    assert.deepEqual(decodePdu(cut), { ...read, hasUnreadRest: true });
+  }
+});
+
+test("octets at the end that may be the only text are ESME_RINVOPTPARSTREAM", () => {
+  const payload = tlvs([0x0424, "486921"]);
+  for (const pdu of [deliverSm({ shortMessage: new Uint8Array(), tlvs: payload }), dataSm({ tlvs: payload })]) {
+    const frame = encodePdu(pdu);
+    for (let octets = 1; octets <= 6; octets += 1) {
+      const cut = Buffer.from(frame.subarray(0, frame.length - octets));
+      cut.writeUInt32BE(cut.length, 0);
+      // Fewer octets than a tag and a length hold no text.
+      if (octets > 3) assert.deepEqual(decodePdu(cut), { ...pdu, tlvs: NO_TLVS, hasUnreadRest: true });
+      else assert.throws(() => decodePdu(cut), isPduError(0xc0, "optional parameters"));
+    }
   }
 });
 

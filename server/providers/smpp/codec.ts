@@ -1,6 +1,7 @@
 /** Encodes and decodes PDUs: the layouts of SMPP 3.4, chapter 4, with their limits. */
 
-import { HEAD_OCTETS, PduError, Reader, Writer } from "./octets.ts";
+import { HEAD_OCTETS, PduError, Reader, TLV_HEAD_OCTETS, Writer } from "./octets.ts";
+import { MESSAGE_PAYLOAD, RECEIPTED_MESSAGE_ID } from "./optional-parameters.ts";
 import type {
   Bind,
   BindResp,
@@ -14,8 +15,9 @@ import type {
   SmppAddress,
   SubmitSm,
   SubmitSmResp,
+  Tlvs,
 } from "./pdu.ts";
-import { ESME_RINVCMDID } from "./status.ts";
+import { ESME_RINVCMDID, ESME_RINVOPTPARSTREAM } from "./status.ts";
 
 /** The header of a frame (SMPP 3.4, 3.2), readable even if the body is not. */
 export interface PduHeader {
@@ -114,7 +116,7 @@ const LAYOUTS: { readonly [Name in CommandName]: Layout<KindOf<Name>> } = {
   deliver_sm: {
     id: 0x05,
     write: writeMessage,
-    read: (from, { sequence }) => ({ command: "deliver_sm", sequence, ...readMessage(from) }),
+    read: readDeliver,
   },
   deliver_sm_resp: {
     id: 0x8000_0005,
@@ -203,8 +205,9 @@ export function encodePdu(pdu: Pdu): Buffer {
 
 /**
  * Decodes a whole frame. Throws `PduError`, with the command_status for the response, for an unknown command and for a
- * request without its mandatory fields. Fields missing from a response are empty. Trailing octets are ignored if the
- * command has no optional parameters.
+ * request without its mandatory fields. Fields missing from a response are empty. Octets at the end that are no
+ * optional parameter are ignored; a message from the SMSC says so in `hasUnreadRest`, and is refused if its text may be
+ * among them.
  */
 export function decodePdu(frame: Buffer): Pdu {
   if (frame.length < HEAD_OCTETS || frame.readUInt32BE(0) !== frame.length) {
@@ -224,6 +227,11 @@ export function headerOf(frame: Buffer): PduHeader {
 /** Whether a command is a response, which never gets a response itself. */
 export function isResponse(commandId: number): boolean {
   return commandId >= RESPONSE_BIT;
+}
+
+/** Whether a command carries a text or a receipt: deliver_sm and data_sm. */
+export function isMessage(commandId: number): boolean {
+  return commandId === LAYOUTS.deliver_sm.id || commandId === LAYOUTS.data_sm.id;
 }
 
 /** The error response to a request whose body cannot be read. */
@@ -315,6 +323,22 @@ function readMessage(from: Reader): Omit<SubmitSm, "command" | "sequence"> {
   };
 }
 
+function readDeliver(from: Reader, { sequence }: PduHeader): DeliverSm {
+  const message = readMessage(from);
+  return { command: "deliver_sm", sequence, ...message, ...restOf(from, message.shortMessage, message.tlvs) };
+}
+
+/**
+ * Whether octets at the end of a message are no optional parameter. Throws `PduError` if the message has neither a text
+ * nor the id of a receipt: `message_payload` may be among those octets, unless they are too few for any parameter.
+ */
+function restOf(from: Reader, shortMessage: Uint8Array, tlvs: Tlvs): Pick<DeliverSm, "hasUnreadRest"> {
+  if (from.unreadRest === 0) return {};
+  const hasContent = shortMessage.length > 0 || tlvs.has(MESSAGE_PAYLOAD) || tlvs.has(RECEIPTED_MESSAGE_ID);
+  if (hasContent || from.unreadRest < TLV_HEAD_OCTETS) return { hasUnreadRest: true };
+  throw new PduError("optional parameters", "are truncated", ESME_RINVOPTPARSTREAM);
+}
+
 function writeTaken(to: Writer, pdu: SubmitSmResp | DeliverSmResp | DataSmResp): void {
   to.text("message_id", pdu.messageId, MESSAGE_ID_MAX);
   to.tlvs(pdu.tlvs);
@@ -335,7 +359,7 @@ function writeData(to: Writer, pdu: DataSm): void {
 }
 
 function readData(from: Reader, { sequence }: PduHeader): DataSm {
-  return {
+  const message: DataSm = {
     command: "data_sm",
     sequence,
     serviceType: from.text("service_type"),
@@ -346,6 +370,7 @@ function readData(from: Reader, { sequence }: PduHeader): DataSm {
     dataCoding: from.uint8("data_coding"),
     tlvs: from.tlvs(),
   };
+  return { ...message, ...restOf(from, new Uint8Array(), message.tlvs) };
 }
 
 function writeQueryResp(to: Writer, pdu: QuerySmResp): void {

@@ -9,7 +9,17 @@ const STATE: LinkState = {
   lastError: null,
   since: 0,
 };
-const TRAFFIC: Traffic = { throttledAt: null, unanswered: 0, unmatched: 0, sharedIds: 0, sinceReceipt: 0 };
+const TRAFFIC: Traffic = {
+  throttledAt: null,
+  unanswered: 0,
+  unmatched: 0,
+  refused: 0,
+  unreadRests: 0,
+  foreign: 0,
+  defaultAlphabet: "gsm",
+  sharedIds: 0,
+  sinceReceipt: 0,
+};
 const NOW = 1_000_000;
 
 function health(state: Partial<LinkState>, traffic: Partial<Traffic> = {}) {
@@ -38,6 +48,7 @@ test("a fault that keeps receipts or messages back makes the instance degraded, 
     ],
     [{}, { unanswered: 1 }, /^The last message got no response/],
     [{}, { unanswered: 3 }, /^The last 3 messages got no response/],
+    [{}, { refused: 2 }, /^The SMSC sent 2 messages or receipts that cannot be read.*refused/],
     [{}, { throttledAt: NOW - 59_000 }, /sent too fast/],
   ];
   for (const [state, traffic, words] of cases) {
@@ -53,6 +64,12 @@ test("an uncertainty is a warning, and the instance is healthy", () => {
   for (const [traffic, words] of [
     [{ unmatched: 1 }, /^1 receipt matched no message/],
     [{ unmatched: 3 }, /^3 receipts matched no message/],
+    [{ unreadRests: 1 }, /^1 message or receipt of the SMSC ended in octets that are no optional parameter/],
+    [
+      { foreign: 2 },
+      /^2 texts with data_coding 0 had octets that are no character of GSM 03\.38: .*set defaultAlphabet/,
+    ],
+    [{ foreign: 1, defaultAlphabet: "ascii" }, /^1 text with data_coding 0 .* of ASCII/],
     [{ sharedIds: 1 }, /several messages the same id/],
     [{ sinceReceipt: 100 }, /^No receipt came for the last 100 messages/],
   ] as const) {

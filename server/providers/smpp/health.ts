@@ -1,5 +1,6 @@
 /** The health of an SMPP instance, in sentences for an operator. Pure. */
 
+import type { CarrierAlphabet } from "../../core/segment.ts";
 import type { Health } from "../provider.ts";
 import type { LinkState } from "./link.ts";
 
@@ -11,6 +12,13 @@ export interface Traffic {
   unanswered: number;
   /** Recent receipts whose message was not found. */
   unmatched: number;
+  /** Recent deliver_sm and data_sm that were refused because they could not be read. */
+  refused: number;
+  /** Recent deliver_sm and data_sm that were read up to octets at their end that are no optional parameter. */
+  unreadRests: number;
+  /** Recent texts in the carrier's default alphabet with octets that are no character of `defaultAlphabet`. */
+  foreign: number;
+  defaultAlphabet: CarrierAlphabet;
   /** Ids that the SMSC gave to several messages. */
   sharedIds: number;
   /** Messages accepted since the last receipt, or since the start. */
@@ -21,6 +29,12 @@ export interface Traffic {
 const THROTTLED_MS = 60_000;
 /** Slow phones alone do not explain this many messages without a receipt. */
 const WITHOUT_RECEIPT_MAX = 100;
+
+const ALPHABET_NAMES: Readonly<Record<CarrierAlphabet, string>> = {
+  gsm: "GSM 03.38",
+  latin1: "Latin-1",
+  ascii: "ASCII",
+};
 
 export function healthOf(
   state: LinkState,
@@ -50,6 +64,12 @@ function troublesOf({ isDegraded, lastError }: LinkState, now: number, traffic: 
     const why = lastError ?? "it is being bound";
     troubles.push(`The receiver is not bound, so neither receipts nor inbound messages arrive: ${why}.`);
   }
+  if (traffic.refused > 0) {
+    const count = counted(traffic.refused, "message or receipt", "messages or receipts");
+    troubles.push(
+      `The SMSC sent ${count} that cannot be read, and each was refused with an error: nobody got them. The log names the broken field; ask the carrier.`,
+    );
+  }
   if (traffic.unanswered > 0) {
     const count = traffic.unanswered === 1 ? "The last message" : `The last ${traffic.unanswered} messages`;
     troubles.push(`${count} got no response from the SMSC, so it is unknown whether they were sent. Ask the carrier.`);
@@ -63,12 +83,22 @@ function troublesOf({ isDegraded, lastError }: LinkState, now: number, traffic: 
 }
 
 /** Sentences about faults that let messages through. */
-function warningsOf({ unmatched, sharedIds, sinceReceipt }: Traffic): string[] {
+function warningsOf({ unmatched, unreadRests, foreign, defaultAlphabet, sharedIds, sinceReceipt }: Traffic): string[] {
   const warnings: string[] = [];
   if (unmatched > 0) {
-    const count = unmatched === 1 ? "1 receipt" : `${unmatched} receipts`;
     warnings.push(
-      `${count} matched no message of this instance: check messageIdBase, and whether another system uses the account.`,
+      `${counted(unmatched, "receipt", "receipts")} matched no message of this instance: check messageIdBase, and whether another system uses the account.`,
+    );
+  }
+  if (unreadRests > 0) {
+    const count = counted(unreadRests, "message or receipt", "messages or receipts");
+    warnings.push(
+      `${count} of the SMSC ended in octets that are no optional parameter. They were read up to there, and the rest was ignored: ask the carrier what it adds.`,
+    );
+  }
+  if (foreign > 0) {
+    warnings.push(
+      `${counted(foreign, "text", "texts")} with data_coding 0 had octets that are no character of ${ALPHABET_NAMES[defaultAlphabet]}: ask the carrier for its default alphabet, and set defaultAlphabet to it.`,
     );
   }
   if (sharedIds > 0) {
@@ -82,4 +112,8 @@ function warningsOf({ unmatched, sharedIds, sinceReceipt }: Traffic): string[] {
     );
   }
   return warnings;
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
 }

@@ -6,20 +6,19 @@ import { RepeatingTask } from "../../core/repeating-task.ts";
 import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
 import type { InboundSignal, Memory, OwnAddress } from "../provider.ts";
 import { incomingAddress, ownAddress } from "./address.ts";
+import { ContentReader } from "./content.ts";
 import { ActiveSessions, InboundJournal, type SessionState } from "./inbound-journal.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
-import { type AssembledMessage, type PartOctets, Reassembly } from "./reassembly.ts";
+import { type AssembledMessage, Reassembly } from "./reassembly.ts";
 import type { SmppSettings } from "./settings.ts";
 import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
-import { readText } from "./text.ts";
+import type { PartOctets } from "./text.ts";
 import { readUserData } from "./user-data.ts";
 
 /** A message that could not be stored for this time is refused if the store accepted others in that time. */
 const REFUSED_AFTER_MS = 5_000;
 /** How often to look for parts and journal entries that have expired. */
 const SWEEP_MS = 10_000;
-/** Stands for a part that never arrived. */
-const GAP = " […] ";
 
 interface InboundHandlerParts {
   memory: Memory;
@@ -37,15 +36,22 @@ export class InboundHandler {
   readonly #parts: InboundHandlerParts;
   readonly #journal: InboundJournal;
   readonly #reassembly: Reassembly;
+  readonly #contents: ContentReader;
   readonly #sessions = new ActiveSessions();
   readonly #sweeps: RepeatingTask;
 
   constructor(parts: InboundHandlerParts) {
     this.#parts = parts;
     this.#journal = new InboundJournal(parts.memory, parts.clock);
+    this.#contents = new ContentReader(parts.settings, parts.clock);
     this.#reassembly = new Reassembly(parts.memory, parts.clock, (message) => this.#reportAssembled(message));
     const { clock, fault } = parts;
     this.#sweeps = new RepeatingTask({ clock, run: () => this.#sweep(), fault, retryMs: SWEEP_MS });
+  }
+
+  /** See `ContentReader`. */
+  get foreign(): number {
+    return this.#contents.foreign;
   }
 
   /** Loads the state that the previous process left. */
@@ -60,10 +66,11 @@ export class InboundHandler {
    */
   async handle(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
     this.#sessions.note(session, this.#parts.clock.real());
-    const { octets, piece } = readUserData(pdu);
-    const part = { dataCoding: pdu.dataCoding, octets };
+    const { octets, shifts, piece } = readUserData(pdu);
+    const part = { dataCoding: pdu.dataCoding, octets, shifts };
     if (piece === null) return await this.#handleWhole(pdu, part, session);
-    const add = async () => this.#reassembly.add(await this.#endsOf(pdu), piece, part, session);
+    const arrival = { session, arrivedAt: this.#parts.clock.real() };
+    const add = async () => this.#reassembly.add(await this.#endsOf(pdu), piece, part, arrival);
     const hadRoom = await this.#retryUntilStored(session, add);
     this.#sweepLater();
     if (typeof hadRoom === "string") return hadRoom === "refused" ? ESME_RX_T_APPN : null;
@@ -127,7 +134,7 @@ export class InboundHandler {
   }
 
   #signalOf(reference: string, ends: InboundAddresses, parts: readonly (PartOctets | null)[]): InboundSignal {
-    const { text, binary } = contentOf(parts, this.#parts.settings);
+    const { text, binary } = this.#contents.read(parts);
     const file = {
       reference: `${reference}/0`,
       mimeType: "application/octet-stream",
@@ -178,41 +185,14 @@ function recipientOf({ destination }: DeliverSm | DataSm, own: readonly OwnAddre
   return ownAddress(address, addresses) ?? ownAddress(destination.address, addresses) ?? address;
 }
 
-/**
- * The text of the parts, and the octets of binary parts. Parts with the same alphabet are joined before decoding,
- * because a character may be split between two parts.
- */
-function contentOf(
-  parts: readonly (PartOctets | null)[],
-  settings: SmppSettings,
-): { text: string | null; binary: Uint8Array } {
-  let text: string | null = null;
-  const binary: Uint8Array[] = [];
-  for (let at = 0; at < parts.length; ) {
-    const first = parts[at];
-    let end = at + 1;
-    if (first == null) {
-      while (end < parts.length && parts[end] == null) end += 1;
-      text = (text ?? "") + GAP;
-    } else {
-      while (end < parts.length && parts[end]?.dataCoding === first.dataCoding) end += 1;
-      const octets = Buffer.concat(parts.slice(at, end).map((part) => part?.octets ?? new Uint8Array()));
-      const content = readText(first.dataCoding, octets, settings);
-      if ("text" in content) text = (text ?? "") + content.text;
-      else binary.push(content.binary);
-    }
-    at = end;
-  }
-  return { text, binary: Buffer.concat(binary) };
-}
-
 /** A digest of the content, equal for a deliver_sm and its repetition. */
 function digestOf(
   { source, destination, esmClass, tlvs }: DeliverSm | DataSm,
-  { dataCoding, octets }: PartOctets,
+  { dataCoding, octets, shifts }: PartOctets,
 ): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([source, destination, esmClass, dataCoding]));
   for (const [tag, value] of [...tlvs].sort(([a], [b]) => a - b)) hash.update(`\n${tag} `).update(value);
+  if (shifts != null) hash.update(JSON.stringify([shifts.locking, shifts.single]));
   return hash.update("\n").update(octets).digest("base64url");
 }

@@ -122,7 +122,12 @@ function comesAgain(
   now: number,
 ): boolean {
   if (session !== over) return true;
-  return answer === "refused" || (answer === "none" && now - at >= PATIENCE_MS);
+  return answer === "refused" || (answer === "none" && isTooSlow(now - at));
+}
+
+/** Whether an SMSC may have repeated a message on the same session because it waited this long for our response. */
+export function isTooSlow(tookMs: number): boolean {
+  return tookMs >= PATIENCE_MS;
 }
 
 /** The sessions on which messages arrived. */

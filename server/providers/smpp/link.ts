@@ -28,6 +28,8 @@ export interface LinkEvents {
    * until one resolves.
    */
   deliver(pdu: DeliverSm | DataSm, session: { readonly isBound: boolean }): Promise<number | null>;
+  /** A deliver_sm or data_sm could not be read, and was answered with an error: nobody got its text or its receipt. */
+  refused?(): void;
   changed(): void;
   /** Whether messages may still be submitted in this process; always if absent. */
   mayWrite?: () => boolean;
@@ -112,6 +114,7 @@ export class SmscLink {
         settings,
         {
           deliver: (pdu, session) => events.deliver(pdu, session),
+          refused: () => events.refused?.(),
           fault: (error) => events.fault(error),
           stateChanged: () => this.#stateChanged(),
         },

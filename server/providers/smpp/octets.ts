@@ -1,13 +1,14 @@
 /** Reads and writes the parameter types of SMPP 3.4, 3.1, within the limits of one frame. */
 
 import type { Tlvs } from "./pdu.ts";
-import { ESME_RINVCMDLEN, ESME_RINVOPTPARSTREAM } from "./status.ts";
+import { ESME_RINVCMDLEN } from "./status.ts";
 
 /** The PDU header: command_length, command_id, command_status and sequence_number (SMPP 3.4, 3.2). */
 export const HEAD_OCTETS = 16;
 /** The longest frame: an optional parameter of 65,535 octets, and room for the rest. */
 export const FRAME_OCTETS_MAX = 69_632;
-const TLV_HEAD_OCTETS = 4;
+/** The tag and the length of an optional parameter (5.3). */
+export const TLV_HEAD_OCTETS = 4;
 const TLV_OCTETS_MAX = 0xffff;
 const UINT8_MAX = 0xff;
 const UINT16_MAX = 0xffff;
@@ -30,14 +31,15 @@ export class PduError extends Error {
 }
 
 /**
- * Reads the body of one frame. A strict reader throws `PduError` if the frame ends too early. A lenient one reads
- * missing fields as 0 or empty, reads a string up to the end of the frame, and ignores broken optional parameters, so
- * that no response is lost to a sloppy SMSC.
+ * Reads the body of one frame. A strict reader throws `PduError` if the frame ends before a required field. A lenient
+ * one reads missing fields as 0 or empty, and a string up to the end of the frame, so that no response is lost to a
+ * sloppy SMSC. Both stop at an optional parameter that they cannot read, and say so in `unreadRest`.
  */
 export class Reader {
   readonly #frame: Buffer;
   readonly #isStrict: boolean;
   #at = HEAD_OCTETS;
+  #unreadRest = 0;
 
   constructor(frame: Buffer, isStrict: boolean) {
     this.#frame = frame;
@@ -70,14 +72,19 @@ export class Reader {
     return this.#take(field, length);
   }
 
-  /** The rest of the frame (5.3.1). */
+  /** Octets at the end of the frame that are no optional parameter; 0 before `tlvs`, and if it read everything. */
+  get unreadRest(): number {
+    return this.#unreadRest;
+  }
+
+  /** The rest of the frame (5.3.1), up to the first octets that are no optional parameter. */
   tlvs(): Tlvs {
     const tlvs = new Map<number, Uint8Array>();
     while (this.#at < this.#frame.length) {
       const left = this.#frame.length - this.#at - TLV_HEAD_OCTETS;
       const length = left < 0 ? 0 : this.#frame.readUInt16BE(this.#at + 2);
       if (length > left) {
-        if (this.#isStrict) throw new PduError("optional parameters", "are truncated", ESME_RINVOPTPARSTREAM);
+        this.#unreadRest = this.#frame.length - this.#at;
         return tlvs;
       }
       const tag = this.#frame.readUInt16BE(this.#at);

@@ -89,6 +89,11 @@ export interface GenericNack extends ResponseFields {
   command: "generic_nack";
 }
 
+/** Read from the SMSC and never written: octets at the end of the PDU are no optional parameter, and were ignored. */
+interface UnreadRest {
+  hasUnreadRest?: true;
+}
+
 interface MessageFields extends RequestFields {
   serviceType: string;
   source: SmppAddress;
@@ -122,7 +127,7 @@ export interface SubmitSmResp extends ResponseFields {
 }
 
 /** 4.6.1 */
-export interface DeliverSm extends MessageFields {
+export interface DeliverSm extends MessageFields, UnreadRest {
   command: "deliver_sm";
 }
 
@@ -134,7 +139,7 @@ export interface DeliverSmResp extends ResponseFields {
 }
 
 /** 4.7.1 */
-export interface DataSm extends RequestFields {
+export interface DataSm extends RequestFields, UnreadRest {
   command: "data_sm";
   serviceType: string;
   source: SmppAddress;

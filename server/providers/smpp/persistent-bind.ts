@@ -12,7 +12,7 @@ const AGAIN_AFTER_MS_MAX = 60_000;
 /** A bind that lasted this long resets the wait. */
 const GOOD_AFTER_MS = 10_000;
 
-export interface PersistentBindEvents extends Pick<SessionEvents, "fault"> {
+export interface PersistentBindEvents extends Pick<SessionEvents, "fault" | "refused"> {
   /** See `LinkEvents`. */
   deliver(pdu: DataSm | DeliverSm, session: Session): Promise<number | null>;
   /** A session was bound, or is not bound any more. */
@@ -68,6 +68,7 @@ export class PersistentBind {
         },
         ended: (reason) => this.#ended(reason),
         deliver: (pdu) => this.#events.deliver(pdu, session),
+        refused: () => this.#events.refused?.(),
         fault: (error) => this.#events.fault(error),
       },
       this.#clock,

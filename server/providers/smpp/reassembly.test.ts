@@ -12,7 +12,7 @@ class Stage {
   readonly clock = new SimulatedClock();
   readonly disk: Disk;
   readonly reported: AssembledMessage[] = [];
-  readonly session = { isBound: true };
+  session = { isBound: true };
   readonly reassembly: Reassembly;
   report: (message: AssembledMessage) => Promise<void> = async () => {};
 
@@ -27,7 +27,8 @@ class Stage {
   add(index: number, text: string, piece: Partial<Piece> = {}): Promise<boolean> {
     const octets = new Uint8Array(Buffer.from(text));
     const place: Piece = { how: "udh8", reference: 1, total: 3, index, ...piece };
-    return this.reassembly.add(ENDS, place, { dataCoding: 0, octets }, this.session);
+    const arrival = { session: this.session, arrivedAt: this.clock.real() };
+    return this.reassembly.add(ENDS, place, { dataCoding: 0, octets }, arrival);
   }
 
   async pass(ms: number): Promise<void> {
@@ -55,8 +56,9 @@ test("parts in any order are one message, reported once, and each is on disk bef
     assert.match([...stage.disk.entries.values()][0] ?? "", new RegExp(`"index":${index},`));
   }
   assert.deepEqual(stage.texts(), [["a", "b", "c"]]);
-  await stage.pass(30_000);
+  await stage.pass(10 * MINUTE);
   assert.equal(stage.disk.entries.size, 0, "nothing of it is kept");
+  assert.equal(stage.reported.length, 1);
 });
 
 test("after ten minutes an incomplete message is reported with its parts so far, and null for missing parts", async () => {
@@ -128,4 +130,71 @@ test("beyond ten thousand incomplete messages a new one is refused, and the othe
   }
   assert.equal(await stage.add(1, "a", { how: "sar", reference: 1 }), false);
   assert.equal(await stage.add(2, "b", { how: "udh16", reference: 1 }), true);
+});
+
+test("the same text again under the same reference on one session is a second message", async () => {
+  const stage = new Stage();
+  for (const _ of [1, 2]) for (const [at, text] of ["a", "b", "c"].entries()) await stage.add(at + 1, text);
+  assert.deepEqual(stage.texts(), [
+    ["a", "b", "c"],
+    ["a", "b", "c"],
+  ]);
+  assert.equal(new Set(stage.reported.map(({ reference }) => reference)).size, 2);
+  // In another order, and with parts that come twice.
+  for (const [index, text] of [
+    [3, "c"],
+    [3, "c"],
+    [1, "a"],
+    [2, "b"],
+  ] as const) {
+    await stage.add(index, text);
+  }
+  assert.equal(stage.reported.length, 3);
+});
+
+test("parts that the SMSC repeats are no second message: on another session, after a slow response, or only some", async () => {
+  const stage = new Stage();
+  const all = async () => {
+    for (const [at, text] of ["a", "b", "c"].entries()) await stage.add(at + 1, text);
+  };
+  await all();
+  await stage.add(2, "b");
+  await stage.pass(10 * MINUTE);
+  assert.equal(stage.reported.length, 1, "only some of the parts");
+  await all();
+  assert.equal(stage.reported.length, 2);
+  stage.session = { isBound: true };
+  await all();
+  assert.equal(stage.reported.length, 2, "another session");
+  await stage.pass(MINUTE);
+  stage.report = async () => {
+    stage.report = async () => {};
+    await stage.clock.advance(5_000);
+  };
+  await all();
+  await all();
+  assert.equal(stage.reported.length, 3, "the SMSC waited for 5 seconds");
+});
+
+test("a new message that begins in the words of the last one is whole, and repeats before another one are dropped", async () => {
+  const stage = new Stage();
+  for (const texts of ["abc", "abd"]) for (const [at, text] of [...texts].entries()) await stage.add(at + 1, text);
+  assert.deepEqual(stage.texts()[1], ["a", "b", "d"]);
+  await stage.add(3, "d");
+  for (const [at, text] of ["x", "y", "z"].entries()) await stage.add(at + 1, text);
+  assert.deepEqual(stage.texts().slice(2), [["x", "y", "z"]]);
+  await stage.pass(11 * MINUTE);
+  assert.equal(stage.reported.length, 3);
+});
+
+test("the next process knows which parts only repeat a message", async () => {
+  const disk = new Disk();
+  const first = new Stage(disk);
+  for (const [at, text] of ["a", "b", "c", "a"].entries()) await first.add((at % 3) + 1, text);
+  const next = new Stage(disk);
+  await next.reassembly.load();
+  await next.add(2, "b");
+  await next.pass(11 * MINUTE);
+  assert.deepEqual(next.texts(), []);
+  assert.equal(disk.entries.size, 0);
 });

@@ -2,18 +2,15 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import type { NationalShifts } from "../../core/gsm-national.ts";
+import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { Journal } from "../kit/journal.ts";
 import type { Memory } from "../provider.ts";
-import { hasArrived, isGivenUp, type SessionState } from "./inbound-journal.ts";
+import { hasArrived, isGivenUp, isTooSlow, type SessionState } from "./inbound-journal.ts";
 import { INBOUND_PREFIX, newInboundId } from "./message-id.ts";
+import type { PartOctets } from "./text.ts";
 import type { Piece } from "./user-data.ts";
-
-/** The octets of one part, with their data_coding. */
-export interface PartOctets {
-  dataCoding: number;
-  octets: Uint8Array;
-}
 
 /** A joined message: its parts in order, null for one that never arrived. */
 export interface AssembledMessage {
@@ -37,6 +34,13 @@ interface Assembly {
   /** By index, from 1. Once the message is reported, only the digests are left. */
   parts: Map<number, PartOctets & { digest: string }>;
   isReported: boolean;
+  /**
+   * The digests of the message before it, by index, while it has only parts that are equal to those: it is the same text
+   * sent again, or the SMSC repeats some parts. Null for every other message.
+   */
+  repeats: ReadonlyMap<number, string> | null;
+  /** Whether the SMSC waited so long for a response that it may have repeated a part on the same session. */
+  isSlow: boolean;
   session: SessionState | null;
   answer: "taken";
   answeredAt: number;
@@ -81,29 +85,33 @@ export class Reassembly {
   }
 
   /**
-   * Stores one part, and reports the message once it is complete. Resolves when the part is on disk. Returns false if
-   * there is no room for it.
+   * Stores one part that arrived at `arrivedAt` (real clock), and reports the message once it is complete. Resolves when
+   * the part is on disk. Returns false if there is no room for it.
    */
   async add(
     { from, to }: Pick<AssembledMessage, "from" | "to">,
     piece: Piece,
     part: PartOctets,
-    session: SessionState,
+    { session, arrivedAt }: { session: SessionState; arrivedAt: number },
   ): Promise<boolean> {
     const name = digestOf([from, to, piece.how, String(piece.reference), String(piece.total)].join("\n"));
-    const digest = digestOf(`${part.dataCoding} ${Buffer.from(part.octets).toString("base64")}`);
+    const digest = digestOf(`${part.dataCoding}${shiftsIn(part)} ${Buffer.from(part.octets).toString("base64")}`);
     return await this.#serial.run(name, async () => {
       const known = this.#byName.get(name);
-      const twin = known?.parts.get(piece.index);
-      if (known !== undefined && twin?.digest === digest) return await this.#again(known, session);
-      // A different part with the same index, or a part after the message was complete, begins the next message with
-      // this reference.
-      if (known !== undefined && (known.isReported || twin !== undefined)) await this.#end(known);
-      const open = this.#byName.get(name);
-      if (open === undefined && this.#assemblies.size >= ASSEMBLIES_MAX) return false;
-      const assembly = open ?? this.#begin(name, { from, to, total: piece.total }, session);
+      if (known !== undefined && isRepeat(known, piece.index, digest, session)) {
+        await this.#again(known, session);
+        noteSlowness(known, this.#clock.real() - arrivedAt);
+        return true;
+      }
+      const open = known !== undefined && hasPlaceFor(known, piece.index, digest) ? known : null;
+      if (open === null && known !== undefined) await this.#end(known);
+      if (open === null && this.#assemblies.size >= ASSEMBLIES_MAX) return false;
+      const repeats = known !== undefined ? repeatedBy(known, piece.index, digest) : null;
+      const assembly = open ?? this.#begin(name, { from, to, total: piece.total, repeats }, session);
+      if (assembly.repeats?.get(piece.index) !== digest) assembly.repeats = null;
       await this.#put(assembly, piece.index, { ...part, digest }, session);
       if (assembly.parts.size === assembly.total) await this.#whole(assembly);
+      noteSlowness(assembly, this.#clock.real() - arrivedAt);
       return true;
     });
   }
@@ -114,7 +122,9 @@ export class Reassembly {
       await this.#serial.run(assembly.name, async () => {
         const now = this.#clock.real();
         const waits = !assembly.isReported && assembly.parts.size < assembly.total;
-        if (!assembly.isReported && (!waits || now - assembly.at >= WAIT_MS)) await this.#whole(assembly);
+        const isOver = !assembly.isReported && (!waits || now - assembly.at >= WAIT_MS);
+        if (isOver && waits && assembly.repeats !== null) await this.#assemblies.delete(assembly.id);
+        else if (isOver) await this.#whole(assembly);
         else if (assembly.isReported && (hasArrived(assembly, now) || isGivenUp(assembly, since, now))) {
           await this.#assemblies.delete(assembly.id);
         }
@@ -122,11 +132,7 @@ export class Reassembly {
     }
   }
 
-  #begin(
-    name: string,
-    message: Pick<AssembledMessage, "from" | "to"> & { total: number },
-    session: SessionState,
-  ): Assembly {
+  #begin(name: string, message: Pick<Assembly, "from" | "to" | "total" | "repeats">, session: SessionState): Assembly {
     const at = this.#clock.real();
     this.#count += 1;
     const id = newInboundId(at, this.#count, name);
@@ -138,6 +144,7 @@ export class Reassembly {
       at,
       parts: new Map(),
       isReported: false,
+      isSlow: false,
       session,
       answer: "taken",
       answeredAt: at,
@@ -147,11 +154,10 @@ export class Reassembly {
   }
 
   /** A repeated part: only its session is new. */
-  async #again(assembly: Assembly, session: SessionState): Promise<boolean> {
+  async #again(assembly: Assembly, session: SessionState): Promise<void> {
     assembly.session = session;
     assembly.answeredAt = this.#clock.real();
     if (!assembly.isReported && assembly.parts.size === assembly.total) await this.#whole(assembly);
-    return true;
   }
 
   /** A part that could not be stored is dropped, because the SMSC will repeat it. */
@@ -183,6 +189,7 @@ export class Reassembly {
       return;
     }
     assembly.isReported = true;
+    assembly.repeats = null;
     const nothing = new Uint8Array();
     for (const [index, { digest }] of assembly.parts) {
       assembly.parts.set(index, { dataCoding: 0, octets: nothing, digest });
@@ -191,9 +198,10 @@ export class Reassembly {
     await this.#assemblies.save(assembly.id).catch(() => {});
   }
 
-  /** Ends a message, to make room for the next one with the same name. */
+  /** Ends a message, to make room for the next one with the same name. Parts that only repeat a message are dropped. */
   async #end(assembly: Assembly): Promise<void> {
-    await this.#whole(assembly);
+    if (assembly.repeats === null) await this.#whole(assembly);
+    else return await this.#assemblies.delete(assembly.id);
     if (!assembly.isReported)
       throw new Error("the next message with this reference has to wait until this one is reported");
     await this.#assemblies.delete(assembly.id);
@@ -204,37 +212,99 @@ export class Reassembly {
   }
 }
 
+/**
+ * Whether a part is one that the SMSC repeats because it may not have our response: see `ReceivedMessage`. Once a
+ * message is complete, the same part on the same session belongs to the same text sent again.
+ */
+function isRepeat(known: Assembly, index: number, digest: string, session: SessionState): boolean {
+  if (known.parts.get(index)?.digest !== digest) return false;
+  return !isComplete(known) || known.session !== session || known.isSlow;
+}
+
+/**
+ * Whether a part may belong to a message that is not complete: its position is empty. A message of repeated parts takes
+ * other parts only behind them. It is then a new message that begins in the same words; a part before them shows that
+ * they were repeats.
+ */
+function hasPlaceFor(known: Assembly, index: number, digest: string): boolean {
+  if (known.isReported || known.parts.has(index)) return false;
+  if (known.repeats === null || known.repeats.get(index) === digest) return true;
+  return index > Math.max(...known.parts.keys());
+}
+
+function isComplete({ isReported, parts, total }: Assembly): boolean {
+  return isReported && parts.size === total;
+}
+
+/** The digests of a complete message of which a part came again, since it may come again as a whole. */
+function repeatedBy(known: Assembly, index: number, digest: string): Assembly["repeats"] {
+  if (!isComplete(known) || known.parts.get(index)?.digest !== digest) return null;
+  return new Map([...known.parts].map(([at, part]) => [at, part.digest]));
+}
+
+function noteSlowness(assembly: Assembly, tookMs: number): void {
+  if (isTooSlow(tookMs)) assembly.isSlow = true;
+}
+
+/** The national tables of a part, for its digest. */
+function shiftsIn({ shifts }: PartOctets): string {
+  return shifts == null ? "" : `/${shifts.locking}/${shifts.single}`;
+}
+
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 22);
 }
 
-function formatAssembly({ name, reference, from, to, total, at, isReported, parts }: Assembly): string {
-  const list = [...parts].map(([index, { dataCoding, octets, digest }]) => ({
+function formatAssembly({ name, reference, from, to, total, at, isReported, repeats, parts }: Assembly): string {
+  const list = [...parts].map(([index, { dataCoding, octets, shifts, digest }]) => ({
     index,
     dataCoding,
+    ...(shifts == null ? {} : { shifts }),
     octets: Buffer.from(octets).toString("base64"),
     digest,
   }));
-  return JSON.stringify({ name, reference, from, to, total, at, isTold: isReported, parts: list });
+  return JSON.stringify({
+    name,
+    reference,
+    from,
+    to,
+    total,
+    at,
+    isTold: isReported,
+    parts: list,
+    ...(repeats === null ? {} : { repeats: [...repeats] }),
+  });
 }
 
 function parse(text: string, id: string): Assembly | null {
-  try {
-    const value = (JSON.parse(text) ?? {}) as Partial<Omit<Assembly, "parts"> & { parts: unknown; isTold: boolean }>;
-    const { name, reference, from, to, total, at, isTold: isReported } = value;
-    if (typeof name !== "string" || typeof reference !== "string" || typeof isReported !== "boolean") return null;
-    if (typeof from !== "string" || typeof to !== "string") return null;
-    if (typeof total !== "number" || typeof at !== "number" || !Array.isArray(value.parts)) return null;
-    const parts: Assembly["parts"] = new Map();
-    for (const part of value.parts as Partial<Record<"index" | "dataCoding" | "octets" | "digest", unknown>>[]) {
-      const { index, dataCoding, octets, digest } = part;
-      if (typeof index !== "number" || typeof dataCoding !== "number") return null;
-      if (typeof octets !== "string" || typeof digest !== "string") return null;
-      parts.set(index, { dataCoding, octets: Buffer.from(octets, "base64"), digest });
-    }
-    const left = { session: null, answer: "taken", answeredAt: at } as const;
-    return { id, name, reference, from, to, total, at, isReported, parts, ...left };
-  } catch {
-    return null;
+  const value = recordOf(jsonOf(text));
+  const [name, reference, from, to] = [value?.name, value?.reference, value?.from, value?.to].map(textOf);
+  const [total, at, isReported, list] = [numberOf(value?.total), numberOf(value?.at), value?.isTold, value?.parts];
+  if (name == null || reference == null || from == null || to == null || total === null || at === null) return null;
+  if (typeof isReported !== "boolean" || !Array.isArray(list)) return null;
+  const parts: Assembly["parts"] = new Map();
+  for (const one of list) {
+    const part = recordOf(one);
+    const [index, dataCoding] = [numberOf(part?.index), numberOf(part?.dataCoding)];
+    const [octets, digest] = [textOf(part?.octets), textOf(part?.digest)];
+    if (index === null || dataCoding === null || octets === null || digest === null) return null;
+    parts.set(index, { dataCoding, octets: Buffer.from(octets, "base64"), digest, shifts: shiftsOf(part?.shifts) });
   }
+  const left = { session: null, answer: "taken", answeredAt: at, isSlow: false } as const;
+  return { id, name, reference, from, to, total, at, isReported, parts, repeats: repeatsOf(value?.repeats), ...left };
+}
+
+function shiftsOf(value: unknown): NationalShifts | null {
+  const shifts = recordOf(value);
+  return shifts === null ? null : { locking: numberOf(shifts.locking), single: numberOf(shifts.single) };
+}
+
+function repeatsOf(value: unknown): Assembly["repeats"] {
+  if (!Array.isArray(value)) return null;
+  const digests = new Map<number, string>();
+  for (const entry of value) {
+    const [index, digest] = Array.isArray(entry) ? [numberOf(entry[0]), textOf(entry[1])] : [null, null];
+    if (index !== null && digest !== null) digests.set(index, digest);
+  }
+  return digests;
 }

@@ -5,6 +5,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
+import { RecentCount } from "../kit/recent-count.ts";
 import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
 import type { AccountMember } from "./accounts.ts";
@@ -26,8 +27,6 @@ const HELD_MS_MAX = 60_000;
 const UNANSWERED_MS_MAX = 500;
 /** Receipts held at once. Beyond this number the SMSC is asked to send them later. */
 const HELD_MAX = 10_000;
-/** Unmatched receipts are counted until this time has passed without another one. */
-const UNMATCHED_MS = 3_600_000;
 /** Prefix of the keys of stored receipts. */
 const PREFIX = "held/";
 
@@ -59,16 +58,16 @@ export class ReceiptHandler {
   readonly #serial = new SerialQueue();
   #count = 0;
   #kept = 0;
-  #unmatched = 0;
-  #unmatchedAt = 0;
+  readonly #unmatched: RecentCount;
 
   constructor(parts: ReceiptHandlerParts) {
     this.#parts = parts;
+    this.#unmatched = new RecentCount(parts.clock);
   }
 
   /** Receipts whose message was never found; 0 after an hour without another. */
   get unmatched(): number {
-    return this.#parts.clock.real() - this.#unmatchedAt < UNMATCHED_MS ? this.#unmatched : 0;
+    return this.#unmatched.value;
   }
 
   /** Loads the receipts that the previous process had answered but not reported. */
@@ -128,16 +127,11 @@ export class ReceiptHandler {
       // SMSC.
       const applied = await this.#report(held).catch(() => null);
       if (applied === "applied") return true;
-      if (isLate && applied === "unknown") this.#countUnmatched();
+      if (isLate && applied === "unknown") this.#unmatched.note();
       if (isLate && (applied === "unknown" || held.key === null)) return applied === "unknown";
       await outbox.pause(retryDelayMs(tries));
     }
     return false;
-  }
-
-  #countUnmatched(): void {
-    this.#unmatched = this.unmatched + 1;
-    this.#unmatchedAt = this.#parts.clock.real();
   }
 
   /** Tries once to find the message and apply the receipt. */

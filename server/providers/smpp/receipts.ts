@@ -2,6 +2,12 @@
 
 import { lastDigits } from "./address.ts";
 import { type MessageIdBase, receiptId } from "./message-id.ts";
+import {
+  MESSAGE_STATE,
+  NETWORK_ERROR_CODE,
+  RECEIPTED_MESSAGE_ID,
+  USER_MESSAGE_REFERENCE,
+} from "./optional-parameters.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { readUserData } from "./user-data.ts";
 
@@ -26,12 +32,6 @@ export interface ReceiptSettings {
   /** Whether a text that looks like a receipt is one even if no field says so. */
   unflaggedReceipts: boolean;
 }
-
-/** Optional parameters (SMPP 3.4, 5.3.2). */
-const RECEIPTED_MESSAGE_ID = 0x001e;
-const USER_MESSAGE_REFERENCE = 0x0204;
-const NETWORK_ERROR_CODE = 0x0423;
-const MESSAGE_STATE = 0x0427;
 
 /** Message types in esm_class (5.2.12): delivery receipt, delivery acknowledgement, intermediate notification. */
 const TYPE_MASK = 0x3c;

@@ -93,7 +93,10 @@ test("an enquire_link without a response ends the session: open submits get no r
 test("unknown commands and unreadable bodies are answered with their error, and the session goes on", async (t) => {
   const stage = await boundSession(t);
   const caller = stage.smsc.last();
-  const broken = Buffer.concat([encodePdu(deliverSm({ sequence: 7 })), hex("0427 0009 02")]);
+  const broken = Buffer.concat([
+    encodePdu(deliverSm({ sequence: 7, shortMessage: new Uint8Array() })),
+    hex("0424 0009 02"),
+  ]);
   broken.writeUInt32BE(broken.length, 0);
   for (const count of [1, 2]) {
     caller.socket.write(hex("00000010 00000021 00000000 00000006"));

@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import { PeerFault } from "../provider.ts";
-import { decodePdu, encodePdu, errorResponseTo, headerOf, isResponse } from "./codec.ts";
+import { decodePdu, encodePdu, errorResponseTo, headerOf, isMessage, isResponse } from "./codec.ts";
 import { describeSocketError, openSocket, type SmscEndpoint } from "./connect.ts";
 import { Frames } from "./frames.ts";
 import { PduError } from "./octets.ts";
@@ -32,6 +32,8 @@ export interface SessionEvents {
   ended(reason: string): void;
   /** A deliver_sm or data_sm: see `LinkEvents`. */
   deliver(pdu: DeliverSm | DataSm): Promise<number | null>;
+  /** See `LinkEvents`. */
+  refused?(): void;
   fault(error: unknown): void;
 }
 
@@ -250,7 +252,10 @@ export class Session {
   #refuse(frame: Buffer, { message, status }: PduError): void {
     const head = headerOf(frame);
     if (isResponse(head.commandId)) this.#requests.stray();
-    else this.#write(encodePdu(errorResponseTo(head, status)));
+    else {
+      this.#write(encodePdu(errorResponseTo(head, status)));
+      if (isMessage(head.commandId)) this.#events.refused?.();
+    }
     if (this.#reportedFaults.has(message)) return;
     this.#reportedFaults.add(message);
     const command = `0x${head.commandId.toString(16)}`;
@@ -267,8 +272,8 @@ export class Session {
       this.#events.fault(error);
     }
     const { sequence } = pdu;
-    const command = pdu.command === "deliver_sm" ? "deliver_sm_resp" : "data_sm_resp";
-    if (status !== null) this.#write(encodePdu({ command, status, sequence, messageId: "", tlvs: new Map() }));
+    if (status !== null)
+      this.#write(encodePdu({ command: `${pdu.command}_resp`, status, sequence, messageId: "", tlvs: new Map() }));
     if (this.#isFull) this.#readingPausedUntil = this.#clock.real();
     this.#deliveriesOpen -= 1;
     this.#read();
@@ -384,8 +389,7 @@ export class Session {
   }
 
   #whyClosed(): string {
-    if (this.#stage === "binding") return "the SMSC closed the connection without an answer to the bind";
-    return "the SMSC closed the connection";
+    return `the SMSC closed the connection${this.#stage === "binding" ? " without an answer to the bind" : ""}`;
   }
 
   #whyUnanswered(): string {

@@ -1,5 +1,6 @@
 /** The settings of an SMPP instance, with their defaults. Pure. */
 
+import type { CarrierAlphabet } from "../../core/segment.ts";
 import type { AddressMarking } from "./address.ts";
 import type { LinkSettings } from "./link.ts";
 import type { MessageIdBase } from "./message-id.ts";
@@ -21,6 +22,8 @@ export interface SmppSettings {
   validitySeconds: number | null;
   messageIdBase: MessageIdBase;
   unflaggedReceipts: boolean;
+  /** What data_coding 0 means, in both directions. */
+  defaultAlphabet: CarrierAlphabet;
   ia5AsGsm: boolean;
   /** Added to numbers that arrive without a country code; null if none do. */
   defaultCountryCode: string | null;
@@ -45,6 +48,7 @@ export function readSettings(config: Readonly<Record<string, unknown>>): SmppSet
     validitySeconds: numberOr(config.validitySeconds, null),
     messageIdBase: oneOf(config.messageIdBase, ["same", "hexThenDecimal", "decimalThenHex"]),
     unflaggedReceipts: config.unflaggedReceipts === true,
+    defaultAlphabet: oneOf(config.defaultAlphabet, ["gsm", "latin1", "ascii"]),
     ia5AsGsm: config.ia5AsGsm === true,
     defaultCountryCode: textOr(config.defaultCountryCode, null),
   };

@@ -5,6 +5,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { RepeatingTask } from "../../core/repeating-task.ts";
+import { RecentCount } from "../kit/recent-count.ts";
 import { SignalOutbox } from "../kit/signal-outbox.ts";
 import {
   type Applied,
@@ -31,6 +32,7 @@ import { RecentSubmits } from "./recent-submits.ts";
 import { SmppSender } from "./sender.ts";
 import { readSettings, type SmppSettings } from "./settings.ts";
 import { ESME_ROK } from "./status.ts";
+import { countSegments, type Submission } from "./submit-pdus.ts";
 
 /**
  * Capabilities before the settings are known: the concurrency follows from the window. SMPP cannot look up a message without
@@ -71,6 +73,9 @@ class Smpp implements Provider {
   readonly #submitter: PartSubmitter;
   readonly #sender: SmppSender;
   readonly #member: AccountMember = { applyReceipt: (receipt) => this.#applyFromOther(receipt) };
+  /** Messages of the SMSC that were refused since they could not be read, and those that ended in octets of no meaning. */
+  readonly #refused: RecentCount;
+  readonly #unreadRests: RecentCount;
   #sinceReceipt = 0;
   readonly #sweeps: RepeatingTask;
 
@@ -80,8 +85,11 @@ class Smpp implements Provider {
     this.#fault = fault;
     this.#eventReceived = context.eventReceived;
     this.#settings = readSettings(config);
+    this.#refused = new RecentCount(clock);
+    this.#unreadRests = new RecentCount(clock);
     const events = {
       deliver: (pdu: DeliverSm | DataSm, session: SessionState) => this.#deliver(pdu, session),
+      refused: () => this.#refused.note(),
       mayWrite,
       changed,
       fault,
@@ -145,6 +153,10 @@ class Smpp implements Provider {
     return outcome;
   }
 
+  measureSms(text: string): Pick<Submission, "encoding" | "segments"> {
+    return countSegments(text, this.#settings);
+  }
+
   async health(): Promise<Health> {
     if (this.#outbox.isEnding) return { status: "unhealthy", message: "The instance is stopped." };
     const { host, port } = this.#settings.link;
@@ -155,6 +167,10 @@ class Smpp implements Provider {
         throttledAt: this.#submitter.throttledAt,
         unanswered: this.#submitter.unanswered,
         unmatched: this.#receipts.unmatched,
+        refused: this.#refused.value,
+        unreadRests: this.#unreadRests.value,
+        foreign: this.#inbound.foreign,
+        defaultAlphabet: this.#settings.defaultAlphabet,
         sharedIds: this.#recentSubmits.sharedIds,
         sinceReceipt: this.#sinceReceipt,
       },
@@ -178,6 +194,7 @@ class Smpp implements Provider {
   /** Handles a PDU from the SMSC: a receipt, or a message from a contact. */
   async #deliver(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
     this.#eventReceived();
+    if (pdu.hasUnreadRest === true) this.#unreadRests.note();
     const receipt = readReceipt(pdu, this.#settings);
     if (receipt === null) return await this.#inbound.handle(pdu, session);
     this.#sinceReceipt = 0;

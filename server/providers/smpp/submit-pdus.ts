@@ -1,12 +1,18 @@
 /** Builds the submit_sm PDUs of a message, one for each part, in order. Pure. */
 
 import type { Encoding } from "../../../sdk/wire.ts";
-import { measure, segmentText } from "../../core/segment.ts";
+import { type SegmentOptions, segmentText } from "../../core/segment.ts";
 import type { Outbound } from "../provider.ts";
 import { outgoingAddress } from "./address.ts";
+import {
+  MESSAGE_PAYLOAD,
+  SAR_MSG_REF_NUM,
+  SAR_SEGMENT_SEQNUM,
+  SAR_TOTAL_SEGMENTS,
+  USER_MESSAGE_REFERENCE,
+} from "./optional-parameters.ts";
 import type { SubmitSm, Tlvs } from "./pdu.ts";
 import type { SmppSettings } from "./settings.ts";
-import { MESSAGE_PAYLOAD } from "./user-data.ts";
 
 /** A submit_sm without its sequence number. */
 export type SubmitPdu = Omit<SubmitSm, "sequence">;
@@ -27,18 +33,13 @@ export interface NotSubmittable {
   notReachable?: boolean;
 }
 
-/** data_coding (SMPP 3.4, 5.2.19). Assumes that the SMSC's default alphabet is GSM 03.38. */
+/** data_coding (SMPP 3.4, 5.2.19). 0 is the SMSC's default alphabet, which `defaultAlphabet` names. */
 const DATA_CODINGS = { "GSM-7": 0, "Latin-1": 3, "UCS-2": 8 } as const satisfies Record<Encoding, number>;
 /** esm_class (5.2.12): the SMSC's default mode, without and with a user data header. */
 const PLAIN = 0x00;
 const UDHI = 0x40;
 /** registered_delivery (5.2.17): requests a receipt for every final state. */
 const RECEIPT = 1;
-/** Optional parameters (5.3.2). */
-const USER_MESSAGE_REFERENCE = 0x0204;
-const SAR_MSG_REF_NUM = 0x020c;
-const SAR_TOTAL_SEGMENTS = 0x020e;
-const SAR_SEGMENT_SEQNUM = 0x020f;
 /** The header has one octet for the number of parts. */
 const PARTS_MAX = 255;
 
@@ -60,21 +61,28 @@ export function submissionOf(
   }
   if (message.attachments.length > 0)
     return { code: "MEDIA_NOT_SUPPORTED", reason: "SMPP carries text, and no files." };
-  const { longMessages, udhReferenceBits, latin1 } = settings;
-  const { encoding, segments } = segmentText(message.text, {
-    latin1,
-    single: longMessages === "payload",
-    // The SMSC turns sar parameters into a header, so the text leaves room for one.
-    headerOctets: HEADER_OCTETS[longMessages === "sar" ? 8 : udhReferenceBits],
-  });
+  const isWhole = settings.longMessages === "payload";
+  const { encoding, segments } = segmentText(message.text, { ...segmentOptions(settings), single: isWhole });
   if (segments.length > PARTS_MAX) return { code: "TEXT_TOO_LONG", reason: `SMS takes at most ${PARTS_MAX} parts.` };
-  const count = longMessages === "payload" ? segmentsOf(encoding, message.text) : segments.length;
+  const count = isWhole ? countSegments(message.text, settings).segments : segments.length;
   const base = baseOf(message, settings, DATA_CODINGS[encoding]);
   const submits = segments.map(({ octets }, at): SubmitPdu => {
     const place = { reference, total: segments.length, index: at + 1 };
     return { ...base, ...bodyOf(octets, count > 1, place, settings) };
   });
   return { encoding, segments: count, submits };
+}
+
+/** Counts the short messages of a text. Where the carrier splits it, they are counted as most carriers will split it. */
+export function countSegments(text: string, settings: SmppSettings): Pick<Submission, "encoding" | "segments"> {
+  const { encoding, segments } = segmentText(text, segmentOptions(settings));
+  return { encoding, segments: segments.length };
+}
+
+function segmentOptions({ longMessages, udhReferenceBits, latin1, defaultAlphabet }: SmppSettings): SegmentOptions {
+  // The SMSC turns sar parameters and a whole text into parts with a header, so the text leaves room for one.
+  const headerOctets = HEADER_OCTETS[longMessages === "udh" ? udhReferenceBits : 8];
+  return { alphabet: defaultAlphabet, latin1, headerOctets };
 }
 
 /** Adds the user_message_reference, by which a receipt may identify the part. */
@@ -137,11 +145,6 @@ function sarOf({ reference, total, index }: PartPosition): Tlvs {
 
 function uint16(value: number): Uint8Array {
   return Uint8Array.of((value >> 8) & 0xff, value & 0xff);
-}
-
-/** Counts the segments as most carriers will split the text. */
-function segmentsOf(encoding: Encoding, text: string): number {
-  return encoding === "Latin-1" ? segmentText(text, { latin1: true }).segments.length : measure(text).segments;
 }
 
 /** A relative time (7.1.1): years and months, days, hours, minutes, seconds, tenths, R. */

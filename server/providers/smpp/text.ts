@@ -1,13 +1,25 @@
 /** Decodes the text of a short message by its data_coding (SMPP 3.4, 5.2.19; GSM 03.38, chapter 4). Pure. */
 
 import { fromGsm } from "../../core/gsm.ts";
+import { type NationalShifts, nationalTables } from "../../core/gsm-national.ts";
+import type { SmppSettings } from "./settings.ts";
 
 /** The alphabets that a data_coding can name. */
-type Alphabet = "gsm" | "ascii" | "latin1" | "ucs2" | "binary" | "cyrillic" | "hebrew" | "shiftJis" | "eucJp" | "eucKr";
+type Alphabet =
+  | "gsm"
+  | "ascii"
+  | "ia5"
+  | "latin1"
+  | "ucs2"
+  | "binary"
+  | "cyrillic"
+  | "hebrew"
+  | "shiftJis"
+  | "eucJp"
+  | "eucKr";
 
 const SMPP_CODINGS: Readonly<Record<number, Alphabet>> = {
-  0: "gsm",
-  1: "ascii",
+  1: "ia5",
   2: "binary",
   3: "latin1",
   4: "binary",
@@ -27,34 +39,77 @@ const ENCODINGS = {
   shiftJis: "shift_jis",
   eucJp: "euc-jp",
   eucKr: "euc-kr",
-  ucs2: "utf-16be",
 } as const satisfies Partial<Record<Alphabet, string>>;
+
+/** The octets of one part, with what says how to read them. */
+export interface PartOctets {
+  dataCoding: number;
+  octets: Uint8Array;
+  /** The national tables of septets; null or absent for the default alphabet. */
+  shifts?: NationalShifts | null;
+}
+
+export type TextSettings = Pick<SmppSettings, "defaultAlphabet" | "ia5AsGsm">;
 
 export type DecodedText = { text: string } | { binary: Uint8Array };
 
+/** The first code unit of a text in UTF-16 that says its order of octets. */
+const BYTE_ORDER_MARK = "\ufeff";
+const NO_CHARACTER = "\ufffd";
+const NOT_ASCII = /[\u0080-\u00ff]/g;
+
 /**
- * Decodes octets by their data_coding. `ia5AsGsm`: the SMSC writes IA5 (1) for octets in the GSM alphabet. An unknown
- * data_coding means the default alphabet (GSM 03.38, chapter 4).
+ * Decodes octets by their data_coding. NULs at the end are left out, except in septets, where that octet is a character.
+ * An unknown data_coding means the GSM alphabet (GSM 03.38, chapter 4), and 0 the carrier's default.
  */
-export function readText(dataCoding: number, octets: Uint8Array, { ia5AsGsm }: { ia5AsGsm: boolean }): DecodedText {
-  const alphabet = alphabetOf(dataCoding);
+export function readText(part: PartOctets, settings: TextSettings): DecodedText {
+  const { octets, shifts = null } = part;
+  const alphabet = alphabetOf(part.dataCoding, settings);
+  if (alphabet === "binary") return { binary: octets };
+  if (alphabet === "gsm") return { text: shifts === null ? fromGsm(octets) : fromGsm(octets, nationalTables(shifts)) };
+  return { text: withoutNuls(decode(alphabet, octets)) };
+}
+
+function withoutNuls(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 0) end -= 1;
+  return text.slice(0, end);
+}
+
+/** Whether the octets are septets, in which a NUL is a character: `@`. */
+export function areSeptets({ dataCoding }: PartOctets, settings: TextSettings): boolean {
+  return alphabetOf(dataCoding, settings) === "gsm";
+}
+
+function decode(alphabet: Exclude<Alphabet, "binary" | "gsm">, octets: Uint8Array): string {
   switch (alphabet) {
-    case "binary":
-      return { binary: octets };
-    case "gsm":
-      return { text: fromGsm(octets) };
     case "ascii":
-      return { text: ia5AsGsm ? fromGsm(octets) : Buffer.from(octets).toString("latin1") };
+      return Buffer.from(octets).toString("latin1").replace(NOT_ASCII, NO_CHARACTER);
+    case "ia5":
     case "latin1":
-      return { text: Buffer.from(octets).toString("latin1") };
+      return Buffer.from(octets).toString("latin1");
+    case "ucs2":
+      return fromUtf16(octets);
     default:
-      return { text: new TextDecoder(ENCODINGS[alphabet]).decode(octets) };
+      return new TextDecoder(ENCODINGS[alphabet]).decode(octets);
   }
 }
 
-function alphabetOf(dataCoding: number): Alphabet {
+/** High octet first, unless a byte order mark says otherwise. One NUL at the end is no half of a character. */
+function fromUtf16(octets: Uint8Array): string {
+  const units = Buffer.from(octets.subarray(0, octets.length & ~1));
+  const isReversed = units[0] === 0xff && units[1] === 0xfe;
+  const text = (isReversed ? units : units.swap16()).toString("utf16le");
+  const half = octets.length % 2 === 1 && octets.at(-1) !== 0 ? NO_CHARACTER : "";
+  // A peer that writes the mark writes it into every part, maybe into the middle of a character.
+  const unmarked = text.startsWith(BYTE_ORDER_MARK) ? text.replaceAll(BYTE_ORDER_MARK, "") : text;
+  return unmarked.toWellFormed() + half;
+}
+
+function alphabetOf(dataCoding: number, { defaultAlphabet, ia5AsGsm }: TextSettings): Alphabet {
+  if (dataCoding === 0) return defaultAlphabet;
   const known = SMPP_CODINGS[dataCoding];
-  if (known !== undefined) return known;
+  if (known !== undefined) return known === "ia5" && ia5AsGsm ? "gsm" : known;
   const group = dataCoding >> 4;
   // Group 1111: message class. Group 1110: store of waiting indications in UCS-2 (GSM 03.38, 4).
   if (group === 0xf) return (dataCoding & 0x04) === 0 ? "gsm" : "binary";

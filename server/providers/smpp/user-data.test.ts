@@ -55,3 +55,14 @@ test("a data_sm carries its octets in message_payload", () => {
   const { octets, piece } = readUserData({ ...dataSm(), tlvs: new Map([[0x0424, TEXT]]) });
   assert.deepEqual([[...octets], piece], [[72, 105], null]);
 });
+
+test("the languages of national tables are in the header, beside the place of a part", () => {
+  const shiftsOf = (...header: number[]) =>
+    readUserData({ ...deliverSm(), esmClass: 0x40, shortMessage: Uint8Array.of(header.length, ...header, ...TEXT) })
+      .shifts;
+  assert.deepEqual(shiftsOf(0x24, 1, 1), { single: 1, locking: null });
+  assert.deepEqual(shiftsOf(0x25, 1, 3), { single: null, locking: 3 });
+  assert.deepEqual(shiftsOf(0x25, 1, 1, 0, 3, 7, 2, 1, 0x24, 1, 2), { single: 2, locking: 1 });
+  assert.deepEqual(shiftsOf(0x24, 2, 1, 1), null);
+  assert.deepEqual(shiftsOf(0, 3, 7, 2, 1), null);
+});

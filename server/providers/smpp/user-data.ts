@@ -1,8 +1,10 @@
 /**
- * Reads the user data of a deliver_sm: the octets without their header, and the part's position in a longer message.
- * Pure.
+ * Reads the user data of a deliver_sm: the octets without their header, their national tables, and the part's position in a
+ * longer message. Pure.
  */
 
+import type { NationalShifts } from "../../core/gsm-national.ts";
+import { MESSAGE_PAYLOAD, SAR_MSG_REF_NUM, SAR_SEGMENT_SEQNUM, SAR_TOTAL_SEGMENTS } from "./optional-parameters.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 
 /** One part of a longer message. */
@@ -19,15 +21,11 @@ export interface Piece {
 
 export interface UserData {
   octets: Uint8Array;
+  /** The national tables of its septets; null for the default alphabet. */
+  shifts: NationalShifts | null;
   /** Null for a message of one part. */
   piece: Piece | null;
 }
-
-/** Optional parameters (SMPP 3.4, 5.3.2). */
-const SAR_MSG_REF_NUM = 0x020c;
-const SAR_TOTAL_SEGMENTS = 0x020e;
-const SAR_SEGMENT_SEQNUM = 0x020f;
-export const MESSAGE_PAYLOAD = 0x0424;
 
 /** esm_class (5.2.12): the message begins with a user data header. */
 const UDHI = 0x40;
@@ -35,6 +33,9 @@ const UDHI = 0x40;
 /** Header elements for concatenation, with a reference of 8 and of 16 bits (GSM 03.40, 9.2.3.24.1 and .8). */
 const CONCATENATED_8 = 0x00;
 const CONCATENATED_16 = 0x08;
+/** Header elements for national tables, with the number of the language (3GPP TS 23.040, 9.2.3.24.15 and .16). */
+const SINGLE_SHIFT = 0x24;
+const LOCKING_SHIFT = 0x25;
 
 /** Returns the octets without their header, from message_payload if short_message is empty. */
 export function readUserData(pdu: DeliverSm | DataSm): UserData {
@@ -43,23 +44,43 @@ export function readUserData(pdu: DeliverSm | DataSm): UserData {
   const sar = sarOf(pdu);
   // The first octet is the length of the header. A header longer than the message is not one.
   const headerEnd = (octets[0] ?? 0) + 1;
-  if ((pdu.esmClass & UDHI) === 0 || octets.length < headerEnd) return { octets, piece: sar };
-  return { octets: octets.subarray(headerEnd), piece: pieceIn(octets.subarray(1, headerEnd)) ?? sar };
+  if ((pdu.esmClass & UDHI) === 0 || octets.length < headerEnd) return { octets, shifts: null, piece: sar };
+  const elements = elementsOf(octets.subarray(1, headerEnd));
+  return { octets: octets.subarray(headerEnd), shifts: shiftsIn(elements), piece: pieceIn(elements) ?? sar };
 }
 
-function pieceIn(header: Uint8Array): Piece | null {
+/** One element of a user data header. */
+interface HeaderElement {
+  id: number;
+  value: Uint8Array;
+}
+
+function elementsOf(header: Uint8Array): HeaderElement[] {
+  const elements: HeaderElement[] = [];
   for (let at = 0; at + 1 < header.length; ) {
-    const length = header[at + 1] ?? 0;
-    const value = header.subarray(at + 2, at + 2 + length);
+    const end = at + 2 + (header[at + 1] ?? 0);
+    elements.push({ id: header[at] ?? 0, value: header.subarray(at + 2, end) });
+    at = end;
+  }
+  return elements;
+}
+
+function pieceIn(elements: readonly HeaderElement[]): Piece | null {
+  for (const { id, value } of elements) {
     const [a = 0, b = 0, c = 0, d = 0] = value;
-    if (header[at] === CONCATENATED_8 && value.length === 3)
-      return checked({ how: "udh8", reference: a, total: b, index: c });
-    if (header[at] === CONCATENATED_16 && value.length === 4) {
+    if (id === CONCATENATED_8 && value.length === 3) return checked({ how: "udh8", reference: a, total: b, index: c });
+    if (id === CONCATENATED_16 && value.length === 4) {
       return checked({ how: "udh16", reference: a * 256 + b, total: c, index: d });
     }
-    at += 2 + length;
   }
   return null;
+}
+
+function shiftsIn(elements: readonly HeaderElement[]): NationalShifts | null {
+  const language = (wanted: number) =>
+    elements.findLast(({ id, value }) => id === wanted && value.length === 1)?.value[0] ?? null;
+  const shifts = { locking: language(LOCKING_SHIFT), single: language(SINGLE_SHIFT) };
+  return shifts.locking === null && shifts.single === null ? null : shifts;
 }
 
 function sarOf({ tlvs }: DeliverSm | DataSm): Piece | null {
