@@ -62,6 +62,17 @@ function isPossiblePhone(number: string): boolean {
   return possible;
 }
 
+/** More than the 11 characters of a name on the air (GSM 03.40, 9.1.2.5): SMPP has room for 20 octets. */
+const NAME_LENGTH_MAX = 20;
+
+/** Whether an address is the name that a company writes under instead of a number, such as `MyBank`. No phone can answer it. */
+export function isSenderName(text: string): boolean {
+  return text.length <= NAME_LENGTH_MAX && /\p{L}/u.test(text) && !/[:@]/.test(text);
+}
+
+/** Why nothing can be sent to a name; the end of an error message. */
+export const NAMES_CANNOT_BE_ANSWERED = "alphanumeric senders can write and cannot be answered";
+
 /** The result of `checkRecipient`: a normalized address, or why nothing can be sent to it. */
 export type CheckedRecipient = { address: string; problem: null } | { address: null; problem: string };
 
@@ -73,7 +84,8 @@ export function checkRecipient(text: string): CheckedRecipient {
   const parsed = parseAddress(text);
   if (parsed === null) {
     const expected = "a phone number in E.164 form, such as +15005550100, or an e-mail address";
-    return { address: null, problem: `must be ${expected}` };
+    const why = isSenderName(text) ? `: ${NAMES_CANNOT_BE_ANSWERED}` : "";
+    return { address: null, problem: `must be ${expected}${why}` };
   }
   const { kind, address } = parsed;
   if (kind === "email" || isPossiblePhone(address)) return { address, problem: null };

@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../../sdk/wire.ts";
 import { commitAll, type TestContext } from "../../../test/support/context.ts";
+import { inbound } from "../../../test/support/provider.ts";
 import { CORRELATION, chats, groupFor, openContext, send, TO } from "../../../test/support/sending.ts";
 import { newMessage } from "../../core/new-message.ts";
 import { listEventsOfMessage } from "../../store/events.ts";
 import { findMessage } from "../../store/messages.ts";
+import { apply } from "../apply.ts";
 import { invalidateOptOuts } from "../contacts/opt-outs.ts";
 import { checkMessage } from "./accept.ts";
 
@@ -34,6 +36,17 @@ describe("a message to a chat", () => {
     assert.deepEqual(message.channelsLeft, []);
     const sms = await groupFor(made, { channel: "sms" });
     assert.equal((await send(made, { chatId: sms.id })).channel, "sms");
+  });
+
+  test("to an alphanumeric sender, or to its chat, is INVALID_PHONE_NUMBER, and says that no answer reaches it", async (t) => {
+    const made = await openContext(t);
+    await apply(made.deps, made.instance.id, inbound({ from: "MyBank", channel: "sms" }));
+    const [chat] = await chats(made);
+    assert.equal(chat?.contact, "MyBank");
+    for (const body of [{ to: "MyBank" }, { chatId: chat.id }]) {
+      const message = /"MyBank".*: alphanumeric senders can write and cannot be answered\.$/;
+      await assert.rejects(send(made, body), { code: "INVALID_PHONE_NUMBER", message });
+    }
   });
 
   const REFUSED: [title: string, code: string, body: (made: TestContext) => Promise<SendMessage>][] = [

@@ -5,7 +5,7 @@ import { type Chat, parseConversation } from "../../core/chat.ts";
 import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import type { NewMessage } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
-import { checkRecipient, parseAddress } from "../../core/phone.ts";
+import { checkRecipient, isSenderName, NAMES_CANNOT_BE_ANSWERED, parseAddress } from "../../core/phone.ts";
 import { CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
 import { requireChat } from "../chats/require-chat.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
@@ -101,7 +101,7 @@ async function chatRecipient(
   const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;
   const chat = await requireChat(deps, { customerId, id: chatId, from });
   const number = numberOfChat(await deps.configCache.numbers(customerId), chat, wanted.from);
-  if (chat.contact !== null) return addressRecipient(deps, number, chat.contact, chat);
+  if (chat.contact !== null) return addressRecipient(deps, number, requireAnswerable(chat.contact), chat);
   if (chat.leftAt !== null) {
     throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
   }
@@ -123,6 +123,15 @@ export function requireRecipient(text: string): string {
   if (address !== null) return address;
   throw new ApiError("INVALID_PHONE_NUMBER", `to: ${JSON.stringify(text.slice(0, 40))} ${problem}.`, {
     details: [{ path: "to", message: problem }],
+  });
+}
+
+/** The contact of a thread. Throws `INVALID_PHONE_NUMBER` for a name, to which nothing can be sent. */
+function requireAnswerable(contact: string): string {
+  if (!isSenderName(contact)) return contact;
+  const problem = `names ${JSON.stringify(contact)}, which is no number: ${NAMES_CANNOT_BE_ANSWERED}`;
+  throw new ApiError("INVALID_PHONE_NUMBER", `chatId: ${problem}.`, {
+    details: [{ path: "chatId", message: problem }],
   });
 }
 
