@@ -155,6 +155,18 @@ describe("a dry run returns", () => {
     assert.equal((await rehearse(smart, { content: { text: "“Hello”" } })).encoding, "GSM-7");
   });
 
+  test("segments and encoding as the instance that would send the SMS counts them", async (t) => {
+    const carriers = await pairOn(t);
+    const measured: string[] = [];
+    const measureSms = (text: string) => {
+      measured.push(text);
+      return { encoding: "Latin-1", segments: 7 } as const;
+    };
+    Object.assign(carriers.a.provider, { measureSms });
+    const run = await rehearse(carriers, SMS_FIRST);
+    assert.deepEqual([run.segments, run.encoding, measured], [7, "Latin-1", ["Hello"]]);
+  });
+
   test("no segments if no SMS can be sent", async (t) => {
     const carriers = await carriersOn(t);
     const run = await rehearse(carriers);
