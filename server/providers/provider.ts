@@ -353,6 +353,10 @@ export interface ProviderContext {
   numbers: () => Promise<readonly OwnAddress[]>;
   /** Numbers that the instance sends for: its own, and those of customers that route SMS to it. */
   senders: () => Promise<readonly OwnAddress[]>;
+  /** Whether an address is a number of any customer, on whatever instance. */
+  isNumber: (address: string) => Promise<boolean>;
+  /** The addresses of the message of this instance that has a provider's reference; null if there is none. */
+  findSent: (reference: string) => Promise<{ from: string; to: string } | null>;
   /** Whether this process still owns the instance: to be asked at once before bytes that send something go to the peer. */
   mayWrite: () => boolean;
   /** The provider calls this when `isUp` has changed. */

@@ -188,6 +188,8 @@ export function providerContext(
     hookUrl: () => "http://127.0.0.1:9/hooks/inst_test/token",
     numbers: async () => [],
     senders: async () => [],
+    isNumber: async () => true,
+    findSent: async () => null,
     mayWrite: () => true,
     changed() {},
     eventReceived() {},

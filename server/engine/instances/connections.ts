@@ -11,6 +11,8 @@ import type { Applied, Health, Provider, SendAttempts, Signal } from "../../prov
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
 import type { Sealer } from "../../secrets.ts";
 import type { LeaseEpoch } from "../../store/members.ts";
+import { findMessage } from "../../store/messages.ts";
+import { findProviderReference } from "../../store/send-attempts.ts";
 import type { Operation } from "../../store/store.ts";
 import { CircuitBreaker } from "../breaker.ts";
 import type { ConfigCache } from "../config-cache.ts";
@@ -274,6 +276,8 @@ export class Connections {
       hookUrl: () => hookUrl(deps, instanceId),
       numbers: () => deps.configCache.numbersOn(instanceId),
       senders: () => deps.configCache.sendersOver(instanceId),
+      isNumber: async (address) => (await deps.configCache.numberAt(address)) !== null,
+      findSent: (reference) => sentBy(deps.store.db, instanceId, reference),
       mayWrite: () => this.#owns(instanceId, epoch),
       changed: () => this.#changed(deps, instanceId),
       eventReceived: () => lastEvent.note(),
@@ -331,6 +335,17 @@ export class Connections {
     this.#lastEvents.delete(id);
     this.#stopping.delete(id);
   }
+}
+
+/** The addresses of the message that an instance sent under a provider's reference. */
+async function sentBy(
+  db: Deps["store"]["db"],
+  instanceId: InstanceId,
+  reference: string,
+): Promise<{ from: string; to: string } | null> {
+  const found = await findProviderReference(db, instanceId, reference);
+  const message = found === null ? null : await findMessage(db, found.messageId as MessageId);
+  return message?.direction === "outbound" ? { from: message.from, to: message.to } : null;
 }
 
 /** A hash of the account in an instance's settings, or of the instance's id without an account. */

@@ -9,6 +9,8 @@ import type { SmppReceipt } from "./receipts.ts";
 export interface AccountMember {
   /** Applies a receipt if its id belongs to a message of this instance. */
   applyReceipt(receipt: SmppReceipt): Promise<Applied>;
+  /** Whether a receipt is about a message of this instance: see `ReceiptHandler`. */
+  ownsReceipt(receipt: SmppReceipt): Promise<boolean>;
 }
 
 const accounts = new Map<string, Set<AccountMember>>();

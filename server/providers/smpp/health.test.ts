@@ -15,6 +15,7 @@ const TRAFFIC: Traffic = {
   unmatched: 0,
   refused: 0,
   unreadRests: 0,
+  unaddressed: { count: 0, to: "" },
   foreign: 0,
   defaultAlphabet: "gsm",
   sharedIds: 0,
@@ -64,6 +65,7 @@ test("an uncertainty is a warning, and the instance is healthy", () => {
   for (const [traffic, words] of [
     [{ unmatched: 1 }, /^1 receipt matched no message/],
     [{ unmatched: 3 }, /^3 receipts matched no message/],
+    [{ unaddressed: { count: 2, to: "…0002" } }, /^2 texts came to an address that is no number .*\(last: …0002\)/],
     [{ unreadRests: 1 }, /^1 message or receipt of the SMSC ended in octets that are no optional parameter/],
     [
       { foreign: 2 },

@@ -16,6 +16,8 @@ export interface Traffic {
   refused: number;
   /** Recent deliver_sm and data_sm that were read up to octets at their end that are no optional parameter. */
   unreadRests: number;
+  /** Recent messages to no number of the service, with the last digits of the last address. */
+  unaddressed: { count: number; to: string };
   /** Recent texts in the carrier's default alphabet with octets that are no character of `defaultAlphabet`. */
   foreign: number;
   defaultAlphabet: CarrierAlphabet;
@@ -83,11 +85,26 @@ function troublesOf({ isDegraded, lastError }: LinkState, now: number, traffic: 
 }
 
 /** Sentences about faults that let messages through. */
-function warningsOf({ unmatched, unreadRests, foreign, defaultAlphabet, sharedIds, sinceReceipt }: Traffic): string[] {
+function warningsOf({
+  unmatched,
+  unaddressed,
+  unreadRests,
+  foreign,
+  defaultAlphabet,
+  sharedIds,
+  sinceReceipt,
+}: Traffic): string[] {
   const warnings: string[] = [];
   if (unmatched > 0) {
     warnings.push(
       `${counted(unmatched, "receipt", "receipts")} matched no message of this instance: check messageIdBase, and whether another system uses the account.`,
+    );
+  }
+  const { count: lost, to } = unaddressed;
+  if (lost > 0) {
+    const texts = counted(lost, "text", "texts");
+    warnings.push(
+      `${texts} came to an address that is no number of this service (last: ${to}), and nobody got them: add the number, or set defaultCountryCode or sourceAddress if that is how the carrier writes yours.`,
     );
   }
   if (unreadRests > 0) {

@@ -28,7 +28,8 @@ class Stage {
     const { clock, outbox, disk: memory } = this;
     const numbers = async () => [{ address: "+15550000001", customerId: "cust_1", isDefault: true } as const];
     const fault = (error: unknown) => assert.fail(String(error));
-    this.#inbound = new InboundHandler({ memory, clock, outbox, settings: readSettings({}), numbers, fault });
+    const isNumber = async () => true;
+    this.#inbound = new InboundHandler({ memory, clock, outbox, settings: readSettings({}), numbers, isNumber, fault });
     outbox.begin(async (signal) => {
       assert.ok(signal.kind === "inbound");
       if (!this.takes(signal.text)) throw new Error("the store is busy");

@@ -2,11 +2,14 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import { maskAddress } from "../../core/phone.ts";
 import { RepeatingTask } from "../../core/repeating-task.ts";
+import { RecentCount } from "../kit/recent-count.ts";
 import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
-import type { InboundSignal, Memory, OwnAddress } from "../provider.ts";
+import type { InboundSignal, Memory, OwnAddress, ProviderContext } from "../provider.ts";
 import { incomingAddress, ownAddress } from "./address.ts";
 import { ContentReader } from "./content.ts";
+import type { Traffic } from "./health.ts";
 import { ActiveSessions, InboundJournal, type SessionState } from "./inbound-journal.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { type AssembledMessage, Reassembly } from "./reassembly.ts";
@@ -26,6 +29,7 @@ interface InboundHandlerParts {
   outbox: SignalOutbox;
   settings: SmppSettings;
   numbers: () => Promise<readonly OwnAddress[]>;
+  isNumber: ProviderContext["isNumber"];
   fault: (error: unknown) => void;
 }
 
@@ -37,16 +41,24 @@ export class InboundHandler {
   readonly #journal: InboundJournal;
   readonly #reassembly: Reassembly;
   readonly #contents: ContentReader;
+  readonly #unaddressed: RecentCount;
+  #unaddressedTo = "";
   readonly #sessions = new ActiveSessions();
   readonly #sweeps: RepeatingTask;
 
   constructor(parts: InboundHandlerParts) {
     this.#parts = parts;
     this.#journal = new InboundJournal(parts.memory, parts.clock);
+    this.#unaddressed = new RecentCount(parts.clock);
     this.#contents = new ContentReader(parts.settings, parts.clock);
     this.#reassembly = new Reassembly(parts.memory, parts.clock, (message) => this.#reportAssembled(message));
     const { clock, fault } = parts;
     this.#sweeps = new RepeatingTask({ clock, run: () => this.#sweep(), fault, retryMs: SWEEP_MS });
+  }
+
+  /** Recent messages to an address that is no number of the service, and the end of the last address; nobody gets them. */
+  get unaddressed(): Traffic["unaddressed"] {
+    return { count: this.#unaddressed.value, to: this.#unaddressedTo };
   }
 
   /** See `ContentReader`. */
@@ -96,7 +108,7 @@ export class InboundHandler {
     this.#sweepLater();
     const report = async () => {
       await this.#journal.keep(entry);
-      await this.#parts.outbox.report(this.#signalOf(entry.reference, await this.#endsOf(pdu), [part]));
+      await this.#report(this.#signalOf(entry.reference, await this.#endsOf(pdu), [part]));
       return "taken" as const;
     };
     const taken = await this.#retryUntilStored(session, report);
@@ -130,7 +142,16 @@ export class InboundHandler {
   }
 
   async #reportAssembled({ reference, from, to, parts }: AssembledMessage): Promise<void> {
-    await this.#parts.outbox.report(this.#signalOf(reference, { from, to }, parts));
+    await this.#report(this.#signalOf(reference, { from, to }, parts));
+  }
+
+  async #report(signal: InboundSignal): Promise<void> {
+    const { outbox, isNumber } = this.#parts;
+    const isOurs = await isNumber(signal.to);
+    await outbox.report(signal);
+    if (isOurs) return;
+    this.#unaddressed.note();
+    this.#unaddressedTo = maskAddress(signal.to);
   }
 
   #signalOf(reference: string, ends: InboundAddresses, parts: readonly (PartOctets | null)[]): InboundSignal {

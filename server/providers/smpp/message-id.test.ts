@@ -28,6 +28,15 @@ test("different ids stay different: letters outside hexadecimal keep their case"
   assert.equal(responseId("abc", "hexThenDecimal"), "2748");
 });
 
+test("a signed integer and the unsigned one with the same bits are one id, also across bases", () => {
+  assert.equal(receiptId("-123", "same"), responseId("4294967173", "same"));
+  assert.equal(receiptId("-2147483648", "same"), responseId("2147483648", "same"));
+  assert.equal(receiptId("-2147483649", "same"), responseId("18446744071562067967", "same"));
+  assert.equal(receiptId("-123", "hexThenDecimal"), responseId("FFFFFF85", "hexThenDecimal"));
+  assert.equal(receiptId("FFFFFF85", "decimalThenHex"), responseId("-123", "decimalThenHex"));
+  assert.equal(receiptId("-99999999999999999999", "same"), "-99999999999999999999");
+});
+
 test("an id that identifies nothing is null, and so is one that looks like our own", () => {
   for (const id of ["", " ", "\0", "msg_id_not_implemented", "tb:1", "in:1"]) {
     assert.equal(responseId(id, "same"), null);

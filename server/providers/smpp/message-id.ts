@@ -14,6 +14,7 @@ const NO_ID = "msg_id_not_implemented";
 
 const HEX = /^[0-9a-f]+$/i;
 const DECIMAL = /^\d+$/;
+const SIGNED = /^-\d{1,19}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
@@ -35,11 +36,24 @@ export function newInboundId(at: number, count: number, of: string): string {
   return `${at.toString(36)}-${count.toString(36)}-${digest}`;
 }
 
-/** Removes leading zeros from numbers, writes hexadecimal in lower case, and with `isHex` converts it to decimal. */
+/** The lengths of integers in which carriers keep ids, in bits. */
+const INTEGER_BITS = [32, 64] as const;
+
+/**
+ * Removes leading zeros from numbers, writes a negative one as the unsigned integer with the same bits,
+ * writes hexadecimal in lower case, and with `isHex` converts it to decimal.
+ */
 function idOf(written: string, isHex: boolean): string | null {
   const id = written.replaceAll("\0", "").trim();
   if (id === "" || id === NO_ID || id.startsWith(OWN_PREFIX) || id.startsWith(INBOUND_PREFIX)) return null;
+  if (SIGNED.test(id)) return unsigned(BigInt(id))?.toString() ?? id;
   if (isHex && HEX.test(id)) return BigInt(`0x${id}`).toString();
   if (DECIMAL.test(id) || HEX.test(id)) return id.toLowerCase().replace(/^0+/, "") || "0";
   return UUID.test(id) ? id.toLowerCase() : id;
+}
+
+/** Some carriers print an id as a signed integer in receipts and as an unsigned one in responses. Null if it is too long. */
+function unsigned(id: bigint): bigint | null {
+  const bits = INTEGER_BITS.find((length) => BigInt.asIntN(length, id) === id);
+  return bits === undefined ? null : BigInt.asUintN(bits, id);
 }

@@ -145,6 +145,7 @@ export class PartTracker {
     receipt: Pick<SmppReceipt, "state" | "word" | "code">,
   ): Promise<Applied> {
     if (this.#messages.get(nameOf(message)) !== message) return "applied";
+    if (receipt.state === "unclear") return "applied";
     if (receipt.state === "underway") {
       // An intermediate state of one part among several says nothing about the others.
       if (message.parts.length > 1) return "applied";

@@ -13,6 +13,11 @@ import { RecentSubmits } from "./recent-submits.ts";
 const OK = 0;
 const AGAIN = 0x64;
 
+function wholeReceipt(receipt: Partial<SmppReceipt>): SmppReceipt {
+  const none = { ids: [], userReference: null, state: "delivered", word: "DELIVRD", code: null, ends: [] } as const;
+  return { ...none, ...receipt };
+}
+
 /**
  * A receipt handler in simulated time. Receipts are unknown unless their reference is in `known`, or their message is
  * named.
@@ -25,6 +30,8 @@ class Stage {
   readonly tracker: PartTracker;
   readonly handler: ReceiptHandler;
   readonly known = new Set<string>();
+  /** Messages in the store by reference. */
+  readonly sent = new Map<string, { from: string; to: string }>();
   readonly reported: Signal[] = [];
   readonly statuses: (number | null)[] = [];
   tries = 0;
@@ -34,7 +41,9 @@ class Stage {
     this.disk = disk;
     this.tracker = new PartTracker(disk.attempts, (signal) => this.outbox.report(signal));
     const { clock, outbox, recentSubmits, tracker } = this;
-    this.handler = new ReceiptHandler({ memory: disk, clock, outbox, recentSubmits, tracker, others: () => [] });
+    const parts = { memory: disk, clock, outbox, recentSubmits, tracker };
+    const findSent = async (reference: string) => this.sent.get(reference) ?? null;
+    this.handler = new ReceiptHandler({ ...parts, others: () => [], findSent });
     this.outbox.begin(async (signal): Promise<Applied> => {
       this.tries += 1;
       if (this.fails) throw new Error("the store is busy");
@@ -47,16 +56,7 @@ class Stage {
   }
 
   async take(receipt: Partial<SmppReceipt>): Promise<void> {
-    const whole: SmppReceipt = {
-      ids: [],
-      userReference: null,
-      state: "delivered",
-      word: "DELIVRD",
-      code: null,
-      ends: [],
-      ...receipt,
-    };
-    void this.handler.handle(whole).then((status) => this.statuses.push(status));
+    void this.handler.handle(wholeReceipt(receipt)).then((status) => this.statuses.push(status));
     await this.clock.advance(0);
   }
 
@@ -302,4 +302,35 @@ test("a user reference matches no message to another recipient: another system o
     ["1", "delivered"],
     ["tb:2", "delivered"],
   ]);
+});
+
+test("a message is known by its id and both numbers, or while its response is on its way", async () => {
+  const stage = new Stage();
+  const ends = { from: "0000001", to: "0100001" };
+  const owns = (ids: string[], numbers: string[]) => stage.handler.owns(wholeReceipt({ ids, ends: numbers }));
+  const both = ["0100001", "0000001"];
+  assert.equal(await owns(["7"], both), false);
+  stage.recentSubmits.assignId("7", "msg_1", "7", ends);
+  stage.sent.set("8", { from: "+15550000001", to: "+15550100001" });
+  for (const id of ["7", "8"]) {
+    assert.equal(await owns([id], both), true, id);
+    assert.equal(await owns([id], [...both].reverse()), true, id);
+    assert.equal(await owns([id], ["0000001"]), true, "the carrier omits the recipient");
+    assert.equal(await owns([id], ["0100002", "0000001"]), false, "another contact wrote it");
+  }
+  const open = stage.recentSubmits.open("msg_2", () => false, ends);
+  assert.equal(await owns(["9"], both), true);
+  assert.equal(await owns(["9"], ["0100002", "0000001"]), false);
+  stage.recentSubmits.close(open, "9");
+  assert.equal(await owns(["9"], both), false);
+});
+
+test("a receipt whose state is unclear is answered, and changes nothing", async () => {
+  const stage = new Stage();
+  stage.keep([{ id: "1", userReference: 1, state: "open" }]);
+  stage.recentSubmits.assignId("2", "msg_2", "2");
+  stage.known.add("3");
+  for (const id of ["1", "2", "3"]) await stage.take({ ids: [id], state: "unclear", word: "UNKNOWN" });
+  assert.deepEqual([stage.statuses, stage.reported], [[OK, OK, OK], []]);
+  assert.equal(stage.handler.unmatched, 0);
 });

@@ -7,11 +7,11 @@ import type { Clock } from "../../clock.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { RecentCount } from "../kit/recent-count.ts";
 import { retryDelayMs, type SignalOutbox } from "../kit/signal-outbox.ts";
-import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
+import type { Applied, Memory, ProviderContext, ReceiptSignal } from "../provider.ts";
 import type { AccountMember } from "./accounts.ts";
-import { canBeBetween, type EndDigits } from "./address.ts";
+import { canBeBetween, type EndDigits, lastDigits } from "./address.ts";
 import { type PartTracker, whyOf } from "./part-tracker.ts";
-import type { SmppReceipt } from "./receipts.ts";
+import { isFinal, type SmppReceipt } from "./receipts.ts";
 import type { RecentSubmits } from "./recent-submits.ts";
 import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 
@@ -29,6 +29,8 @@ const UNANSWERED_MS_MAX = 500;
 const HELD_MAX = 10_000;
 /** Prefix of the keys of stored receipts. */
 const PREFIX = "held/";
+
+const STATES: readonly SmppReceipt["state"][] = ["delivered", "failed", "underway", "unclear"];
 
 /** A receipt that is being handled. */
 interface HeldReceipt {
@@ -50,6 +52,7 @@ interface ReceiptHandlerParts {
   tracker: PartTracker;
   /** The other instances on the same account. */
   others: () => readonly AccountMember[];
+  findSent: ProviderContext["findSent"];
 }
 
 export class ReceiptHandler {
@@ -101,6 +104,23 @@ export class ReceiptHandler {
     });
   }
 
+  /**
+   * Whether a receipt is about a message of this instance: one between its two numbers with its id, or one whose
+   * response is on its way. Throws if the store cannot be read.
+   */
+  async owns(receipt: SmppReceipt): Promise<boolean> {
+    const { tracker, recentSubmits, findSent } = this.#parts;
+    if (recentSubmits.hasOpenBetween(receipt.ends)) return true;
+    for (const id of receipt.ids) {
+      const ends = tracker.findById(id)?.message.ends ?? recentSubmits.byId(id)?.ends;
+      if (ends !== undefined && canBeBetween(receipt.ends, ends)) return true;
+      const sent = await findSent(id);
+      if (sent !== null && canBeBetween(receipt.ends, { from: lastDigits(sent.from), to: lastDigits(sent.to) }))
+        return true;
+    }
+    return false;
+  }
+
   #held(receipt: SmppReceipt, key: string | null): HeldReceipt {
     const { clock, recentSubmits } = this.#parts;
     this.#count += 1;
@@ -140,7 +160,7 @@ export class ReceiptHandler {
     const { receipt, order } = held;
     if ((await this.reportById(receipt)) === "applied") return "applied";
     // While a response is on its way, the id may belong to that message.
-    if (receipt.state !== "underway" && !recentSubmits.isEarly(order)) {
+    if (isFinal(receipt) && !recentSubmits.isEarly(order)) {
       for (const other of others()) if ((await other.applyReceipt(receipt)) === "applied") return "applied";
     }
     return await this.#reportByUserReference(held);
@@ -160,11 +180,11 @@ export class ReceiptHandler {
       const given = recentSubmits.byId(id);
       if (given === null) continue;
       const applied = await this.#reportFor(receipt, { reference: given.reference, messageId: given.messageId });
-      if (receipt.state !== "underway") recentSubmits.endId(id);
+      if (isFinal(receipt)) recentSubmits.endId(id);
       return applied;
     }
     // An intermediate state is not worth a look in the database.
-    for (const reference of receipt.state === "underway" ? [] : ids) {
+    for (const reference of isFinal(receipt) ? ids : []) {
       if ((await outbox.report(signalOf(receipt, { reference }))) === "applied") return "applied";
     }
     return "unknown";
@@ -173,8 +193,8 @@ export class ReceiptHandler {
   /** Matches by the user_message_reference that the SMSC returned, if the id identifies nothing. */
   async #reportByUserReference({ receipt, order }: HeldReceipt): Promise<Applied> {
     const { tracker, recentSubmits } = this.#parts;
-    const { userReference, state } = receipt;
-    const nothing = state === "underway" ? "applied" : "unknown";
+    const { userReference } = receipt;
+    const nothing = isFinal(receipt) ? "unknown" : "applied";
     if (userReference === null) return nothing;
     const kept = tracker.findByUserReference(userReference);
     const found = kept !== null && isBetween(receipt, kept.message.ends) ? kept : null;
@@ -187,7 +207,7 @@ export class ReceiptHandler {
   }
 
   async #reportFor(receipt: SmppReceipt, message: Pick<ReceiptSignal, "reference" | "messageId">): Promise<Applied> {
-    return receipt.state === "underway" ? "applied" : await this.#parts.outbox.report(signalOf(receipt, message));
+    return isFinal(receipt) ? await this.#parts.outbox.report(signalOf(receipt, message)) : "applied";
   }
 
   /** Stores the receipt, so that it can be answered. */
@@ -233,7 +253,7 @@ function parse(text: string): SmppReceipt | null {
     const value = JSON.parse(text) as Partial<SmppReceipt> | null;
     const { ids, userReference = null, state, word, code = null, ends = [] } = value ?? {};
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string") || typeof word !== "string") return null;
-    if (state !== "delivered" && state !== "failed" && state !== "underway") return null;
+    if (state === undefined || !STATES.includes(state)) return null;
     if (userReference !== null && typeof userReference !== "number") return null;
     if (!Array.isArray(ends) || !ends.every((end) => typeof end === "string")) return null;
     return { ids, userReference, state, word, code: code === null ? null : String(code), ends };

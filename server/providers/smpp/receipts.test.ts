@@ -54,13 +54,14 @@ test("optional parameters take precedence over the text, and are enough without 
 
 test("every state of SMPP 3.4 has its meaning, as a number and as a word", () => {
   const meanings: [number, string, string][] = [
+    [0, "SCHEDULED", "unclear"],
     [1, "ENROUTE", "underway"],
     [2, "DELIVRD", "delivered"],
     [3, "EXPIRED", "failed"],
     [4, "DELETED", "failed"],
     [5, "UNDELIV", "failed"],
     [6, "ACCEPTD", "underway"],
-    [7, "UNKNOWN", "underway"],
+    [7, "UNKNOWN", "unclear"],
     [8, "REJECTD", "failed"],
   ];
   for (const [number, word, state] of meanings) {
@@ -73,6 +74,39 @@ test("every state of SMPP 3.4 has its meaning, as a number and as a word", () =>
   }
   for (const word of ["BUFFRED", "BUFFERED", "ACKED"]) {
     assert.equal(receipt({ shortMessage: latin1(`id:1 stat:${word}`) }).state, "underway", word);
+  }
+});
+
+test("a state that says nothing yields to the one in the other place, and alone it is never proof", () => {
+  const both = (number: number, word: string) => {
+    const tlvs = new Map([[0x0427, Uint8Array.of(number)]]);
+    const { state, word: said } = receipt({ tlvs, shortMessage: latin1(`id:1 stat:${word} err:000`) });
+    return [state, said];
+  };
+  assert.deepEqual(both(0, "DELIVRD"), ["delivered", "DELIVRD"]);
+  assert.deepEqual(both(7, "UNDELIV"), ["failed", "UNDELIV"]);
+  assert.deepEqual(both(2, "UNKNOWN"), ["delivered", "DELIVERED"]);
+  assert.deepEqual(both(0, "UNKNOWN"), ["unclear", "SCHEDULED"]);
+  assert.deepEqual(both(7, "ENROUTE"), ["underway", "ENROUTE"]);
+});
+
+test("commas, semicolons and quotes separate fields, and belong to none", () => {
+  const texts = [
+    "id:123,sub:001,dlvrd:001,submit date:2601011200,done date:2601011201,stat:DELIVRD,err:045,text:Hello",
+    'id:"123" sub:"001" dlvrd:"001" submit date:"2601011200" done date:"2601011201" stat:"DELIVRD" err:"045" text:"Hello"',
+    '"id:123 sub:001 dlvrd:001 submit date:2601011200 done date:2601011201 stat:DELIVRD err:045 text:Hello"',
+    "id:'123'; stat:'DELIVRD'; err:'045'",
+    '{"id":"123","stat":"DELIVRD","err":"045","text":"id:9 stat:UNDELIV"}',
+    "id=123, stat=DELIVRD, err=045",
+    "id:123 stat:DELIVRD err:045\0",
+  ];
+  for (const text of texts) {
+    const { ids, state, code } = receipt({ shortMessage: latin1(text) });
+    assert.deepEqual([ids, state, code], [["123"], "delivered", "045"], text);
+  }
+  const unflagged = { unflaggedReceipts: true };
+  for (const text of texts.slice(0, 3)) {
+    assert.deepEqual(receipt({ esmClass: 0, shortMessage: latin1(text) }, unflagged).ids, ["123"], text);
   }
 });
 

@@ -17,8 +17,11 @@ export interface SmppReceipt {
   ids: readonly string[];
   /** The user_message_reference of the submit_sm, if the SMSC returns it; otherwise null. */
   userReference: number | null;
-  /** `underway`: not a final state. */
-  state: "delivered" | "failed" | "underway";
+  /**
+   * `underway`: the carrier has the message, and its state is not final. `unclear`: the carrier says that it does not
+   * know, or fills the field with nothing, which proves nothing.
+   */
+  state: "delivered" | "failed" | "underway" | "unclear";
   /** The state in the words of SMPP 3.4 (5.2.28), or of the SMSC. */
   word: string;
   /** The carrier's error code as written; null if there is none. */
@@ -51,8 +54,8 @@ const STATE_WORDS = [
   "SKIPPED",
 ] as const;
 
-/** Final states by their first letters, because texts abbreviate them (Appendix B). All others are not final. */
-const ENDS: readonly (readonly [string, SmppReceipt["state"]])[] = [
+/** States by their first letters, because texts abbreviate them (Appendix B). All others are unclear. */
+const STATES: readonly (readonly [string, SmppReceipt["state"]])[] = [
   ["DELIV", "delivered"],
   ["EXPIR", "failed"],
   ["DELET", "failed"],
@@ -60,6 +63,10 @@ const ENDS: readonly (readonly [string, SmppReceipt["state"]])[] = [
   ["REJEC", "failed"],
   ["SKIPP", "failed"],
   ["FAILE", "failed"],
+  ["ENROU", "underway"],
+  ["ACCEP", "underway"],
+  ["ACKED", "underway"],
+  ["BUFF", "underway"],
 ];
 
 /** The words of the complete text of Appendix B, which no person would write by accident. */
@@ -68,8 +75,12 @@ const APPENDIX_B = [
   ...[/^stat:[A-Z]{5,8}$/i, /^err:\w/i],
 ];
 
+/** Some carriers separate the fields by commas, and write values in quotes. */
+const QUOTES = /["']/g;
+const SEPARATORS = /[,;] ?/g;
+
 function isAppendixB(text: string): boolean {
-  const words = text.split(" ", APPENDIX_B.length);
+  const words = text.replaceAll(QUOTES, "").replaceAll(SEPARATORS, " ").split(" ", APPENDIX_B.length);
   return APPENDIX_B.every((pattern, index) => pattern.test(words[index] ?? ""));
 }
 
@@ -83,10 +94,27 @@ export function readReceipt(pdu: DeliverSm | DataSm, settings: ReceiptSettings):
   if (!isMarked && !settings.unflaggedReceipts) return null;
   const fields = fieldsOf(textOf(readUserData(pdu).octets));
   if (!isMarked && !fields.isWhole) return null;
+  return receiptOf(pdu, fields, settings) ?? "unreadable";
+}
+
+/**
+ * Reads a message that nothing marks as a receipt as if it were one. Null if it names no id or no state. Anybody can
+ * write such a text, so it is a receipt only if its id is that of a message between the same two numbers.
+ */
+export function readUnmarked(pdu: DeliverSm | DataSm, settings: ReceiptSettings): SmppReceipt | null {
+  const receipt = receiptOf(pdu, fieldsOf(textOf(readUserData(pdu).octets)), settings);
+  return receipt === null || receipt.ids.length === 0 ? null : receipt;
+}
+
+function receiptOf(pdu: DeliverSm | DataSm, fields: ReceiptFields, settings: ReceiptSettings): SmppReceipt | null {
   const userReference = numberIn(pdu.tlvs.get(USER_MESSAGE_REFERENCE), 2);
   const ids = idsOf([stringIn(pdu.tlvs.get(RECEIPTED_MESSAGE_ID)), fields.id], settings.messageIdBase);
-  const word = STATE_WORDS[numberIn(pdu.tlvs.get(MESSAGE_STATE), 1) ?? -1] ?? fields.state;
-  if (word === null || (ids.length === 0 && userReference === null)) return "unreadable";
+  const words = [STATE_WORDS[numberIn(pdu.tlvs.get(MESSAGE_STATE), 1) ?? -1] ?? null, fields.state].filter(
+    (one) => one !== null,
+  );
+  // A carrier that does not know the state in one place may name it in the other.
+  const word = words.find((one) => stateOf(one) !== "unclear") ?? words[0];
+  if (word === undefined || (ids.length === 0 && userReference === null)) return null;
   return {
     ids,
     userReference,
@@ -107,12 +135,12 @@ interface ReceiptFields {
 
 /** Finds each field by its key, in any case and order. Ignores the message text at the end. */
 function fieldsOf(text: string): ReceiptFields {
-  const [head = ""] = text.split(/\btext:/i);
+  const [head = ""] = text.split(/\btext["']?[:=]/i);
   const field = (pattern: RegExp) => pattern.exec(head)?.[1] ?? null;
   return {
-    id: field(/\bid:\s*(\S+)/i),
-    state: field(/\bstat(?:us)?:\s*([a-z]+)/i)?.toUpperCase() ?? null,
-    error: field(/\berr(?:or)?:\s*(\w+)/i),
+    id: field(/\bid["']?[:=]\s*["']?([^\s,;"']+)/i),
+    state: field(/\bstat(?:us)?["']?[:=]\s*["']?([a-z]+)/i)?.toUpperCase() ?? null,
+    error: field(/\berr(?:or)?["']?[:=]\s*["']?(\w+)/i),
     isWhole: isAppendixB(text),
   };
 }
@@ -134,7 +162,12 @@ function idsOf(written: readonly (string | null)[], base: MessageIdBase): string
 }
 
 function stateOf(word: string): SmppReceipt["state"] {
-  return ENDS.find(([letters]) => word.startsWith(letters))?.[1] ?? "underway";
+  return STATES.find(([letters]) => word.startsWith(letters))?.[1] ?? "unclear";
+}
+
+/** Whether a receipt says how its message ended. */
+export function isFinal({ state }: Pick<SmppReceipt, "state">): boolean {
+  return state === "delivered" || state === "failed";
 }
 
 /** The carrier's own error code; a code of zeros only means none. */

@@ -5,7 +5,7 @@
 
 import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { EndDigits } from "./address.ts";
+import { canBeBetween, type EndDigits } from "./address.ts";
 
 /** One submit_sm. */
 export interface SubmitRecord {
@@ -26,6 +26,7 @@ export interface SubmitRecord {
 interface AssignedId {
   messageId: MessageId;
   reference: string;
+  ends: EndDigits;
   isEnded: boolean;
 }
 
@@ -86,16 +87,21 @@ export class RecentSubmits {
     return oldest !== undefined && oldest.order <= order;
   }
 
+  /** Whether the response to a submit between two numbers is on its way; `numbers` are those of a receipt. */
+  hasOpenBetween(numbers: readonly string[]): boolean {
+    return [...this.#open.values()].some(({ ends }) => ends.to !== "" && canBeBetween(numbers, ends));
+  }
+
   find(userReference: number): SubmitRecord | null {
     return this.#open.get(userReference) ?? this.#closed.get(userReference) ?? null;
   }
 
   /** Notes the id of a message. */
-  assignId(id: string, messageId: MessageId, reference: string): void {
+  assignId(id: string, messageId: MessageId, reference: string, ends: EndDigits = UNKNOWN_ENDS): void {
     const before = this.#ids.get(id);
     const isShared = before !== undefined && before.messageId !== messageId && !before.isEnded;
     if (isShared) setBounded(this.#shared, id, true, KEPT_MAX);
-    setBounded(this.#ids, id, { messageId, reference, isEnded: false }, KEPT_MAX);
+    setBounded(this.#ids, id, { messageId, reference, ends, isEnded: false }, KEPT_MAX);
   }
 
   /** Notes that the message with this id has ended, so that the id may be given to another message. */

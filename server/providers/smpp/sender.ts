@@ -261,11 +261,11 @@ export class SmppSender {
     return id;
   }
 
-  #assignId(id: string, { messageId }: Outbound, reference: string): void {
+  #assignId(id: string, message: Outbound, reference: string): void {
     const { tracker, recentSubmits } = this.#parts;
     if (tracker.hasEnded(id)) recentSubmits.endId(id);
     tracker.reassignId(id);
-    recentSubmits.assignId(id, messageId, reference);
+    recentSubmits.assignId(id, message.messageId, reference, this.#endsOf(message));
   }
 
   #track(message: Outbound, reference: string, units: readonly SubmittedPart[]): void {

@@ -27,7 +27,7 @@ import { PartSubmitter } from "./part-submitter.ts";
 import { PartTracker } from "./part-tracker.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { ReceiptHandler } from "./receipt-handler.ts";
-import { readReceipt, type SmppReceipt } from "./receipts.ts";
+import { readReceipt, readUnmarked, type SmppReceipt } from "./receipts.ts";
 import { RecentSubmits } from "./recent-submits.ts";
 import { SmppSender } from "./sender.ts";
 import { readSettings, type SmppSettings } from "./settings.ts";
@@ -72,7 +72,10 @@ class Smpp implements Provider {
   readonly #inbound: InboundHandler;
   readonly #submitter: PartSubmitter;
   readonly #sender: SmppSender;
-  readonly #member: AccountMember = { applyReceipt: (receipt) => this.#applyFromOther(receipt) };
+  readonly #member: AccountMember = {
+    applyReceipt: (receipt) => this.#applyFromOther(receipt),
+    ownsReceipt: (receipt) => this.#receipts.owns(receipt),
+  };
   /** Messages of the SMSC that were refused since they could not be read, and those that ended in octets of no meaning. */
   readonly #refused: RecentCount;
   readonly #unreadRests: RecentCount;
@@ -115,6 +118,8 @@ class Smpp implements Provider {
       outbox: this.#outbox,
       recentSubmits: this.#recentSubmits,
       tracker: this.#tracker,
+      findSent: context.findSent,
+      isNumber: context.isNumber,
       others: () => othersOn(this.#settings.link, this.#member),
     };
     this.#receipts = new ReceiptHandler(parts);
@@ -169,6 +174,7 @@ class Smpp implements Provider {
         unmatched: this.#receipts.unmatched,
         refused: this.#refused.value,
         unreadRests: this.#unreadRests.value,
+        unaddressed: this.#inbound.unaddressed,
         foreign: this.#inbound.foreign,
         defaultAlphabet: this.#settings.defaultAlphabet,
         sharedIds: this.#recentSubmits.sharedIds,
@@ -196,11 +202,26 @@ class Smpp implements Provider {
     this.#eventReceived();
     if (pdu.hasUnreadRest === true) this.#unreadRests.note();
     const receipt = readReceipt(pdu, this.#settings);
-    if (receipt === null) return await this.#inbound.handle(pdu, session);
+    if (receipt === null) return await this.#deliverUnmarked(pdu, session);
     this.#sinceReceipt = 0;
     if (receipt !== "unreadable") return await this.#receipts.handle(receipt);
     this.#fault(new PeerFault("the SMSC sent a receipt that names neither a message nor a state"));
     return ESME_ROK;
+  }
+
+  /** A text, unless it is a receipt of a message that an instance of this account sent between the same numbers. */
+  async #deliverUnmarked(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
+    const receipt = readUnmarked(pdu, this.#settings);
+    if (receipt === null) return await this.#inbound.handle(pdu, session);
+    for (const member of [this.#member, ...othersOn(this.#settings.link, this.#member)]) {
+      // Unanswered, the SMSC repeats it on its next session.
+      const isOwn = await member.ownsReceipt(receipt).catch(() => null);
+      if (isOwn === null) return null;
+      if (!isOwn) continue;
+      this.#sinceReceipt = 0;
+      return await this.#receipts.handle(receipt);
+    }
+    return await this.#inbound.handle(pdu, session);
   }
 
   /** Applies a receipt that arrived on the session of another instance. */

@@ -81,6 +81,8 @@ export class TestInstance {
   readonly faults: unknown[] = [];
   /** References of accepted messages, as the service has stored them. */
   readonly references = new Set<string>();
+  /** The addresses of accepted messages by reference. */
+  readonly sent = new Map<string, { from: string; to: string }>();
   /** The engine's answer to a signal; may be replaced. */
   onSignal: (signal: Signal) => Applied | Promise<Applied> = (signal) => this.appliedOf(signal);
   #made = 0;
@@ -102,6 +104,9 @@ export class TestInstance {
           bindMode: "transceiver",
           ...config,
         },
+        isNumber: async (address) =>
+          (options.numbers ?? [{ address: OWN }]).some((number) => number.address === address),
+        findSent: async (reference) => this.sent.get(reference) ?? null,
         numbers: async () => options.numbers ?? [{ address: OWN, customerId: "cust_1", isDefault: true }],
         fault: (error) => void this.faults.push(error),
       }),
@@ -136,8 +141,11 @@ export class TestInstance {
   }
 
   async send(to: string, text = "Hello", more: Partial<Outbound> = {}): Promise<Outcome> {
-    const outcome = await this.provider.send(this.message(to, text, more), new AbortController().signal);
-    if (outcome.outcome === "accepted") this.references.add(outcome.reference);
+    const message = this.message(to, text, more);
+    const outcome = await this.provider.send(message, new AbortController().signal);
+    if (outcome.outcome !== "accepted") return outcome;
+    this.references.add(outcome.reference);
+    this.sent.set(outcome.reference, message);
     return outcome;
   }
 
