@@ -17,7 +17,7 @@ const PORTUGUESE = 3;
 /** Codes and their characters, in pairs. */
 type Codes = readonly (readonly [code: number, character: string])[];
 
-/** What the locking shift tables have in place of the default alphabet (A.3.1, A.3.3). Spanish has none (A.3.2). */
+/** Characters of the locking shift tables in place of those of the default alphabet (A.3.1, A.3.3). Spanish has none (A.3.2). */
 const LOCKING: Readonly<Record<number, Codes>> = {
   [TURKISH]: [
     ...runOf(0x04, "€"),
@@ -42,7 +42,7 @@ const LOCKING: Readonly<Record<number, Codes>> = {
   ],
 };
 
-/** What the single shift tables have besides the extension table, or in place of it (A.2.1 to A.2.3). */
+/** Characters of the single shift tables besides those of the extension table, or in place of them (A.2.1 to A.2.3). */
 const SINGLE: Readonly<Record<number, Codes>> = {
   [TURKISH]: [
     [0x47, "Ğ"],

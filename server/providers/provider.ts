@@ -11,6 +11,7 @@ import type {
   ReactionCommand,
 } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
+import type { AddressLookups } from "../core/address-lookups.ts";
 import type { InboundAttachment } from "../core/attachment.ts";
 import type { Capabilities } from "../core/capabilities.ts";
 import type { GroupSnapshot } from "../core/group.ts";
@@ -133,9 +134,7 @@ export function outcomeOfRest(outcome: Outcome): AcceptedOutcome | NotAccepted {
   return outcome.outcome === "partly" ? outcome.rest : outcome;
 }
 
-/**
- * A report about an accepted message. The engine finds it by its `reference`, or by our id if the provider knows it.
- */
+/** A report about an accepted message, which the engine finds by its `reference`, or by our id if the provider knows it. */
 export interface ReceiptSignal {
   kind: "receipt";
   reference: string;
@@ -340,7 +339,7 @@ export interface Memory {
 export class PeerFault extends Error {}
 
 /** The surroundings of one instance of a provider. */
-export interface ProviderContext {
+export interface ProviderContext extends AddressLookups {
   instanceId: InstanceId;
   memory: Memory;
   attempts: SendAttempts;
@@ -353,10 +352,6 @@ export interface ProviderContext {
   numbers: () => Promise<readonly OwnAddress[]>;
   /** Numbers that the instance sends for: its own, and those of customers that route SMS to it. */
   senders: () => Promise<readonly OwnAddress[]>;
-  /** Whether an address is a number of any customer, on whatever instance. */
-  isNumber: (address: string) => Promise<boolean>;
-  /** The addresses of the message of this instance that has a provider's reference; null if there is none. */
-  findSent: (reference: string) => Promise<{ from: string; to: string } | null>;
   /** Whether this process still owns the instance: to be asked at once before bytes that send something go to the peer. */
   mayWrite: () => boolean;
   /** The provider calls this when `isUp` has changed. */

@@ -139,8 +139,6 @@ export class Life {
         clock: this.#clock(harness.clock),
         numbers: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
         senders: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
-        isNumber: async () => true,
-        findSent: async () => null,
         changed: () => void this.changes.push(harness.clock.real()),
         eventReceived: () => void this.events.push(harness.clock.real()),
         fault: (error) => void this.faults.push(error),

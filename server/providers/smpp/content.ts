@@ -11,8 +11,8 @@ const NUL = 0x00;
 /** Tab, line feed, form feed, carriage return. */
 const LINE_CONTROLS: readonly number[] = [0x09, 0x0a, 0x0c, 0x0d];
 
-/** What a message says. */
-export interface Content {
+/** The text and the other octets of a message. */
+export interface TextAndOctets {
   /** Null if no part of it is text. */
   text: string | null;
   /** The octets of binary parts. */
@@ -40,7 +40,7 @@ export class ContentReader {
   }
 
   /** The content of a message, with its parts in order; null stands for a part that never arrived. */
-  read(parts: readonly (PartOctets | null)[]): Content {
+  read(parts: readonly (PartOctets | null)[]): TextAndOctets {
     if (parts.some((part) => part !== null && isForeign(part, this.#settings))) this.#foreign.note();
     return contentOf(this.#withoutNuls(parts), this.#settings);
   }
@@ -68,7 +68,7 @@ function isControl(octet: number): boolean {
 }
 
 /** Parts with the same alphabet are joined before decoding, because a character may be split between two parts. */
-function contentOf(parts: readonly (PartOctets | null)[], settings: SmppSettings): Content {
+function contentOf(parts: readonly (PartOctets | null)[], settings: SmppSettings): TextAndOctets {
   let text: string | null = null;
   const binary: Uint8Array[] = [];
   for (let at = 0; at < parts.length; ) {

@@ -30,9 +30,8 @@ export interface SessionEvents {
   stateChanged(): void;
   /** The session has ended, also if it was never bound. Called once; `reason` is a clause. */
   ended(reason: string): void;
-  /** A deliver_sm or data_sm: see `LinkEvents`. */
+  /** See `LinkEvents`; both are about a deliver_sm or data_sm. */
   deliver(pdu: DeliverSm | DataSm): Promise<number | null>;
-  /** See `LinkEvents`. */
   refused?(): void;
   fault(error: unknown): void;
 }
@@ -252,10 +251,8 @@ export class Session {
   #refuse(frame: Buffer, { message, status }: PduError): void {
     const head = headerOf(frame);
     if (isResponse(head.commandId)) this.#requests.stray();
-    else {
-      this.#write(encodePdu(errorResponseTo(head, status)));
-      if (isMessage(head.commandId)) this.#events.refused?.();
-    }
+    else this.#write(encodePdu(errorResponseTo(head, status)));
+    if (isMessage(head.commandId)) this.#events.refused?.();
     if (this.#reportedFaults.has(message)) return;
     this.#reportedFaults.add(message);
     const command = `0x${head.commandId.toString(16)}`;

@@ -22,7 +22,7 @@ export interface SmppSettings {
   validitySeconds: number | null;
   messageIdBase: MessageIdBase;
   unflaggedReceipts: boolean;
-  /** What data_coding 0 means, in both directions. */
+  /** The alphabet of data_coding 0, in both directions. */
   defaultAlphabet: CarrierAlphabet;
   ia5AsGsm: boolean;
   /** Added to numbers that arrive without a country code; null if none do. */

@@ -24,6 +24,20 @@ my @later;       # [at, action]
 my %pending;        # deliver_sm that nobody took yet, by number: args, to (file number), seq, at
 my ($next_id, $next_pending, $silent, $refuses) = ($given{'first-id'}, 1, 0, 0);
 
+# Octets that the next PDU has behind its last parameter, as some message centres add them.
+our $rest = '';
+
+{
+    no warnings 'once';
+    # In front of IO::Handle's, by which Net::SMPP writes each PDU as a whole.
+    *Net::SMPP::syswrite = sub {
+        my ($sock, $octets) = @_;
+        $octets .= $rest;
+        substr($octets, 0, 4) = pack 'N', length $octets;
+        return $sock->IO::Handle::syswrite($octets);
+    };
+}
+
 sub report { print $json->encode({@_}), "\n" }
 sub later { my ($ms, $action) = @_; push @later, [time + $ms / 1000, $action] }
 
@@ -49,12 +63,14 @@ sub flush_pending {
         next if defined $pending->{to} && time - $pending->{at} < $given{'again-ms'} / 1000;
         next if ($pending->{not_before} // 0) > time;
         my $method = $pending->{method};
+        local $rest = $pending->{rest};
         $pending->{seq} = $bind->{sock}->$method(async => 1, @{$pending->{args}});
         @$pending{'to', 'at'} = ($bind->{number}, time);
     }
 }
 
-sub enqueue { my ($method, @args) = @_; $pending{$next_pending++} = { method => $method, args => \@args }; flush_pending() }
+sub enqueue { enqueue_with('', @_) }
+sub enqueue_with { my ($rest, $method, @args) = @_; $pending{$next_pending++} = { method => $method, args => \@args, rest => $rest }; flush_pending() }
 
 my @STATES = qw(SCHEDULED ENROUTE DELIVRD EXPIRED DELETED UNDELIV ACCEPTD UNKNOWN REJECTD);
 my %STATE = map { ($STATES[$_] => $_) } 0 .. $#STATES;
@@ -183,14 +199,16 @@ sub read_pdu {
     later(210, \&flush_pending);
 }
 
-# Orders: {"do":"deliver", "method"?, fields of the PDU; short_message and optional parameters in hexadecimal}, and the switches.
+# Orders: {"do":"deliver", "method"?, "rest"?, fields of the PDU; rest, short_message and optional parameters in hexadecimal}, and the
+# switches. `rest` follows the last parameter.
 sub ordered {
     my ($order) = @_;
     my $do = delete $order->{do};
     if ($do eq 'deliver') {
         my $method = delete $order->{method} // 'deliver_sm';
+        my $rest = pack 'H*', delete $order->{rest} // '';
         for (keys %$order) { $order->{$_} = pack 'H*', $order->{$_} if $_ eq 'short_message' || $Net::SMPP::param_by_name{$_} }
-        enqueue($method, %$order);
+        enqueue_with($rest, $method, %$order);
     }
     elsif ($do eq 'unbind') { $_->{sock}->unbind(async => 1) for values %binds }
     elsif ($do eq 'drop') { dropped($_) for keys %binds }

@@ -60,7 +60,10 @@ export interface Seen {
   number?: number;
 }
 
-/** An order: fields of a PDU by their names in SMPP 3.4, `short_message` and optional parameters in hexadecimal. */
+/**
+ * An order: fields of a PDU by their names in SMPP 3.4, `short_message` and optional parameters in hexadecimal. `rest`:
+ * octets behind its last parameter, in hexadecimal too.
+ */
 export type Order = { do: string } & Record<string, string | number | boolean>;
 
 export interface Smsc {

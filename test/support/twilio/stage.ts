@@ -107,8 +107,6 @@ export async function twilioStage(
         config: { ...fake.config, ...config },
         hookUrl: () => hookUrl ?? hook.url,
         senders: async () => stage.numbers,
-        isNumber: async () => true,
-        findSent: async () => null,
         mayWrite: () => true,
         changed: () => {
           stage.changes += 1;
