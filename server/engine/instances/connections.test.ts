@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
 import { AttemptsKept, attemptsIn } from "../../../test/support/attempts.ts";
-import { receipt, ScriptedProvider } from "../../../test/support/provider.ts";
+import { engineStage } from "../../../test/support/engine.ts";
+import { inbound, receipt, ScriptedProvider } from "../../../test/support/provider.ts";
 import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { Applied, Signal } from "../../providers/provider.ts";
+import type { Applied, ProviderContext, Signal } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { type InstanceReport, type Membership, soleMember } from "../members/membership.ts";
 import { Connections } from "./connections.ts";
@@ -237,4 +239,24 @@ test("a provider writes only under the lease that it was connected with, and rep
   await connections.connect(deps, made.instance);
   assert.equal(mayWrite(), true);
   assert.equal(await report(), "applied");
+});
+
+test("a provider finds the addresses of what its own instance sent, and every number of the service", async (t) => {
+  const contexts: ProviderContext[] = [];
+  const create = (_: string, given: ProviderContext) => {
+    contexts.push(given);
+    return new ScriptedProvider();
+  };
+  const stage = await engineStage(t, { create });
+  const { deps } = stage.life;
+  await stage.send();
+  await stage.run();
+  await apply(deps, stage.instance.id, inbound({ reference: "in-1" }));
+  await deps.connections.connect(deps, stage.instance);
+  const [context] = contexts;
+  const { address: from } = stage.number;
+  assert.deepEqual(await context?.findSent("ref-1"), { from, to: "+15550100001" });
+  assert.equal(await context?.findSent("ref-2"), null);
+  assert.equal(await context?.findSent("in-1"), null, "a contact wrote it");
+  assert.deepEqual([await context?.isNumber(from), await context?.isNumber("+15550000077")], [true, false]);
 });
