@@ -3,6 +3,7 @@
 import type { OptOut as WireOptOut } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
 import { iso } from "./instant.ts";
+import { ENDINGS, HELP_WORDS, OPENINGS, RESUME_WORDS, STOP_SENTENCES, STOP_WORDS, textsOf } from "./opt-out-words.ts";
 
 export interface OptOut {
   /** The customer of the number at the time of the opt-out. */
@@ -15,12 +16,7 @@ export interface OptOut {
   createdAt: number;
 }
 
-/** Keywords after which carriers in the United States and Twilio stop messages to the contact. */
-const STOP_WORDS = new Set(["STOP", "UNSUBSCRIBE", "END", "QUIT", "CANCEL", "STOPALL", "REVOKE", "OPTOUT"]);
-/** Keywords of Twilio that end an opt-out. */
-const START_WORDS = new Set(["START", "UNSTOP", "YES"]);
-
-/** A keyword in capitals, and its intent. */
+/** A keyword as its table or the customer's settings spell it, and its intent. */
 export interface Keyword {
   intent: "stop" | "start";
   word: string;
@@ -31,25 +27,76 @@ const COMPARED_CHARACTERS_MAX = 64;
 /** UTF-16 units of which a character has at most two. */
 const COMPARED_UNITS_MAX = COMPARED_CHARACTERS_MAX * 2;
 const LINE_END = /[\n\v\f\r\u0085\u2028\u2029]/;
-/** Blanks, hyphens and other punctuation, control characters, and characters that show nothing. */
-const IGNORED = /[\s\p{P}\p{Cc}\p{Default_Ignorable_Code_Point}]/gu;
-
+/** A character that shows something. The braille blank and the place of a file in a text of iMessage show nothing. */
+const SHOWN = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\ufffc]/u;
 /**
- * The keyword of a message whose first line consists of nothing else: `STOP`, `Quit!`, `opt-out`, also in full-width characters. Null
- * otherwise, and if the line has more than 64 characters. The cost does not grow with the text.
+ * Blanks, hyphens and other punctuation, the symbols that keyboards have beside it, accents and characters that show nothing. `ARRÊT` is
+ * `ARRET`.
  */
-export function keywordOf(text: string | null): Keyword | null {
-  const word = firstLineOf(text ?? "")
-    .normalize("NFKC")
-    .toUpperCase()
-    .replace(IGNORED, "");
-  if (STOP_WORDS.has(word)) return { intent: "stop", word };
-  return START_WORDS.has(word) ? { intent: "start", word } : null;
+const IGNORED = /[\s\p{P}$+<=>^`|~\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Script=Inherited}\u2800\ufffc]/gu;
+
+/** The form in which a word and a text are compared; empty if nothing of it counts. */
+export function comparedForm(text: string): string {
+  return text.normalize("NFKD").toUpperCase().replace(IGNORED, "");
 }
 
-/** The first line that is not blank; empty if it has more than 64 characters. */
+/** Words by the form in which they are compared. */
+export type WordMap = ReadonlyMap<string, string>;
+
+/** The words by the form in which they are compared. Of two with one form the first is kept. */
+export function wordMap(words: Iterable<string>): WordMap {
+  const map = new Map<string, string>();
+  for (const word of words) if (!map.has(comparedForm(word))) map.set(comparedForm(word), word);
+  return map;
+}
+
+function* stopTexts(): Generator<string> {
+  for (const { rows } of STOP_WORDS) for (const row of rows) yield* textsOf(row);
+  for (const sentence of STOP_SENTENCES.flatMap(({ rows }) => rows).flatMap(textsOf)) {
+    for (const opening of OPENINGS) for (const ending of ENDINGS) yield `${opening} ${sentence} ${ending}`.trim();
+  }
+}
+
+const STOPS = wordMap(stopTexts());
+const HELP = wordMap(HELP_WORDS);
+
+/** The words that a customer chose. */
+export interface ChosenWords {
+  /** Words that end messages, beside those that do so everywhere. */
+  stop: WordMap;
+  /** All words that begin messages again. */
+  resume: WordMap;
+}
+
+const NO_CHOICE: ChosenWords = { stop: new Map(), resume: wordMap(RESUME_WORDS) };
+
+/**
+ * The keyword of a message whose text consists of nothing else, or whose first line does, if it has several: `STOP`, `Quit!`, `opt-out`,
+ * `please stop texting me`, also in full-width characters. Null otherwise, and if the line has more than 64 characters. The cost does not
+ * grow with the text.
+ */
+export function keywordOf(text: string | null, { stop, resume }: ChosenWords = NO_CHOICE): Keyword | null {
+  const said = comparedForm(firstLineOf(text ?? ""));
+  const stopped = STOPS.get(said) ?? stop.get(said);
+  if (stopped !== undefined) return { intent: "stop", word: stopped };
+  const resumed = resume.get(said);
+  return resumed === undefined ? null : { intent: "start", word: resumed };
+}
+
+/** Whether a message asks for help: `HELP`, `INFO` or `AIDE`, alone as a keyword is. */
+export function asksForHelp(text: string | null): boolean {
+  return HELP.has(comparedForm(firstLineOf(text ?? "")));
+}
+
+/** The word that ends messages everywhere and is compared like `word`; null if there is none. */
+export function fixedStopWord(word: string): string | null {
+  return STOPS.get(comparedForm(word)) ?? null;
+}
+
+/** The first line that shows something; empty if it has more than 64 characters. */
 function firstLineOf(text: string): string {
-  const start = text.search(/\S/);
+  const start = text.search(SHOWN);
+  if (start === -1) return "";
   const [line = ""] = text.slice(start, start + COMPARED_UNITS_MAX + 1).split(LINE_END, 1);
   return [...line].length > COMPARED_CHARACTERS_MAX ? "" : line;
 }

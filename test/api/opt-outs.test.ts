@@ -69,7 +69,7 @@ test("STOP from a phone ends messages from that number, START begins them again"
   const contact = nextContact();
   await send(contact);
   for (const channel of ["sms", "imessage"]) {
-    await write(contact, "please stop", { channel });
+    await write(contact, "stop by later", { channel });
     assert.equal(await isListed(contact), false);
     await write(contact, " Stop \n", { channel });
     await until(() => isListed(contact), { what: `STOP over ${channel}` });

@@ -70,7 +70,7 @@ test("STOP holds from the moment that it is on disk, whatever the cache has, and
 });
 
 test("a message that only contains a keyword changes nothing, nor does a message without a text", () => {
-  assert.deepEqual(keywordOperations(deps, inbound("please stop")), []);
+  assert.deepEqual(keywordOperations(deps, inbound("stop by later")), []);
   assert.deepEqual(keywordOperations(deps, inbound(null)), []);
 });
 

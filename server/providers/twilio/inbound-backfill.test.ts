@@ -167,7 +167,7 @@ test("a late START does not cancel a STOP that arrived before it, by keyword or 
   await away(async () => {
     fake.arrive({ from: TO, to: FROM, body: "Hi" });
     fake.arrive({ from: TO, to: FROM, body: "Start" });
-    fake.arrive({ from: TO, to: FROM, body: "Yes" });
+    fake.arrive({ from: TO, to: FROM, body: "Unstop" });
     await clock.advance(MINUTE);
     stage.listen = async (signal) => {
       if (signal.kind === "inbound" && signal.text === "Hi") {
@@ -176,7 +176,7 @@ test("a late START does not cancel a STOP that arrived before it, by keyword or 
       return "applied";
     };
   });
-  assert.deepEqual(await untilReported(4), ["Stop", "Hi", "Start", "Yes"]);
+  assert.deepEqual(await untilReported(4), ["Stop", "Hi", "Start", "Unstop"]);
   await later(MINUTE);
   assert.deepEqual([wishes(), stage.signals.at(-1)?.kind], [["stop", "stop"], "optOut"]);
   fake.arrive({ from: TO, to: FROM, body: "Start" });
