@@ -99,7 +99,7 @@ class Filler {
     const customerId = this.#newId("cust");
     const version = 1;
     const previous = { previousSecret: null, previousSecretUntil: null };
-    const sending = { routes: [], quietHours: null };
+    const sending = { routes: [], quietHours: null, optOuts: null };
     const times = { createdAt: this.#at, updatedAt: this.#at };
     const secret = sealer.seal(newSigningSecret(randomBytes), customerSecretPlace(customerId));
     const customer = { id: customerId, name: "Waiting", email: null, company: null, secretKnown: true };

@@ -1,8 +1,8 @@
 /** `tightbeam contacts` and `tightbeam opt-outs`: the rows of their commands; `contacts import` is in import-contacts.ts. */
 
-import type { Contact, CreateContact, OptOut } from "../sdk/wire.ts";
+import { type Contact, type CreateContact, OPT_OUT_SCOPES, type OptOut, type OptOutSettings } from "../sdk/wire.ts";
 import type { Cli } from "./cli.ts";
-import { type CommandRow, list, request, type Value } from "./command.ts";
+import { type CommandRow, list, present, request, type Value } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { importContacts } from "./import-contacts.ts";
 import { listing, type Paint } from "./output.ts";
@@ -234,6 +234,7 @@ export const optOuts: CommandRow = {
       columns: [
         { title: "NUMBER", value: (optOut) => optOut.number },
         { title: "CONTACT", value: (optOut) => optOut.contact },
+        { title: "FROM", value: (optOut) => (optOut.scope === "customer" ? "all your numbers" : "this number") },
         { title: "BY", value: (optOut) => optOut.source },
         { title: "SINCE", value: (optOut) => optOut.createdAt },
         { title: "KEYWORD", value: (optOut) => optOut.keyword },
@@ -258,15 +259,64 @@ export const optOuts: CommandRow = {
     }),
     request({
       name: "remove",
-      help: "Opt a contact in again: your number may send to it.",
+      help: "Opt a contact in again: your numbers may send to it.",
       arguments: PAIR,
-      examples: { [`tightbeam opt-outs remove ${BOTH}`]: "only if the contact asked for it" },
-      call: (client, number: string, contact: string) => client.optOuts.remove(number, contact),
+      options: { "--reason <text>": "why; required if the contact or the provider made the opt-out" },
+      examples: { [`tightbeam opt-outs remove ${BOTH} --reason "asked by phone"`]: "only if the contact asked for it" },
+      call: (client, number: string, contact: string, { reason }: { reason?: string }) =>
+        client.optOuts.remove(number, contact, { reason }),
       show: (_deleted, _paint, _width, number: string, contact: string) => `${number} may write to ${contact}`,
+    }),
+    request({
+      name: "settings",
+      help: "Show the words that opt contacts out and in, and what the service answers.",
+      examples: { "tightbeam opt-outs settings | jq -r '.keywords[]'": "the words that you added" },
+      call: (client) => client.optOuts.settings(),
+      show: settingsDetail,
+    }),
+    request({
+      name: "set",
+      help: 'Change only the given settings; "" takes an answer or the added words away.',
+      options: {
+        "--scope <scope>": { help: REQUEST_FIELDS.SetOptOutSettings.scope, choices: OPT_OUT_SCOPES },
+        "--keywords <list>": {
+          help: `${REQUEST_FIELDS.SetOptOutSettings.keywords}, with commas between`,
+          parse: words,
+        },
+        "--resume <list>": { help: `${REQUEST_FIELDS.SetOptOutSettings.resume}, with commas between`, parse: words },
+        "--confirmation <text>": REQUEST_FIELDS.SetOptOutSettings.confirmation,
+        "--help-text <text>": REQUEST_FIELDS.SetOptOutSettings.help,
+      },
+      examples: {
+        "tightbeam opt-outs set --keywords BASTA,PARE": "beside the fixed words",
+        'tightbeam opt-outs set --confirmation "You get no more messages."': "sent once after each STOP",
+        "tightbeam opt-outs set --scope number": "a STOP holds for the number that it was written to",
+      },
+      call: (client, given: GivenSettings) => {
+        const { helpText, confirmation, ...more } = given;
+        const answers = { confirmation: noneIfEmpty(confirmation), help: noneIfEmpty(helpText) };
+        return client.optOuts.changeSettings(present({ ...more, ...answers }));
+      },
+      show: settingsDetail,
     }),
   ],
 };
 
-function optOutDetail({ number, contact, source, keyword, createdAt }: OptOut, paint: Paint): string {
-  return listing({ number, contact, by: source, keyword, since: createdAt }, paint);
+function optOutDetail({ number, contact, scope, source, keyword, createdAt }: OptOut, paint: Paint): string {
+  return listing({ number, contact, scope, by: source, keyword, since: createdAt }, paint);
+}
+
+/** The options of `opt-outs set`. */
+interface GivenSettings extends Partial<Pick<OptOutSettings, "scope" | "keywords" | "resume">> {
+  confirmation?: string;
+  helpText?: string;
+}
+
+function noneIfEmpty(text: string | undefined): string | null | undefined {
+  return text === "" ? null : text;
+}
+
+function settingsDetail({ scope, keywords, resume, confirmation, help }: OptOutSettings, paint: Paint): string {
+  const lists = { keywords: keywords.join(", ") || null, resume: resume.join(", ") };
+  return listing({ scope, ...lists, confirmation, help }, paint);
 }

@@ -122,6 +122,13 @@ export const REQUEST_FIELDS = {
     tags: "your own words to find the contact by",
     metadata: "your own JSON object, returned unchanged: at most 50 keys and 16 KiB",
   },
+  SetOptOutSettings: {
+    scope: "scope of new opt-outs; those that exist keep theirs",
+    keywords: "words that opt a contact out, beside the fixed ones",
+    resume: "all words that end an opt-out",
+    confirmation: "text that confirms an opt-out by a word, once; null: none",
+    help: "text that answers HELP, INFO and AIDE, at most once per contact and hour; null: none",
+  },
   RequestPayment: {
     to: "the contact who is to pay: a phone number or iMessage e-mail",
     from: "one of your numbers (default: the number of the newest conversation with the recipient, else your default number)",

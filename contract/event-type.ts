@@ -30,6 +30,8 @@ export const EVENT_TYPES = [
   "chat.participant.left",
   "chat.title.changed",
   "chat.photo.changed",
+  "contact.opted_out",
+  "contact.opted_in",
   "webhook.test",
 ] as const;
 

@@ -5,13 +5,14 @@ import { callEvents } from "./calls.ts";
 import { chatEvents } from "./chats.ts";
 import { EVENT_TYPES, type EventDeclaration, EventType } from "./event-type.ts";
 import { messageEvents } from "./message-events.ts";
+import { optOutEvents } from "./opt-outs.ts";
 import { paymentEvents } from "./payments.ts";
 import { at, CONTACT, CORRELATION_ID, IDS, OWN } from "./samples.ts";
 import { closed, id, at as instant, list, NAME, optional, record, says, TYPESCRIPT, text } from "./schema.ts";
 import { Pagination, page } from "./values.ts";
 import { webhookEvents } from "./webhooks.ts";
 
-const declared = [...messageEvents, ...chatEvents, ...paymentEvents, ...callEvents, ...webhookEvents];
+const declared = [...messageEvents, ...chatEvents, ...paymentEvents, ...callEvents, ...optOutEvents, ...webhookEvents];
 
 /** Every event, in the order of `EVENT_TYPES`. */
 export const allEvents: readonly EventDeclaration[] = EVENT_TYPES.map((type) => {

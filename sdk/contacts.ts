@@ -14,6 +14,8 @@ import type {
   Focus,
   OptOut,
   OptOutList,
+  OptOutSettings,
+  SetOptOutSettings,
   UpdateContact,
 } from "./wire.ts";
 
@@ -97,6 +99,12 @@ export interface OptOutQuery extends Page {
   number?: string | undefined;
 }
 
+/** Why an opt-out ends. */
+export interface OptOutRemoval {
+  /** Required if the contact or the provider made it; shown in `contact.opted_in`. */
+  reason?: string | undefined;
+}
+
 /** The routes under `/v1/opt-outs`. */
 export function optOutRoutes(request: Request) {
   const path = (number: string, contact: string) => `/v1/opt-outs/${segment(number)}/${segment(contact)}`;
@@ -111,12 +119,21 @@ export function optOutRoutes(request: Request) {
     get: (number: string, contact: string, options?: CallOptions) =>
       request<OptOut>("GET", path(number, contact), options),
     /**
-     * Opt a contact out. From now on, messages from this number to the contact are refused with `RECIPIENT_OPTED_OUT`.
+     * Opt a contact out. From now on, messages to the contact are refused with `RECIPIENT_OPTED_OUT`: from all numbers
+     * of the customer, or from this one, as the settings say.
      */
     add: (number: string, contact: string, options?: CallOptions) =>
       request<OptOut>("PUT", path(number, contact), options),
     /** Remove an opt-out. Do so only if the contact has asked for it. */
-    remove: (number: string, contact: string, options?: CallOptions) =>
-      request<Deleted>("DELETE", path(number, contact), options),
+    remove: (number: string, contact: string, query: OptOutRemoval = {}, options?: CallOptions) =>
+      request<Deleted>("DELETE", path(number, contact), { ...options, query }),
+    /**
+     * Get the settings of opt-outs. The words that end and begin messages, what they hold for, and what the service
+     * answers.
+     */
+    settings: (options?: CallOptions) => request<OptOutSettings>("GET", "/v1/opt-outs/settings", options),
+    /** Set the settings of opt-outs. Changes the fields that are given. */
+    changeSettings: (settings: SetOptOutSettings, options?: CallOptions) =>
+      request<OptOutSettings>("PUT", "/v1/opt-outs/settings", { ...options, body: settings }),
   };
 }

@@ -116,6 +116,12 @@ async function refusedEdit(client: Tightbeam): Promise<{ messageId: string }> {
   return sent;
 }
 
+async function stopAndResume(client: Tightbeam): Promise<void> {
+  const { resume } = await client.optOuts.settings();
+  await client.sandbox.phone(YOU).write({ text: "STOP" });
+  await client.sandbox.phone(YOU).write({ text: resume[0] ?? "START" });
+}
+
 /** The trigger of every event type. */
 export const TRIGGERS: Readonly<Record<EventType, Trigger>> = {
   "message.queued": sends(DELIVERS, ""),
@@ -199,5 +205,7 @@ export const TRIGGERS: Readonly<Record<EventType, Trigger>> = {
   "chat.photo.changed": does(`make a group, to which ${READS} gives another photo`, async (client) =>
     client.sandbox.phone(READS).changePhoto({ chatId: await makeGroup(client) }),
   ),
+  "contact.opted_out": does(`${YOU} writes STOP, and the word that ends it`, stopAndResume),
+  "contact.opted_in": does(`${YOU} writes STOP, and the word that ends it`, stopAndResume),
   "webhook.test": does("test the webhook that is configured", (client) => client.webhooks.test()),
 };

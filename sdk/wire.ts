@@ -37,6 +37,8 @@ export const EVENT_TYPES = [
   "chat.participant.left",
   "chat.title.changed",
   "chat.photo.changed",
+  "contact.opted_out",
+  "contact.opted_in",
   "webhook.test",
 ] as const;
 
@@ -68,6 +70,8 @@ export type EventFilter =
   | "chat.participant.left"
   | "chat.title.changed"
   | "chat.photo.changed"
+  | "contact.opted_out"
+  | "contact.opted_in"
   | "webhook.test"
   | "*";
 
@@ -1179,21 +1183,43 @@ export interface UpdateContact {
   metadata?: Metadata | null;
 }
 
-export const OPT_OUT_SOURCES = ["keyword", "api"] as const;
+export const OPT_OUT_SCOPES = ["customer", "number"] as const;
 
-/** A contact that has opted out of messages from a number. */
+export const OPT_OUT_SOURCES = ["keyword", "provider", "api"] as const;
+
+/** A contact that has opted out of messages, on every channel. */
 export interface OptOut {
-  /** The customer's number. */
+  /** The customer's number that the contact wrote to, or that the request named. */
   number: string;
   /** Address of the contact. */
   contact: string;
-  /** `keyword`: the contact wrote it. `api`: it was added here. */
-  source: "keyword" | "api";
-  /** The word that the contact wrote; null if the opt-out was added here. */
+  /** `customer`: all numbers of the customer, present and future. `number`: this number. */
+  scope: "customer" | "number";
+  /** `keyword`: the contact wrote it. `provider`: the provider reported it. `api`: a request. */
+  source: "keyword" | "provider" | "api";
+  /** The word that the contact wrote; null if none is known. */
   keyword: string | null;
   /** When the record was created. */
   createdAt: string;
 }
+
+/** `data` of `contact.opted_out` and `contact.opted_in`. */
+export type OptOutEventData = {
+  /** Address of the contact. */
+  contact: string;
+  /** The number of the opt-out. */
+  number: string;
+  /** `customer`: all numbers of the customer, present and future. `number`: this number. */
+  scope: "customer" | "number";
+  /** The word that the contact wrote; null if none is known. */
+  keyword: string | null;
+  /** `keyword`: the contact wrote it. `provider`: the provider reported it. `api`: a request. */
+  source: "keyword" | "provider" | "api";
+  /** The reason that the request gave; null if there is none. */
+  reason: string | null;
+  /** Channel on which the contact wrote; null if the contact did not. */
+  channel: Channel | null;
+};
 
 /** A page of opt-outs. */
 export interface OptOutList {
@@ -1201,6 +1227,34 @@ export interface OptOutList {
   optOuts: OptOut[];
   /** Where the list continues. */
   pagination: Pagination;
+}
+
+/** How a customer's contacts opt out and in again. */
+export interface OptOutSettings {
+  /** Scope of new opt-outs. Those that exist keep theirs. */
+  scope: "customer" | "number";
+  /** Words that opt a contact out, beside the fixed ones. */
+  keywords: string[];
+  /** All words that end an opt-out. */
+  resume: string[];
+  /** Text that confirms an opt-out by a word, once; null: none. */
+  confirmation: string | null;
+  /** Text that answers `HELP`, `INFO` and `AIDE`, at most once per contact and hour; null: none. */
+  help: string | null;
+}
+
+/** Body of `PUT /v1/opt-outs/settings`: an absent field stays as it is. */
+export interface SetOptOutSettings {
+  /** Scope of new opt-outs. Those that exist keep theirs. */
+  scope?: "customer" | "number";
+  /** Words that opt a contact out, beside the fixed ones. */
+  keywords?: string[];
+  /** All words that end an opt-out. */
+  resume?: string[];
+  /** Text that confirms an opt-out by a word, once; null: none. */
+  confirmation?: string | null;
+  /** Text that answers `HELP`, `INFO` and `AIDE`, at most once per contact and hour; null: none. */
+  help?: string | null;
 }
 
 /** Largest amount, in dollars. */
@@ -2473,6 +2527,10 @@ export interface EventData {
   "chat.title.changed": ChatEventData;
   /** The photo of a group was changed. */
   "chat.photo.changed": ChatEventData;
+  /** A contact wants no more messages. */
+  "contact.opted_out": OptOutEventData;
+  /** A contact may be written to again. */
+  "contact.opted_in": OptOutEventData;
   /** You requested a test; sent whatever the endpoint subscribes to. */
   "webhook.test": WebhookTestData;
 }

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { PhoneCapabilities } from "../contacts.ts";
 import { OwnNumber } from "../customers.ts";
 import { operation, type Section } from "../operation.ts";
-import { OptOut, OptOutList, optOutExample } from "../opt-outs.ts";
+import { OptOut, OptOutList, OptOutSettings, optOutExample, optOutSettingsExample } from "../opt-outs.ts";
 import { at, CONTACT, LAST_PAGE, OWN } from "../samples.ts";
 import { addressShown, Deleted } from "../values.ts";
 
@@ -49,6 +49,22 @@ export const reach: Section = {
       example: { optOuts: [optOutExample], pagination: LAST_PAGE },
       errors: ["INVALID_PHONE_NUMBER"],
     }),
+    "GET /v1/opt-outs/settings": operation({
+      id: "getOptOutSettings",
+      summary: "Get the settings of opt-outs",
+      description: "The words that end and begin messages, what they hold for, and what the service answers.",
+      response: OptOutSettings,
+      example: optOutSettingsExample,
+    }),
+    "PUT /v1/opt-outs/settings": operation({
+      id: "setOptOutSettings",
+      summary: "Set the settings of opt-outs",
+      description:
+        "Changes the fields that are given. The fixed words cannot be removed; a word may not both end and begin messages. Providers that answer STOP themselves send `confirmation` and `help` in place of the service.",
+      response: OptOutSettings,
+      example: optOutSettingsExample,
+      body: { keywords: ["BASTA"], confirmation: optOutSettingsExample.confirmation },
+    }),
     "GET /v1/opt-outs/:number/:contact": operation({
       id: "getOptOut",
       summary: "Get an opt-out",
@@ -60,7 +76,8 @@ export const reach: Section = {
     "PUT /v1/opt-outs/:number/:contact": operation({
       id: "addOptOut",
       summary: "Opt a contact out",
-      description: "From now on, messages from this number to the contact are refused with `RECIPIENT_OPTED_OUT`.",
+      description:
+        "From now on, messages to the contact are refused with `RECIPIENT_OPTED_OUT`: from all numbers of the customer, or from this one, as the settings say.",
       response: OptOut,
       example: { ...optOutExample, source: "api", keyword: null },
       errors: ["INVALID_PHONE_NUMBER"],
@@ -72,7 +89,8 @@ export const reach: Section = {
     "DELETE /v1/opt-outs/:number/:contact": operation({
       id: "removeOptOut",
       summary: "Remove an opt-out",
-      description: "Do so only if the contact has asked for it.",
+      description:
+        "Do so only if the contact has asked for it. An opt-out by the contact or the provider needs `reason`, which the event `contact.opted_in` shows.",
       response: Deleted,
       example: { id: CONTACT, deleted: true },
       errors: ["INVALID_PHONE_NUMBER"],

@@ -1,22 +1,24 @@
 /** Routes of opt-outs: contacts that do not want messages from a number of the customer. */
 
-import { OptOutsQuery } from "../../contract/opt-outs.ts";
+import { OptOutRemovalQuery, OptOutsQuery, SetOptOutSettings } from "../../contract/opt-outs.ts";
 import type { Deleted, OptOutList } from "../../sdk/wire.ts";
-import { ApiError } from "../core/error.ts";
+import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
-import { optOutRecord } from "../core/opt-out.ts";
+import { type OptOut, optOutRecord } from "../core/opt-out.ts";
 import { parseAddress } from "../core/phone.ts";
+import { pairAt } from "../engine/contacts/opt-out-change.ts";
 import { optIn, optOut } from "../engine/contacts/opt-outs.ts";
+import { findOptOutSettings, setOptOutSettings } from "../engine/contacts/set-opt-outs.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
-import { findOptOut, listOptOuts, type OptOutCursor } from "../store/opt-outs.ts";
+import { findOptOuts, listOptOuts, type OptOutCursor } from "../store/opt-outs.ts";
 import { addressParam } from "./address-param.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { listReader } from "./list-reader.ts";
 import { type Route, route } from "./route.ts";
 
 export function optOutRoutes(deps: With<"configCache" | "optOutCache">): Route[] {
-  return [listRoute(deps), ...oneOptOutRoutes(deps)];
+  return [listRoute(deps), ...settingsRoutes(deps), ...oneOptOutRoutes(deps)];
 }
 
 function listRoute(deps: Deps): Route {
@@ -42,6 +44,25 @@ function listRoute(deps: Deps): Route {
   });
 }
 
+function settingsRoutes(deps: With<"configCache">): Route[] {
+  const path = "/v1/opt-outs/settings";
+  return [
+    route({
+      method: "GET",
+      path,
+      scope: "messages",
+      handle: async ({ caller }) => ({ data: await findOptOutSettings(deps, caller.customerId) }),
+    }),
+    route({
+      method: "PUT",
+      path,
+      scope: "messages",
+      body: SetOptOutSettings,
+      handle: async ({ caller, body }) => ({ data: await setOptOutSettings(deps, caller.customerId, body) }),
+    }),
+  ];
+}
+
 function placeOf({ createdAt, number, contact }: OptOutCursor): OptOutCursor {
   return { createdAt, number, contact };
 }
@@ -62,8 +83,8 @@ function oneOptOutRoutes(deps: With<"configCache" | "optOutCache">): Route[] {
       scope: "messages",
       async handle({ caller: { customerId }, params }) {
         const { number, contact } = await pairOf(deps, customerId, params);
-        const found = await findOptOut(deps.store.db, number, contact);
-        if (found === null) throw notListed(number, contact);
+        const [found] = await findOptOuts(deps.store.db, pairAt({ customerId, number, contact }));
+        if (found === undefined) throw notListed(number, contact);
         return { data: optOutRecord(found) };
       },
     }),
@@ -81,9 +102,13 @@ function oneOptOutRoutes(deps: With<"configCache" | "optOutCache">): Route[] {
       method: "DELETE",
       path,
       scope: "messages",
-      async handle({ caller: { customerId }, params }) {
+      query: OptOutRemovalQuery,
+      async handle({ caller: { customerId }, params, query: { reason = null } }) {
         const { number, contact } = await pairOf(deps, customerId, params);
-        if (!(await optIn(deps, number, contact))) throw notListed(number, contact);
+        await optIn(deps, { customerId, number, contact }, reason, (ended) => {
+          if (ended.length === 0) throw notListed(number, contact);
+          if (reason === null) requireOwn(ended);
+        });
         const data: Deleted = { id: `${number}/${contact}`, deleted: true };
         return { data };
       },
@@ -97,6 +122,12 @@ async function pairOf(deps: With<"configCache">, customerId: CustomerId, params:
   const owned = (await deps.configCache.numbers(customerId)).find(({ address }) => address === number);
   if (owned === undefined) throw new ApiError("NOT_FOUND", `${params.number} is not a number of this customer.`);
   return { number: owned.address, contact: parseAddress(params.contact)?.address ?? params.contact };
+}
+
+/** Throws a 400 on `reason` for an opt-out that the contact or the provider made. */
+function requireOwn(ended: readonly OptOut[]): void {
+  if (ended.every(({ source }) => source === "api")) return;
+  throw invalidField("reason", "is required: the contact or the provider made this opt-out; say why it ends");
 }
 
 function notListed(number: string, contact: string): ApiError {

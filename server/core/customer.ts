@@ -1,6 +1,6 @@
 /** Customers: the owners of keys, numbers, messages and endpoints, and the secret that signs their webhooks. */
 
-import type { QuietHours, Route, Customer as WireCustomer } from "../../sdk/wire.ts";
+import type { OptOutSettings, QuietHours, Route, Customer as WireCustomer } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
 import { iso } from "./instant.ts";
 
@@ -25,6 +25,8 @@ export interface Customer {
   routes: Route[];
   /** Quiet hours of its messages; null: none. */
   quietHours: QuietHours | null;
+  /** How its contacts opt out and in again; null: as the service does by default. */
+  optOuts: OptOutSettings | null;
   createdAt: number;
   updatedAt: number;
 }

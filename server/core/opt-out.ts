@@ -10,6 +10,8 @@ export interface OptOut {
   customerId: CustomerId;
   number: string;
   contact: string;
+  /** Which numbers it holds for: all of the customer, and `number` whoever has it; or `number` alone. */
+  scope: WireOptOut["scope"];
   source: WireOptOut["source"];
   /** The keyword that the contact wrote; null if the opt-out came another way. */
   keyword: string | null;
@@ -101,8 +103,13 @@ function firstLineOf(text: string): string {
   return [...line].length > COMPARED_CHARACTERS_MAX ? "" : line;
 }
 
+/** Every form of a contact's address: an opt-out by one of them holds for all. Today an address has one form. */
+export function formsOf(contact: string): readonly string[] {
+  return [contact];
+}
+
 /** The record on the wire. */
 export function optOutRecord(optOut: OptOut): WireOptOut {
-  const { number, contact, source, keyword, createdAt } = optOut;
-  return { number, contact, source, keyword, createdAt: iso(createdAt) };
+  const { number, contact, scope, source, keyword, createdAt } = optOut;
+  return { number, contact, scope, source, keyword, createdAt: iso(createdAt) };
 }

@@ -17,13 +17,18 @@ import type { Store } from "../store/store.ts";
 /** Most cached entries of each kind; the oldest is dropped. */
 const KEPT_MAX = 10_000;
 
+/** How a customer wants its messages sent. */
+type CustomerSettings = Pick<Customer, "routes" | "quietHours" | "optOuts">;
+
+const NO_SETTINGS: CustomerSettings = { routes: [], quietHours: null, optOuts: null };
+
 export class ConfigCache {
   readonly #db: Store["db"];
   readonly #isCurrent: () => boolean;
   readonly #keys = new Map<string, ApiKey>();
   /** Otherwise each request of a process that is not current would read its key, and the comparison would wait behind them all. */
   readonly #keyReads = new SharedRuns<ApiKey | null>();
-  readonly #customers = new Map<CustomerId, Pick<Customer, "routes" | "quietHours">>();
+  readonly #customers = new Map<CustomerId, CustomerSettings>();
   readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
   readonly #addresses = new Map<string, CustomerNumber>();
   readonly #onInstances = new Map<InstanceId, readonly CustomerNumber[]>();
@@ -54,13 +59,13 @@ export class ConfigCache {
     return key;
   }
 
-  /** How a customer wants its messages sent: its routes and quiet hours. None for a customer that is gone. */
-  async customer(customerId: CustomerId): Promise<Pick<Customer, "routes" | "quietHours">> {
+  /** How a customer wants its messages sent: its routes, quiet hours and opt-outs. None for a customer that is gone. */
+  async customer(customerId: CustomerId): Promise<CustomerSettings> {
     const known = this.#customers.get(customerId);
     if (known !== undefined) return known;
     const age = this.#age;
-    const { routes, quietHours } = (await findCustomer(this.#db, customerId)) ?? { routes: [], quietHours: null };
-    const customer = { routes, quietHours };
+    const { routes, quietHours, optOuts } = (await findCustomer(this.#db, customerId)) ?? NO_SETTINGS;
+    const customer = { routes, quietHours, optOuts };
     if (age === this.#age) setBounded(this.#customers, customerId, customer, KEPT_MAX);
     return customer;
   }

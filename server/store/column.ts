@@ -119,6 +119,10 @@ export const QUIET_HOURS = objectWith(
   ({ start, end, timeZone }) =>
     typeof start === "string" && typeof end === "string" && (timeZone === null || typeof timeZone === "string"),
 );
+export const OPT_OUT_SETTINGS = objectWith(
+  " with scope, keywords and resume",
+  ({ scope, keywords, resume }) => typeof scope === "string" && Array.isArray(keywords) && Array.isArray(resume),
+);
 export const RATE_LIMIT = objectWith(
   " with limit and windowSeconds",
   ({ limit, windowSeconds }) => typeof limit === "number" && typeof windowSeconds === "number",

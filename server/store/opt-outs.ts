@@ -3,20 +3,62 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId } from "../core/id.ts";
 import type { OptOut } from "../core/opt-out.ts";
-import { decodePage } from "./quarantine.ts";
-import { type Database, decode } from "./rows.ts";
+import { decodePage, decodeRows } from "./quarantine.ts";
+import type { Database } from "./rows.ts";
 import { unindexed } from "./spelling.ts";
 
-/** The opt-out of a contact from a number, under any customer of the number; null if there is none. */
-export async function findOptOut(db: Kysely<Database>, number: string, contact: string): Promise<OptOut | null> {
-  const query = db.selectFrom("opt_outs").selectAll().where("number", "=", number).where("contact", "=", contact);
-  const row = await query.executeTakeFirst();
-  return row === undefined ? null : decode("optOuts", row);
+/** A number and its customer, and the forms of a contact's address. */
+export interface OptOutPair {
+  customerId: CustomerId;
+  number: string;
+  contacts: readonly string[];
+}
+
+/**
+ * The opt-outs of a contact that hold for a number: those from the number, under any of its customers, and those from all numbers of the
+ * customer. Those of the customer and of the number itself come first.
+ */
+export async function findOptOuts(
+  db: Kysely<Database>,
+  { customerId, number, contacts }: OptOutPair,
+): Promise<OptOut[]> {
+  const found: OptOut[] = [];
+  for (const contact of contacts) {
+    const { rows } = await sql<object>`select * from opt_outs where number = ${number} and contact = ${contact}
+      union all select * from opt_outs where customer_id = ${customerId} and contact = ${contact} and scope = 'customer'
+        and ${unindexed("number")} <> ${number}`.execute(db);
+    found.push(...decodeRows(db, "optOuts", rows));
+  }
+  const rank = (one: OptOut) => (one.customerId === customerId ? 0 : 2) + (one.number === number ? 0 : 1);
+  return found.sort((one, other) => rank(one) - rank(other));
+}
+
+/** Whether an opt-out of a contact holds for a number, also one that cannot be decoded. */
+export async function hasOptOut(db: Kysely<Database>, { customerId, number, contacts }: OptOutPair): Promise<boolean> {
+  for (const contact of contacts) {
+    const { rows } = await sql<object>`select contact from opt_outs where number = ${number} and contact = ${contact}
+      union all select contact from opt_outs where customer_id = ${customerId} and contact = ${contact} and scope = 'customer'`.execute(
+      db,
+    );
+    if (rows.length > 0) return true;
+  }
+  return false;
 }
 
 /** Up to `limit` contacts that opted out from a number, under any customer of the number. */
 export async function listContactsOptedOut(db: Kysely<Database>, number: string, limit: number): Promise<string[]> {
   const rows = await db.selectFrom("opt_outs").select("contact").where("number", "=", number).limit(limit).execute();
+  return rows.map(({ contact }) => contact);
+}
+
+/** Up to `limit` contacts that opted out from all numbers of a customer. */
+export async function listContactsOptedOutOfAll(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await sql<{ contact: string }>`select contact from opt_outs
+    where customer_id = ${customerId} and scope = 'customer' limit ${limit} + 0`.execute(db);
   return rows.map(({ contact }) => contact);
 }
 

@@ -18,7 +18,13 @@ async function assertNothingKept(): Promise<void> {
     ["/v1/chats", "chats"],
     ["/v1/contacts", "contacts"],
   ] as const) {
-    assert.deepEqual((await api.ask("GET", path)).data[list], [], path);
+    const kept: { type?: string }[] = (await api.ask("GET", path)).data[list];
+    // A test opts a contact out, which is no dry run.
+    assert.deepEqual(
+      kept.filter(({ type }) => type !== "contact.opted_out"),
+      [],
+      path,
+    );
   }
 }
 

@@ -142,7 +142,7 @@ test("a contact who writes STOP to one customer still gets messages of the other
   assert.equal((await first("DELETE", path)).status, 404);
   refused("theirs", await other("DELETE", `/v1/opt-outs/${FIRST_NUMBER}/${OPTED_OUT}`), 404, "NOT_FOUND", FIRST_NUMBER);
   assert.equal((await first("GET", `/v1/opt-outs/${FIRST_NUMBER}/${OPTED_OUT}`)).status, 200);
-  assert.equal((await other("DELETE", path)).status, 200);
+  assert.equal((await other("DELETE", `${path}?reason=asked`)).status, 200);
 });
 
 test("the link of a file opens it; no other token and no key does", async () => {

@@ -190,6 +190,7 @@ const WRITES: Record<string, Write[]> = {
     { body: { to, amount: 25 }, statuses: [202] },
     foreign({ to, amount: 25, from: FIRST_NUMBER }, 403, "ADDRESS_NOT_AUTHORIZED"),
   ],
+  "PUT /v1/opt-outs/settings": [{ body: { keywords: ["BASTA"] }, statuses: [200] }],
   "PUT /v1/webhooks": [{ body: { url: "http://127.0.0.1:9/mine", events: ["*"] }, statuses: [200] }],
   "POST /v1/webhooks": [{ body: { url: "http://127.0.0.1:9/more", events: ["*"] }, statuses: [201] }],
   "POST /v1/webhooks/test": [{ statuses: [200] }],

@@ -40,12 +40,95 @@ test("PUT adds an opt-out once; DELETE removes it", async () => {
   assert.equal(status, 200);
   const { createdAt, ...rest } = data;
   assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  assert.deepEqual(rest, { number, contact, source: "api", keyword: null });
+  assert.deepEqual(rest, { number, contact, scope: "customer", source: "api", keyword: null });
   assert.deepEqual((await api.ask("PUT", pathOf(contact))).data, data);
   assert.deepEqual((await api.ask("GET", pathOf(contact))).data, data);
   const gone = await api.ask("DELETE", pathOf(contact));
   assert.deepEqual(gone.data, { id: `${number}/${contact}`, deleted: true });
   assert.equal((await api.ask("DELETE", pathOf(contact))).error?.code, "NOT_FOUND");
+});
+
+/** The data of the newest events of a contact, oldest first. */
+async function changesOf(contact: string): Promise<object[]> {
+  const { data } = await api.ask("GET", "/v1/events?limit=100");
+  const changes = data.events.filter((event: { type: string; data: { contact?: string } }) => {
+    return event.type.startsWith("contact.opted_") && event.data.contact === contact;
+  });
+  return changes.reverse().map(({ type, data: changed }: { type: string; data: object }) => ({ type, ...changed }));
+}
+
+test("STOP holds for all numbers of the customer, present and future, and each change is one event", async () => {
+  const contact = nextContact();
+  await write(contact, "Stop!", { channel: "imessage" });
+  await until(() => isListed(contact));
+  await write(contact, "unsubscribe", { channel: "sms" });
+  const { id: customerId } = (await api.ask("GET", "/v1/admin/customers", { key: api.adminKey })).data.customers[0];
+  const later = "+15005550002";
+  const body = { phoneNumber: later, provider: "sandbox" };
+  const added = await api.ask("POST", `/v1/admin/customers/${customerId}/numbers`, { key: api.adminKey, body });
+  assert.equal(added.status, 201);
+  assert.equal((await send(contact, { from: later })).error?.code, "RECIPIENT_OPTED_OUT");
+  const { data: record } = await api.ask("GET", pathOf(contact, later));
+  const { createdAt: _, ...found } = record;
+  assert.deepEqual(found, { number, contact, scope: "customer", source: "keyword", keyword: "STOP" });
+  await write(contact, "Start", { channel: "sms", to: later });
+  await until(async () => !(await isListed(contact)), { what: "START to the other number" });
+  const shared = { contact, number, scope: "customer", source: "keyword", reason: null };
+  assert.deepEqual(await changesOf(contact), [
+    { type: "contact.opted_out", ...shared, keyword: "STOP", channel: "imessage" },
+    { type: "contact.opted_in", ...shared, keyword: "START", channel: "sms" },
+  ]);
+  await api.ask("DELETE", `/v1/admin/customers/${customerId}/numbers/${added.data.id}`, { key: api.adminKey });
+});
+
+test("an opt-out by the contact is removed for a reason only, which its event shows", async () => {
+  const contact = nextContact();
+  await write(contact, "STOP");
+  await until(() => isListed(contact));
+  const refused = await api.ask("DELETE", pathOf(contact));
+  assert.deepEqual([refused.status, refused.error?.details?.[0]?.path], [400, "reason"]);
+  for (const reason of ["", "x".repeat(256)]) {
+    assert.equal((await api.ask("DELETE", `${pathOf(contact)}?reason=${reason}`)).status, 400);
+  }
+  assert.ok(await isListed(contact));
+  assert.equal((await api.ask("DELETE", `${pathOf(contact)}?reason=asked%20by%20phone`)).status, 200);
+  const [, ended] = await changesOf(contact);
+  const shared = { contact, number, scope: "customer", keyword: null, channel: null };
+  assert.deepEqual(ended, { type: "contact.opted_in", ...shared, source: "api", reason: "asked by phone" });
+});
+
+test("the settings answer the whole and change what they name; their words count", async () => {
+  const path = "/v1/opt-outs/settings";
+  const put = (body: object) => api.ask("PUT", path, { body });
+  const first = { scope: "customer", keywords: [], resume: ["START", "UNSTOP"], confirmation: null, help: null };
+  assert.deepEqual((await api.ask("GET", path)).data, first);
+  const changed = { ...first, keywords: ["Basta"], resume: ["Sí", "yes"] };
+  assert.deepEqual((await put({ keywords: ["Basta"], resume: ["Sí", "yes"] })).data, changed);
+  const contact = nextContact();
+  await write(contact, "¡BASTA!");
+  await until(() => isListed(contact), { what: "the customer's own word" });
+  assert.equal((await api.ask("GET", pathOf(contact))).data.keyword, "Basta");
+  await write(contact, "START");
+  await write(contact, "si");
+  await until(async () => !(await isListed(contact)), { what: "the customer's own word to begin again" });
+  assert.deepEqual((await put({ scope: "number" })).data, { ...changed, scope: "number" });
+  for (const [body, at] of [
+    [{ resume: ["stop"] }, "resume[0]"],
+    [{ resume: ["go", "b.a.s.t.a"] }, "resume[1]"],
+    [{ keywords: ["YES"] }, "keywords[0]"],
+    [{ keywords: ["..."] }, "keywords[0]"],
+    [{ keywords: ["x".repeat(33)] }, "keywords[0]"],
+    [{ keywords: Array.from({ length: 51 }, (_, index) => `w${index}`) }, "keywords"],
+    [{ resume: [] }, "resume"],
+    [{ confirmation: "" }, "confirmation"],
+    [{ help: "x".repeat(321) }, "help"],
+    [{ scope: "all" }, "scope"],
+    [{ words: [] }, "words"],
+  ] as const) {
+    const { status, error } = await put(body);
+    assert.deepEqual([status, error?.details?.[0]?.path], [400, at], JSON.stringify(body));
+  }
+  assert.deepEqual((await put(first)).data, first);
 });
 
 test("a message to a contact who opted out is 403 RECIPIENT_OPTED_OUT; other recipients are not affected", async () => {

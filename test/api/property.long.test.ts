@@ -75,7 +75,7 @@ async function makeWorld(api: TestService, before?: World): Promise<World> {
       latencyMs: 0,
       lossPercent: 0,
     });
-    await api.ask("DELETE", `/v1/opt-outs/+15005550001/${phone}`);
+    await api.ask("DELETE", `/v1/opt-outs/+15005550001/${phone}?reason=test`);
   }
   await own("PUT", "/v1/webhooks", { url: "http://127.0.0.1:9/", events: ["*"] });
   const send = (to: string, more: object = {}) =>

@@ -141,7 +141,9 @@ describe("the client against a running service", () => {
       (error) => error instanceof TightbeamError && error.code === "RECIPIENT_OPTED_OUT",
     );
     assert.equal((await tb.optOuts.list({ number: own })).optOuts.length, (await all(tb.optOuts.listAll())).length);
-    assert.equal((await tb.optOuts.remove(own, "+15005550117")).deleted, true);
+    assert.equal((await tb.optOuts.remove(own, "+15005550117", { reason: "asked" })).deleted, true);
+    assert.deepEqual((await tb.optOuts.changeSettings({ keywords: ["BASTA"] })).keywords, ["BASTA"]);
+    assert.deepEqual((await tb.optOuts.settings()).resume, ["START", "UNSTOP"]);
   });
 
   test("payments and calls", async () => {

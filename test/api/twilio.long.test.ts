@@ -57,12 +57,12 @@ test("a picture is sent by the URL that its sender gave", async (t) => {
 
 test("a contact who opted out at Twilio gets no message until they opt in again", async (t) => {
   const { fake, hookUrl, ask, send, becomes } = await twilioService(t);
-  await fake.write(hookUrl, { from: TO, to: OWN, body: "Arret", more: { OptOutType: "STOP" } });
+  await fake.write(hookUrl, { from: TO, to: OWN, body: "Pare", more: { OptOutType: "STOP" } });
   const refused = await ask("POST", "/v1/messages", { to: TO, content: { text: "Hi" } });
   assert.deepEqual([refused.status, refused.error?.code], [403, "RECIPIENT_OPTED_OUT"]);
   const { data } = await ask("GET", "/v1/opt-outs");
-  const entries = data.optOuts.map((one: Record<string, string>) => [one.number, one.contact, one.keyword]);
-  assert.deepEqual(entries, [[OWN, TO, "Arret"]]);
+  const entries = data.optOuts.map((one: Record<string, string>) => [one.number, one.contact, one.source, one.keyword]);
+  assert.deepEqual(entries, [[OWN, TO, "provider", "Pare"]]);
   await fake.write(hookUrl, { from: TO, to: OWN, body: "Encore", more: { OptOutType: "START" } });
   await becomes(await send(TO, "Welcome back"), "delivered");
   const other = "+15550100002";

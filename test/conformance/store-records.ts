@@ -70,8 +70,8 @@ function people({
     ],
     contactAddresses: ["+15005550100", "a@b.example"].map((address) => ({ customerId, address, contactId })),
     optOuts: [
-      { ...optOut, contact: "+15005550100", source: "keyword", keyword: "STOP" },
-      { ...optOut, contact: "+15005550101", source: "api", keyword: null },
+      { ...optOut, contact: "+15005550100", scope: "customer", source: "keyword", keyword: "STOP" },
+      { ...optOut, contact: "+15005550101", scope: "number", source: "api", keyword: null },
     ],
   };
 }

@@ -71,6 +71,7 @@ export class Stage {
       previousSecretUntil: null,
       routes: [],
       quietHours: null,
+      optOuts: null,
       createdAt: NOW,
       updatedAt: NOW,
       ...changes,

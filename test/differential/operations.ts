@@ -1,6 +1,6 @@
 /** The operations of the differential test, of every kind, about the records that the world knows. */
 
-import { type EventType, OPT_OUT_SOURCES } from "../../sdk/wire.ts";
+import { type EventType, OPT_OUT_SCOPES, OPT_OUT_SOURCES } from "../../sdk/wire.ts";
 import type { EventId, InstanceId, MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { Operation, Transaction } from "../../server/store/store.ts";
@@ -155,7 +155,8 @@ function changeOptOut(world: World): Operation {
   const [number, contact] = [world.pick(ADDRESSES), world.pick(ADDRESSES)];
   if (world.chance(0.4)) return { op: "delete", table: "optOuts", where: { number, contact } };
   const customerId = world.pick(world.customers).id;
-  const record = { customerId, number, contact, source: world.pick(OPT_OUT_SOURCES), keyword: null, createdAt: NOW };
+  const [scope, source] = [world.pick(OPT_OUT_SCOPES), world.pick(OPT_OUT_SOURCES)];
+  const record = { customerId, number, contact, scope, source, keyword: null, createdAt: NOW };
   return { op: "insertUnique", table: "optOuts", record };
 }
 

@@ -264,6 +264,7 @@ async function insertTenant(
     previousSecretUntil: null,
     routes: [],
     quietHours: null,
+    optOuts: null,
     createdAt: clock.now(),
     updatedAt: clock.now(),
   };

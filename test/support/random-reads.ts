@@ -114,6 +114,7 @@ const eventPage = (any: Arguments) => ({
 });
 
 const place = (any: Arguments) => (any.is(50) ? null : { dueAt: any.instant(), id: any.id("messages") });
+const pairOf = (any: Arguments) => ({ customerId: any.customer(), number: any.address(), contacts: [any.address()] });
 const erasure = (any: Arguments) =>
   ({
     customerId: any.customer(),
@@ -302,8 +303,10 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "numbers.findNumbers": (db, any) => numbers.findNumbers(db, any.customer()),
   "numbers.findNumbersOn": (db, any) => numbers.findNumbersOn(db, any.instance()),
   "numbers.hasRealNumber": (db, any) => numbers.hasRealNumber(db, any.customer()),
-  "opt-outs.findOptOut": (db, any) => optOuts.findOptOut(db, any.address(), any.address()),
+  "opt-outs.findOptOuts": (db, any) => optOuts.findOptOuts(db, pairOf(any)),
+  "opt-outs.hasOptOut": (db, any) => optOuts.hasOptOut(db, pairOf(any)),
   "opt-outs.listContactsOptedOut": (db, any) => optOuts.listContactsOptedOut(db, any.address(), 1_000),
+  "opt-outs.listContactsOptedOutOfAll": (db, any) => optOuts.listContactsOptedOutOfAll(db, any.customer(), 1_000),
   "opt-outs.listOptOuts": (db, any) => {
     const after = { createdAt: any.instant(), number: any.address(), contact: any.address() };
     return optOuts.listOptOuts(db, any.customer(), any.orNone(ADDRESSES), any.is(50) ? null : after, any.limit());

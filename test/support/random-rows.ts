@@ -76,6 +76,7 @@ const DRAWN: Readonly<Record<string, readonly unknown[]>> = {
 /** A value of an object column. */
 const OBJECTS: Readonly<Record<string, unknown>> = {
   quietHours: { start: "22:00", end: "08:00", timeZone: null },
+  optOuts: { scope: "number", keywords: [], resume: ["START"], confirmation: null, help: null },
   rateLimit: { limit: 1, windowSeconds: 60 },
   sentPart: { reference: "r", what: "w" },
 };

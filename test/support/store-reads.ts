@@ -38,7 +38,13 @@ import {
   listWaiting,
 } from "../../server/store/messages.ts";
 import * as numbers from "../../server/store/numbers.ts";
-import { findOptOut, listContactsOptedOut, listOptOuts } from "../../server/store/opt-outs.ts";
+import {
+  findOptOuts,
+  hasOptOut,
+  listContactsOptedOut,
+  listContactsOptedOutOfAll,
+  listOptOuts,
+} from "../../server/store/opt-outs.ts";
 import {
   findOldestPending,
   findPayment,
@@ -254,8 +260,10 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "numbers.findNumbers": (db) => numbers.findNumbers(db, "cust_1"),
   "numbers.findNumbersOn": (db) => numbers.findNumbersOn(db, "inst_1"),
   "numbers.hasRealNumber": (db) => numbers.hasRealNumber(db, "cust_1"),
-  "opt-outs.findOptOut": (db) => findOptOut(db, "+1", "+2"),
+  "opt-outs.findOptOuts": (db) => findOptOuts(db, { customerId: "cust_1", number: "+1", contacts: ["+2"] }),
+  "opt-outs.hasOptOut": (db) => hasOptOut(db, { customerId: "cust_1", number: "+1", contacts: ["+2"] }),
   "opt-outs.listContactsOptedOut": (db) => listContactsOptedOut(db, "+1", 100),
+  "opt-outs.listContactsOptedOutOfAll": (db) => listContactsOptedOutOfAll(db, "cust_1", 100),
   "opt-outs.listOptOuts": async (db) => {
     const after = { createdAt: NOW, number: "+1", contact: "+2" };
     for (const number of [undefined, "+1"]) {

@@ -109,6 +109,12 @@ export const CONTACTS: RecordList<Contact> = {
   },
 };
 
+const HOW: Readonly<Record<OptOut["source"], (keyword: string | null) => string>> = {
+  keyword: (keyword) => `The contact wrote ${keyword ?? "a keyword"}`,
+  provider: (keyword) => (keyword === null ? "Reported by the provider" : `Reported by the provider: ${keyword}`),
+  api: () => "Added by the API",
+};
+
 export const OPT_OUTS: RecordList<OptOut> = {
   noun: "opt-outs",
   label: "Opt-outs",
@@ -125,15 +131,21 @@ export const OPT_OUTS: RecordList<OptOut> = {
       header: "From your number",
       width: "minmax(0, 1fr)",
       from: 420,
-      cell: ({ number }) => <Address>{number}</Address>,
+      cell: ({ number, scope }) => (scope === "customer" ? "all your numbers" : <Address>{number}</Address>),
     },
-    { id: "how", header: "How", width: "88px", cell: ({ keyword }) => <Badge>{keyword ?? "by the API"}</Badge> },
+    {
+      id: "how",
+      header: "How",
+      width: "88px",
+      cell: ({ source, keyword }) => <Badge>{keyword ?? (source === "api" ? "by the API" : "by the provider")}</Badge>,
+    },
     ageColumn(),
   ],
-  fieldsOf: ({ number, contact, source, keyword, createdAt }) => [
+  fieldsOf: ({ number, contact, scope, source, keyword, createdAt }) => [
     ["Contact", contact],
-    ["From your number", number],
-    ["How", source === "keyword" ? `The contact wrote ${keyword ?? "a keyword"}` : "Added by the API"],
+    ["Your number", number],
+    ["Holds for", scope === "customer" ? "all your numbers, also future ones" : "this number"],
+    ["How", HOW[source](keyword)],
     ["Since", <Time key="since" at={createdAt} />],
   ],
   empty: {

@@ -72,7 +72,7 @@ Try a reply without a phone (sandbox only): write as the contact, then wait for 
 
 ## Events
 
-An event is \`{"id":"evt_…","type":"message.delivered","timestamp":"…","data":{…}}\`. Events of messages carry \`messageId\`, \`from\`, \`to\`, \`text\`, \`channel\`, \`status\`, \`sequence\` (order by it) and your \`externalMessageId\` and \`metadata\`. An event may arrive twice: deduplicate by \`id\`. Respond with 2xx within 30 s and do the work afterwards; everything else is retried, seven times over 58 hours. Types: message.queued, .sent, .delivered, .read, .failed, .fallback, .inbound, .scheduled, .schedule_cancelled, .reaction, .edited, .edit_failed, .unsent, .deleted, .audio_kept; typing.indicator; payment.request.created, .paid, .cancelled, .expired; facetime.incoming, .status_changed; chat.participant.added, .participant.left, .title.changed, .photo.changed; webhook.test.
+An event is \`{"id":"evt_…","type":"message.delivered","timestamp":"…","data":{…}}\`. Events of messages carry \`messageId\`, \`from\`, \`to\`, \`text\`, \`channel\`, \`status\`, \`sequence\` (order by it) and your \`externalMessageId\` and \`metadata\`. An event may arrive twice: deduplicate by \`id\`. Respond with 2xx within 30 s and do the work afterwards; everything else is retried, seven times over 58 hours. Types: message.queued, .sent, .delivered, .read, .failed, .fallback, .inbound, .scheduled, .schedule_cancelled, .reaction, .edited, .edit_failed, .unsent, .deleted, .audio_kept; typing.indicator; payment.request.created, .paid, .cancelled, .expired; facetime.incoming, .status_changed; chat.participant.added, .participant.left, .title.changed, .photo.changed; contact.opted_out, .opted_in; webhook.test.
 
 ## Verify a webhook
 

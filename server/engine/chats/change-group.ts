@@ -5,6 +5,7 @@ import type { Chat } from "../../core/chat.ts";
 import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import { patchGroup } from "../../core/group.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
+import type { OptOutPlace } from "../contacts/opt-out-change.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import type { With } from "../engine-deps.ts";
 import { type ChatActionRequest, type ChatActionResult, completeAction, runChatAction } from "./chat-action.ts";
@@ -48,7 +49,7 @@ export async function addParticipant(
       if (chat.participants.length >= GROUP_MAX) {
         throw invalidField(field, `cannot be added: a group has at most ${GROUP_MAX} participants`);
       }
-      await refuseOptedOut(deps, chat.from, field, participant);
+      await refuseOptedOut(deps, { customerId: chat.customerId, number: chat.from, contact: participant }, field);
       await completeAction(deps, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
     },
     change: (chat, context) => {
@@ -128,12 +129,8 @@ function requireParticipant(field: string, value: string): string {
 }
 
 /** Throws 403 `RECIPIENT_OPTED_OUT` if the participant of this field has opted out of messages from the number. */
-export async function refuseOptedOut(
-  deps: With<"optOutCache">,
-  number: string,
-  field: string,
-  participant: string,
-): Promise<void> {
-  if (!(await isOptedOut(deps, number, participant))) return;
-  throw refusedField("RECIPIENT_OPTED_OUT", field, `${participant} has opted out of messages from ${number}`);
+export async function refuseOptedOut(deps: With<"optOutCache">, place: OptOutPlace, field: string): Promise<void> {
+  if (!(await isOptedOut(deps, place))) return;
+  const message = `${place.contact} has opted out of messages from ${place.number}`;
+  throw refusedField("RECIPIENT_OPTED_OUT", field, message);
 }

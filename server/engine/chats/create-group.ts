@@ -96,7 +96,8 @@ async function check(
     );
   }
   for (const [index, participant] of participants.entries()) {
-    await refuseOptedOut(deps, number.address, `participants[${index}]`, participant);
+    const place = { customerId, number: number.address, contact: participant };
+    await refuseOptedOut(deps, place, `participants[${index}]`);
   }
   return { customerId, number, name: body.name ?? null, participants };
 }

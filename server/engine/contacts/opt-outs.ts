@@ -1,45 +1,51 @@
-/** Opt-outs of contacts from numbers, changed by keywords, by providers and by the API. */
+/** Opt-outs of contacts, changed by keywords, by providers and by the API. */
 
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { keywordOf, type OptOut } from "../../core/opt-out.ts";
+import { chosenWords } from "../../core/opt-out-settings.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { OptOutSignal } from "../../providers/provider.ts";
-import { findOptOut } from "../../store/opt-outs.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { change, type Decision } from "../commit.ts";
-import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
+import {
+  type OptOutCause,
+  type OptOutPlace,
+  optInOperations,
+  optOutOperations,
+  optOutSettings,
+  pairAt,
+} from "./opt-out-change.ts";
 
-/**
- * Whether a contact opted out of messages from a number. Returns at once, from memory, after the first read of the
- * list.
- */
-export function isOptedOut(deps: With<"optOutCache">, number: string, contact: string): boolean | Promise<boolean> {
-  return deps.optOutCache.has(number, contact);
+/** Whether an opt-out of a contact holds for a number. Returns at once, from memory, after the first read of the lists. */
+export function isOptedOut(deps: With<"optOutCache">, place: OptOutPlace): boolean | Promise<boolean> {
+  return deps.optOutCache.has(pairAt(place));
 }
 
 /**
- * The change that an inbound message makes to the opt-out list of its number, on any channel. No change unless its
- * whole text is a keyword. The operations belong in the message's transaction; call `invalidateOptOuts` after the
- * commit. Only for one-to-one threads: a message in a group is addressed to everybody in it.
+ * The change that an inbound message makes to the opt-out list, on any channel: none unless the text is a keyword. The operations belong
+ * in the message's transaction; call `invalidateOptOuts` after the commit. Only for one-to-one threads: a message in a group is addressed
+ * to everybody in it.
  */
-export function keywordOperations(deps: Deps, message: Message): Operation[] {
-  const { customerId, from: contact, to: number } = message;
-  const keyword = keywordOf(message.text);
+export async function keywordOperations(deps: With<"configCache">, message: Message): Promise<Operation[]> {
+  const { customerId, from: contact, to: number, channel, correlationId } = message;
+  const settings = await optOutSettings(deps, customerId);
+  const keyword = keywordOf(message.text, chosenWords(settings));
   if (keyword === null) return [];
-  if (keyword.intent === "start") return [{ op: "delete", table: "optOuts", where: { number, contact } }];
-  const createdAt = deps.clock.now();
-  const record = { customerId, number, contact, source: "keyword" as const, keyword: keyword.word, createdAt };
-  return [{ op: "put", table: "optOuts", record }];
+  const cause: OptOutCause = { source: "keyword", keyword: keyword.word, reason: null, channel, correlationId };
+  const place = { customerId, number, contact };
+  const changed =
+    keyword.intent === "stop" ? await optOutOperations(deps, place, cause) : await optInOperations(deps, place, cause);
+  return changed.operations;
 }
 
 /** Applies an opt-out or opt-in that the provider itself received. Resolves when the change is on disk. */
 export async function receiveOptOut(
   deps: With<"configCache" | "optOutCache">,
   instanceId: InstanceId,
-  signal: OptOutSignal,
+  { kind: _, ...signal }: OptOutSignal,
 ): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
   const forgets = acknowledgementOf(instanceId, signal);
@@ -49,46 +55,44 @@ export async function receiveOptOut(
     return;
   }
   const contact = parseAddress(signal.from)?.address ?? signal.from;
-  const key = { number: number.address, contact };
+  const place = { customerId: number.customerId, number: number.address, contact };
+  const { keyword, channel } = signal;
+  const cause: OptOutCause = { source: "provider", keyword, reason: null, channel };
   await changeList(deps, async () => {
-    const known = await findOptOut(deps.store.db, key.number, contact);
-    if (signal.request === "start")
-      return { transaction: [{ op: "delete", table: "optOuts", where: key }, ...forgets], value: null };
-    if (known !== null) return { transaction: forgets.length === 0 ? null : forgets, value: null };
-    const createdAt = deps.clock.now();
-    const record: OptOut = {
-      ...key,
-      customerId: number.customerId,
-      source: "keyword",
-      keyword: signal.keyword,
-      createdAt,
-    };
-    return { transaction: [{ op: "put", table: "optOuts", record }, ...forgets], value: null };
+    const { operations } =
+      signal.request === "stop"
+        ? await optOutOperations(deps, place, cause)
+        : await optInOperations(deps, place, cause);
+    const transaction = [...operations, ...forgets];
+    return { transaction: transaction.length === 0 ? null : transaction, value: null };
+  });
+}
+
+const BY_REQUEST: OptOutCause = { source: "api", keyword: null, reason: null, channel: null };
+
+/** Opts a contact out. Returns the entry, or the existing entry of the same customer. */
+export async function optOut(deps: With<"configCache" | "optOutCache">, place: OptOutPlace): Promise<OptOut> {
+  return await changeList(deps, async () => {
+    const { record, operations } = await optOutOperations(deps, place, BY_REQUEST);
+    if (record === null) throw new Error("an opt-out that holds cannot be decoded");
+    return { transaction: operations.length === 0 ? null : operations, value: record };
   });
 }
 
 /**
- * Adds a contact to the opt-out list of a customer's number. Returns the entry, or the existing entry of the same
- * customer.
+ * Ends the opt-outs that hold for a place, whoever made them. Returns them; empty if there is none. `check` may throw for those that are
+ * about to end.
  */
-export async function optOut(
-  deps: With<"optOutCache">,
-  { customerId, number, contact }: Pick<OptOut, "customerId" | "number" | "contact">,
-): Promise<OptOut> {
+export async function optIn(
+  deps: With<"configCache" | "optOutCache">,
+  place: OptOutPlace,
+  reason: string | null,
+  check: (ended: readonly OptOut[]) => void = () => {},
+): Promise<OptOut[]> {
   return await changeList(deps, async () => {
-    const known = await findOptOut(deps.store.db, number, contact);
-    if (known?.customerId === customerId) return { transaction: null, value: known };
-    const createdAt = deps.clock.now();
-    const record: OptOut = { customerId, number, contact, source: "api", keyword: null, createdAt };
-    return { transaction: [{ op: "put", table: "optOuts", record }], value: record };
-  });
-}
-
-/** Removes a contact from a number's list. Returns whether the contact was on the list. */
-export async function optIn(deps: With<"optOutCache">, number: string, contact: string): Promise<boolean> {
-  return await changeList(deps, async () => {
-    if ((await findOptOut(deps.store.db, number, contact)) === null) return { transaction: null, value: false };
-    return { transaction: [{ op: "delete", table: "optOuts", where: { number, contact } }], value: true };
+    const { ended, operations } = await optInOperations(deps, place, { ...BY_REQUEST, reason });
+    check(ended);
+    return { transaction: operations.length === 0 ? null : operations, value: ended };
   });
 }
 
@@ -107,7 +111,10 @@ async function changeList<Value>(deps: With<"optOutCache">, decision: () => Prom
 export function invalidateOptOuts(deps: Pick<EngineDeps, "optOutCache">, operations: readonly Operation[]): void {
   for (const operation of operations) {
     if (!("table" in operation) || operation.table !== "optOuts") continue;
-    if (operation.op === "delete") deps.optOutCache.invalidate(operation.where.number ?? "");
-    else if ("record" in operation) deps.optOutCache.invalidate(operation.record.number);
+    if (operation.op === "put") deps.optOutCache.invalidate(operation.record.number, operation.record.customerId);
+    if (operation.op !== "delete") continue;
+    const { number, customerId } = operation.where;
+    if (number !== undefined && customerId !== undefined) deps.optOutCache.invalidate(number, customerId);
+    else deps.optOutCache.clear();
   }
 }

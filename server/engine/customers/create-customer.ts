@@ -61,6 +61,7 @@ export function newCustomer(
     previousSecretUntil: null,
     routes: [],
     quietHours: null,
+    optOuts: null,
     createdAt: now,
     updatedAt: now,
   };

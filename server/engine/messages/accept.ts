@@ -257,7 +257,8 @@ function timesOf({ settings }: Deps, { routing = {} }: NewMessage, scheduledAt: 
 
 /** Throws `RECIPIENT_OPTED_OUT`. A group has no opt-outs: everybody in it gets each message. */
 async function requireNoOptOut(deps: With<"optOutCache">, { number, to, isGroup }: Recipient): Promise<void> {
-  if (isGroup || !(await isOptedOut(deps, number.address, to))) return;
+  const { customerId, address } = number;
+  if (isGroup || !(await isOptedOut(deps, { customerId, number: address, contact: to }))) return;
   const message = `${to} has opted out of messages from ${number.address}; see GET /v1/opt-outs`;
   throw refusedField("RECIPIENT_OPTED_OUT", "to", message);
 }

@@ -147,8 +147,10 @@ describe("opt-outs", () => {
     const made = await openContext(t);
     const other = await made.addTenant("Other");
     const { id: customerId } = made.customer;
-    const record = { customerId, number: made.number.address, contact: TO, source: "api", keyword: null } as const;
-    const transaction = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
+    const record = { customerId, number: made.number.address, contact: TO, scope: "number" } as const;
+    const transaction = [
+      { op: "put", table: "optOuts", record: { ...record, source: "api", keyword: null, createdAt: 1 } },
+    ] as const;
     await commitAll(made.deps, transaction);
     invalidateOptOuts(made.deps, transaction);
     await assert.rejects(send(made, { to: TO }), { code: "RECIPIENT_OPTED_OUT" });

@@ -214,8 +214,10 @@ describe("a message with slow files", () => {
 describe("opt-outs when a message is due", () => {
   const optOut = async (stage: EngineStage, contact: string) => {
     const number = stage.number.address;
-    const record = { customerId: stage.customer.id, number, contact, source: "keyword", keyword: "STOP" } as const;
-    const transaction = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
+    const record = { customerId: stage.customer.id, number, contact, scope: "number" } as const;
+    const transaction = [
+      { op: "put", table: "optOuts", record: { ...record, source: "keyword", keyword: "STOP", createdAt: 1 } },
+    ] as const;
     await stage.deps.store.commit(transaction);
     invalidateOptOuts(stage.life.deps, transaction);
   };

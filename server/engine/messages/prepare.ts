@@ -107,7 +107,8 @@ export async function failIfOptedOut(
   deps: With<"link" | "messageCache" | "optOutCache">,
   message: Message,
 ): Promise<boolean> {
-  if (isGroupId(message.to) || !(await isOptedOut(deps, message.from, message.to))) return false;
+  const { customerId, from: number, to: contact } = message;
+  if (isGroupId(contact) || !(await isOptedOut(deps, { customerId, number, contact }))) return false;
   const text = `${message.to} has opted out of messages from ${message.from}.`;
   await failLeased(deps, message, { code: "RECIPIENT_OPTED_OUT", message: text });
   return true;

@@ -50,7 +50,15 @@ export async function receiveMessage(
 
 async function receive(
   deps: With<
-    "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts"
+    | "configCache"
+    | "connections"
+    | "link"
+    | "links"
+    | "messageCache"
+    | "optOutCache"
+    | "providers"
+    | "threadCache"
+    | "typingContacts"
   >,
   number: CustomerNumber,
   instanceId: InstanceId,
@@ -79,7 +87,7 @@ async function receive(
 
 /** The record of the message, and the operations that store it. */
 async function arrival(
-  deps: With<"link" | "links" | "providers" | "threadCache">,
+  deps: With<"configCache" | "link" | "links" | "providers" | "threadCache">,
   number: CustomerNumber,
   instanceId: InstanceId,
   signal: BoundedSignal<InboundSignal>,
@@ -135,7 +143,7 @@ async function arrival(
     ...kept.operations,
     ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
     // A text in a group is addressed to everybody: it neither opts out nor pays.
-    ...(group === null ? keywordOperations(deps, message) : []),
+    ...(group === null ? await keywordOperations(deps, message) : []),
     ...(await paidBy(deps, message, signal)),
   ];
   return { message, operations };

@@ -99,5 +99,6 @@ async function forget(
   deps.messageCache.clear();
   deps.threadCache.clear();
   deps.typingContacts.forget(customerId);
-  for (const { address } of await deps.configCache.numbers(customerId)) deps.optOutCache.invalidate(address);
+  for (const { address } of await deps.configCache.numbers(customerId))
+    deps.optOutCache.invalidate(address, customerId);
 }

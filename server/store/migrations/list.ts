@@ -21,6 +21,7 @@ import { up as heldMessages } from "./0017-held-messages.ts";
 import { up as sessions } from "./0019-sessions.ts";
 import { up as requests } from "./0020-requests.ts";
 import { up as replays } from "./0021-replays.ts";
+import { up as optOuts } from "./0022-opt-outs.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -43,4 +44,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0019-sessions": { up: sessions },
   "0020-requests": { up: requests },
   "0021-replays": { up: replays },
+  "0022-opt-outs": { up: optOuts },
 };

@@ -52,7 +52,15 @@ test("the commit of a change raises the version of its part for every process, a
   const setting = { op: "put", table: "settings", record: { name: "clock-shift", value: "5" } } as const;
   assert.deepEqual(await raised(commit([setting])), ["settings"]);
   assert.deepEqual(await raised(() => store.probe()), []);
-  const optOut = { customerId: customer.id, number: "+1", contact: "+2", source: "api", keyword: null, createdAt: 1 };
+  const optOut = {
+    customerId: customer.id,
+    number: "+1",
+    contact: "+2",
+    scope: "number",
+    source: "api",
+    keyword: null,
+    createdAt: 1,
+  };
   assert.deepEqual(await raised(commit([{ op: "insert", table: "optOuts", record: optOut as never }])), ["optOuts"]);
   assert.deepEqual(
     await raised(() => store.commitGathered([{ op: "delete", table: "optOuts", where: { number: "+1" } }])),
@@ -88,7 +96,15 @@ test("other processes learn of deleted threads, of opt-outs that a reset removes
   const deleted = () => stage.ok([{ op: "delete", table: "chats", where: { id: chat.id } }]);
   assert.deepEqual(await raisedBy(other, deleted), ["threads"]);
   const endpoint = await stage.addEndpoint(customer);
-  const optOut = { customerId: customer.id, number: "+1", contact: "+2", source: "api", keyword: null, createdAt: 1 };
+  const optOut = {
+    customerId: customer.id,
+    number: "+1",
+    contact: "+2",
+    scope: "number",
+    source: "api",
+    keyword: null,
+    createdAt: 1,
+  };
   await stage.ok([{ op: "insert", table: "optOuts", record: optOut as never }]);
   assert.deepEqual(await raisedBy(other, () => store.reset(customer.id, 99)), ["optOuts", "threads"]);
   assert.deepEqual(await raisedBy(other, () => store.reset(customer.id, 99)), [], "nothing was left to remove");

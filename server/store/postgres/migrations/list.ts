@@ -13,6 +13,7 @@ import { SPLIT_TIMELINES_0005 } from "./0005-split-timelines.ts";
 import { ANNOUNCED_DELIVERIES_0006 } from "./0006-announced-deliveries.ts";
 import { LANE_FLOORS_0007 } from "./0007-lane-floors.ts";
 import { REPLAYS_0008 } from "./0008-replays.ts";
+import { OPT_OUTS_0009 } from "./0009-opt-outs.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001": {
@@ -54,6 +55,11 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0008": {
     async up(db) {
       for (const statement of REPLAYS_0008.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0009": {
+    async up(db) {
+      for (const statement of OPT_OUTS_0009.split(";")) await sql.raw(statement).execute(db);
     },
   },
 };
