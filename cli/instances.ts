@@ -26,7 +26,7 @@ const CONFIG_NOTES = `Settings by provider:
   sandbox      {}
   bluebubbles  {"url", "password", "ingest": "webhook" or "socket"}
   smpp         {"host", "port", "systemId", "password", "bindMode": "transceiver" or "pair", …}
-  twilio       {"accountSid", "authToken", "messagingServiceSid"?, "baseUrl"?}
+  twilio       {"accountSid", "authToken", "messagingServiceSid"?, "baseUrl"?, "ownConfirmation"?}
 
 Other users of this machine can see secrets in --config while the command runs, and the shell's history keeps them:
 put secrets into a file that only you can read.`;

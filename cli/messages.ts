@@ -171,6 +171,7 @@ export function messageDetail(message: Message, paint: Paint, width: number): st
       error: errorCode === null ? null : `${errorCode} ${errorMessage ?? ""}`,
       providerErrorCode: message.providerErrorCode,
       retryCount: message.retryCount || null,
+      origin: message.origin === "api" ? null : message.origin,
     },
     paint,
   );

@@ -130,6 +130,9 @@ const Twilio = request("TwilioConfig", "Settings of a Twilio account.", {
     patterned("messagingServiceSid", "^MG[0-9a-fA-F]{32}$", "SID of the messaging service to send through."),
   ),
   baseUrl: optional(serverUrl("Another URL of the API.")),
+  ownConfirmation: optional(
+    flag("Whether the service answers STOP and HELP, because opt-out handling is off at Twilio (default: false)."),
+  ),
 });
 
 /** The settings of each provider, which the service checks by the provider of the instance. */

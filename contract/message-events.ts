@@ -3,7 +3,7 @@
 import { type Static, Type } from "typebox";
 import { Attachment } from "./attachments.ts";
 import { event } from "./event-type.ts";
-import { MessageErrorCode, REACTIONS } from "./messages.ts";
+import { MessageErrorCode, MessageOrigin, REACTIONS } from "./messages.ts";
 import { at, CONTACT, CORRELATION_ID, IDS, OWN } from "./samples.ts";
 import {
   choice,
@@ -65,6 +65,7 @@ const further = {
   parentMessageId: optional(id("msg", "Id of the message that this one replies to.")),
   attachments: optional(list(Attachment, "Files of the message.")),
   externalMessageId: optional(string("Your own identifier of the message.")),
+  origin: optional(says(MessageOrigin, "Who caused an outbound message, if that was no request of yours.")),
   providerMessageId: optional(string("The provider's id; absent until the provider has accepted the message.")),
   metadata: optional(anyMetadata),
 };

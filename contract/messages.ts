@@ -61,6 +61,9 @@ export const MessageStatus = choice(
 export const DIRECTIONS = ["outbound", "inbound"] as const;
 export const Direction = choice("Direction", DIRECTIONS, "Direction of a message, as seen from your number.");
 
+export const MESSAGE_ORIGINS = ["api", "device", "service"] as const;
+export const MessageOrigin = choice("MessageOrigin", MESSAGE_ORIGINS, "Who caused an outbound message.");
+
 export const MESSAGE_ERROR_CODES = [
   "NO_CHANNEL_AVAILABLE",
   "REJECTED",
@@ -113,6 +116,10 @@ export const Message = record("Message", "A message, as `GET /v1/messages/:id` r
   ...acceptedFields,
   status: says(MessageStatus, "Status of the message."),
   direction: says(Direction, "Whether you sent or received the message."),
+  origin: orNull(
+    MessageOrigin,
+    "`api`: a request. `service`: the service itself, as `confirmation` or `help` of opt-outs. `device`: written by hand on the phone. Null for an inbound message.",
+  ),
   chatId: orNull(id("chat", "The chat."), "The chat that the message belongs to."),
   messageType: says(MessageType, "Kind of the message."),
   content: Type.Object(
@@ -243,6 +250,7 @@ export const messageExample: Static<typeof Message> = {
   ...acceptedExample,
   status: "read",
   direction: "outbound",
+  origin: "api",
   chatId: IDS.chat,
   messageType: "text",
   content: { text: "Your table is ready.", mediaUrls: [] },

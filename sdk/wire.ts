@@ -507,6 +507,8 @@ export const MESSAGE_ERROR_CODES = [
   "ATTACHMENT_FAILED",
 ] as const;
 
+export const MESSAGE_ORIGINS = ["api", "device", "service"] as const;
+
 export const MESSAGE_STATUSES = [
   "scheduled",
   "queued",
@@ -540,6 +542,8 @@ export interface Message {
   createdAt: string;
   /** Whether you sent or received the message. */
   direction: Direction;
+  /** `api`: a request. `service`: the service itself, as `confirmation` or `help` of opt-outs. `device`: written by hand on the phone. Null for an inbound message. */
+  origin: MessageOrigin | null;
   /** The chat that the message belongs to. */
   chatId: string | null;
   /** Kind of the message. */
@@ -601,6 +605,9 @@ export interface MessageList {
   /** Where the list continues. */
   pagination: Pagination;
 }
+
+/** Who caused an outbound message. */
+export type MessageOrigin = (typeof MESSAGE_ORIGINS)[number];
 
 /** Status of a message. An inbound message is `received`, and `unsent` once its sender unsent it. */
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
@@ -784,6 +791,8 @@ export type MessageEventData = {
   attachments?: Attachment[];
   /** Your own identifier of the message. */
   externalMessageId?: string;
+  /** Who caused an outbound message, if that was no request of yours. */
+  origin?: MessageOrigin;
   /** The provider's id; absent until the provider has accepted the message. */
   providerMessageId?: string;
   /** Your own JSON object, as you sent it. */
@@ -870,6 +879,8 @@ export type RevisionEventData = {
   attachments?: Attachment[];
   /** Your own identifier of the message. */
   externalMessageId?: string;
+  /** Who caused an outbound message, if that was no request of yours. */
+  origin?: MessageOrigin;
   /** The provider's id; absent until the provider has accepted the message. */
   providerMessageId?: string;
   /** Your own JSON object, as you sent it. */

@@ -25,6 +25,8 @@ export interface Capabilities {
    * message within `send` and recognises one that it has accepted: after a crash each of the run is asked about.
    */
   takesRuns?: boolean;
+  /** Whether the peer itself answers `STOP` and `HELP`, so that the service must not. */
+  answersKeywords?: boolean;
   /** Whether a reaction may be any emoji. Without it, `react` gets one of the six, or its removal. */
   emojiReactions?: boolean;
 }

@@ -6,9 +6,18 @@ import { CHANNEL_NAMES, type Way } from "./routing.ts";
 import { withoutStepBack } from "./step-back.ts";
 import { withEntry } from "./timeline.ts";
 
+/** How long a message of the service itself may wait for a provider: five minutes. */
+export const SERVICE_TIME_TO_LIVE_MS = 300_000;
+
+/** How long a message may wait for a provider, in milliseconds: one of the service itself is worth nothing later. */
+export function timeToLiveOf({ origin }: Pick<Message, "origin">, timeToLiveMs: number): number {
+  return origin === "service" ? SERVICE_TIME_TO_LIVE_MS : timeToLiveMs;
+}
+
 /** When a message was queued: its place in the order of its lane, however often it was moved or deferred. */
-export function placeOf({ expiresAt, updatedAt }: Message, timeToLiveMs: number, now: number): number {
-  return Math.min(expiresAt === null ? updatedAt : expiresAt - timeToLiveMs, now);
+export function placeOf(message: Message, timeToLiveMs: number, now: number): number {
+  const { expiresAt, updatedAt } = message;
+  return Math.min(expiresAt === null ? updatedAt : expiresAt - timeToLiveOf(message, timeToLiveMs), now);
 }
 
 /** A message that moves from the instance named `from` to another one. */

@@ -10,6 +10,7 @@ import type {
   Encoding,
   Mention,
   MessageErrorCode,
+  MessageOrigin,
   MessageStatus,
   MessageType,
   Metadata,
@@ -70,6 +71,8 @@ export interface Message {
   metadata: Metadata | null;
   externalMessageId: string | null;
   callbackUrl: string | null;
+  /** Who caused an outbound message, if no request did; null for one of a request, and for an inbound one. */
+  origin: Exclude<MessageOrigin, "api"> | null;
   correlationId: string;
   /** The provider instance that sends it: its lane. */
   instanceId: InstanceId;
@@ -162,6 +165,7 @@ export const NEW_MESSAGE = {
   metadata: null,
   externalMessageId: null,
   callbackUrl: null,
+  origin: null,
   payment: null,
   editedAt: null,
   segments: null,

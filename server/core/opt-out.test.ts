@@ -49,7 +49,7 @@ test("every text of the table is short enough to be compared, and each row has a
   }
 });
 
-test("what people write to say that they want no more messages counts", () => {
+test("a contact who wants no more messages is understood in everyday words", () => {
   for (const text of [
     "Please stop",
     "stop please!",

@@ -79,6 +79,7 @@ const FILLED = {
   metadata: { order: 1, nested: { list: [true, null, "x"] } },
   externalMessageId: "order-1",
   callbackUrl: "https://callback.example/",
+  origin: "service",
   dueAt: NOW + 1,
   claimedUntil: NOW + 2,
   expiresAt: NOW + 3,

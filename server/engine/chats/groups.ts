@@ -61,7 +61,7 @@ async function applyGroupSignal(deps: Deps, observed: ObservedGroup, signal: Gro
   const { instanceId } = observed;
   const forgets = acknowledgementOf(instanceId, signal);
   const reference = `group ${signal.reference}`;
-  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
+  if ((await findArrival(deps.store.db, instanceId, reference)) !== null) return acknowledgeOnly(deps, forgets);
   const { taken } = await decide(deps, async () => {
     const known = await findGroup(deps, observed);
     const found = known.stored === null ? { ...known, named: before(known.named, signal) } : known;

@@ -17,9 +17,9 @@ export interface OptOutPlace {
   contact: string;
 }
 
-/** What caused a change, for its event. */
+/** The cause of a change, for its event. */
 export interface OptOutCause extends Pick<OptOutEventData, "source" | "keyword" | "reason" | "channel"> {
-  /** Of the message that led to it; by default that of the request, or a new one. */
+  /** That of the message that led to it; by default that of the request, or a new one. */
   correlationId?: string;
 }
 
@@ -47,7 +47,7 @@ export async function optOutOperations(
   const held = await findOptOuts(deps.store.db, pair);
   const own = held.find((one) => one.customerId === customerId);
   if (own !== undefined) return { record: own, operations: [] };
-  // One that cannot be decoded holds all the same.
+  // A record that cannot be decoded holds all the same.
   if (held.length === 0 && (await hasOptOut(deps.store.db, pair))) return { record: null, operations: [] };
   const { scope } = await optOutSettings(deps, customerId);
   const { source, keyword } = cause;

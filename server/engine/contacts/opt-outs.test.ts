@@ -6,9 +6,10 @@ import { commitAll, type TestContext, testContext } from "../../../test/support/
 import { openContext } from "../../../test/support/sending.ts";
 import { type Message, NEW_MESSAGE } from "../../core/message.ts";
 import type { EngineDeps } from "../engine-deps.ts";
+import { keywordEffect } from "./keyword.ts";
 import { OptOutCache } from "./opt-out-cache.ts";
 import { pairAt } from "./opt-out-change.ts";
-import { invalidateOptOuts, isOptedOut, keywordOperations, optIn, optOut } from "./opt-outs.ts";
+import { invalidateOptOuts, isOptedOut, optIn, optOut } from "./opt-outs.ts";
 import { setOptOutSettings } from "./set-opt-outs.ts";
 
 const CONTACT = "+15550100001";
@@ -51,7 +52,7 @@ function inbound(text: string | null): Message {
 }
 
 async function receive(text: string): Promise<void> {
-  const operations = await keywordOperations(deps, inbound(text));
+  const { operations } = await keywordEffect(deps, inbound(text));
   await commitAll(deps, operations);
   invalidateOptOuts(deps, operations);
 }
@@ -73,8 +74,8 @@ test("STOP holds from the moment that it is on disk, whatever the cache has, and
 });
 
 test("a message that only contains a keyword changes nothing, nor does a message without a text", async () => {
-  assert.deepEqual(await keywordOperations(deps, inbound("stop by later")), []);
-  assert.deepEqual(await keywordOperations(deps, inbound(null)), []);
+  assert.deepEqual((await keywordEffect(deps, inbound("stop by later"))).operations, []);
+  assert.deepEqual((await keywordEffect(deps, inbound(null))).operations, []);
 });
 
 test("an opt-out that the API adds twice is one entry, and optIn returns what there was", async () => {

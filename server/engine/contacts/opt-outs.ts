@@ -1,44 +1,18 @@
 /** Opt-outs of contacts, changed by keywords, by providers and by the API. */
 
 import type { InstanceId } from "../../core/id.ts";
-import type { Message } from "../../core/message.ts";
-import { keywordOf, type OptOut } from "../../core/opt-out.ts";
-import { chosenWords } from "../../core/opt-out-settings.ts";
+import type { OptOut } from "../../core/opt-out.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { OptOutSignal } from "../../providers/provider.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { change, type Decision } from "../commit.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
-import {
-  type OptOutCause,
-  type OptOutPlace,
-  optInOperations,
-  optOutOperations,
-  optOutSettings,
-  pairAt,
-} from "./opt-out-change.ts";
+import { type OptOutCause, type OptOutPlace, optInOperations, optOutOperations, pairAt } from "./opt-out-change.ts";
 
 /** Whether an opt-out of a contact holds for a number. Returns at once, from memory, after the first read of the lists. */
 export function isOptedOut(deps: With<"optOutCache">, place: OptOutPlace): boolean | Promise<boolean> {
   return deps.optOutCache.has(pairAt(place));
-}
-
-/**
- * The change that an inbound message makes to the opt-out list, on any channel: none unless the text is a keyword. The operations belong
- * in the message's transaction; call `invalidateOptOuts` after the commit. Only for one-to-one threads: a message in a group is addressed
- * to everybody in it.
- */
-export async function keywordOperations(deps: With<"configCache">, message: Message): Promise<Operation[]> {
-  const { customerId, from: contact, to: number, channel, correlationId } = message;
-  const settings = await optOutSettings(deps, customerId);
-  const keyword = keywordOf(message.text, chosenWords(settings));
-  if (keyword === null) return [];
-  const cause: OptOutCause = { source: "keyword", keyword: keyword.word, reason: null, channel, correlationId };
-  const place = { customerId, number, contact };
-  const changed =
-    keyword.intent === "stop" ? await optOutOperations(deps, place, cause) : await optInOperations(deps, place, cause);
-  return changed.operations;
 }
 
 /** Applies an opt-out or opt-in that the provider itself received. Resolves when the change is on disk. */

@@ -2,11 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { SetOptOutSettings } from "../../../sdk/wire.ts";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
-import { inbound } from "../../../test/support/provider.ts";
+import { inbound, ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { GroupSnapshot } from "../../core/group.ts";
+import type { MessageId } from "../../core/id.ts";
 import type { FileFetcher } from "../../outgoing/fetch.ts";
+import { setQuietHours } from "../routing/quiet-hours.ts";
+import { setOptOutSettings } from "./set-opt-outs.ts";
 
 const HOUR_MS = 3_600_000;
 const PEER = "+15550100001";
@@ -65,4 +69,81 @@ test("a keyword in a message to a group opts nobody out", async (t) => {
   const stage = await engineStage(t);
   await write(stage, "STOP", { reference: "g-1", name: null, participants: [PEER, "+15550100002"] });
   await stage.send();
+});
+
+const CONFIRMATION = "You get no more messages.";
+const HELP = "Bistro Ada, +1 500 555 0001";
+
+/** A stage whose customer has these settings. */
+async function answering(stage: EngineStage, settings: SetOptOutSettings): Promise<EngineStage> {
+  await setOptOutSettings(stage.life.deps, stage.customer.id, settings);
+  return stage;
+}
+
+/** The texts that the provider got. */
+const texts = ({ provider }: EngineStage) => provider.handed.map(({ text }) => text);
+
+test("a new opt-out by a word is confirmed once, on its channel, whatever the opt-out and quiet hours say", async (t) => {
+  const stage = await answering(await engineStage(t), { confirmation: CONFIRMATION });
+  const always = { start: "00:00", end: "23:59", timeZone: "UTC" };
+  await setQuietHours(stage.life.deps, stage.customer.id, always, new AbortController().signal);
+  await write(stage, "STOP");
+  await write(stage, "stop");
+  await write(stage, "STOP", { reference: "g-1", name: null, participants: [PEER, "+15550100002"] });
+  assert.deepEqual(texts(stage), [CONFIRMATION]);
+  const [{ messageId, channel, from, to } = assert.fail()] = stage.provider.handed;
+  assert.deepEqual([channel, from, to], ["imessage", stage.number.address, PEER]);
+  const { origin, status, chatId } = await stage.message(messageId);
+  assert.deepEqual([origin, status, chatId === null], ["service", "sent", false]);
+  const events = await stage.events(messageId);
+  assert.deepEqual(
+    events.map(({ type, data }) => [type, data.origin]),
+    [
+      ["message.queued", "service"],
+      ["message.sent", "service"],
+    ],
+  );
+  await write(stage, "START");
+  await write(stage, "STOP");
+  assert.deepEqual(texts(stage), [CONFIRMATION, CONFIRMATION]);
+});
+
+test("a confirmation that no provider takes within five minutes fails with EXPIRED", async (t) => {
+  const stage = await answering(await engineStage(t), { confirmation: CONFIRMATION });
+  stage.provider.onSend = () => ({ outcome: "deferred", retryAfterMs: 60_000, reason: "busy" });
+  await write(stage, "STOP");
+  const [{ messageId } = assert.fail()] = stage.provider.handed;
+  await stage.pass(299_999);
+  assert.equal((await stage.message(messageId)).status, "queued");
+  await stage.pass(1);
+  const { status, errorCode, errorMessage } = await stage.message(messageId as MessageId);
+  assert.deepEqual(
+    [status, errorCode, errorMessage],
+    ["failed", "EXPIRED", "No provider could send it within five minutes."],
+  );
+});
+
+test("HELP, INFO and AIDE are answered once an hour, also to who opted out", async (t) => {
+  const stage = await answering(await engineStage(t), { help: HELP });
+  await write(stage, "STOP");
+  for (const text of ["Help", "info", "AIDE", "help me"]) await write(stage, text);
+  assert.deepEqual(texts(stage), [HELP]);
+  await stage.restart();
+  await stage.pass(HOUR_MS - 1);
+  await write(stage, "HELP");
+  assert.deepEqual(texts(stage), [HELP]);
+  await stage.pass(1);
+  await write(stage, "HELP");
+  assert.deepEqual(texts(stage), [HELP, HELP]);
+});
+
+test("nothing is answered where the provider answers by itself, nor without a text for it", async (t) => {
+  const provider = new ScriptedProvider({ answersKeywords: true });
+  const stage = await answering(await engineStage(t, { provider }), { confirmation: CONFIRMATION, help: HELP });
+  for (const text of ["STOP", "HELP"]) await write(stage, text);
+  assert.deepEqual(texts(stage), []);
+  await assert.rejects(stage.send(), isRefused, "the opt-out holds");
+  const silent = await engineStage(t);
+  for (const text of ["STOP", "HELP"]) await write(silent, text);
+  assert.deepEqual(texts(silent), []);
 });

@@ -6,6 +6,7 @@ import type { CustomerId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { cancel, erase, retry, unsend } from "../../core/message-lifecycle.ts";
 import { edit, failEdit } from "../../core/message-revision.ts";
+import { timeToLiveOf } from "../../core/message-routing.ts";
 import { type ParsedReaction, parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
 import type { ActionResult, ActionTarget } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
@@ -215,7 +216,8 @@ export async function retryMessage(
     }
     await requireRest(deps, message);
     const way = wayNow(deps, await planOf(deps, message), message);
-    const change = retry(message, way, deps.settings.messageTtlMs, changeContext(deps));
+    const timeToLiveMs = timeToLiveOf(message, deps.settings.messageTtlMs);
+    const change = retry(message, way, timeToLiveMs, changeContext(deps));
     if (change === null)
       throw new ApiError(
         "INVALID_STATUS",

@@ -85,10 +85,11 @@ export async function prepare(
 }
 
 /** Failure cause of a message that has waited too long; null while it may wait. */
-export function expiryOf({ clock, settings }: Deps, { expiresAt }: Message): FailureCause | null {
+export function expiryOf({ clock, settings }: Deps, { expiresAt, origin }: Message): FailureCause | null {
   if (expiresAt === null || expiresAt > clock.now()) return null;
   const hours = Math.round(settings.messageTtlMs / 3_600_000);
-  return { code: "EXPIRED", message: `No provider could send it within ${hours} hours.` };
+  const time = origin === "service" ? "five minutes" : `${hours} hours`;
+  return { code: "EXPIRED", message: `No provider could send it within ${time}.` };
 }
 
 /** Defers a message whose instance is down: it keeps its place and may move to another instance after the messages before it. */
@@ -102,13 +103,17 @@ export async function deferWhileDown(deps: With<"messageCache">, message: Messag
   return null;
 }
 
-/** Fails a leased message whose recipient has opted out. Resolves to whether it did, once that is on disk. */
+/**
+ * Fails a leased message whose recipient has opted out, unless the service itself answers it. Resolves to whether it did, once that is on
+ * disk.
+ */
 export async function failIfOptedOut(
   deps: With<"link" | "messageCache" | "optOutCache">,
   message: Message,
 ): Promise<boolean> {
   const { customerId, from: number, to: contact } = message;
-  if (isGroupId(contact) || !(await isOptedOut(deps, { customerId, number, contact }))) return false;
+  if (message.origin === "service" || isGroupId(contact)) return false;
+  if (!(await isOptedOut(deps, { customerId, number, contact }))) return false;
   const text = `${message.to} has opted out of messages from ${message.from}.`;
   await failLeased(deps, message, { code: "RECIPIENT_OPTED_OUT", message: text });
   return true;

@@ -2,7 +2,7 @@
 
 import { makeEvent } from "../../core/event.ts";
 import { type EventId, type InstanceId, type MessageId, newCorrelationId } from "../../core/id.ts";
-import { type Message, NEW_MESSAGE } from "../../core/message.ts";
+import { type Message, NEW_MESSAGE, pairOf } from "../../core/message.ts";
 import { unsend } from "../../core/message-lifecycle.ts";
 import {
   arrive,
@@ -24,7 +24,8 @@ import { prepareGroup } from "../chats/groups.ts";
 import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
 import { endTyping } from "../chats/typing.ts";
 import { decide } from "../commit.ts";
-import { invalidateOptOuts, keywordOperations } from "../contacts/opt-outs.ts";
+import { type KeywordEffect, keywordEffect } from "../contacts/keyword.ts";
+import { invalidateOptOuts } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
 import { paidBy } from "../payments/payments.ts";
@@ -72,26 +73,32 @@ async function receive(
     const from = addressOf(signal.from);
     const { customerId, address } = number;
     await endTyping(deps, { customerId, from: address, reference: signal.group?.reference ?? null }, from);
-    const { message, operations } = await arrival(deps, number, instanceId, signal);
-    return { transaction: [...operations, ...forgets], value: { message, operations } };
+    const arrived = await arrival(deps, number, instanceId, signal);
+    return { transaction: [...arrived.operations, ...forgets], value: arrived };
   });
   // The provider reported it twice at once, or another message created its chat: a new decision finds out which.
   if (decided.taken) throw duplicateThread();
   if (decided.value === null) return;
-  const { message, operations } = decided.value;
+  const { message, operations, answer } = decided.value;
   deps.messageCache.keep(message);
   if (signal.group === null) deps.threadCache.senders.noteMessage(message.customerId, message.from, message.to);
   invalidateOptOuts(deps, operations);
   deps.observer.received(message.customerId);
+  if (answer === null) return;
+  deps.messageCache.keep(answer);
+  deps.observer.accepted();
+  deps.wake.messages([answer.instanceId], pairOf(answer));
 }
 
-/** The record of the message, and the operations that store it. */
+const NO_KEYWORD: KeywordEffect = { operations: [], answer: null };
+
+/** The record of the message, the operations that store it, and the service's answer, which they store too. */
 async function arrival(
   deps: With<"configCache" | "link" | "links" | "providers" | "threadCache">,
   number: CustomerNumber,
   instanceId: InstanceId,
   signal: BoundedSignal<InboundSignal>,
-): Promise<{ message: Message; operations: Operation[] }> {
+): Promise<KeywordEffect & { message: Message }> {
   const { customerId, address } = number;
   const { channel, reference, group } = signal;
   const messageId = deps.newId("msg");
@@ -136,17 +143,18 @@ async function arrival(
     context,
   );
   const providerReference = { instanceId, reference, messageId, channel, createdAt: context.now };
+  // A text in a group is addressed to everybody: it neither opts out nor pays.
+  const keyword = group === null ? await keywordEffect(deps, message) : NO_KEYWORD;
   const operations: Operation[] = [
     { op: "insertUnique", table: "providerReferences", record: providerReference },
     ...make,
     { op: "insert", table: "messages", record: message },
     ...kept.operations,
     ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
-    // A text in a group is addressed to everybody: it neither opts out nor pays.
-    ...(group === null ? await keywordOperations(deps, message) : []),
+    ...keyword.operations,
     ...(await paidBy(deps, message, signal)),
   ];
-  return { message, operations };
+  return { message, operations, answer: keyword.answer };
 }
 
 /** The stored form of an address; a short code or an alphanumeric sender stays as it is. */
@@ -191,7 +199,7 @@ async function take(
 ): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const reference = `reaction ${signal.reference}`;
-  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
+  if ((await findArrival(deps.store.db, instanceId, reference)) !== null) return acknowledgeOnly(deps, forgets);
   const decided = await decide(deps, async () => {
     const arrival: Operation = {
       op: "insertUnique",
@@ -286,7 +294,7 @@ async function keepOnce(
 ): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const reference = `audioKept ${signal.reference}`;
-  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
+  if ((await findArrival(deps.store.db, instanceId, reference)) !== null) return acknowledgeOnly(deps, forgets);
   const decided = await decide(deps, async () => {
     const message = await findByReference(deps, instanceId, signal.reference);
     if (message === null) return { transaction: forgets.length === 0 ? null : forgets, value: null };

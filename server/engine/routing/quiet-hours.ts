@@ -38,13 +38,14 @@ async function addressesOf(deps: Deps, customerId: CustomerId, to: string): Prom
 }
 
 /**
- * Postpones a leased message during its recipient's quiet hours. Resolves, once the change is on disk, to whether it
+ * Postpones a leased message during its recipient's quiet hours, unless the service itself answers it. Resolves, once the change is on disk, to whether it
  * was postponed.
  */
 export async function waitsForQuietHours(
   deps: With<"configCache" | "messageCache">,
   message: Message,
 ): Promise<boolean> {
+  if (message.origin === "service") return false;
   const now = deps.clock.now();
   const until = await quietFor(deps, message, now);
   if (until === null) return false;

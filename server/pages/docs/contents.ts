@@ -47,6 +47,7 @@ export const CHAPTERS: readonly DocsChapter[] = [
       page("errors", "Errors", "every code, and what to do about it"),
       page("guarantees", "Guarantees", "what holds after a crash, and the test that shows it"),
       page("attachments", "Files", "how files are fetched, stored and sent"),
+      page("opt-outs", "Opt-outs", "which words count, what they hold for, what is answered"),
       page("payments", "Payment requests", "which payments count, and as what proof"),
     ],
   },

@@ -13,16 +13,19 @@ export interface TwilioSettings {
   messagingServiceSid: string | null;
   /** The API's address, without a trailing slash. */
   baseUrl: string;
+  /** Whether Twilio answers no STOP and no HELP, so that the service does. */
+  ownConfirmation: boolean;
 }
 
 /** Reads the settings; the schema has validated them. */
 export function readSettings(config: Readonly<Record<string, unknown>>): TwilioSettings {
-  const { accountSid, authToken, messagingServiceSid, baseUrl } = config;
+  const { accountSid, authToken, messagingServiceSid, baseUrl, ownConfirmation } = config;
   return {
     accountSid: String(accountSid),
     authToken: String(authToken),
     messagingServiceSid: typeof messagingServiceSid === "string" ? messagingServiceSid : null,
     baseUrl: withoutTrailing(typeof baseUrl === "string" ? baseUrl : BASE_URL, "/"),
+    ownConfirmation: ownConfirmation === true,
   };
 }
 

@@ -285,3 +285,14 @@ test("stop() ends open requests, and nothing is sent or reported after it", asyn
   assert.equal(stage.fake.asked.length, asked);
   assert.equal((await stage.provider.health()).status, "unhealthy");
 });
+
+test("Twilio answers STOP and HELP itself, unless the settings say that the service does", async (t) => {
+  for (const [config, answers] of [
+    [{}, true],
+    [{ ownConfirmation: false }, true],
+    [{ ownConfirmation: true }, false],
+  ] as const) {
+    const { provider } = await twilioStage(t, { config });
+    assert.equal(provider.capabilities.answersKeywords, answers);
+  }
+});

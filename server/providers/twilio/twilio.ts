@@ -48,6 +48,7 @@ export const TWILIO_CAPABILITIES: Capabilities = {
   sendTimeoutMs: 40_000,
   reconcileAfterMs: 10_000,
   seesPayments: false,
+  answersKeywords: true,
 };
 
 const API_PATH = "/2010-04-01/Accounts";
@@ -67,7 +68,7 @@ export function createTwilio(context: ProviderContext): Provider & { actions: Pi
 
 class Twilio implements Provider {
   readonly name = "twilio";
-  readonly capabilities = TWILIO_CAPABILITIES;
+  readonly capabilities: Capabilities;
   readonly actions: Pick<Actions, "fetch">;
   readonly #context: ProviderContext;
   readonly #settings: TwilioSettings;
@@ -98,6 +99,7 @@ class Twilio implements Provider {
     this.#settings = readSettings(context.config);
     this.#path = `${API_PATH}/${this.#settings.accountSid}`;
     this.#outbox = new SignalOutbox(clock);
+    this.capabilities = { ...TWILIO_CAPABILITIES, answersKeywords: !this.#settings.ownConfirmation };
     const api = new Api(this.#settings, clock, TWILIO_CAPABILITIES.concurrency, context.mayWrite);
     this.#api = api;
     this.#monitor = new AccountMonitor({ api, clock, path: `${this.#path}.json`, changed: context.changed });

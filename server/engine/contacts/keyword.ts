@@ -1,0 +1,120 @@
+/** Reads the keyword in a contact's message: it changes the opt-out list, or asks for help, and the service may answer. */
+
+import { createHash } from "node:crypto";
+import type { OptOutSettings } from "../../../sdk/wire.ts";
+import { type Message, NEW_MESSAGE } from "../../core/message.ts";
+import { begin } from "../../core/message-lifecycle.ts";
+import { SERVICE_TIME_TO_LIVE_MS } from "../../core/message-routing.ts";
+import { asksForHelp, formsOf, keywordOf } from "../../core/opt-out.ts";
+import { chosenWords } from "../../core/opt-out-settings.ts";
+import { CHANNEL_NAMES } from "../../core/routing.ts";
+import { findArrival } from "../../store/arrivals.ts";
+import type { Operation } from "../../store/store.ts";
+import { changeContext, type With } from "../engine-deps.ts";
+import { type OptOutCause, optInOperations, optOutOperations, optOutSettings } from "./opt-out-change.ts";
+
+/** The consequences of an inbound message. `answer`: the message that the service sends back; null if there is none. */
+export interface KeywordEffect {
+  operations: Operation[];
+  answer: Message | null;
+}
+
+const NOTHING: KeywordEffect = { operations: [], answer: null };
+
+type KeywordDeps = With<"configCache" | "link" | "providers">;
+
+/**
+ * The effect of an inbound message, on any channel:
+ *
+ * | The text | The list | The answer |
+ * |---|---|---|
+ * | ends messages | gets a record, if none holds | `confirmation`, with a new record |
+ * | begins them again | loses the records that hold | none |
+ * | asks for help | | `help`, once per contact and hour |
+ * | any other | | none |
+ *
+ * A provider that answers by itself gets none. The operations belong in the message's transaction; call `invalidateOptOuts` after the
+ * commit. Only for one-to-one threads: a message in a group is addressed to everybody in it.
+ */
+export async function keywordEffect(deps: KeywordDeps, message: Message): Promise<KeywordEffect> {
+  const { customerId, from: contact, to: number, channel, correlationId } = message;
+  const settings = await optOutSettings(deps, customerId);
+  const keyword = keywordOf(message.text, chosenWords(settings));
+  if (keyword === null) return asksForHelp(message.text) ? help(deps, message, settings) : NOTHING;
+  const cause: OptOutCause = { source: "keyword", keyword: keyword.word, reason: null, channel, correlationId };
+  const place = { customerId, number, contact };
+  if (keyword.intent === "start") {
+    const { operations } = await optInOperations(deps, place, cause);
+    return { operations, answer: null };
+  }
+  const { operations } = await optOutOperations(deps, place, cause);
+  return operations.length === 0 ? NOTHING : answered(deps, message, settings.confirmation, operations);
+}
+
+/** The least time between two answers to `HELP` for one contact. */
+const HELP_EVERY_MS = 3_600_000;
+
+async function help(deps: KeywordDeps, message: Message, settings: OptOutSettings): Promise<KeywordEffect> {
+  const { customerId: scope, from } = message;
+  if (settings.help === null) return NOTHING;
+  // The contact may write to several numbers of the customer: the mark is kept with one of them.
+  const [first] = await deps.configCache.numbers(scope);
+  const instanceId = first?.instanceId ?? message.instanceId;
+  const contact = formsOf(from).toSorted()[0] ?? from;
+  const reference = `help ${createHash("sha256").update(`${scope} ${contact}`).digest("hex")}`;
+  const createdAt = deps.clock.now();
+  const before = await findArrival(deps.store.db, instanceId, reference);
+  // After a reset of the sandbox's clock the last answer may lie in the future.
+  if (before !== null && before <= createdAt && createdAt - before < HELP_EVERY_MS) return NOTHING;
+  const where = { instanceId, reference };
+  return answered(deps, message, settings.help, [
+    before === null
+      ? { op: "requireNone", table: "arrivals", where, scope }
+      : { op: "require", table: "arrivals", where: { ...where, createdAt: before }, scope },
+    { op: "put", table: "arrivals", record: { ...where, createdAt } },
+  ]);
+}
+
+/** The operations, with those of an answer `text` from the number and on the channel that the message came to. */
+function answered(
+  deps: KeywordDeps,
+  { customerId, from, to, channel, chatId, correlationId, instanceId }: Message,
+  text: string | null,
+  operations: Operation[],
+): KeywordEffect {
+  if (text === null || deps.providers.get(instanceId)?.capabilities.answersKeywords === true) {
+    return { operations, answer: null };
+  }
+  const context = changeContext(deps);
+  const { message: answer, events } = begin(
+    {
+      ...NEW_MESSAGE,
+      id: deps.newId("msg"),
+      customerId,
+      keyId: null,
+      origin: "service",
+      from: to,
+      to: from,
+      channel,
+      channelsLeft: [],
+      fallback: false,
+      fallbackAfterMs: null,
+      text,
+      chatId,
+      correlationId,
+      instanceId,
+      scheduledAt: null,
+      dueAt: context.now,
+      expiresAt: context.now + SERVICE_TIME_TO_LIVE_MS,
+      createdAt: context.now,
+      updatedAt: context.now,
+    },
+    `${CHANNEL_NAMES[channel]}, as the message that it answers`,
+    context,
+  );
+  const sent: Operation[] = [
+    { op: "insert", table: "messages", record: answer },
+    ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
+  ];
+  return { operations: [...operations, ...sent], answer };
+}
