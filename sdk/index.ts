@@ -1,7 +1,7 @@
 /** The public face of the package: the client, its errors, receivers of webhooks, signatures and the shapes of the wire. Only re-exports. */
 
 export { Tightbeam, type UsageQuery } from "./client.ts";
-export type { ContactQuery, OptOutQuery } from "./contacts.ts";
+export type { ContactQuery, OptOutQuery, OptOutRemoval } from "./contacts.ts";
 export { type ClientErrorCode, TightbeamError } from "./errors.ts";
 export type { EventPage, EventQuery, StreamQuery } from "./events.ts";
 export type { MessageQuery } from "./messages.ts";

@@ -45,11 +45,12 @@ export function createCache(): QueryClient {
 
 /** The nouns that an event makes stale beside `events` and `deliveries`, by the first word of its type. */
 const STALE: Record<string, readonly Noun[]> = {
-  message: ["messages", "chats", "usage", "inbox", "opt-outs"],
+  message: ["messages", "chats", "usage", "inbox"],
   payment: ["payments", "messages"],
   facetime: ["calls"],
   chat: ["chats"],
   typing: [],
+  contact: ["opt-outs"],
   webhook: ["webhooks"],
 };
 

@@ -70,7 +70,7 @@ export function eraseCall(call: Call, addresses: readonly string[]): Call {
 }
 
 /** Fields of events that hold an address. */
-const ADDRESS_FIELDS = ["from", "to", "caller", "address", "participant", "actor"] as const;
+const ADDRESS_FIELDS = ["from", "to", "caller", "address", "participant", "actor", "contact"] as const;
 
 type Data = Record<string, unknown> & { reaction?: { content: string }; error?: { message: string } };
 
@@ -96,6 +96,7 @@ export function withoutPerson(event: StoredEvent, isPerson: (address: string) =>
     delete data.externalMessageId;
     if (data.error !== undefined) data.error.message = "";
     if ("note" in data) data.note = null;
+    if (event.type.startsWith("contact.")) Object.assign(data, { keyword: null, reason: null });
     if (event.type.startsWith("payment.")) data.metadata = null;
     else delete data.metadata;
   });

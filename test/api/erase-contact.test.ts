@@ -181,6 +181,9 @@ test("an opt-out stays: a contact who opted out gets no message after the erasur
   await until(() => isErased(id), { limitMs: 60_000 });
   const refused = await api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hi" } } });
   assert.equal(refused.error?.code, "RECIPIENT_OPTED_OUT");
+  const { data } = await api.ask("GET", "/v1/events?type=contact.opted_out&limit=1");
+  const [{ data: event }] = data.events;
+  assert.deepEqual([event.contact, event.keyword, event.reason], ["erased", null, null], "its event names nobody");
 });
 
 test("messages after the erasure request stay, in a working conversation", async () => {
