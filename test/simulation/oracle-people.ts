@@ -107,16 +107,16 @@ function judgeReactions(judge: Judge): void {
 }
 
 /**
- * A contact who wrote STOP to a number receives nothing more from it, unless the contact wrote START later. A message that its
+ * A contact who wrote STOP to a number receives nothing more from it, unless the contact wrote START to any number later. A message that its
  * provider had by then is on its way, although the provider may note something before it sends it.
  */
 export function judgeStops({ run, report }: Judge): void {
   for (const { signal, acceptedOrder } of run.carrier.deeds) {
     if (signal.kind !== "inbound" || signal.text !== "STOP" || acceptedOrder === null) continue;
     const { from, to } = signal;
-    const isPair = (deed: (typeof run.carrier.deeds)[number]) =>
-      deed.signal.kind === "inbound" && deed.signal.from === from && deed.signal.to === to;
-    if (run.carrier.deeds.some((deed) => isPair(deed) && (deed.signal as InboundSignal).text === "START")) continue;
+    const isTheirs = (deed: (typeof run.carrier.deeds)[number]) =>
+      deed.signal.kind === "inbound" && deed.signal.from === from;
+    if (run.carrier.deeds.some((deed) => isTheirs(deed) && (deed.signal as InboundSignal).text === "START")) continue;
     const late = run.carrier.sendAttempts.find(
       (sendAttempt) => sendAttempt.givenOrder > acceptedOrder && sendAttempt.from === to && sendAttempt.to === from,
     );
