@@ -54,7 +54,7 @@ const Bluebubbles = request("BluebubblesConfig", "Settings of a BlueBubbles serv
   password: secret("Password of the server."),
   ingest: Type.Enum(["webhook", "socket"] as const, { description: "How events are received." }),
   newChatsPerHour: optional(
-    count("Most new conversations within any hour; further messages wait. Default: 60.", {
+    count("Most new conversations within any hour; further messages wait. Default: 15.", {
       minimum: 1,
       maximum: 1_000,
     }),

@@ -50,7 +50,8 @@ export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
 
 const IMESSAGE_ALONE: Capabilities = { ...BLUEBUBBLES_CAPABILITIES, channels: ["imessage"] };
 
-const NEW_CHATS_PER_HOUR = 60;
+/** Apple publishes no limit. Users report blocked accounts at some 200 new recipients an hour (Jared, issue 65). */
+const NEW_CHATS_PER_HOUR = 15;
 
 /** Creates the provider for the Mac of the instance's settings. The provider connects at `start`. */
 export function createBluebubbles(context: ProviderContext): Provider {
