@@ -238,6 +238,8 @@ export const REQUEST_FIELDS = {
   PhoneMessage: {
     text: "text of the message",
     attachments: "files of the message",
+    attachmentsAfterMs:
+      "how long after the message its files come, in milliseconds; it waits ten seconds for them at most (default: 0)",
     replyTo: "id of the message that this one replies to",
     to: "one of your numbers (default: your default number)",
     chatId: "id of a group that the contact is in, to write there",

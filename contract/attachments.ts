@@ -14,6 +14,7 @@ import {
   shows,
   stringOrNull,
   text,
+  yes,
 } from "./schema.ts";
 import { HttpsUrl } from "./values.ts";
 
@@ -66,4 +67,9 @@ export const Attachment = record("Attachment", "A file of a message.", {
   filename: stringOrNull("Name of the file."),
   totalBytes: orNull(Type.Integer({ minimum: 0 }), "Size of the file in bytes."),
   downloadUrl: stringOrNull("Where to download the file, without a key; null if the service does not keep it."),
+  missing: optional(
+    yes(
+      "The message names the file, which has not come; `message.attachments_added` tells when it comes within a day.",
+    ),
+  ),
 });

@@ -26,6 +26,7 @@ export const EVENT_TYPES = [
   "message.unsent",
   "message.deleted",
   "message.audio_kept",
+  "message.attachments_added",
   "chat.participant.added",
   "chat.participant.left",
   "chat.title.changed",

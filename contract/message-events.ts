@@ -96,6 +96,17 @@ export const InboundEventData = record("InboundEventData", "`data` of `message.i
   textTruncated,
 });
 
+export const AttachmentsAddedEventData = record("AttachmentsAddedEventData", "`data` of `message.attachments_added`.", {
+  messageId: id("msg", "The message, whose record holds all of its files."),
+  from: common.from,
+  to: common.to,
+  channel: common.channel,
+  chatId: orNull(id("chat"), "The chat that received the message."),
+  attachments: list(Attachment, "The files that came, and no others."),
+  sequence: common.sequence,
+  correlationId,
+});
+
 export const ReactionEventData = record("ReactionEventData", "`data` of `message.reaction`.", {
   messageId: orNull(id("msg"), "The message that was reacted to; null if it is not known here."),
   reaction: Type.Object(
@@ -239,10 +250,28 @@ const reacted: Static<typeof ReactionEventData> = {
   metadata: { table: 7 },
 };
 
+const { messageId: receivedId, from, to, channel, attachments: mapFile } = inbound;
+const filesCame: Static<typeof AttachmentsAddedEventData> = {
+  messageId: receivedId,
+  from,
+  to,
+  channel,
+  chatId: IDS.chat,
+  attachments: mapFile,
+  sequence: 2,
+  correlationId: CORRELATION_ID,
+};
+
 /** All of `message.*`. */
 export const messageEvents = [
   ...outbound,
   event("message.inbound", "A contact has sent a message.", InboundEventData, inbound),
   event("message.reaction", "A contact has reacted to a message, or removed a reaction.", ReactionEventData, reacted),
   ...revisions,
+  event(
+    "message.attachments_added",
+    "Files of a contact's message came after the message, within a day.",
+    AttachmentsAddedEventData,
+    filesCame,
+  ),
 ];

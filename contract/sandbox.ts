@@ -72,6 +72,15 @@ export const PhoneMessage = request(
   {
     text: optional(text(0, TEXT_LENGTH_MAX, "Text of the message.")),
     attachments: optional(list(AttachmentInput, "Files of the message.", { maxItems: ATTACHMENTS_MAX })),
+    attachmentsAfterMs: optional(
+      count(
+        "How long after the message its files come, in milliseconds. It waits ten seconds for them at most. Default: 0.",
+        {
+          minimum: 0,
+          maximum: 3_600_000,
+        },
+      ),
+    ),
     replyTo: optional(messageId("Id of the message that this one replies to.")),
     to,
     chatId: optional(text(1, 512, "Id of a group that the contact is in, to write there.")),

@@ -93,6 +93,9 @@ async function requestPayment(client: Tightbeam, to: string, more: { expiresInSe
   return await client.payments.request({ to, amount: "25.00", note: TEXT, ...more });
 }
 
+/** A GIF of one transparent pixel. */
+const PICTURE = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
+
 /** An audio message: a WAV without sound. */
 const SILENCE: AttachmentInput = {
   type: "base64",
@@ -169,6 +172,14 @@ export const TRIGGERS: Readonly<Record<EventType, Trigger>> = {
       const sent = await delivered(client, DELIVERS, { attachments: [SILENCE] });
       await client.sandbox.phone(DELIVERS).keepAudio(sent);
       return sent;
+    },
+  },
+  "message.attachments_added": {
+    steps: `${YOU} writes START, a word that waits for no file, with a picture that comes a moment later`,
+    run: async (client) => {
+      const attachments: AttachmentInput[] = [{ type: "base64", data: PICTURE, filename: "picture.gif" }];
+      const { id } = await client.sandbox.phone(YOU).write({ text: "START", attachments, attachmentsAfterMs: 100 });
+      return { messageId: id };
     },
   },
   "typing.indicator": does(`send to ${YOU}, who starts to type, and stops`, async (client) => {

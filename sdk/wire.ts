@@ -33,6 +33,7 @@ export const EVENT_TYPES = [
   "message.unsent",
   "message.deleted",
   "message.audio_kept",
+  "message.attachments_added",
   "chat.participant.added",
   "chat.participant.left",
   "chat.title.changed",
@@ -66,6 +67,7 @@ export type EventFilter =
   | "message.unsent"
   | "message.deleted"
   | "message.audio_kept"
+  | "message.attachments_added"
   | "chat.participant.added"
   | "chat.participant.left"
   | "chat.title.changed"
@@ -198,6 +200,8 @@ export interface Attachment {
   totalBytes: number | null;
   /** Where to download the file, without a key; null if the service does not keep it. */
   downloadUrl: string | null;
+  /** The message names the file, which has not come; `message.attachments_added` tells when it comes within a day. */
+  missing?: true;
 }
 
 /** A file to send (iMessage): its HTTPS URL, or its bytes as base64. */
@@ -691,6 +695,26 @@ export interface UpdateMessage {
   /** Your own JSON object, which replaces the present one; null removes it. */
   metadata?: Metadata | null;
 }
+
+/** `data` of `message.attachments_added`. */
+export type AttachmentsAddedEventData = {
+  /** The message, whose record holds all of its files. */
+  messageId: string;
+  /** Address of the sender. */
+  from: string;
+  /** Address of the recipient. */
+  to: string;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** The chat that received the message. */
+  chatId: string | null;
+  /** The files that came, and no others. */
+  attachments: Attachment[];
+  /** Number of the event within its message, from 1: order events by it. */
+  sequence: number;
+  /** Correlation id of the request that led to the event. */
+  correlationId: string;
+};
 
 export const FALLBACK_REASONS = ["NOT_REACHABLE", "REJECTED", "NO_DELIVERY"] as const;
 
@@ -2189,6 +2213,8 @@ export interface PhoneMessage {
   text?: string;
   /** Files of the message. */
   attachments?: AttachmentInput[];
+  /** How long after the message its files come, in milliseconds. It waits ten seconds for them at most. Default: 0. */
+  attachmentsAfterMs?: number;
   /** Id of the message that this one replies to. */
   replyTo?: string;
   /** One of your numbers. Default: your default number. */
@@ -2530,6 +2556,8 @@ export interface EventData {
   "message.deleted": RevisionEventData;
   /** The recipient has kept an audio message. */
   "message.audio_kept": MessageEventData;
+  /** Files of a contact's message came after the message, within a day. */
+  "message.attachments_added": AttachmentsAddedEventData;
   /** A participant was added to a group. */
   "chat.participant.added": ChatEventData;
   /** A participant has left a group, or was removed from it. */

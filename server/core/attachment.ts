@@ -17,15 +17,22 @@ export interface MessageAttachment {
   url: string | null;
   /** Token of the download link; null if there is nothing to download. */
   token: string | null;
+  /** The provider's reference of an inbound file whose message may still gain files; absent for any other. */
+  reference?: string;
+  /** The message names the file, which has not come. */
+  missing?: true;
 }
 
 /** A file of an inbound message: its bytes or, if `data` is null, the reference to `fetch` them with. */
 export interface InboundAttachment {
+  /** The provider's own: the same file has the same in every report of its message. */
   reference: string;
   mimeType: string | null;
   filename: string | null;
   totalBytes: number | null;
   data: Uint8Array | null;
+  /** The message names the file, and the provider does not have it yet. */
+  missing?: true;
 }
 
 /** Builds the download address of a token; null if the token has expired. */
@@ -33,8 +40,9 @@ export type LinkBuilder = (token: string) => string | null;
 
 /** The record as the API answers it. */
 export function attachmentRecord(attachment: MessageAttachment, link: LinkBuilder): Attachment {
-  const { guid, mimeType, filename, totalBytes, token } = attachment;
-  return { guid, mimeType, filename, totalBytes, downloadUrl: token === null ? null : link(token) };
+  const { guid, mimeType, filename, totalBytes, token, missing } = attachment;
+  const downloadUrl = token === null ? null : link(token);
+  return { guid, mimeType, filename, totalBytes, downloadUrl, ...(missing === true ? { missing } : {}) };
 }
 
 /** A file stored here or at its provider, for as long as events mention it. */

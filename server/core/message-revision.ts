@@ -1,6 +1,14 @@
 /** Changes of a message outside its lifecycle: it arrives, is edited, reacted to, kept. Pure. */
 
-import type { Channel, Mention, Reaction, ReactionEventData, RevisionEventData } from "../../sdk/wire.ts";
+import type {
+  AttachmentsAddedEventData,
+  Channel,
+  Mention,
+  Reaction,
+  ReactionEventData,
+  RevisionEventData,
+} from "../../sdk/wire.ts";
+import { attachmentRecord, type LinkBuilder, type MessageAttachment } from "./attachment.ts";
 import { type Message, messageTypeOf, type TimelineEntry } from "./message.ts";
 import { type Change, type ChangeContext, emit, withEvent } from "./message-lifecycle.ts";
 import { type InboundFacts, inboundEventData, providerMessageIdOf } from "./message-record.ts";
@@ -74,6 +82,28 @@ export function edit(
   if (!canBeEdited(message)) return null;
   const change = { message: { ...message, text, editedAt: context.now }, events: [] };
   return withEvent(change, "message.edited", context, said);
+}
+
+/** Files of an inbound message that came after it: `message.attachments_added` with the new ones. */
+export function addAttachments(
+  message: Message,
+  attachments: MessageAttachment[],
+  added: readonly MessageAttachment[],
+  context: ChangeContext,
+): Change {
+  const grown: Message = { ...message, attachments, messageType: messageTypeOf(message.mediaUrls, attachments) };
+  return emit({ message: grown, events: [] }, "message.attachments_added", context, (emitted) =>
+    attachmentsAddedData(emitted, added, context.link),
+  );
+}
+
+function attachmentsAddedData(
+  { id: messageId, from, to, channel, sequence, correlationId, chatId }: Message,
+  added: readonly MessageAttachment[],
+  link: LinkBuilder,
+): AttachmentsAddedEventData {
+  const attachments = added.map((one) => attachmentRecord(one, link));
+  return { messageId, from, to, channel, chatId, attachments, sequence, correlationId };
 }
 
 /** An edit was refused: `message.edit_failed` with the reason; of the message only `sequence` and `updatedAt` change. Null if it was unsent or deleted. */

@@ -19,6 +19,8 @@ export interface Phones {
     message: {
       text: string | null;
       attachments: readonly InboundAttachment[];
+      /** The files come so long after the message, in milliseconds, an hour at most; by default they come with it. */
+      attachmentsAfterMs?: number;
       replyTo: string | null;
       channel: Channel;
       /** The group that the message is written to; null for a one-to-one thread. */

@@ -17,11 +17,12 @@ import type { Capabilities } from "../core/capabilities.ts";
 import type { GroupSnapshot } from "../core/group.ts";
 import type { HookRequest, HookResponse } from "../core/hook.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
+import type { Memory } from "../core/memory.ts";
 import type { SentPart } from "../core/message.ts";
 import type { NewNote, SendAttempts } from "../core/send-attempt.ts";
 import type { Phones } from "./phones.ts";
 
-export type { Capabilities, HookRequest, HookResponse, SendAttempts, SentPart };
+export type { Capabilities, HookRequest, HookResponse, Memory, SendAttempts, SentPart };
 
 /** A chat, as the engine describes it to a provider. */
 export interface Conversation {
@@ -162,7 +163,10 @@ interface IncomingSignal {
   note?: NewNote;
 }
 
-/** A contact wrote a message. `reference` is the provider's own: the same one again changes nothing. */
+/**
+ * A contact wrote a message. `reference` is the provider's own: the same one again changes nothing, unless the message `grows`. Then
+ * a repeat from the same instance within a day adds the files that the message did not have, and the text if it had none.
+ */
 export interface InboundSignal extends IncomingSignal {
   kind: "inbound";
   reference: string;
@@ -171,6 +175,8 @@ export interface InboundSignal extends IncomingSignal {
   group: GroupSnapshot | null;
   text: string | null;
   attachments: readonly InboundAttachment[];
+  /** The provider may report the message before it has all of its files and its text. */
+  grows?: true;
   /** The provider's reference of the message that this one replies to. */
   replyTo: string | null;
   /** The payment in the message, if the provider sees such payloads. */
@@ -325,16 +331,6 @@ export interface Actions {
   fetch(reference: string, abort: AbortSignal): Promise<Uint8Array | null>;
 }
 
-/**
- * A small durable key-value store of one instance, for cursors and work in progress. `put` creates or replaces a value.
- * `put` and `delete` resolve once the change is on disk.
- */
-export interface Memory {
-  list(prefix: string): Promise<{ key: string; value: string }[]>;
-  put(key: string, value: string): Promise<void>;
-  delete(key: string): Promise<void>;
-}
-
 /** A fault of the peer for the operator's log: a warning, since nothing is wrong in this process. */
 export class PeerFault extends Error {}
 
@@ -356,6 +352,8 @@ export interface ProviderContext extends AddressLookups {
   mayWrite: () => boolean;
   /** The provider calls this when `isUp` has changed. */
   changed: () => void;
+  /** Whether a text, alone, may change the list of opt-outs: a message with it is reported at once. */
+  changesOptOuts: (text: string | null) => boolean;
   /** The provider calls this when its peer has sent an event, and not when the provider found something by asking. */
   eventReceived: () => void;
   /** Logs a fault for the operator. Must contain no text, no full number and no secret. */

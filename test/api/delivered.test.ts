@@ -62,6 +62,10 @@ async function whatContactsDo(): Promise<void> {
   await happened("message.inbound");
   await happened("typing.indicator");
   await happened("message.reaction", await send("+15005550111"));
+  const picture = { type: "base64", data: Buffer.from("GIF89a").toString("base64"), filename: "late.gif" };
+  const late = { text: "START", attachments: [picture], attachmentsAfterMs: 50 };
+  const { id: written } = await done("POST", "/v1/sandbox/phones/+15005550110/messages", late);
+  await happened("message.attachments_added", written);
   await send("+15005550114");
   await happened("facetime.status_changed");
   const group = { name: "Six", participants: ["+15005550101", "+15005550110"] };

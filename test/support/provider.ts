@@ -1,5 +1,6 @@
 /** A provider that a test scripts: it returns the given outcomes and records sends, lookups and actions. No network. */
 
+import { keywordOf } from "../../server/core/opt-out.ts";
 import type {
   ActionResult,
   Actions,
@@ -192,6 +193,7 @@ export function providerContext(
     findSent: async () => null,
     mayWrite: () => true,
     changed() {},
+    changesOptOuts: (text) => keywordOf(text) !== null,
     eventReceived() {},
     fault() {},
     ...given,

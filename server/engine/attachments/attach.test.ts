@@ -219,7 +219,7 @@ const INBOUND: InboundAttachment = {
 async function kept(made: { deps: EngineDeps } & TestContext, more: Partial<InboundAttachment>) {
   const { deps, customer, instance } = made;
   const owner = { customerId: customer.id, messageId: deps.newId("msg"), instanceId: instance.id };
-  const { attachments, operations } = keepInbound(deps, owner, [{ ...INBOUND, ...more }]);
+  const { attachments, operations } = keepInbound(deps, owner, [{ ...INBOUND, ...more }], false);
   await commitAll(deps, operations);
   const [attachment] = attachments;
   assert.ok(attachment !== undefined && attachment.token !== null);

@@ -90,6 +90,7 @@ function fromBase64(deps: Attaching, owner: AttachmentOwner, input: AttachmentIn
   if (isAudioMessage && !isAudio(judged.mimeType)) return refuse("isAudioMessage", notAudio(judged.mimeType));
   return {
     ...keptBy(deps, owner),
+    id: deps.newId("att"),
     mimeType: judged.mimeType,
     filename: filenameOf(input.filename ?? null),
     totalBytes: bytes.length,
@@ -105,8 +106,8 @@ function decodeBase64(text: string): Buffer | null {
   return bytes.toString("base64") === text ? bytes : null;
 }
 
-function keptBy({ newId, clock }: Attaching, { customerId, messageId }: AttachmentOwner) {
-  return { id: newId("att"), customerId, messageId, createdAt: clock.real() };
+function keptBy({ clock }: Attaching, { customerId, messageId }: AttachmentOwner) {
+  return { customerId, messageId, createdAt: clock.real() };
 }
 
 /** The attachment of a stored file, with a link that lasts as long as today's events are kept. */
@@ -118,26 +119,81 @@ function named(deps: Attaching, content: Content, isAudioMessage: boolean): Mess
 
 /**
  * Stores the files of a contact's message: their bytes, or the provider's reference if the provider keeps the bytes.
- * Refuses nothing, because every received file is served only as a download.
+ * Refuses nothing, because every received file is served only as a download. Of a file that is missing only the record says
+ * something. If the message `grows`, its record has the references by which `filesGained` recognises the files.
  */
 export function keepInbound(
   deps: Attaching,
-  owner: AttachmentOwner & { instanceId: InstanceId },
+  owner: InboundOwner,
   attachments: readonly InboundAttachment[],
+  grows: boolean,
 ): PreparedAttachments {
-  const contents = attachments.map(
-    ({ reference, mimeType, filename, totalBytes, data }): Content => ({
-      ...keptBy(deps, owner),
-      mimeType: typeOfReceived(data, mimeType),
-      filename: filenameOf(filename),
-      totalBytes: data === null ? totalBytes : data.length,
-      data,
-      instanceId: owner.instanceId,
-      reference,
-    }),
+  const kept = attachments.map((file) => keepOne(deps, owner, file, grows, deps.newId("att")));
+  return { attachments: kept.map(({ attachment }) => attachment), operations: kept.flatMap((one) => one.operations) };
+}
+
+/** The files of a message after it gained some. */
+export interface GainedFiles {
+  /** All files, those that came in the place where the record said that they are missing. */
+  attachments: MessageAttachment[];
+  /** The files that are new. */
+  added: MessageAttachment[];
+  operations: Operation[];
+}
+
+/** The files of a repeated report that a message does not have; null if there are none. A file that came keeps its `guid`. */
+export function filesGained(
+  deps: Attaching,
+  owner: InboundOwner,
+  before: readonly MessageAttachment[],
+  reported: readonly InboundAttachment[],
+): GainedFiles | null {
+  // Records of earlier versions do not say which files they have.
+  if (before.some(({ reference }) => reference === undefined)) return null;
+  const known = new Map(before.map((one) => [one.reference, one]));
+  const news = reported.filter(({ reference, missing }) => {
+    const one = known.get(reference);
+    return missing !== true && (one === undefined || one.missing === true);
+  });
+  if (news.length === 0) return null;
+  const kept = news.map((file) =>
+    keepOne(deps, owner, file, true, known.get(file.reference)?.guid ?? deps.newId("att")),
   );
-  return {
-    attachments: contents.map((content) => named(deps, content, false)),
-    operations: contents.map((record) => ({ op: "insert", table: "contents", record })),
+  const added = kept.map(({ attachment }) => attachment);
+  const byGuid = new Map(added.map((one) => [one.guid, one]));
+  const attachments = [
+    ...before.map((one) => byGuid.get(one.guid) ?? one),
+    ...added.filter(({ reference }) => !known.has(reference)),
+  ];
+  return { attachments, added, operations: kept.flatMap(({ operations }) => operations) };
+}
+
+/** The message that received files belong to, and the instance that has their bytes. */
+type InboundOwner = AttachmentOwner & { instanceId: InstanceId };
+
+function keepOne(
+  deps: Attaching,
+  owner: InboundOwner,
+  { reference, mimeType, filename, totalBytes, data, missing }: InboundAttachment,
+  grows: boolean,
+  id: Content["id"],
+): { attachment: MessageAttachment; operations: Operation[] } {
+  const said = grows ? { reference } : {};
+  if (missing === true) {
+    const nothing = { totalBytes: null, isAudioMessage: false, url: null, token: null };
+    const attachment = { guid: id, mimeType, filename: filenameOf(filename), ...nothing, ...said, missing };
+    return { attachment, operations: [] };
+  }
+  const content: Content = {
+    ...keptBy(deps, owner),
+    id,
+    mimeType: typeOfReceived(data, mimeType),
+    filename: filenameOf(filename),
+    totalBytes: data === null ? totalBytes : data.length,
+    data,
+    instanceId: owner.instanceId,
+    reference,
   };
+  const operations: Operation[] = [{ op: "insert", table: "contents", record: content }];
+  return { attachment: { ...named(deps, content, false), ...said }, operations };
 }

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import { recordOf } from "../../core/loose-json.ts";
+import { keywordOf } from "../../core/opt-out.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Applied, Health, Provider, SendAttempts, Signal } from "../../providers/provider.ts";
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
@@ -280,6 +281,7 @@ export class Connections {
       findSent: (reference) => sentBy(deps.store.db, instanceId, reference),
       mayWrite: () => this.#owns(instanceId, epoch),
       changed: () => this.#changed(deps, instanceId),
+      changesOptOuts: (text) => keywordOf(text) !== null,
       eventReceived: () => lastEvent.note(),
       fault,
     });

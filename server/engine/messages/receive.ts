@@ -31,6 +31,7 @@ import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
 import { paidBy } from "../payments/payments.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
 import { findByReference, isRecorded, referenceKey } from "./find.ts";
+import { receiveAgain } from "./receive-again.ts";
 
 /**
  * Receives a message of a contact; resolves when the message is on disk with its event. A repeat of a provider reference, also
@@ -78,7 +79,7 @@ async function receive(
   });
   // The provider reported it twice at once, or another message created its chat: a new decision finds out which.
   if (decided.taken) throw duplicateThread();
-  if (decided.value === null) return;
+  if (decided.value === null) return signal.grows === true ? receiveAgain(deps, instanceId, signal) : undefined;
   const { message, operations, answer } = decided.value;
   deps.messageCache.keep(message);
   if (signal.group === null) deps.threadCache.senders.noteMessage(message.customerId, message.from, message.to);
@@ -108,7 +109,7 @@ async function arrival(
     group === null
       ? await prepareThread(deps, { ...place, contact: from, instanceId: number.instanceId })
       : await prepareGroup(deps, { ...place, snapshot: group, instanceId });
-  const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments);
+  const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments, signal.grows === true);
   const context = changeContext(deps);
   const base: Message = {
     ...NEW_MESSAGE,

@@ -59,7 +59,7 @@ interface ContactLine {
 export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<PhoneMessage>): Promise<Message> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["messages", requireMessage], async (name) => {
-    const { text = "", attachments = [] } = body;
+    const { text = "", attachments = [], attachmentsAfterMs = 0 } = body;
     if (text === "" && attachments.length === 0) {
       throw invalidField("text", "is required, and must not be empty, where no attachments are given");
     }
@@ -71,7 +71,7 @@ export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<Phone
     const replyTo = parent?.providerMessageId ?? null;
     const said = { text: text === "" ? null : text, replyTo, channel, group: group?.snapshot ?? null };
     const { reference } = await withPhoneFiles(deps, { customerId, gone: action.gone() }, attachments, (files) =>
-      line.phones.write(line.phone, name, { ...said, attachments: files }),
+      line.phones.write(line.phone, name, { ...said, attachments: files, attachmentsAfterMs }),
     );
     return await receivedMessage(deps, line, reference);
   });

@@ -7,7 +7,7 @@ import { type MacMessage, parseMessages } from "./records.ts";
 export const GUIDS_MAX = 500;
 
 /** Relations fetched with each row. If a row needs more, the whole message is fetched by itself. */
-export const ROW_PARTS: readonly string[] = ["chat", "attachment"];
+export const ROW_PARTS: readonly string[] = ["chat", "attachment", "attributed-body"];
 
 /** Returns the rows with these guids, the oldest first. A guid unknown to the Mac has no row. Takes at most `GUIDS_MAX`. */
 export async function fetchRows(

@@ -111,14 +111,33 @@ export function inboundOf(
     channel,
     group,
     text: textOfRow(row) ?? cash?.text ?? null,
-    attachments: attachmentsOf(row),
+    attachments: [...attachmentsOf(row), ...missingFilesOf(row)],
+    grows: true,
     replyTo: withoutPart(row.threadOriginatorGuid ?? (isSticker(row) ? row.associatedMessageGuid : null)),
     payment,
     effect: effectOfId(row.expressiveSendStyleId),
   };
 }
 
-/** Whether a contact's row is still empty. A row may exist before its text and files do. */
+/**
+ * Whether a contact's message still lacks something. A row may exist before its text and the payload of its payment do, and before
+ * Messages has linked the files that its body names.
+ */
+export function isIncomplete(row: MacMessage): boolean {
+  if (isRetracted(row)) return false;
+  return isEmpty(row) || missingFilesOf(row).length > 0 || (isPaymentRow(row) && row.payloadData === null);
+}
+
+/** How much a contact's message has: a row with more than was reported of it is reported again. */
+export function sizeOf(row: MacMessage): number {
+  return (
+    attachmentsOf(row).length +
+    (textOfRow(row) === null ? 0 : 1) +
+    (isPaymentRow(row) && row.payloadData !== null ? 1 : 0)
+  );
+}
+
+/** Whether a contact's row is still empty. */
 export function isEmpty(row: MacMessage): boolean {
   return textOfRow(row) === null && attachmentsOf(row).length === 0 && row.balloonBundleId === null;
 }
@@ -225,11 +244,30 @@ function isSticker({ associatedMessageType: type }: MacMessage): boolean {
 }
 
 function attachmentsOf({ attachments }: MacMessage): readonly InboundAttachment[] {
-  return attachments.filter(({ transferName }) => transferName?.endsWith(PREVIEW_SUFFIX) !== true).map(attachmentOf);
+  return attachments.filter(({ transferName }) => !isPreview(transferName)).map(attachmentOf);
+}
+
+/** The files that the body names and Messages has not linked. None if it has linked as many as the body names. */
+function missingFilesOf({ attachments, namedFiles }: MacMessage): readonly InboundAttachment[] {
+  if (attachments.length >= namedFiles.length) return [];
+  const linked = new Set(attachments.map(({ guid }) => guid));
+  const missing = namedFiles.filter(({ guid, filename }) => !linked.has(guid) && !isPreview(filename));
+  return missing.map(({ guid: reference, filename }) => ({
+    reference,
+    mimeType: null,
+    filename,
+    totalBytes: null,
+    data: null,
+    missing: true,
+  }));
 }
 
 function attachmentOf({ guid, mimeType, transferName, totalBytes }: MacAttachment): InboundAttachment {
   return { reference: guid, mimeType, filename: transferName, totalBytes, data: null };
+}
+
+function isPreview(filename: string | null): boolean {
+  return filename?.endsWith(PREVIEW_SUFFIX) === true;
 }
 
 /** Whether a text is a guid in Apple's format, which nobody types. */

@@ -25,6 +25,7 @@ for (const ingest of ["webhook", "socket"] as const) {
         channel: "imessage",
         group: null,
         text: "Photo\nLook",
+        grows: true,
         replyTo: first,
         payment: null,
         effect: "confetti",

@@ -5,6 +5,7 @@ import type { Applied, Health, HookRequest, HookResponse, Signal } from "../prov
 import { MacBackfill } from "./backfill.ts";
 import { ChatCache } from "./chat-cache.ts";
 import { Hook } from "./hook.ts";
+import { LateRows } from "./late-rows.ts";
 import { LiveEvents } from "./live-events.ts";
 import type { Mac } from "./mac.ts";
 import { PaymentJournal } from "./payment-journal.ts";
@@ -28,6 +29,7 @@ export class Ingest {
   readonly #liveEvents: LiveEvents;
   readonly #backfill: MacBackfill;
   readonly #poller: ReceiptPoller;
+  readonly #late: LateRows;
   readonly #hook: Hook;
   readonly #socket: MacSocket | null;
   readonly #payments: PaymentJournal;
@@ -44,11 +46,13 @@ export class Ingest {
     this.#pushMonitor = new PushMonitor(context.clock);
     this.#payments = new PaymentJournal(context.memory, context.clock);
     this.#hook = new Hook(mac, limits, onEvent);
+    this.#late = new LateRows(mac, limits, (row) => this.#reporter.ingest(row));
     this.#reporter = new RowReporter({
       mac,
       limits,
       chatCache,
       payments: this.#payments,
+      late: this.#late,
       report,
       freshFrom: () => this.#backfill.freshFrom(),
       bornAt: () => this.#backfill.bornAt,
@@ -87,7 +91,7 @@ export class Ingest {
 
   /** Reads the journals and begins to ingest. `noted`: the send attempts with notes. Does not wait for the Mac. */
   async start(noted: readonly NotedAttempt[]): Promise<void> {
-    await Promise.all([this.#payments.load(), this.#liveEvents.start()]);
+    await Promise.all([this.#payments.load(), this.#late.start(), this.#liveEvents.start()]);
     this.#poller.start(noted);
     await this.#backfill.start();
     this.#pushMonitor.pushReceived();
@@ -98,7 +102,7 @@ export class Ingest {
   async stop(): Promise<void> {
     this.#ends.abort();
     this.#socket?.stop();
-    const parts = [this.#notifications, this.#poller, this.#backfill, this.#reporter, this.#liveEvents];
+    const parts = [this.#notifications, this.#poller, this.#late, this.#backfill, this.#reporter, this.#liveEvents];
     await Promise.all(parts.map((part) => part.stop()));
   }
 

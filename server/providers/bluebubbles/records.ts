@@ -2,6 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { type NamedFile, namedFilesOf } from "./attributed-body.ts";
 
 /** Contact address. `service` is `iMessage`, `SMS` or `RCS`. */
 export interface MacHandle {
@@ -39,7 +40,10 @@ export interface MacMessage {
   subject: string | null;
   /** The contact; null on some of our own messages. */
   handle: MacHandle | null;
+  /** Files that Messages has linked to the message. It may do so after the row was pushed. */
   attachments: readonly MacAttachment[];
+  /** Files that the body names, linked or not. Empty if the query did not include the body. */
+  namedFiles: readonly NamedFile[];
   /** Empty if the query did not include chats. */
   chats: readonly MacChat[];
   /** 0: none. 22: the recipient is not on iMessage. 4: timeout. Others are undocumented. */
@@ -91,6 +95,7 @@ export function parseMessage(value: unknown): MacMessage | null {
     guid,
     handle: parseHandle(record.handle),
     attachments: listOf(record.attachments, parseAttachment),
+    namedFiles: namedFilesOf(record.attributedBody),
     chats: listOf(record.chats, parseChat),
     itemType: numberOf(record.itemType) ?? 0,
     groupActionType: numberOf(record.groupActionType) ?? 0,

@@ -158,7 +158,7 @@ describe("a row that must be retried", () => {
 
   it("is reported as it is after a number of tries that depends on the reason", async () => {
     for (const [why, tries] of [
-      ["empty", 4],
+      ["incomplete", 9],
       ["unknownMessage", 7],
       ["broken", 9],
     ] as const) {

@@ -1,10 +1,10 @@
-/** Queues of rows: rows of one contact, or of one message of ours, are handled in order and retried after a failure. */
+/** Queues of rows: rows of one conversation, or of one message of ours, are handled in order and retried after a failure. */
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 import { PeerFault } from "../provider.ts";
 import { describeFailure, type Failure, isBlueBubblesError } from "./client.ts";
-import type { MacMessage } from "./records.ts";
+import { isGroupChat, type MacMessage } from "./records.ts";
 
 /** Limit of queued rows; further rows are left to the next backfill. */
 const ROWS_MAX = 10_000;
@@ -13,18 +13,25 @@ const ROWS_AT_ONCE = 32;
 /** Delay before the first retry of a row; it doubles up to the maximum. */
 const RETRY_AFTER_MS = 1_000;
 const RETRY_AFTER_MS_MAX = 60_000;
+/** The longest wait for what a row lacks, and the delay before it is read again; the delay doubles up to the maximum. */
+const INCOMPLETE_MS = 10_000;
+const COMPLETE_AFTER_MS = 250;
+const COMPLETE_AFTER_MS_MAX = 2_000;
 /** After failing for this long, for any reason, a row no longer blocks the rows behind it. */
 const GIVEN_UP_AFTER_MS = 86_400_000;
 
 /**
  * Reason to retry a row. `unreachable`: the Mac did not respond. `broken`: BlueBubbles fails at the row, perhaps forever.
- * `empty`: the Mac does not have the row's content yet. `unknownMessage`: the row is a receipt of a message that the
+ * `incomplete`: the Mac does not have all of the row's content yet. `unknownMessage`: the row is a receipt of a message that the
  * service does not know, yet or ever. `fault`: the signal could not be stored.
  */
-type RetryReason = "unreachable" | "broken" | "empty" | "unknownMessage" | "fault";
+type RetryReason = "unreachable" | "broken" | "incomplete" | "unknownMessage" | "fault";
 
-/** Tries per reason; then the row is reported as it is. Other reasons are retried for a day. */
-const TRIES_MAX: Readonly<Partial<Record<RetryReason, number>>> = { broken: 8, empty: 3, unknownMessage: 6 };
+/**
+ * Tries per reason; then the row is reported as it is. Other reasons are retried for a day. An incomplete row is given up by the
+ * clock, and by this number where a clock that was set back would make it wait for longer.
+ */
+const TRIES_MAX: Readonly<Partial<Record<RetryReason, number>>> = { broken: 8, incomplete: 60, unknownMessage: 6 };
 
 /** The row must be retried, through no fault of this service. */
 export class RetryLater extends Error {
@@ -55,6 +62,8 @@ interface RowTask {
   /** Failures in all, and the instant of the first. */
   failures: number;
   failedAt: number | null;
+  /** When the row was queued. */
+  queuedAt: number;
   /** Callers that wait for the result. */
   waiting: ((done: boolean) => void)[];
 }
@@ -63,13 +72,16 @@ interface KeyQueue {
   tasks: RowTask[];
   isBusy: boolean;
   stopTimer: (() => void) | null;
+  /** The last failure of a row for any reason other than that it is incomplete. */
+  blockedAt: number;
 }
 
-/** Queues by contact or message. A row that failed blocks its own queue until it is handled, so that order is kept. */
+/** Queues by conversation or message. A row that failed blocks its own queue until it is handled, so that order is kept. */
 export class RowQueue {
   readonly #clock: Clock;
   readonly #handle: HandleRow;
   readonly #fault: (error: unknown) => void;
+  readonly #isUrgent: (row: MacMessage) => boolean;
   readonly #queues = new Map<string, KeyQueue>();
   readonly #running = new Set<Promise<void>>();
   #waiting = 0;
@@ -77,10 +89,17 @@ export class RowQueue {
   readonly #waitingForPermit: (() => void)[] = [];
   #stopped = false;
 
-  constructor(clock: Clock, handle: HandleRow, fault: (error: unknown) => void) {
+  /** An urgent row of a contact waits for no other row than an urgent one. */
+  constructor(
+    clock: Clock,
+    handle: HandleRow,
+    fault: (error: unknown) => void,
+    isUrgent: (row: MacMessage) => boolean = () => false,
+  ) {
     this.#clock = clock;
     this.#handle = handle;
     this.#fault = fault;
+    this.#isUrgent = isUrgent;
   }
 
   /**
@@ -89,8 +108,8 @@ export class RowQueue {
    */
   push(row: MacMessage): Promise<boolean> {
     return new Promise((resolve) => {
-      const key = queueKeyOf(row);
-      const queue = this.#queues.get(key) ?? { tasks: [], isBusy: false, stopTimer: null };
+      const key = queueKeyOf(row, this.#isUrgent);
+      const queue = this.#queues.get(key) ?? { tasks: [], isBusy: false, stopTimer: null, blockedAt: 0 };
       const queued = queue.tasks.find((task, index) => task.row.guid === row.guid && !(queue.isBusy && index === 0));
       if (this.#stopped || (queued === undefined && this.#waiting >= ROWS_MAX)) return resolve(false);
       if (queued !== undefined) {
@@ -98,12 +117,23 @@ export class RowQueue {
         if (lastChangeOf(row) >= lastChangeOf(queued.row)) queued.row = row;
         queued.waiting.push(resolve);
       } else {
-        queue.tasks.push({ row, reason: null, tries: new Map(), failures: 0, failedAt: null, waiting: [resolve] });
+        const queuedAt = this.#clock.real();
+        queue.tasks.push({
+          row,
+          reason: null,
+          tries: new Map(),
+          failures: 0,
+          failedAt: null,
+          queuedAt,
+          waiting: [resolve],
+        });
         this.#waiting += 1;
       }
       this.#queues.set(key, queue);
-      if (queue.stopTimer !== null) resolveWaiting(queue);
-      else if (!queue.isBusy) this.#start(key, queue);
+      const mayBeComplete = queued !== undefined && queued === queue.tasks[0] && queued.reason === "incomplete";
+      if (queue.stopTimer !== null && !mayBeComplete) return resolveWaiting(queue);
+      queue.stopTimer?.();
+      if (!queue.isBusy) this.#start(key, queue);
     });
   }
 
@@ -140,9 +170,9 @@ export class RowQueue {
     queue.stopTimer = null;
     for (let task = queue.tasks[0]; task !== undefined && !this.#stopped; task = queue.tasks[0]) {
       try {
-        await this.#handleWithPermit(task);
+        await this.#handleWithPermit(queue, task);
       } catch (error) {
-        if (!this.#isGivenUp(task, error)) return this.#pause(key, queue, task);
+        if (!this.#isGivenUp(queue, task, error)) return this.#pause(key, queue, task);
       }
       queue.tasks.shift();
       this.#waiting -= 1;
@@ -153,15 +183,15 @@ export class RowQueue {
     else resolveWaiting(queue);
   }
 
-  async #handleWithPermit(task: RowTask): Promise<void> {
+  async #handleWithPermit(queue: KeyQueue, task: RowTask): Promise<void> {
     if (this.#permitsInUse >= ROWS_AT_ONCE) await new Promise<void>((resolve) => this.#waitingForPermit.push(resolve));
     else this.#permitsInUse += 1;
     try {
       if (this.#stopped) throw new RetryLater("unreachable", "the queue is stopped");
-      await this.#handle(
-        task.row,
-        (reason) => (task.tries.get(reason) ?? 0) >= (TRIES_MAX[reason] ?? Number.POSITIVE_INFINITY),
-      );
+      await this.#handle(task.row, (reason) => {
+        if (reason === "incomplete" && this.#completeWithinMs(queue, task) <= 0) return true;
+        return (task.tries.get(reason) ?? 0) >= (TRIES_MAX[reason] ?? Number.POSITIVE_INFINITY);
+      });
     } finally {
       // The permit goes to the row that has waited longest.
       const next = this.#waitingForPermit.shift();
@@ -170,13 +200,19 @@ export class RowQueue {
     }
   }
 
-  #isGivenUp(task: RowTask, error: unknown): boolean {
+  /** How long a row may still wait for what it lacks. The wait begins anew when the Mac can be asked again. */
+  #completeWithinMs({ blockedAt }: KeyQueue, { queuedAt }: RowTask): number {
+    return Math.max(queuedAt, blockedAt) + INCOMPLETE_MS - this.#clock.real();
+  }
+
+  #isGivenUp(queue: KeyQueue, task: RowTask, error: unknown): boolean {
     const reason = error instanceof RetryLater ? error.reason : "fault";
     const tries = (task.tries.get(reason) ?? 0) + 1;
     task.reason = reason;
     task.tries.set(reason, tries);
     task.failures += 1;
     task.failedAt ??= this.#clock.real();
+    if (reason !== "incomplete") queue.blockedAt = this.#clock.real();
     if (reason === "fault" && tries === 1) this.#fault(error);
     if (this.#clock.real() - task.failedAt < GIVEN_UP_AFTER_MS) return false;
     this.#fault(new PeerFault("a row of the Mac was given up after failing for a day", { cause: error }));
@@ -187,14 +223,23 @@ export class RowQueue {
     queue.isBusy = false;
     resolveWaiting(queue);
     if (this.#stopped) return;
-    const afterMs = doublingMs(task.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
-    queue.stopTimer = this.#clock.after(afterMs, () => this.#start(key, queue));
+    queue.stopTimer = this.#clock.after(this.#retryAfterMs(queue, task), () => this.#start(key, queue));
+  }
+
+  #retryAfterMs(queue: KeyQueue, task: RowTask): number {
+    if (task.reason !== "incomplete") return doublingMs(task.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
+    const afterMs = doublingMs(task.tries.get("incomplete") ?? 0, COMPLETE_AFTER_MS, COMPLETE_AFTER_MS_MAX);
+    return Math.max(1, Math.min(afterMs, this.#completeWithinMs(queue, task)));
   }
 }
 
-/** Key of a row's queue: the contact, or the message if it is ours or names no contact. */
-function queueKeyOf(row: MacMessage): string {
-  return row.isFromMe || row.handle === null ? row.guid : row.handle.address;
+/** Key of a row's queue: the group or the contact, or the message if it is ours or names neither. */
+function queueKeyOf(row: MacMessage, isUrgent: (row: MacMessage) => boolean): string {
+  const [chat] = row.chats;
+  if (row.isFromMe) return row.guid;
+  if (chat !== undefined && isGroupChat(chat)) return chat.guid;
+  const contact = row.handle?.address ?? chat?.chatIdentifier ?? row.guid;
+  return isUrgent(row) ? `urgent ${contact}` : contact;
 }
 
 /** Date of the latest change to a row, by the Mac's clock. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
+import type { File } from "../../../test/support/mac/phone.ts";
 import { ANNA, BEN, type MacProviderStage, stageMacProvider } from "../../../test/support/mac-provider.ts";
 import { runsOf } from "../../../test/support/runs.ts";
 import type { Signal } from "../provider.ts";
@@ -15,6 +16,7 @@ type MacEvent = { does: (typeof DOES)[number]; who: string; pick: number };
 const DOES = [
   "writes",
   "writes",
+  "sends a file",
   "edits",
   "unsends",
   "reacts",
@@ -37,6 +39,12 @@ const event: fc.Arbitrary<MacEvent> = fc.record({
   pick: fc.nat(20),
 });
 
+/** A file that Messages links before the row is pushed, up to a minute later, or never. */
+function picture(index: number, pick: number): File {
+  const linksAfterMs = pick === 20 ? Number.POSITIVE_INFINITY : pick * 3_000;
+  return { name: `${index}.png`, mimeType: "image/png", bytes: Buffer.from("png"), linksAfterMs };
+}
+
 /** Plays the events. Some of them have nothing to happen to. */
 async function play(stage: MacProviderStage, events: readonly MacEvent[]): Promise<void> {
   const { mac } = stage;
@@ -52,6 +60,7 @@ async function play(stage: MacProviderStage, events: readonly MacEvent[]): Promi
     // A message always changes later than it was written.
     await stage.pass(10);
     if (does === "writes") phone.writes(`${who} ${index}`, pick % 3 === 0 ? { group } : {});
+    else if (does === "sends a file") phone.writes(null, { attachments: [picture(index, pick)] });
     else if (does === "edits") target !== undefined && phone.edits(target.guid, `edited ${index}`);
     else if (does === "unsends") target !== undefined && phone.unsends(target.guid);
     else if (does === "reacts") target !== undefined && phone.reacts(target.guid, pick % 2 === 0 ? "love" : "-love");
@@ -84,6 +93,7 @@ function saidBy(stage: MacProviderStage): string[] {
     if (row.associatedMessageType !== null) return [`reaction ${guid} ${row.associatedMessageGuid}`];
     if (row.balloonBundleId !== null) return [`inbound ${guid} paid`];
     if (row.dateEdited !== null && row.text === null) return [`inbound ${guid} unsent`];
+    if (row.namedFiles.length > 0) return [`inbound ${guid} ${row.attachments.length} files`];
     return [`inbound ${guid} ${row.text} ${row.chat.style === 43 ? row.chat.guid : ""}`];
   });
 }
@@ -94,9 +104,13 @@ function reportedBy(signals: readonly Signal[]): string[] {
   for (const signal of signals) {
     switch (signal.kind) {
       case "inbound": {
-        const { reference, payment, text, group } = signal;
-        const line = payment === null ? `${text} ${group?.reference ?? ""}` : "paid";
-        if (!last.has(reference)) last.set(reference, `inbound ${reference} ${line}`);
+        const { reference, payment, text, group, attachments } = signal;
+        const files = attachments.filter(({ missing }) => missing !== true).length;
+        const written = attachments.length > 0 ? `${files} files` : `${text} ${group?.reference ?? ""}`;
+        const known = last.get(reference);
+        if (known === undefined || (attachments.length > 0 && known.endsWith("files"))) {
+          last.set(reference, `inbound ${reference} ${payment === null ? written : "paid"}`);
+        }
         break;
       }
       case "revision": {

@@ -14,7 +14,7 @@ import {
   channelOfRow,
   groupChangeOf,
   inboundOf,
-  isEmpty,
+  isIncomplete,
   isPaymentRow,
   isRetracted,
   kindOf,
@@ -25,8 +25,10 @@ import {
   reactionOfRow,
   receiptOf,
   revisionOf,
+  sizeOf,
   textOfRow,
 } from "./inbound.ts";
+import type { LateRows } from "./late-rows.ts";
 import type { Mac } from "./mac.ts";
 import { ownAddress } from "./own-address.ts";
 import type { PaymentJournal } from "./payment-journal.ts";
@@ -38,7 +40,7 @@ import { RetryLater, RowQueue, retryLater, type ShouldGiveUp } from "./row-queue
 const REPORTED_MAX = 20_000;
 
 /** Relations of a message fetched by itself. */
-const WHOLE = "chats,attachments,payload-data,message-summary-info";
+const WHOLE = "chats,attachments,attributed-body,payload-data,message-summary-info";
 
 export interface RowReporterOptions {
   mac: Mac;
@@ -46,6 +48,7 @@ export interface RowReporterOptions {
   limits: Limits;
   chatCache: ChatCache;
   payments: PaymentJournal;
+  late: LateRows;
   report: (signal: Signal) => Promise<Applied>;
   /** Dates before which contacts' rows are not reported: new ones before the first, changes of any before the second. */
   freshFrom: () => number;
@@ -67,19 +70,24 @@ interface ContactRow {
   shouldGiveUp: ShouldGiveUp;
 }
 
+/** The part of a row that was reported. It is only in memory and saves repeated reports, which would change nothing. */
+interface ReportedRow {
+  /** The rank of the receipt of a message of ours; the date of the latest change of a contact's, 0 for none. */
+  reach: number;
+  /** `sizeOf` a contact's message. */
+  size: number;
+}
+
 export class RowReporter {
   readonly #options: RowReporterOptions;
   readonly #queue: RowQueue;
-  /**
-   * State reported of each message: the rank of the receipt for ours, the date of the latest change for a contact's (0 for
-   * none). It is only in memory and saves repeated reports, which would change nothing.
-   */
-  readonly #reported = new Map<string, number>();
+  readonly #reported = new Map<string, ReportedRow>();
 
   constructor(options: RowReporterOptions) {
     const { clock, fault } = options.mac.context;
     this.#options = options;
-    this.#queue = new RowQueue(clock, (row, shouldGiveUp) => this.#reportRow(row, shouldGiveUp), fault);
+    const handle = (row: MacMessage, shouldGiveUp: ShouldGiveUp) => this.#reportRow(row, shouldGiveUp);
+    this.#queue = new RowQueue(clock, handle, fault, (row) => this.#isUrgent(row));
   }
 
   /** Ingests a row; resolves as `RowQueue.push`. Never throws. */
@@ -101,14 +109,16 @@ export class RowReporter {
     const kind = kindOf(row);
     if (kind === "other") return;
     if (kind === "own") return this.#reportReceipt(row, shouldGiveUp);
-    if (this.#newsOf(row, kind).length === 0) return;
+    const mayHaveGained = this.#options.late.has(row.guid) && isTooLittle(row);
+    if (this.#newsOf(row, kind).length === 0 && !mayHaveGained) return;
     const whole = isTooLittle(row) ? await this.#wholeOf(row, shouldGiveUp) : row;
     // The message was deleted in between.
     if (whole === null) return;
     const place = await this.#destinationOf(whole, shouldGiveUp);
     if (place !== null) await this.#reportNews(whole, kind, place, shouldGiveUp);
+    if (place !== null && kind === "message") await this.#options.late.reported(row.guid, isIncomplete(whole));
     // A row at none of our addresses also counts as reported, so that it is not examined again.
-    this.#markReported(row.guid, changedAtOf(whole));
+    this.#markReported(whole, changedAtOf(whole));
   }
 
   async #reportReceipt(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<void> {
@@ -117,13 +127,13 @@ export class RowReporter {
     for (const chat of row.chats) mac.chatGuids.learn(chat, channel);
     const receipt = receiptOf(row, channel, row.chats.some(isGroupChat));
     const rank = RECEIPT_RANK[receipt.receipt];
-    if (rank <= (this.#reported.get(row.guid) ?? 0)) return;
+    if (rank <= (this.#reported.get(row.guid)?.reach ?? 0)) return;
     const signal = { ...receipt, ...noteWith(receipt) };
     const applied = await report(signal);
     // The response to the send may still come. If it does not, somebody typed the message on the Mac.
     if (applied === "unknown" && !shouldGiveUp("unknownMessage"))
       throw new RetryLater("unknownMessage", "the service does not know this message of ours yet");
-    this.#markReported(row.guid, rank);
+    this.#markReported(row, rank);
     if (applied === "unknown") return;
     // `sent` and `failed` may come from the Mac alone, and do not prove that Messages reaches Apple.
     if (rank >= RECEIPT_RANK.delivered) mac.health.activitySeen();
@@ -133,11 +143,13 @@ export class RowReporter {
   /** Signals that are due for a contact's row. Rows that are too old produce none. */
   #newsOf(row: MacMessage, kind: ContactRowKind): RowSignal[] {
     const { freshFrom, bornAt } = this.#options;
-    const reportedAt = this.#reported.get(row.guid);
+    const reported = this.#reported.get(row.guid);
     const { first, changed } = ROW_SIGNALS[kind];
     const news: RowSignal[] = [];
-    if (reportedAt === undefined && !isOlderThan(row, freshFrom())) news.push(first);
-    if (changed !== null && changedAtOf(row) > (reportedAt ?? 0) && !isOlderThan(row, bornAt())) news.push(changed);
+    const hasGained = kind === "message" && sizeOf(row) > (reported?.size ?? 0);
+    if ((reported === undefined || hasGained) && !isOlderThan(row, freshFrom())) news.push(first);
+    if (changed !== null && changedAtOf(row) > (reported?.reach ?? 0) && !isOlderThan(row, bornAt()))
+      news.push(changed);
     return news;
   }
 
@@ -154,7 +166,7 @@ export class RowReporter {
       await this.#options.report(signal);
       this.#options.mac.health.activitySeen();
       // If the change cannot be stored, the message itself is not reported again.
-      this.#markReported(row.guid, 0);
+      this.#markReported(row, this.#reported.get(row.guid)?.reach ?? 0);
     }
   }
 
@@ -169,7 +181,10 @@ export class RowReporter {
   async #inbound({ row, place, from, shouldGiveUp }: ContactRow): Promise<Signal | null> {
     if (isRetracted(row)) return null;
     if (from === null) return this.#noSender();
-    if (isEmpty(row) && !shouldGiveUp("empty")) throw new RetryLater("empty", "a contact's message is still empty");
+    const isReported = this.#reported.has(row.guid) || this.#options.late.has(row.guid);
+    if (!isReported && isIncomplete(row) && !this.#isUrgent(row) && !shouldGiveUp("incomplete")) {
+      throw new RetryLater("incomplete", "the Mac does not have all of a contact's message yet");
+    }
     return inboundOf(row, from, place, isPaymentRow(row) ? await this.#paymentOf(row) : null);
   }
 
@@ -256,15 +271,20 @@ export class RowReporter {
     }
   }
 
-  #markReported(guid: string, reach: number): void {
-    setBounded(this.#reported, guid, reach, REPORTED_MAX);
+  /** Whether a contact's row may change the list of opt-outs: it waits neither for its files nor behind others. */
+  #isUrgent(row: MacMessage): boolean {
+    return !row.chats.some(isGroupChat) && this.#options.mac.context.changesOptOuts(textOfRow(row));
+  }
+
+  #markReported(row: MacMessage, reach: number): void {
+    setBounded(this.#reported, row.guid, { reach, size: sizeOf(row) }, REPORTED_MAX);
   }
 }
 
-/** Whether a queried row lacks what a report needs: its chat, its payment, or its text. */
+/** Whether a queried row lacks what a report needs: its chat, its payment, its text or its files. */
 function isTooLittle(row: MacMessage): boolean {
   if (row.chats.length === 0 || (isPaymentRow(row) && row.payloadData === null)) return true;
-  return kindOf(row) === "message" && isEmpty(row);
+  return kindOf(row) === "message" && isIncomplete(row);
 }
 
 /** A row without a date counts as new. */

@@ -1,8 +1,10 @@
 /** People who use the sandbox's phones. On request they write, type, react, keep audio messages, pay and call. */
 
 import type { PhoneSettings } from "../../../sdk/wire.ts";
+import type { InboundAttachment } from "../../core/attachment.ts";
 import type { CustomerId } from "../../core/id.ts";
-import type { Phones } from "../phones.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
+import type { Phone, Phones } from "../phones.ts";
 import type { Signal } from "../provider.ts";
 import type { SandboxCalls } from "./calls.ts";
 import type { SandboxSettings } from "./settings.ts";
@@ -14,6 +16,12 @@ interface PeopleDeps {
   calls: SandboxCalls;
   /** Reports a signal; resolves when the service has it on disk. */
   report(signal: Signal): Promise<void>;
+  /** Whether a text, alone, may change the list of opt-outs. */
+  changesOptOuts(text: string | null): boolean;
+  /** Resolves after some milliseconds, or as soon as the sandbox stops. */
+  pause(ms: number): Promise<void>;
+  /** Runs work after some milliseconds, unless the sandbox has stopped by then. */
+  later(ms: number, work: () => Promise<void>): void;
   /** A phone's settings changed: it may be online now. */
   changed(customerId: CustomerId, number: string): void;
   /** Drops the pending signals of a customer. */
@@ -25,12 +33,42 @@ function referenceOf(name: string): string {
   return `sbx_by_${name}`;
 }
 
+/** The longest that a message waits for its files, as at a Mac. */
+const FILES_WITHIN_MS = 10_000;
+
+type Written = Parameters<Phones["write"]>[2];
+
 /** Creates the people of a sandbox. */
-export function createPeople({ settings, calls, report, changed, drop }: PeopleDeps): Phones {
+export function createPeople({ settings, calls, report, changed, drop, ...deps }: PeopleDeps): Phones {
+  const chats = new SerialQueue();
+
+  /** Writes a message whose files come later. It waits for them; if they come later than that, it is reported a second time. */
+  async function writeAhead(
+    phone: Phone,
+    reference: string,
+    message: Written,
+    { waitMs, afterMs }: { waitMs: number; afterMs: number },
+  ): Promise<void> {
+    const attachments = message.attachments.map((file, index) => ({ ...file, reference: `${reference}_${index}` }));
+    const whole = { ...inboundOf(phone, reference, { ...message, attachments }), grows: true as const };
+    await deps.pause(waitMs);
+    const leftMs = afterMs - waitMs;
+    if (leftMs <= 0) return report(whole);
+    await report({ ...whole, attachments: attachments.map(missing) });
+    deps.later(leftMs, () => report(whole));
+  }
+
   return {
     async write(phone, name, message) {
       const reference = referenceOf(name);
-      await report(inboundOf(phone, reference, message));
+      const isUrgent = message.group === null && deps.changesOptOuts(message.text);
+      const afterMs = message.attachments.length === 0 ? 0 : (message.attachmentsAfterMs ?? 0);
+      const waitMs = isUrgent ? 0 : Math.min(afterMs, FILES_WITHIN_MS);
+      const write = () => {
+        if (afterMs > 0) return writeAhead(phone, reference, message, { waitMs, afterMs });
+        return report(inboundOf(phone, reference, message));
+      };
+      await (isUrgent ? write() : chats.run(chatOf(phone, message), write));
       return { reference };
     },
     type: (phone, typing) => report(typingOf(phone, typing)),
@@ -58,4 +96,13 @@ export function createPeople({ settings, calls, report, changed, drop }: PeopleD
       await Promise.all([settings.reset(customerId), calls.reset(customerId), drop(customerId)]);
     },
   };
+}
+
+/** The conversation that a message is written to: later texts in it wait for this one's files. */
+function chatOf({ customerId, number, to }: Phone, { group }: Written): string {
+  return group === null ? `${customerId} ${number} ${to}` : group.reference;
+}
+
+function missing({ reference, mimeType, filename }: InboundAttachment): InboundAttachment {
+  return { reference, mimeType, filename, totalBytes: null, data: null, missing: true };
 }

@@ -63,6 +63,8 @@ const RETRY_AFTER_MS_MAX = 5_000;
 
 const RESET = "the phones were reset before the message was accepted";
 
+const NEVER_ABORTED = new AbortController().signal;
+
 /** Longest timer. */
 const WAIT_MS_MAX = 3_600_000;
 
@@ -84,13 +86,15 @@ class Sandbox implements Provider {
   readonly #pending = new Map<string, PendingSignals>();
   /** Ends the pauses of attempts in progress. */
   readonly #pauses = new Set<() => void>();
+  /** Cancels the files that have yet to come. They are in memory only: after a restart they never come. */
+  readonly #late = new Set<() => void>();
   readonly #inFlight = new Set<Promise<unknown>>();
   /** Resets per customer. An attempt that began before a reset is not accepted after it. */
   readonly #resets = new Map<CustomerId, number>();
   #stopped = false;
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the sandbox is not started"));
 
-  constructor({ memory, clock, eventReceived }: ProviderContext) {
+  constructor({ memory, clock, eventReceived, changesOptOuts }: ProviderContext) {
     this.#memory = memory;
     this.#clock = clock;
     this.#eventReceived = eventReceived;
@@ -101,6 +105,9 @@ class Sandbox implements Provider {
       settings: this.#settings,
       calls: this.#calls,
       report: (signal) => this.#report(signal),
+      changesOptOuts,
+      pause: (ms) => this.#pause(ms, NEVER_ABORTED),
+      later: (ms, work) => this.#later(ms, work),
       changed: (customerId, number) => this.#wake(customerId, number),
       drop: (customerId) => this.#drop(customerId),
     });
@@ -164,6 +171,7 @@ class Sandbox implements Provider {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const end of this.#pauses) end();
+    for (const cancel of this.#late) cancel();
     for (const pending of this.#pending.values()) pending.stopTimer();
     await Promise.allSettled(this.#inFlight);
   }
@@ -318,6 +326,15 @@ class Sandbox implements Provider {
       abort.addEventListener("abort", end);
       if (abort.aborted || this.#stopped) end();
     });
+  }
+
+  #later(ms: number, work: () => Promise<void>): void {
+    if (this.#stopped) return;
+    const cancel = this.#clock.after(ms, () => {
+      this.#late.delete(cancel);
+      void work().catch(() => this.#later(RETRY_AFTER_MS_MAX, work));
+    });
+    this.#late.add(cancel);
   }
 
   #track<Value>(work: Promise<Value>): Promise<Value> {

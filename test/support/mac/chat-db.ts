@@ -42,7 +42,10 @@ export interface MessageRow {
   subject: string | null;
   handle: HandleRow | null;
   otherHandle: number;
+  /** Files that Messages has linked to the message. */
   attachments: AttachmentRow[];
+  /** Files that the message's body names, linked or not. */
+  namedFiles: AttachmentRow[];
   service: Service;
   error: number;
   isFromMe: boolean;
@@ -147,6 +150,7 @@ export class ChatDb {
       handle: null,
       otherHandle: 0,
       attachments: [],
+      namedFiles: message.attachments ?? [],
       error: 0,
       isSent: true,
       isDelivered: false,

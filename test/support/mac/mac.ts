@@ -12,11 +12,12 @@ import { CONVERSATION_ROUTES } from "./conversations.ts";
 import { type Answer, type FileBody, Refusal, unauthorized, unhandled } from "./envelope.ts";
 import { Events, type MacEvent, type Webhook } from "./events.ts";
 import { FAULTS, type Fault, Faults } from "./faults.ts";
+import { match, parse, read, write } from "./http.ts";
 import { MESSAGE_ROUTES } from "./messages.ts";
 import { Hangup, Outbox } from "./outbox.ts";
 import { type Habit, Phone, type Sent, type World } from "./phone.ts";
 import { PrivateApi } from "./private-api.ts";
-import { type ApiRequest, decodedOnceMore, type Inside, type Release, type Route } from "./route.ts";
+import { decodedOnceMore, type Inside, type Release, type Route } from "./route.ts";
 import { SEND_ROUTES } from "./sends.ts";
 import { SERVICE_ROUTES } from "./services.ts";
 
@@ -39,6 +40,8 @@ export interface MacOptions {
   facetimeCalling?: boolean;
   /** Default habits of the phones. */
   habit?: Habit;
+  /** Delay after which the files of a pushed row are linked; by default they are linked before. */
+  linksFilesAfterMs?: number;
   /** Whether helper commands keep 200 ms between them; otherwise they are only counted. */
   helperWaits?: boolean;
 }
@@ -79,6 +82,7 @@ export class Mac {
     seed = "mac",
     facetimeCalling = false,
     habit = "nothing",
+    linksFilesAfterMs = 0,
     helperWaits = false,
   }: MacOptions) {
     this.password = password;
@@ -92,7 +96,16 @@ export class Mac {
     this.#privateApi = new PrivateApi(this.clock, faults, helperWaits);
     const phone = (address: string) => this.phone(address);
     this.#outbox = new Outbox({ db, events, faults, clock: this.clock, phone });
-    this.#world = { db, events, faults, clock: this.clock, ownAddress: () => ownAddress, facetimeCalling, habit };
+    this.#world = {
+      db,
+      events,
+      faults,
+      clock: this.clock,
+      ownAddress: () => ownAddress,
+      facetimeCalling,
+      habit,
+      linksFilesAfterMs,
+    };
     this.#inside = {
       ...this.#world,
       privateApi: this.#privateApi,
@@ -338,57 +351,6 @@ export class Mac {
     const given = query.get("guid") ?? query.get("password") ?? query.get("token");
     if (given === null || given === "") throw unauthorized("Missing server password!");
     if (given.trim() !== this.password.trim()) throw unauthorized("Unauthorized");
-  }
-}
-
-/** The decoded parameters of a matching path, otherwise null. A fixed word takes precedence over a parameter. */
-function match(pattern: string, pathname: string): string[] | null {
-  const wanted = ["api", "v1", ...pattern.split("/")];
-  const given = pathname.split("/").slice(1);
-  if (wanted.length !== given.length) return null;
-  const params: string[] = [];
-  for (const [index, part] of wanted.entries()) {
-    const value = given[index] ?? "";
-    if (part.startsWith(":")) params.push(decodeURIComponent(value));
-    else if (part !== value) return null;
-  }
-  return params;
-}
-
-/** The body of a request; null if the connection was cut before its end. */
-async function read(request: IncomingMessage): Promise<Buffer | null> {
-  const parts: Buffer[] = [];
-  try {
-    for await (const part of request) parts.push(part as Buffer);
-  } catch {
-    return null;
-  }
-  return Buffer.concat(parts);
-}
-
-async function parse(body: Buffer, contentType: string): Promise<Pick<ApiRequest, "body" | "file">> {
-  if (contentType.startsWith("multipart/form-data")) {
-    const form = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
-    const file = form.get("attachment");
-    const fields = [...form].filter(([, value]) => typeof value === "string");
-    if (!(file instanceof File)) return { body: Object.fromEntries(fields), file: null };
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    return { body: Object.fromEntries(fields), file: { name: file.name, mimeType: file.type, bytes } };
-  }
-  if (body.length === 0) return { body: {}, file: null };
-  const parsed: unknown = JSON.parse(body.toString("utf8"));
-  return { body: typeof parsed === "object" && parsed !== null ? (parsed as ApiRequest["body"]) : {}, file: null };
-}
-
-function write(response: ServerResponse, answer: Answer | FileBody): void {
-  if ("bytes" in answer) {
-    response.writeHead(200, { "content-type": answer.contentType, "content-length": answer.bytes.length });
-    response.end(answer.bytes);
-  } else if (typeof answer.body === "string") {
-    response.writeHead(answer.status, { "content-type": "text/plain; charset=utf-8" }).end(answer.body);
-  } else {
-    const text = JSON.stringify(answer.body);
-    response.writeHead(answer.status, { "content-type": "application/json; charset=utf-8" }).end(text);
   }
 }
 

@@ -39,14 +39,20 @@ export interface World {
   /** Whether BlueBubbles pushes every change of a call, or only incoming calls. */
   facetimeCalling: boolean;
   habit: Habit;
+  /** After this time Messages links the files of a row that was pushed; 0 means before it is pushed. */
+  linksFilesAfterMs: number;
 }
 
-/** A file that a contact sends. `isOnDisk` false: Messages has not fetched it yet. */
+/**
+ * A file that a contact sends. `isOnDisk` false: Messages has not fetched it yet. `linksAfterMs`: Messages links it so long after
+ * the row was pushed, without an event, and never if it is infinite; by default as the Mac does it.
+ */
 export interface File {
   name: string;
   mimeType: string | null;
   bytes: Uint8Array;
   isOnDisk?: boolean;
+  linksAfterMs?: number;
 }
 
 export interface Writing {
@@ -137,19 +143,26 @@ export class Phone {
 
   /** Writes a message and returns its guid. The first message creates the conversation. */
   writes(text: string | null, writing: Writing = {}): string {
-    const attachments = (writing.attachments ?? []).map(({ name, mimeType, bytes, isOnDisk = true }) =>
-      this.#world.db.attach({ transferName: name, mimeType, bytes, isOnDisk }),
-    );
-    return this.#comes(
+    const { db, linksFilesAfterMs } = this.#world;
+    const files = (writing.attachments ?? []).map(({ name, mimeType, bytes, isOnDisk = true, ...link }) => ({
+      file: db.attach({ transferName: name, mimeType, bytes, isOnDisk }),
+      afterMs: link.linksAfterMs ?? linksFilesAfterMs,
+    }));
+    const row = this.#comes(
       {
         text,
-        attachments,
+        attachments: files.filter(({ afterMs }) => afterMs === 0).map(({ file }) => file),
+        namedFiles: files.map(({ file }) => file),
         subject: writing.subject ?? null,
         threadOriginatorGuid: writing.replyTo ?? null,
         expressiveSendStyleId: writing.effectId ?? null,
       },
       writing,
-    ).guid;
+    );
+    for (const { file, afterMs } of files) {
+      if (afterMs > 0 && Number.isFinite(afterMs)) this.#world.clock.after(afterMs, () => row.attachments.push(file));
+    }
+    return row.guid;
   }
 
   /** Sends a tapback on a message, or removes it if its name begins with `-`. */

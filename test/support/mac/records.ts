@@ -7,6 +7,7 @@ export interface Relations {
   chats: boolean;
   participants: boolean;
   attachments: boolean;
+  attributedBody: boolean;
   payloadData: boolean;
   summary: boolean;
 }
@@ -15,6 +16,7 @@ export const EVERYTHING: Relations = {
   chats: true,
   participants: false,
   attachments: true,
+  attributedBody: true,
   payloadData: true,
   summary: true,
 };
@@ -28,6 +30,7 @@ export function wantedOf(names: readonly string[]): Relations {
     chats: participants || has("chat", "chats"),
     participants,
     attachments: has("attachment", "attachments"),
+    attributedBody: has("attributedbody"),
     payloadData: has("payloaddata"),
     summary: has("messagesummaryinfo"),
   };
@@ -52,6 +55,7 @@ export function chatRecord(chat: ChatRow, withParticipants: boolean) {
 export function messageRecord(row: MessageRow, wanted: Relations = EVERYTHING) {
   return {
     ...head(row, wanted.attachments),
+    attributedBody: wanted.attributedBody ? attributedBody(row) : null,
     country: null,
     isDelayed: false,
     isAutoReply: false,
@@ -119,6 +123,20 @@ function head(row: MessageRow, withAttachments: boolean) {
     threadOriginatorGuid: row.threadOriginatorGuid,
     hasPayloadData: row.payloadData !== null,
   };
+}
+
+/** The body with its attributes, as node-typedstream decodes it; null for a row without a text or a file. */
+function attributedBody({ text, namedFiles }: MessageRow) {
+  if (text === null && namedFiles.length === 0) return null;
+  const part = (at: number, length: number, more: object = {}) => ({
+    range: [at, length],
+    attributes: { __kIMBaseWritingDirectionAttributeName: "-1", __kIMMessagePartAttributeName: at, ...more },
+  });
+  const files = namedFiles.map(({ guid, transferName }, at) =>
+    part(at, 1, { __kIMFileTransferGUIDAttributeName: guid, __kIMFilenameAttributeName: transferName }),
+  );
+  const words = text === null || text === "" ? [] : [part(files.length, text.length)];
+  return [{ string: "\ufffc".repeat(files.length) + (text ?? ""), runs: [...files, ...words] }];
 }
 
 function tail(row: MessageRow, wanted: Pick<Relations, "payloadData" | "summary">) {
