@@ -111,10 +111,10 @@ export const ReactionEventData = record("ReactionEventData", "`data` of `message
   messageId: orNull(id("msg"), "The message that was reacted to; null if it is not known here."),
   reaction: Type.Object(
     {
-      type: Type.Enum([...REACTIONS, "remove"], {
-        description: "The reaction; `remove` when the contact removed it.",
+      type: Type.Enum([...REACTIONS, "emoji", "remove"], {
+        description: "One of the six; `emoji` for any other; `remove` when the contact removed it.",
       }),
-      emoji: optional(string("The emoji, if it is not one of the six reactions.")),
+      emoji: optional(string("With the type `emoji`: the emoji; absent if the provider does not say which.")),
       targetMessageId: stringOrNull("The same as `messageId`."),
       content: string("The line that phones without support for reactions show."),
     },

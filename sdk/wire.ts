@@ -831,9 +831,9 @@ export type ReactionEventData = {
   messageId: string | null;
   /** The reaction. */
   reaction: {
-    /** The reaction; `remove` when the contact removed it. */
-    type: "love" | "like" | "dislike" | "laugh" | "emphasize" | "question" | "remove";
-    /** The emoji, if it is not one of the six reactions. */
+    /** One of the six; `emoji` for any other; `remove` when the contact removed it. */
+    type: "love" | "like" | "dislike" | "laugh" | "emphasize" | "question" | "emoji" | "remove";
+    /** With the type `emoji`: the emoji; absent if the provider does not say which. */
     emoji?: string;
     /** The same as `messageId`. */
     targetMessageId: string | null;

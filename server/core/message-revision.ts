@@ -119,7 +119,8 @@ export function keepAudio(message: Message, context: ChangeContext): Change {
 
 /** A reaction of a contact. */
 export interface Reacting {
-  type: Reaction | "remove";
+  type: Reaction | "emoji" | "remove";
+  /** With the type `emoji`; null if unknown. */
   emoji: string | null;
   /** As a phone shows it: `Loved “Hi”`. */
   content: string;

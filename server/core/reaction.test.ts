@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { REACTIONS } from "../../sdk/wire.ts";
-import { parseReaction, reactionContent } from "./reaction.ts";
+import { emojiIn, parseReaction, reactionContent } from "./reaction.ts";
 
 test("a reaction is one of the six names or one emoji, and a minus before it removes it", () => {
   for (const named of REACTIONS) {
@@ -44,9 +44,25 @@ test("a text that is neither a name nor a single emoji is no reaction", () => {
   for (const text of [...none, "😂".repeat(1_000)]) assert.equal(parseReaction(text), null, JSON.stringify(text));
 });
 
-test("an emoji has the type of the six with the same meaning, else emphasize", () => {
-  const types = (["😂", "🤣", "❤️", "👍🏽", "👎", "🎉", "🤔"] as const).map((emoji) => parseReaction(emoji)?.type);
-  assert.deepEqual(types, ["laugh", "laugh", "love", "like", "dislike", "emphasize", "question"]);
+test("an emoji has the type emoji, also if it looks like one of the six", () => {
+  for (const emoji of ["😂", "❤️", "👍🏽", "👎", "🥓"]) assert.equal(parseReaction(emoji)?.type, "emoji", emoji);
+});
+
+test("emojiIn finds the emoji in a phone's sentence, in any language, and not in the message that it quotes", () => {
+  const cases: [sentence: string, emoji: string | null][] = [
+    ["Reacted 🥓 to “Hi”", "🥓"],
+    ["Reacted 👩🏽‍🚀 to “Hi 🎉”", "👩🏽‍🚀"],
+    ["Removed 🇩🇪 from “Hi”", "🇩🇪"],
+    ["Reagierte mit 🔥 auf „Hi 🎉“", "🔥"],
+    ["「Hi 🎉」に🔥でリアクションしました", "🔥"],
+    ["A réagi avec ❤ à « Hi »", "❤️"],
+    ['Reacted 1️⃣ to "1 🎉"', "1️⃣"],
+    ["Emphasized “Hi 🎉”", null],
+    ["Took 2 # of “Hi”", null],
+    ["", null],
+    ["“".repeat(100_000), null],
+  ];
+  for (const [sentence, emoji] of cases) assert.equal(emojiIn(sentence), emoji, sentence.slice(0, 50));
 });
 
 test("reactionContent describes a reaction in the words of the sender's phone", () => {

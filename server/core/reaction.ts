@@ -4,9 +4,9 @@ import { REACTIONS, type Reaction } from "../../sdk/wire.ts";
 
 /** A reaction as a phone shows it. */
 export interface SeenReaction {
-  /** One of the six: the reaction itself, or for an emoji the reaction with the same meaning. */
-  type: Reaction;
-  /** The emoji in the bubble; null if unknown. */
+  /** One of the six, or `emoji` for any other. */
+  type: Reaction | "emoji";
+  /** The emoji in the bubble; null if it is unknown which one. */
   emoji: string | null;
   isRemoved: boolean;
 }
@@ -41,6 +41,26 @@ function emojiOf(text: string): string | null {
   return [text, text + AS_PICTURE].find((one) => EMOJI.test(one)) ?? null;
 }
 
+/** Characters of a sentence in which `emojiIn` looks, and the marks between which a phone quotes the message reacted to. */
+const SENTENCE_LENGTH_MAX = 1_000;
+const QUOTES = '“”„‟«»‹›「」『』"';
+const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/**
+ * The first emoji in a phone's sentence about a reaction, in any language: `Reacted 🥓 to “Hi”`. The quoted message does not count.
+ * Null if there is none.
+ */
+export function emojiIn(sentence: string): string | null {
+  const text = sentence.slice(0, SENTENCE_LENGTH_MAX);
+  const quotes = [...QUOTES].flatMap((mark) => [text.indexOf(mark), text.lastIndexOf(mark)]).filter((at) => at >= 0);
+  const own = quotes.length === 0 ? text : text.slice(0, Math.min(...quotes)) + text.slice(Math.max(...quotes) + 1);
+  for (const { segment } of GRAPHEMES.segment(own)) {
+    const emoji = emojiOf(segment);
+    if (emoji !== null) return emoji;
+  }
+  return null;
+}
+
 /** Parses a reaction of a caller; null if it is invalid. */
 export function parseReaction(text: string): ParsedReaction | null {
   const isRemoved = text.startsWith("-");
@@ -49,7 +69,7 @@ export function parseReaction(text: string): ParsedReaction | null {
   const named = REACTIONS.find((one) => one === bare) ?? null;
   if (named !== null) return { text, named, type: named, emoji: LOOKS[named].emoji, isRemoved };
   const emoji = emojiOf(bare);
-  return emoji === null ? null : { text: sign + emoji, named: null, type: reactionOfEmoji(emoji), emoji, isRemoved };
+  return emoji === null ? null : { text: sign + emoji, named: null, type: "emoji", emoji, isRemoved };
 }
 
 interface Look {
@@ -72,29 +92,10 @@ export function emojiOfReaction(type: Reaction): string {
   return LOOKS[type].emoji;
 }
 
-/** Emoji with the meaning of one of the six. Any other emoji counts as `emphasize`, which is neutral. */
-const SAID_BY: readonly [reaction: Reaction, emoji: string][] = [
-  ["love", "❤ 🧡 💛 💚 💙 💜 🖤 🤍 🤎 🩷 🩵 💕 💖 💗 💘 💝 💞 😍 🥰 😘"],
-  ["like", "👍 👏 🙌 💯 ✅ 👌 🔥"],
-  ["dislike", "👎"],
-  ["laugh", "😂 🤣 😆 😄 😹"],
-  ["question", "❓ ❔ 🤔"],
-];
-const BY_EMOJI = new Map(
-  SAID_BY.flatMap(([reaction, emoji]) => emoji.split(" ").map((one) => [one, reaction] as const)),
-);
-
-/** The reaction of the six with the meaning of an emoji; `emphasize` if none has it or the emoji is unknown. */
-export function reactionOfEmoji(emoji: string | null): Reaction {
-  // Variation selectors and skin tones do not change the meaning.
-  const bare = emoji?.replace(/[\u{FE0F}\u{1F3FB}-\u{1F3FF}]/gu, "") ?? "";
-  return BY_EMOJI.get(bare) ?? "emphasize";
-}
-
 /** The text that a phone shows: `Loved “Hi”`. `targetText` is null if it is unknown or empty. */
 export function reactionContent({ type, emoji, isRemoved }: SeenReaction, targetText: string | null): string {
-  const { done, what, emoji: own } = LOOKS[type];
   const shown = targetText === null || targetText === "" ? "an attachment" : `“${targetText}”`;
-  if (emoji === null || emoji === own) return isRemoved ? `Removed ${what} from ${shown}` : `${done} ${shown}`;
-  return isRemoved ? `Removed ${emoji} from ${shown}` : `Reacted ${emoji} to ${shown}`;
+  if (type !== "emoji") return isRemoved ? `Removed ${LOOKS[type].what} from ${shown}` : `${LOOKS[type].done} ${shown}`;
+  const used = emoji ?? "with an emoji";
+  return isRemoved ? `Removed ${emoji ?? "an emoji"} from ${shown}` : `Reacted ${used} to ${shown}`;
 }

@@ -190,7 +190,8 @@ export interface ReactionSignal extends IncomingSignal {
   reference: string;
   from: string;
   target: string;
-  type: Reaction | "remove";
+  type: Reaction | "emoji" | "remove";
+  /** The emoji, only with the type `emoji`; absent if the provider does not say which. */
   emoji?: string;
   /** The reaction as a phone shows it: `Loved “Hi”`. */
   content: string;

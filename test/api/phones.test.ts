@@ -107,8 +107,8 @@ describe("the sandbox's phones", () => {
     assert.deepEqual(
       withEmoji.map(({ data: { reaction } }) => reaction),
       [
-        { type: "emphasize", emoji: "🎉", targetMessageId: ours.id, content: "Reacted 🎉 to “Hello”" },
-        { type: "remove", emoji: "🎉", targetMessageId: ours.id, content: "Removed 🎉 from “Hello”" },
+        { type: "emoji", emoji: "🎉", targetMessageId: ours.id, content: "Reacted 🎉 to “Hello”" },
+        { type: "remove", targetMessageId: ours.id, content: "Removed 🎉 from “Hello”" },
       ],
     );
     const react = `${phone("0127")}/reactions`;

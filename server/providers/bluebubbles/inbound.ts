@@ -170,7 +170,7 @@ export function reactionOfRow(
     channel,
     target,
     type: isRemoved ? "remove" : reaction,
-    ...(emoji === null ? {} : { emoji }),
+    ...(reaction !== "emoji" || isRemoved || emoji === null ? {} : { emoji }),
     content: textOfRow(row) ?? contentOf(tapback, targetText),
   };
 }

@@ -101,13 +101,18 @@ for (const ingest of ["webhook", "socket"] as const) {
       const anna = stage.mac.phone(ANNA);
       const loved = anna.reacts(guid, "love");
       const removed = anna.reacts(guid, "-love");
+      const bacon = anna.reacts(guid, "🥓");
+      const noBacon = anna.reacts(guid, "-🥓");
       await stage.idle();
+      const place = { kind: "reaction", from: ANNA, to: OWN, channel: "imessage", target: guid };
       assert.deepEqual(
-        stage.of("reaction").map(({ reference, target, type, content }) => ({ reference, target, type, content })),
+        stage.of("reaction"),
         [
-          { reference: loved, target: guid, type: "love", content: "Loved “Lunch?”" },
-          { reference: removed, target: guid, type: "remove", content: "Removed a love from “Lunch?”" },
-        ],
+          { reference: loved, type: "love", content: "Loved “Lunch?”" },
+          { reference: removed, type: "remove", content: "Removed a love from “Lunch?”" },
+          { reference: bacon, type: "emoji", emoji: "🥓", content: "Reacted 🥓 to “Lunch?”" },
+          { reference: noBacon, type: "remove", content: "Removed 🥓 from “Lunch?”" },
+        ].map((reaction) => ({ ...place, ...reaction })),
       );
       assert.equal(stage.of("inbound").length, 0);
     });

@@ -32,18 +32,17 @@ it("is recognised by name and by number, added and removed", () => {
   }
 });
 
-it("is the nearest of the six for any emoji, with the emoji beside it", () => {
-  const forms: [more: object, reaction: string, emoji: string | null][] = [
-    [{ associatedMessageEmoji: "🎉" }, "emphasize", "🎉"],
-    [{ associatedMessageEmoji: "💙" }, "love", "💙"],
-    [{ associatedMessageEmoji: "👍🏽" }, "like", "👍🏽"],
-    [{ associatedMessageEmoji: "🤣" }, "laugh", "🤣"],
-    [{ text: "Reacted 🔥 to “Hi”" }, "like", "🔥"],
-    [{ text: "Reagierte mit 🔥" }, "emphasize", null],
+it("is an emoji for any other, with the emoji of the row or of its text", () => {
+  const forms: [more: object, emoji: string | null][] = [
+    [{ associatedMessageEmoji: "🎉" }, "🎉"],
+    [{ associatedMessageEmoji: "👍🏽" }, "👍🏽"],
+    [{ text: "Reacted 🥓 to “Hi 🎉”" }, "🥓"],
+    [{ text: "Reagierte mit 🔥 auf „Hi“" }, "🔥"],
+    [{ text: "Reagierte" }, null],
   ];
-  for (const [more, reaction, emoji] of forms) {
+  for (const [more, emoji] of forms) {
     const read = tapbackOf(row({ associatedMessageType: "2006", ...more }));
-    assert.deepEqual([read?.reaction, read?.emoji, read?.isRemoved], [reaction, emoji, false], JSON.stringify(more));
+    assert.deepEqual([read?.reaction, read?.emoji, read?.isRemoved], ["emoji", emoji, false], JSON.stringify(more));
   }
   assert.equal(tapbackOf(row({ associatedMessageType: "3006", text: "Removed 🔥 from “Hi”" }))?.isRemoved, true);
 });
@@ -81,8 +80,8 @@ it("has the text that a phone would show", () => {
   assert.equal(contentOf(love, "Hi"), "Loved “Hi”");
   assert.equal(contentOf({ ...love, isRemoved: true }, "Hi"), "Removed a heart from “Hi”");
   assert.equal(contentOf(love, null), "Loved an attachment");
-  const party = { ...love, reaction: "emphasize", emoji: "🎉" } as const;
+  const party = { ...love, reaction: "emoji", emoji: "🎉" } as const;
   assert.equal(contentOf(party, "Hi"), "Reacted 🎉 to “Hi”");
   assert.equal(contentOf({ ...party, isRemoved: true }, "Hi"), "Removed 🎉 from “Hi”");
-  assert.equal(contentOf({ ...party, emoji: null }, "Hi"), "Emphasized “Hi”");
+  assert.equal(contentOf({ ...party, emoji: null }, "Hi"), "Reacted with an emoji to “Hi”");
 });

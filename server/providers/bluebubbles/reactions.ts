@@ -1,14 +1,14 @@
 /** Reads reactions in rows: type, target, and the text that a phone shows for them. Pure. */
 
 import { REACTIONS, type Reaction } from "../../../sdk/wire.ts";
-import { emojiOfReaction, reactionContent, reactionOfEmoji } from "../../core/reaction.ts";
+import { emojiIn, emojiOfReaction, reactionContent } from "../../core/reaction.ts";
 import type { MacMessage } from "./records.ts";
 
-/** Reaction in a row. `emoji` is the emoji in the bubble; null if not known. */
+/** Reaction in a row: one of the six, or any other emoji. `emoji` is the emoji in the bubble; null if not known. */
 export interface Tapback {
   /** Guid of the message reacted to. */
   target: string;
-  reaction: Reaction;
+  reaction: Reaction | "emoji";
   emoji: string | null;
   isRemoved: boolean;
 }
@@ -17,9 +17,6 @@ export interface Tapback {
 const BEGUN = 2000;
 const REMOVED = 3000;
 const ANY_EMOJI = 6;
-
-/** Text that the sender's phone writes for a reaction with any emoji. */
-const WITH_EMOJI = /^(?:Reacted|Removed(?: an?)?) (\S{1,32}) (?:to|from) /u;
 
 /** Returns the reaction in a row; null if the row has none. */
 export function tapbackOf(row: MacMessage): Tapback | null {
@@ -31,8 +28,8 @@ export function tapbackOf(row: MacMessage): Tapback | null {
   if (index === null) return null;
   const named = REACTIONS[index];
   if (named !== undefined) return { target, reaction: named, emoji: emojiOfReaction(named), isRemoved };
-  const emoji = row.associatedMessageEmoji ?? WITH_EMOJI.exec(row.text ?? "")?.[1] ?? null;
-  return { target, reaction: reactionOfEmoji(emoji), emoji, isRemoved };
+  // BlueBubbles 1.9.9 leaves the emoji out of its rows; the sender's phone writes it into the row's text.
+  return { target, reaction: "emoji", emoji: row.associatedMessageEmoji ?? emojiIn(row.text ?? ""), isRemoved };
 }
 
 /** Text of a reaction as a phone shows it: `Loved “Hi”`. `targetText` is null if not known. */

@@ -89,7 +89,7 @@ export function reactionOf(
     from,
     target: target.reference,
     type: isRemoved ? "remove" : type,
-    emoji,
+    ...(type === "emoji" && !isRemoved ? { emoji } : {}),
     content: reactionContent(reaction, target.text),
   };
 }

@@ -165,11 +165,15 @@ export class Phone {
     return row.guid;
   }
 
-  /** Sends a tapback on a message, or removes it if its name begins with `-`. */
+  /** Sends a tapback on a message, or removes it if its name begins with `-`. An emoji stands only in the row's text. */
   reacts(target: string, type: string, writing: Writing = {}): string {
     const text = this.#world.db.message(target)?.text ?? "";
-    const word = TAPBACKS[type] ?? `Removed a ${type.slice(1)} from`;
-    const about = { associatedMessageGuid: `p:0/${target}`, associatedMessageType: type };
+    const bare = type.replace("-", "");
+    const isEmoji = TAPBACKS[bare] === undefined;
+    const done = isEmoji ? `Reacted ${bare} to` : TAPBACKS[bare];
+    const word = type === bare ? done : `Removed ${isEmoji ? bare : `a ${bare}`} from`;
+    const kind = isEmoji ? { [bare]: "2006", [`-${bare}`]: "3006" }[type] : type;
+    const about = { associatedMessageGuid: `p:0/${target}`, associatedMessageType: kind ?? null };
     return this.#comes({ text: `${word} “${text}”`, ...about }, writing).guid;
   }
 
