@@ -105,8 +105,12 @@ export const anyMetadata = Type.Unsafe<Metadata>({
 /** Any JSON object. */
 export const AnyObject = Type.Unsafe<Record<string, unknown>>({ type: "object" });
 
-export const CHANNELS = ["imessage", "sms"] as const;
-export const Channel = choice("Channel", CHANNELS, "A channel that carries messages.");
+export const CHANNELS = ["imessage", "sms", "rcs"] as const;
+export const Channel = choice(
+  "Channel",
+  CHANNELS,
+  "A channel that carries messages. Contacts write by RCS; no provider sends it.",
+);
 
 const Limit = Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "The most records to return." });
 

@@ -156,9 +156,9 @@ export interface Failure {
   requestId: string;
 }
 
-export const CHANNELS = ["imessage", "sms"] as const;
+export const CHANNELS = ["imessage", "sms", "rcs"] as const;
 
-/** A channel that carries messages. */
+/** A channel that carries messages. Contacts write by RCS; no provider sends it. */
 export type Channel = (typeof CHANNELS)[number];
 
 /** Response of a deletion. */

@@ -15,7 +15,7 @@ import type { EventId } from "./id.ts";
 import { FRESH, type Message, type SentPart } from "./message.ts";
 import { failureCauseOf } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
-import { CHANNEL_NAMES, type Way } from "./routing.ts";
+import { answerTo, CHANNEL_NAMES, type Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
 import { attemptedAt, isRestored } from "./send-attempt.ts";
 import { withoutStepBack } from "./step-back.ts";
@@ -286,7 +286,7 @@ const SEND_FAILED = { imessage: "IMESSAGE_SEND_FAILED", sms: "SMS_SEND_FAILED" }
 
 /** Error code of a message that a channel accepted and then could not deliver. */
 export function sendFailedCode(channel: Channel): MessageErrorCode {
-  return SEND_FAILED[channel];
+  return SEND_FAILED[answerTo(channel)];
 }
 
 /** The channel and instance of a message whose channel is given up. */

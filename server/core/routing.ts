@@ -5,7 +5,18 @@ import type { InstanceId } from "./id.ts";
 import { channelsOf } from "./number.ts";
 
 /** The names of channels in sentences for customers. */
-export const CHANNEL_NAMES = { imessage: "iMessage", sms: "SMS" } as const satisfies Record<Channel, string>;
+export const CHANNEL_NAMES = { imessage: "iMessage", sms: "SMS", rcs: "RCS" } as const satisfies Record<
+  Channel,
+  string
+>;
+
+/** The channels that providers send. */
+export const SENT_CHANNELS = ["imessage", "sms"] as const satisfies Channel[];
+
+/** The channel that answers one: a phone that writes by RCS has SMS too. */
+export function answerTo(channel: Channel): (typeof SENT_CHANNELS)[number] {
+  return channel === "imessage" ? "imessage" : "sms";
+}
 
 /** Whether the text is a prefix of phone numbers: a plus sign and up to 15 digits. */
 export function isPrefix(text: string): boolean {

@@ -98,6 +98,7 @@ const REFUSED: [body: object, status: number, code: string][] = [
   [{}, 400, "INVALID_RECIPIENT"],
   [{ to: "+15005550100", from: "+15005559999" }, 403, "ADDRESS_NOT_AUTHORIZED"],
   [{ to: "jo@example.com", routing: { preference: ["sms"] } }, 400, "NO_CHANNEL_AVAILABLE"],
+  [{ to: "+15005550100", routing: { preference: ["rcs"] } }, 400, "NO_CHANNEL_AVAILABLE"],
   [{ to: "+15005550100", scheduledAt: "2020-01-01T00:00:00Z" }, 400, "SCHEDULED_IN_PAST"],
   [{ to: "+15005550100", replyTo: "msg_none" }, 404, "REPLY_NOT_FOUND"],
   [{ chatId: "chat_none" }, 404, "CONVERSATION_NOT_FOUND"],

@@ -27,6 +27,10 @@ describe("the sandbox's phones", () => {
     assert.deepEqual(await stage.data("GET", `/v1/messages/${message.id}`), message);
     const sms = await stage.data("POST", `${phone("0120")}/messages`, { text: "Hi!", channel: "sms" });
     assert.equal(sms.channel, "sms");
+    const rcs = await stage.data("POST", `${phone("0120")}/messages`, { text: "Hi!", channel: "rcs" });
+    assert.equal(rcs.channel, "rcs");
+    const answer = await stage.send("0120", { routing: { preference: ["rcs", "sms"] } });
+    assert.equal(answer.channel, "sms");
   });
 
   test("a phone can reply to our message and to its own, and to no other", async () => {

@@ -16,7 +16,7 @@ import { instantOf, type Search, valueIn } from "../../parts/search-terms.ts";
 export const MESSAGE_FIELDS: readonly SearchField[] = [
   { name: "status", hint: "failed, delivered, …", values: MESSAGE_STATUSES },
   { name: "direction", hint: "inbound or outbound", values: DIRECTIONS },
-  { name: "channel", hint: "imessage or sms", values: CHANNELS },
+  { name: "channel", hint: "imessage, sms or rcs", values: CHANNELS },
   { name: "to", hint: "address of the recipient" },
   { name: "from", hint: "address of the sender" },
   { name: "chat", hint: "a chat id, or the contact's address" },

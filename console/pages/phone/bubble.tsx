@@ -40,7 +40,7 @@ export function BubbleRow({ number, bubble, onAct, onReply }: BubbleProps) {
       {receipt !== null && (
         <p className={`px-2 text-xs ${RECEIPT_TONES[receipt.tone]}`}>
           {receipt.text}
-          {message.channel === "sms" && receipt.tone !== "bad" && " · SMS"}
+          {message.channel !== "imessage" && receipt.tone !== "bad" && ` · ${message.channel.toUpperCase()}`}
           {receipt.tone === "bad" && (
             <>
               {" · "}
@@ -51,7 +51,9 @@ export function BubbleRow({ number, bubble, onAct, onReply }: BubbleProps) {
           )}
         </p>
       )}
-      {isOwn && message.channel === "sms" && <p className="px-2 text-xs text-faint">SMS</p>}
+      {isOwn && message.channel !== "imessage" && (
+        <p className="px-2 text-xs text-faint">{message.channel.toUpperCase()}</p>
+      )}
     </li>
   );
 }
@@ -64,7 +66,7 @@ function colourOf({ message, isOwn, isUnsent }: Bubble): string {
   if (message.status === "failed" || message.status === "cancelled")
     return "border border-dashed border-strong-line text-soft";
   if (!isOwn) return `bg-bubble ${ON_ITS_WAY.has(message.status) ? "text-soft" : ""}`;
-  return message.channel === "sms" ? "bg-sms text-white" : "bg-accent-solid text-white";
+  return message.channel === "imessage" ? "bg-accent-solid text-white" : "bg-sms text-white";
 }
 
 function Body({ number, bubble, onAct }: Omit<BubbleProps, "onReply">) {

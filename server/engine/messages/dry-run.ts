@@ -1,11 +1,11 @@
 /** Plans a message with the same decisions as sending it. Stores nothing and sends nothing. */
 
-import { CHANNELS, type Channel, type DryRun, type PlannedHop } from "../../../sdk/wire.ts";
+import type { Channel, DryRun, PlannedHop } from "../../../sdk/wire.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { isoOrNull } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
 import type { NewMessage } from "../../core/new-message.ts";
-import { type Candidate, CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
+import { type Candidate, CHANNEL_NAMES, type Chosen, SENT_CHANNELS, wayOf } from "../../core/routing.ts";
 import { segmentsOf, smsText } from "../../core/segment.ts";
 import type { AvailabilityLookups } from "../contacts/availability.ts";
 import type { With } from "../engine-deps.ts";
@@ -23,7 +23,7 @@ export async function dryRun(deps: AcceptDeps, lookups: AvailabilityLookups, wan
   const { message, recipient } = checked;
   const absent = await isKnownAbsent(lookups, checked);
   const planned = routeOf(message).flatMap((channel) => waysOn(deps, checked, channel, absent));
-  const others = CHANNELS.filter((channel) => !routeOf(message).includes(channel));
+  const others = SENT_CHANNELS.filter((channel) => !routeOf(message).includes(channel));
   const hops = [...planned, ...others.map((channel) => leftOut(checked, wanted, channel))];
   const chosen = hops.find(({ usable }) => usable);
   const sms = hops.find(({ channel, usable }) => channel === "sms" && usable);

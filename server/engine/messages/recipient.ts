@@ -6,7 +6,7 @@ import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import type { NewMessage } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { checkRecipient, isSenderName, NAMES_CANNOT_BE_ANSWERED, parseAddress } from "../../core/phone.ts";
-import { CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
+import { answerTo, CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
 import { requireChat } from "../chats/require-chat.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
@@ -107,7 +107,7 @@ async function chatRecipient(
   }
   // The provider's reference of a group exists on its own instance only, and a group has one channel.
   const plan = await planInGroup(deps, chat.instanceId);
-  return { number, sender: null, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
+  return { number, sender: null, to: chat.id, chat, isGroup: true, plan, usable: [answerTo(chat.channel)] };
 }
 
 /** The customer's number in a chat. A `from` that names another number is refused. */

@@ -21,6 +21,7 @@ import { NotRunningHere } from "../../core/not-running-here.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
 import { parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
+import { CHANNEL_NAMES } from "../../core/routing.ts";
 import type { Phone, Phones } from "../../providers/phones.ts";
 import { findCallByUuid, findCallOf } from "../../store/calls.ts";
 import { findChat, findChatByKey } from "../../store/chats.ts";
@@ -259,8 +260,11 @@ function channelFrom({ phone, number, phones }: ContactLine, wanted: Channel | u
   const channel = wanted ?? (imessage ? "imessage" : "sms");
   const ends = [number.address, phone.number];
   const hasBoth = ends.every((address) => channelsOf(address, [channel]).length > 0);
-  if (hasBoth && (channel === "sms" || imessage)) return channel;
-  const lacking = channel === "sms" ? "an e-mail address has no SMS" : `${phone.number} is set not to be on iMessage`;
+  if (hasBoth && (channel !== "imessage" || imessage)) return channel;
+  const isOnPhones = channel !== "imessage";
+  const lacking = isOnPhones
+    ? `an e-mail address has no ${CHANNEL_NAMES[channel]}`
+    : `${phone.number} is set not to be on iMessage`;
   const message = `${channel} does not go from ${ends[1]} to ${ends[0]}: ${lacking}`;
   throw refusedField("CHANNEL_NOT_SUPPORTED", "channel", message);
 }
@@ -284,7 +288,10 @@ async function requireOnPhone(
   if (!isBetween(message, number)) throw new ApiError("NOT_FOUND", `${id} is no message between you and ${number}.`);
   const { providerMessageId: reference, channel, status } = message;
   if (channel !== "imessage") {
-    throw new ApiError("CHANNEL_NOT_SUPPORTED", `${message.id} went over SMS, which has no ${what}.`);
+    throw new ApiError(
+      "CHANNEL_NOT_SUPPORTED",
+      `${message.id} went over ${CHANNEL_NAMES[channel]}, which has no ${what} here.`,
+    );
   }
   if (reference === null || !ON_PHONE.has(status)) {
     throw new ApiError("INVALID_STATUS", `${message.id} is ${status}; the phone of ${number} does not have it.`);

@@ -2,6 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
+import { answerTo } from "../../core/routing.ts";
 import { type Failure, isNotFound, type Limits, type MacClient, pathSegment } from "./client.ts";
 import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
 
@@ -52,12 +53,13 @@ export class ChatGuids {
     return this.#guids.get(groupKey(participants)) ?? null;
   }
 
-  /** Caches a chat that a row named. The address of a thread is taken from its guid. */
-  learn(chat: MacChat, channel: Channel): void {
+  /** Caches a chat that a row named, under the channel that answers it. The address of a thread is taken from its guid. */
+  learn(chat: MacChat, received: Channel): void {
+    const channel = answerTo(received);
     if (!isGroupChat(chat)) {
       // A message that Messages sent as SMS instead names its SMS thread, which is not the iMessage thread.
       const other = channelOfService(serviceOfGuid(chat.guid)) ?? channel;
-      if (other === channel) this.#remember(threadKey(identifierOf(chat.guid), channel), chat.guid);
+      if (answerTo(other) === channel) this.#remember(threadKey(identifierOf(chat.guid), channel), chat.guid);
     } else if (chat.participants.length > 0) {
       this.#remember(groupKey(chat.participants.map(({ address }) => address)), chat.guid);
     }

@@ -66,7 +66,8 @@ describe("a row", () => {
 
   it("has the channel of its handle, else of its chat, else none", () => {
     const chats = (guid: string) => ({ handle: null, chats: [{ guid }] });
-    assert.equal(channelOfRow(row({ handle: { address: ANNA, service: "RCS" } })), "sms");
+    assert.equal(channelOfRow(row({ handle: { address: ANNA, service: "RCS" } })), "rcs");
+    assert.equal(channelOfRow(row({ handle: null, service: "RCS" })), "rcs");
     assert.equal(channelOfRow(row({ chats: [{ guid: `any;-;${ANNA}` }] })), "imessage");
     assert.equal(channelOfRow(row(chats(`SMS;-;${ANNA}`))), "sms");
     assert.equal(channelOfRow(row(chats(`any;-;${ANNA}`))), null);

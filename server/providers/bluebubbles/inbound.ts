@@ -67,7 +67,7 @@ export function kindOf(row: MacMessage): RowKind {
 /** Channel of a row; null if the row does not name its service. */
 export function channelOfRow(row: MacMessage): Channel | null {
   const guid = row.chats[0]?.guid;
-  const service = row.handle?.service ?? (guid === undefined ? null : serviceOfGuid(guid));
+  const service = row.handle?.service ?? row.service ?? (guid === undefined ? null : serviceOfGuid(guid));
   return channelOfService(service);
 }
 

@@ -64,13 +64,54 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.deepEqual([stage.provider.isUp, stage.clock.real()], [true, before]);
     });
 
-    it("reports an SMS as an SMS", async (t) => {
+    it("reports an SMS as an SMS, and RCS as RCS", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.phone(ANNA).writes("by text", { service: "SMS" });
+      stage.mac.phone(ANNA).writes("richer", { service: "RCS" });
       await stage.idle();
       assert.deepEqual(
         stage.of("inbound").map(({ channel, text }) => [channel, text]),
-        [["sms", "by text"]],
+        [
+          ["sms", "by text"],
+          ["rcs", "richer"],
+        ],
+      );
+    });
+
+    it("gives a row without a handle the channel of its chat's last row, else of its service", async (t) => {
+      const stage = await stageMacProvider(t, { ingest, release: { macOs: 26 } });
+      const [anna, ben] = [stage.mac.phone(ANNA), stage.mac.phone(BEN)];
+      anna.writes("richer", { service: "RCS" });
+      anna.writes("who?", { service: "SMS", hasNoHandle: true });
+      ben.writes("first", { service: "SMS", hasNoHandle: true });
+      await stage.idle();
+      const channels = stage.of("inbound").map(({ from, channel, text }) => [from, text, channel]);
+      assert.deepEqual(channels.toSorted(), [
+        [ANNA, "richer", "rcs"],
+        [ANNA, "who?", "rcs"],
+        [BEN, "first", "sms"],
+      ]);
+    });
+
+    it("reports a receipt of ours without a handle on the channel of its service", async (t) => {
+      const stage = await stageMacProvider(t, { ingest, release: { macOs: 26 } });
+      const guid = await stage.send("Hi", ANNA);
+      stage.mac.phone(ANNA).writes("by text", { service: "SMS" });
+      stage.mac.phone(ANNA).delivers(guid);
+      await stage.idle();
+      const row = stage.mac.messages.find((one) => one.guid === guid) ?? assert.fail();
+      row.handle = null;
+      stage.mac.phone(ANNA).reads(guid);
+      await stage.pass(1_000);
+      assert.deepEqual(
+        stage
+          .of("receipt")
+          .flatMap(({ reference, receipt, channel }) => (reference === guid ? [[receipt, channel]] : [])),
+        [
+          ["sent", "imessage"],
+          ["delivered", "imessage"],
+          ["read", "imessage"],
+        ],
       );
     });
 

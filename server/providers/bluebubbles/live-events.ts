@@ -2,13 +2,13 @@
 
 import { jsonOf, listOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
+import { ownAddress } from "../kit/own-address.ts";
 import { RateLimiter } from "../kit/rate-limiter.ts";
 import type { Applied, Signal } from "../provider.ts";
 import type { ChatCache } from "./chat-cache.ts";
 import type { Limits } from "./client.ts";
 import { type CallUpdate, FaceTimeCalls } from "./facetime-calls.ts";
 import type { Mac } from "./mac.ts";
-import { ownAddress } from "./own-address.ts";
 import { type Typing, typingOf } from "./typing.ts";
 
 const TYPING = "typing-indicator";

@@ -84,7 +84,7 @@ test("the service of a handle gives the channel; a guid names its service, excep
   assert.deepEqual(["iMessage", "SMS", "RCS", "any", null].map(channelOfService), [
     "imessage",
     "sms",
-    "sms",
+    "rcs",
     null,
     null,
   ]);

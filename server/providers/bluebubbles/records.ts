@@ -35,6 +35,8 @@ export interface MacChat {
 export interface MacMessage {
   rowId: number | null;
   guid: string;
+  /** Service of the message; null from a BlueBubbles that does not write it, as all released ones. */
+  service: string | null;
   /** `""` if the message has files only. */
   text: string | null;
   subject: string | null;
@@ -93,6 +95,7 @@ export function parseMessage(value: unknown): MacMessage | null {
     ...statesOf(record),
     rowId: numberOf(record.originalROWID),
     guid,
+    service: textOf(record.service),
     handle: parseHandle(record.handle),
     attachments: listOf(record.attachments, parseAttachment),
     namedFiles: namedFilesOf(record.attributedBody),
@@ -172,8 +175,9 @@ export function channelOfService(service: string | null): Channel | null {
     case "imessage":
       return "imessage";
     case "sms":
-    case "rcs":
       return "sms";
+    case "rcs":
+      return "rcs";
     default:
       return null;
   }

@@ -3,6 +3,8 @@
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import type { GroupSnapshot } from "../../core/group.ts";
+import { answerTo } from "../../core/routing.ts";
+import { ownAddress } from "../kit/own-address.ts";
 import { type Applied, PeerFault, type ReceiptSignal, type Signal } from "../provider.ts";
 import { type AppleCash, readAppleCash } from "./apple-cash.ts";
 import type { ChatCache } from "./chat-cache.ts";
@@ -11,7 +13,6 @@ import {
   audioKeptOf,
   type ContactRowKind,
   changedAtOf,
-  channelOfRow,
   groupChangeOf,
   inboundOf,
   isIncomplete,
@@ -30,10 +31,10 @@ import {
 } from "./inbound.ts";
 import type { LateRows } from "./late-rows.ts";
 import type { Mac } from "./mac.ts";
-import { ownAddress } from "./own-address.ts";
 import type { PaymentJournal } from "./payment-journal.ts";
 import { tapbackOf } from "./reactions.ts";
 import { isGroupChat, type MacChat, type MacMessage, parseMessage } from "./records.ts";
+import { findChannel } from "./row-channel.ts";
 import { RetryLater, RowQueue, retryLater, type ShouldGiveUp } from "./row-queue.ts";
 
 /** Messages remembered as reported. Beyond that the oldest is reported once more. */
@@ -123,11 +124,15 @@ export class RowReporter {
 
   async #reportReceipt(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<void> {
     const { mac, channelOf, report, noteWith, receiptReported } = this.#options;
-    const channel = channelOf(row.guid) ?? channelOfRow(row) ?? "imessage";
-    for (const chat of row.chats) mac.chatGuids.learn(chat, channel);
-    const receipt = receiptOf(row, channel, row.chats.some(isGroupChat));
-    const rank = RECEIPT_RANK[receipt.receipt];
+    const isGroup = row.chats.some(isGroupChat);
+    const rank = RECEIPT_RANK[receiptOf(row, "imessage", isGroup).receipt];
     if (rank <= (this.#reported.get(row.guid)?.reach ?? 0)) return;
+    const used = channelOf(row.guid) ?? (await this.#channelOf(row, shouldGiveUp));
+    if (used === null) return;
+    // The engine sent the message by a channel that is sent, whatever Messages made of it.
+    const channel = answerTo(used);
+    for (const chat of row.chats) mac.chatGuids.learn(chat, channel);
+    const receipt = receiptOf(row, channel, isGroup);
     const signal = { ...receipt, ...noteWith(receipt) };
     const applied = await report(signal);
     // The response to the send may still come. If it does not, somebody typed the message on the Mac.
@@ -255,10 +260,25 @@ export class RowReporter {
       context.fault(new PeerFault("a message arrived at an address that is not a number of this instance"));
       return null;
     }
-    const channel = channelOfRow(row) ?? "imessage";
+    const channel = await this.#channelOf(row, shouldGiveUp);
+    if (channel === null) return null;
     for (const one of row.chats) chatGuids.learn(one, channel);
     const group = chat !== undefined && isGroupChat(chat) ? await this.#groupOf(chat, shouldGiveUp) : null;
     return { to, channel, group };
+  }
+
+  /** The channel of a row; null, with a fault, if the Mac names none. Throws `RetryLater`. */
+  async #channelOf(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<Channel | null> {
+    const { mac, limits } = this.#options;
+    try {
+      const channel = await findChannel(mac.client, row, limits);
+      if (channel === null) mac.context.fault(new PeerFault("a row of the Mac has no service that is a channel"));
+      return channel;
+    } catch (error) {
+      if (!isBroken(error) || !shouldGiveUp("broken")) throw error;
+      mac.context.fault(error);
+      return null;
+    }
   }
 
   /** The group with its participants; without them if BlueBubbles keeps failing at the group. */

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { CallStatus, Channel, PhoneSettings, Reaction } from "../../../sdk/wire.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { answerTo, type SENT_CHANNELS } from "../../core/routing.ts";
 import type { Outbound, ReceiptSignal } from "../provider.ts";
 
 /** Receipt that a phone reports. */
@@ -53,7 +54,7 @@ type Habit = "echoes" | "loves" | "pays" | "rings" | "misses";
 
 /** A phone: behaviour per channel, habit of the owner, and settings that differ from the defaults. */
 interface PhoneProfile {
-  lines: Readonly<Record<Channel, PhoneLine>>;
+  lines: Readonly<Record<(typeof SENT_CHANNELS)[number], PhoneLine>>;
   habit?: Habit;
   latencyMs?: number;
   lossPercent?: number;
@@ -160,8 +161,9 @@ export function defaultSettings(address: string): PhoneSettings {
 
 /** Behaviour of the phone at `address` on `channel`, with these settings. */
 export function lineOf(address: string, channel: Channel, settings: PhoneSettings): PhoneLine {
-  const line = phoneAt(address).lines[channel];
-  if (channel === "sms" || settings.imessage === line.accepts) return line;
+  const sent = answerTo(channel);
+  const line = phoneAt(address).lines[sent];
+  if (sent === "sms" || settings.imessage === line.accepts) return line;
   return settings.imessage ? works : notOnIMessage;
 }
 

@@ -93,6 +93,23 @@ test("a message that the engine cannot accept is a 500, so that Twilio sends it 
   assert.deepEqual(stage.signals, []);
 });
 
+test("a contact's RCS message comes in as rcs, to the number or, from an RCS sender, to the only customer's", async (t) => {
+  const stage = await twilioStage(t, { numbers: [{ address: FROM, customerId: "cust_1", isDefault: true }] });
+  const { fake, hook } = stage;
+  await fake.write(hook.url, { from: `rcs:${TO}`, to: "rcs:brand_agent", body: "Hi" });
+  await fake.write(hook.url, { from: `rcs:${TO}`, to: FROM, body: "STOP", more: { OptOutType: "STOP" } });
+  const place = { from: TO, to: FROM, channel: "rcs" };
+  assert.partialDeepStrictEqual(stage.signals, [
+    { kind: "inbound", text: "Hi", ...place },
+    { kind: "inbound", text: "STOP", ...place },
+    { kind: "optOut", request: "stop", ...place },
+  ]);
+  stage.numbers = [...stage.numbers, { address: "+15550000002", customerId: "cust_2", isDefault: true }];
+  await fake.write(hook.url, { from: `rcs:${TO}`, to: "rcs:brand_agent", body: "Whose?" });
+  assert.equal(stage.signals.length, 3);
+  assert.equal(stage.faults.length, 1);
+});
+
 test("other channels, calls and all other signed requests are answered and ignored, without a number in the log", async (t) => {
   const stage = await twilioStage(t);
   const { fake, hook } = stage;

@@ -18,6 +18,8 @@ export interface HookParts {
   receiver: InboundReceiver;
   /** Whether a later attempt of the message has begun, so that a status of this one says nothing about it. */
   isSuperseded(messageId: MessageId, attemptedAt: number): boolean;
+  /** The number that a message to an RCS sender of the account is for; null if several customers share the instance. */
+  numberOfSender(): Promise<string | null>;
   /** A signed request arrived. */
   eventReceived(): void;
   /** A status callback arrived. `notReported`: the status could not be stored, and Twilio will not send it again. */
@@ -62,13 +64,24 @@ export async function receiveAt(parts: HookParts, request: HookRequest): Promise
 
 const NO_PARAMETERS: Parameters = new Map();
 
-async function receiveInbound({ receiver, fault }: HookParts, parameters: Parameters): Promise<HookResponse> {
+async function receiveInbound(
+  { receiver, numberOfSender, fault }: HookParts,
+  parameters: Parameters,
+): Promise<HookResponse> {
   const read = readInbound(parameters);
   if ("other" in read) {
     fault(new PeerFault(`a webhook that is no inbound message was ignored:  ${read.other}`));
     return TWIML;
   }
-  await receiver.receive(read.inbound, read.optOut);
+  const { inbound, optOut, toSender } = read;
+  const to = toSender ? await numberOfSender() : inbound.to;
+  if (to === null) {
+    fault(
+      new PeerFault("a message to an RCS sender was ignored: several customers share the instance, or none uses it"),
+    );
+    return TWIML;
+  }
+  await receiver.receive({ ...inbound, to }, optOut === null ? null : { ...optOut, to });
   return TWIML;
 }
 

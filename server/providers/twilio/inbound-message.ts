@@ -9,23 +9,31 @@ import type { Parameters } from "./signature.ts";
 const MEDIA_MAX = 20;
 /** Addresses on other channels than SMS begin with the channel's name. */
 const OTHER_CHANNEL = /^([a-z]+):/i;
+/** A contact who writes by RCS. Our own end may be the name of an RCS sender, which has no number. */
+const BY_RCS = /^rcs:(\+[1-9]\d{1,14})$/i;
 
-/** An inbound message. `other`: why the request is none; contains no number and no text. */
-export type Inbound = { inbound: InboundSignal; optOut: OptOutSignal | null } | { other: string };
+/** An inbound message. `toSender`: it was written to an RCS sender, and `to` is empty. `other`: why the request is none; contains no number and no text. */
+export type Inbound = { inbound: InboundSignal; optOut: OptOutSignal | null; toSender: boolean } | { other: string };
 
 /** Reads a webhook whose signature was verified. */
 export function readInbound(parameters: Parameters): Inbound {
   const field = (name: string) => parameters.get(name)?.[0] ?? "";
   const reference = field("MessageSid") || field("SmsMessageSid") || field("SmsSid");
-  const [from, to, text] = [field("From"), field("To"), field("Body")];
-  if (reference === "" || from === "" || to === "") return { other: "it names no message" };
-  const channel = otherChannelOf(from, to);
-  if (channel !== null) return { other: `its channel is ${channel}, not SMS` };
-  const inbound = inboundOf({ reference, from, to, text, attachments: mediaOf(field) });
+  const [given, ours, text] = [field("From"), field("To"), field("Body")];
+  if (reference === "" || given === "" || ours === "") return { other: "it names no message" };
+  const byRcs = BY_RCS.exec(given)?.[1];
+  const other = byRcs === undefined ? otherChannelOf(given, ours) : null;
+  if (other !== null) return { other: `its channel is ${other}, neither SMS nor RCS of a phone` };
+  const from = byRcs ?? given;
+  const isSender = byRcs !== undefined && /^rcs:/i.test(ours) && !BY_RCS.test(ours);
+  const to = isSender ? "" : (BY_RCS.exec(ours)?.[1] ?? ours);
+  const channel = byRcs === undefined ? "sms" : "rcs";
+  const inbound = inboundOf({ reference, from, to, channel, text, attachments: mediaOf(field) });
   const request = REQUESTS[field("OptOutType").toUpperCase()];
-  if (request === undefined) return { inbound, optOut: null };
   const keyword = text.trim() === "" ? null : text.trim().slice(0, 100);
-  return { inbound, optOut: { kind: "optOut", from, to, channel: "sms", request, keyword } };
+  const optOut: OptOutSignal | null =
+    request === undefined ? null : { kind: "optOut", from, to, channel, request, keyword };
+  return { inbound, optOut, toSender: isSender };
 }
 
 /** Twilio's own reading of a keyword (Advanced Opt-Out). `HELP` changes nothing. */
@@ -39,7 +47,8 @@ export function inboundOfListed(
   attachments: readonly InboundAttachment[],
 ): InboundSignal | null {
   if (isOutbound || from === null || to === null || otherChannelOf(from, to) !== null) return null;
-  return inboundOf({ reference: sid, from, to, text: body, attachments: attachments.slice(0, MEDIA_MAX) });
+  const files = attachments.slice(0, MEDIA_MAX);
+  return inboundOf({ reference: sid, from, to, channel: "sms", text: body, attachments: files });
 }
 
 /** A file, with its address as the reference. */
@@ -50,11 +59,10 @@ export function attachmentAt(reference: string, mimeType: string | null): Inboun
 function inboundOf({
   text,
   ...fields
-}: Pick<InboundSignal, "reference" | "from" | "to" | "attachments"> & { text: string }): InboundSignal {
+}: Pick<InboundSignal, "reference" | "from" | "to" | "channel" | "attachments"> & { text: string }): InboundSignal {
   return {
     kind: "inbound",
     ...fields,
-    channel: "sms",
     group: null,
     text: text === "" ? null : text,
     replyTo: null,

@@ -7,6 +7,7 @@ import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { InFlight } from "../kit/in-flight.ts";
+import { ownAddress } from "../kit/own-address.ts";
 import { SignalOutbox } from "../kit/signal-outbox.ts";
 import type {
   Actions,
@@ -166,6 +167,7 @@ class Twilio implements Provider {
         reporter: this.#reporter,
         receiver: this.#receiver,
         isSuperseded: (messageId, attemptedAt) => attemptedAt < (this.#last.get(messageId) ?? 0),
+        numberOfSender: () => ownAddress(this.#context, null),
         eventReceived: () => {
           this.#context.eventReceived();
           this.#monitor.eventReceived();

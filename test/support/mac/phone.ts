@@ -62,6 +62,8 @@ export interface Writing {
   effectId?: string;
   subject?: string;
   service?: Service;
+  /** The row names no handle. */
+  hasNoHandle?: boolean;
   /** Time of writing in epoch milliseconds; iCloud delivers old messages late. */
   at?: number;
   /** No event is pushed: the message arrived while the file watcher was off. */
@@ -269,7 +271,7 @@ export class Phone {
     const { db, events, clock } = this.#world;
     const service = writing.service ?? "iMessage";
     const chat = writing.group ?? db.direct(this.address, service);
-    const handle = db.handle(this.address, service);
+    const handle = writing.hasNoHandle === true ? null : db.handle(this.address, service);
     const row = db.add({
       ...message,
       chat,

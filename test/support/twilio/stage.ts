@@ -106,6 +106,7 @@ export async function twilioStage(
         attempts: attemptsIn(attempts),
         config: { ...fake.config, ...config },
         hookUrl: () => hookUrl ?? hook.url,
+        numbers: async () => stage.numbers,
         senders: async () => stage.numbers,
         mayWrite: () => true,
         changed: () => {
