@@ -21,7 +21,7 @@ for (const ingest of ["webhook", "socket"] as const) {
   providerConformance(`BlueBubbles by ${ingest}`, async () => {
     const clock = new SimulatedClock();
     const { from } = outboundMessage({ messageId: "msg_own", to: "" });
-    const mac = await startMac({ clock, ownAddress: from, facetimeCalling: true });
+    const mac = await startMac({ clock, ownAddress: from, facetimeCalling: true, linksFilesAfterMs: 350 });
     let latest: Provider | null = null;
     const relay = await startHookRelay("inst_conformance", () => latest);
     prepare(mac);
