@@ -30,6 +30,7 @@ function standing(more: Partial<MacStatus> = {}): MacStatus {
     numbers: ["+15550000001"],
     suspectedLost: [],
     unconfirmed: { messages: 0, forMs: 0 },
+    unaddressed: 0,
     ...more,
   };
 }
@@ -62,6 +63,8 @@ const TROUBLES: readonly [string, Partial<MacStatus>, "degraded" | "healthy", Re
     "degraded",
     /9 messages.*120 minutes/,
   ],
+  ["with messages to nobody", { unaddressed: 2 }, "degraded", /2 messages of contacts.*no number of this instance/],
+  ["with a message to nobody", { unaddressed: 1 }, "degraded", /^A message of a contact .* nobody got it/],
   ["clock off", { info: parseInfo({ ...GREEN, macos_time_sync: -42 }) }, "degraded", /42 seconds/],
   ["macOS 26", { info: parseInfo({ ...GREEN, os_version: "26.0.1" }) }, "healthy", /not proven on macOS 26/],
   ["quick tunnel", { info: parseInfo({ ...GREEN, proxy_service: "Cloudflare" }) }, "healthy", /Cloudflare/],

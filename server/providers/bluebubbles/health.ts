@@ -53,6 +53,7 @@ export class MacHealth {
   #checkingAccount: Promise<void> | null = null;
   #unconfirmedMessages = 0;
   #unconfirmedSince = 0;
+  #unaddressed = 0;
   #onUp = () => {};
 
   constructor(options: MacHealthOptions) {
@@ -107,6 +108,11 @@ export class MacHealth {
     this.#unconfirmedMessages += 1;
   }
 
+  /** A contact's message came to no number of the instance. */
+  messageUnaddressed(): void {
+    this.#unaddressed += 1;
+  }
+
   /** An event claims that Apple removed an address of ours. The claim counts once the account no longer lists the address. */
   suspectLost(address: string): void {
     this.#suspectedLost.add(address);
@@ -151,6 +157,7 @@ export class MacHealth {
       numbers: own.map(({ address }) => address),
       suspectedLost: [...this.#suspectedLost],
       unconfirmed: { messages: this.#unconfirmedMessages, forMs: clock.real() - this.#unconfirmedSince },
+      unaddressed: this.#unaddressed,
     });
   }
 

@@ -78,6 +78,22 @@ for (const ingest of ["webhook", "socket"] as const) {
       );
     });
 
+    it("counts in its health each message that came to no number of the instance", async (t) => {
+      const stage = await stageMacProvider(t, { ingest, numbers: [] });
+      const anna = stage.mac.phone(ANNA);
+      const first = anna.writes("Hi");
+      anna.writes("Anybody?");
+      anna.reacts(first, "love");
+      await stage.pass(60_000);
+      assert.deepEqual(stage.signals, []);
+      const { status, warnings = [] } = await stage.provider.health();
+      assert.equal(status, "degraded");
+      assert.ok(
+        warnings.some((warning) => /^2 messages of contacts came to an address/.test(warning)),
+        warnings.join(),
+      );
+    });
+
     it("gives a row without a handle the channel of its chat's last row, else of its service", async (t) => {
       const stage = await stageMacProvider(t, { ingest, release: { macOs: 26 } });
       const [anna, ben] = [stage.mac.phone(ANNA), stage.mac.phone(BEN)];

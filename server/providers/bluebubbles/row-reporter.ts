@@ -257,6 +257,7 @@ export class RowReporter {
     const chat = row.chats[0];
     const to = await ownAddress(context, chat?.lastAddressedHandle ?? null);
     if (to === null) {
+      if (kindOf(row) === "message") this.#options.mac.health.messageUnaddressed();
       context.fault(new PeerFault("a message arrived at an address that is not a number of this instance"));
       return null;
     }

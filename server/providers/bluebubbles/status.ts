@@ -41,6 +41,8 @@ export interface MacStatus {
   suspectedLost: readonly string[];
   /** Messages sent since the last sign of life from Apple, and the time since the first of them. */
   unconfirmed: { messages: number; forMs: number };
+  /** Contacts' messages since the start that came to no number of the instance, and that nobody got. */
+  unaddressed: number;
 }
 
 /** This many messages over this time without a sign of life are no coincidence. */
@@ -133,7 +135,15 @@ export function describeDown(down: NonNullable<MacStatus["down"]>): string {
 }
 
 /** Problems that stop messages although the Mac responds. */
-function problemsOf({ account, info, ownOnImessage, unconfirmed, numbers, suspectedLost }: MacStatus): string[] {
+function problemsOf({
+  account,
+  info,
+  ownOnImessage,
+  unconfirmed,
+  numbers,
+  suspectedLost,
+  unaddressed,
+}: MacStatus): string[] {
   const problems: string[] = [];
   const login = account?.loginStatus ?? null;
   if (login !== null && !/^(connected|signed in|online|active)/i.test(login)) {
@@ -166,6 +176,12 @@ function problemsOf({ account, info, ownOnImessage, unconfirmed, numbers, suspec
     const minutes = Math.floor(unconfirmed.forMs / 60_000);
     problems.push(
       `Messages accepted ${unconfirmed.messages} messages in ${minutes} minutes, and nothing came back from Apple: check Messages on the Mac.`,
+    );
+  }
+  if (unaddressed > 0) {
+    const messages = unaddressed === 1 ? "A message of a contact" : `${unaddressed} messages of contacts`;
+    problems.push(
+      `${messages} came to an address that is no number of this instance, and nobody got ${unaddressed === 1 ? "it" : "them"}: give the addresses of this Mac to customers, or remove them in the settings of Messages.`,
     );
   }
   const off = Math.abs(info?.clockOffSeconds ?? 0);
