@@ -6,14 +6,14 @@ import { envFor, runOnTerminal, serverWith } from "../test/support/cli.ts";
 import { startReceiver } from "../test/support/receiver.ts";
 import { startTestService } from "../test/support/service.ts";
 
-test("trigger makes each of the 29 events really happen", async (t) => {
+test("trigger makes each of the 30 events really happen", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const receiver = await startReceiver();
   t.after(() => receiver.stop());
   await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
   const env = envFor(t, api);
-  assert.equal(EVENT_TYPES.length, 29);
+  assert.equal(EVENT_TYPES.length, 30);
   for (const type of EVENT_TYPES) {
     const { code, stdout, stderr } = await runOnTerminal(["trigger", type, "--json"], env);
     assert.deepEqual([code, stderr], [0, ""], type);

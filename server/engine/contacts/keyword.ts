@@ -2,12 +2,12 @@
 
 import { createHash } from "node:crypto";
 import type { OptOutSettings } from "../../../sdk/wire.ts";
-import { type Message, NEW_MESSAGE } from "../../core/message.ts";
+import { type Message, NEW_MESSAGE, pairOf } from "../../core/message.ts";
 import { begin } from "../../core/message-lifecycle.ts";
 import { SERVICE_TIME_TO_LIVE_MS } from "../../core/message-routing.ts";
 import { asksForHelp, formsOf, keywordOf } from "../../core/opt-out.ts";
 import { chosenWords } from "../../core/opt-out-settings.ts";
-import { CHANNEL_NAMES } from "../../core/routing.ts";
+import { answerTo, CHANNEL_NAMES } from "../../core/routing.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
 import { changeContext, type With } from "../engine-deps.ts";
@@ -19,9 +19,10 @@ export interface KeywordEffect {
   answer: Message | null;
 }
 
-const NOTHING: KeywordEffect = { operations: [], answer: null };
+/** Of a message without a keyword. */
+export const NO_KEYWORD: KeywordEffect = { operations: [], answer: null };
 
-type KeywordDeps = With<"configCache" | "link" | "providers">;
+export type KeywordDeps = With<"configCache" | "link" | "providers">;
 
 /**
  * The effect of an inbound message, on any channel:
@@ -40,7 +41,7 @@ export async function keywordEffect(deps: KeywordDeps, message: Message): Promis
   const { customerId, from: contact, to: number, channel, correlationId } = message;
   const settings = await optOutSettings(deps, customerId);
   const keyword = keywordOf(message.text, chosenWords(settings));
-  if (keyword === null) return asksForHelp(message.text) ? help(deps, message, settings) : NOTHING;
+  if (keyword === null) return asksForHelp(message.text) ? help(deps, message, settings) : NO_KEYWORD;
   const cause: OptOutCause = { source: "keyword", keyword: keyword.word, reason: null, channel, correlationId };
   const place = { customerId, number, contact };
   if (keyword.intent === "start") {
@@ -48,7 +49,7 @@ export async function keywordEffect(deps: KeywordDeps, message: Message): Promis
     return { operations, answer: null };
   }
   const { operations } = await optOutOperations(deps, place, cause);
-  return operations.length === 0 ? NOTHING : answered(deps, message, settings.confirmation, operations);
+  return operations.length === 0 ? NO_KEYWORD : answered(deps, message, settings.confirmation, operations);
 }
 
 /** The least time between two answers to `HELP` for one contact. */
@@ -56,7 +57,7 @@ const HELP_EVERY_MS = 3_600_000;
 
 async function help(deps: KeywordDeps, message: Message, settings: OptOutSettings): Promise<KeywordEffect> {
   const { customerId: scope, from } = message;
-  if (settings.help === null) return NOTHING;
+  if (settings.help === null) return NO_KEYWORD;
   // The contact may write to several numbers of the customer: the mark is kept with one of them.
   const [first] = await deps.configCache.numbers(scope);
   const instanceId = first?.instanceId ?? message.instanceId;
@@ -65,7 +66,7 @@ async function help(deps: KeywordDeps, message: Message, settings: OptOutSetting
   const createdAt = deps.clock.now();
   const before = await findArrival(deps.store.db, instanceId, reference);
   // After a reset of the sandbox's clock the last answer may lie in the future.
-  if (before !== null && before <= createdAt && createdAt - before < HELP_EVERY_MS) return NOTHING;
+  if (before !== null && before <= createdAt && createdAt - before < HELP_EVERY_MS) return NO_KEYWORD;
   const where = { instanceId, reference };
   return answered(deps, message, settings.help, [
     before === null
@@ -75,16 +76,25 @@ async function help(deps: KeywordDeps, message: Message, settings: OptOutSetting
   ]);
 }
 
-/** The operations, with those of an answer `text` from the number and on the channel that the message came to. */
+/** Has the answer sent, after its commit. */
+export function announceAnswer(deps: With<"messageCache">, answer: Message | null): void {
+  if (answer === null) return;
+  deps.messageCache.keep(answer);
+  deps.observer.accepted();
+  deps.wake.messages([answer.instanceId], pairOf(answer));
+}
+
+/** The operations, with those of an answer `text` from the number and on the channel that the message came to, or by SMS where it came by RCS. */
 function answered(
   deps: KeywordDeps,
-  { customerId, from, to, channel, chatId, correlationId, instanceId }: Message,
+  { customerId, from, to, channel: heard, chatId, correlationId, instanceId }: Message,
   text: string | null,
   operations: Operation[],
 ): KeywordEffect {
   if (text === null || deps.providers.get(instanceId)?.capabilities.answersKeywords === true) {
     return { operations, answer: null };
   }
+  const channel = answerTo(heard);
   const context = changeContext(deps);
   const { message: answer, events } = begin(
     {

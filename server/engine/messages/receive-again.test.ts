@@ -84,7 +84,7 @@ test("a text that comes later is an edit, which opts out; a text that is there s
   const id = await arrived(stage);
   const { from, to } = await stage.message(id);
   await stage.report(growing([], { text: "STOP" }));
-  assert.equal(await isOptedOut(stage.deps, to, from), true);
+  assert.equal(await isOptedOut(stage.deps, { customerId: stage.customer.id, number: to, contact: from }), true);
   await stage.report(growing([], { text: "Another" }));
   assert.deepEqual(await stage.eventTypes(id), ["inbound", "edited"]);
   assert.equal((await stage.message(id)).text, "STOP");

@@ -2,7 +2,7 @@
 
 import { makeEvent } from "../../core/event.ts";
 import { type EventId, type InstanceId, type MessageId, newCorrelationId } from "../../core/id.ts";
-import { type Message, NEW_MESSAGE, pairOf } from "../../core/message.ts";
+import { type Message, NEW_MESSAGE } from "../../core/message.ts";
 import { unsend } from "../../core/message-lifecycle.ts";
 import {
   arrive,
@@ -24,7 +24,7 @@ import { prepareGroup } from "../chats/groups.ts";
 import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
 import { endTyping } from "../chats/typing.ts";
 import { decide } from "../commit.ts";
-import { type KeywordEffect, keywordEffect } from "../contacts/keyword.ts";
+import { announceAnswer, type KeywordEffect, keywordEffect, NO_KEYWORD } from "../contacts/keyword.ts";
 import { invalidateOptOuts } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
@@ -85,13 +85,8 @@ async function receive(
   if (signal.group === null) deps.threadCache.senders.noteMessage(message.customerId, message.from, message.to);
   invalidateOptOuts(deps, operations);
   deps.observer.received(message.customerId);
-  if (answer === null) return;
-  deps.messageCache.keep(answer);
-  deps.observer.accepted();
-  deps.wake.messages([answer.instanceId], pairOf(answer));
+  announceAnswer(deps, answer);
 }
-
-const NO_KEYWORD: KeywordEffect = { operations: [], answer: null };
 
 /** The record of the message, the operations that store it, and the service's answer, which they store too. */
 async function arrival(
