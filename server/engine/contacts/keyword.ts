@@ -19,7 +19,7 @@ export interface KeywordEffect {
   answer: Message | null;
 }
 
-/** Of a message without a keyword. */
+/** The effect of a message without a keyword. */
 export const NO_KEYWORD: KeywordEffect = { operations: [], answer: null };
 
 export type KeywordDeps = With<"configCache" | "link" | "providers">;
@@ -87,14 +87,14 @@ export function announceAnswer(deps: With<"messageCache">, answer: Message | nul
 /** The operations, with those of an answer `text` from the number and on the channel that the message came to, or by SMS where it came by RCS. */
 function answered(
   deps: KeywordDeps,
-  { customerId, from, to, channel: heard, chatId, correlationId, instanceId }: Message,
+  { customerId, from, to, channel: inbound, chatId, correlationId, instanceId }: Message,
   text: string | null,
   operations: Operation[],
 ): KeywordEffect {
   if (text === null || deps.providers.get(instanceId)?.capabilities.answersKeywords === true) {
     return { operations, answer: null };
   }
-  const channel = answerTo(heard);
+  const channel = answerTo(inbound);
   const context = changeContext(deps);
   const { message: answer, events } = begin(
     {
