@@ -12,7 +12,7 @@ test("api calls any route: method, path with or without /v1, query, body from te
     "GET /v1/admin/keys": { data: { keys: [] } },
   });
   const file = join(emptyDirectory(t), "contacts.json");
-  writeFileSync(file, '{"contacts":[]}');
+  writeFileSync(file, '\ufeff{"contacts":[]}');
   const answered = async (...args: string[]) => {
     const { code, stdout, stderr } = await runOnTerminal(["api", ...args], env);
     assert.deepEqual([code, stderr], [0, ""], args.join(" "));

@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NoKeyError, UsageError } from "./failure.ts";
+import { parseMarked } from "./files.ts";
 
 /** The two kinds of key: one customer's, or the operator's. */
 export type KeyKind = "messages" | "admin";
@@ -117,7 +118,7 @@ function readCredentials(path: string): Credentials {
     throw new UsageError(`${path} cannot be read (${code}): pass --key, or run this as the user of the server.`);
   }
   try {
-    return pickCredentials(JSON.parse(text));
+    return pickCredentials(parseMarked(text));
   } catch {
     throw new UsageError(`${path} is not JSON: pass --url and --key.`);
   }

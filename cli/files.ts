@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { UsageError } from "./failure.ts";
 
-/** The JSON in a file, or for `-` in standard input. Throws `UsageError` that quotes nothing of it. */
+/** The JSON in a file, with or without a byte order mark, or for `-` in standard input. Throws `UsageError` that quotes nothing of it. */
 export function readJson(path: string): unknown {
   let text: string;
   try {
@@ -18,8 +18,13 @@ export function readJson(path: string): unknown {
 /** The JSON in a text that `what` names. Throws `UsageError` that quotes nothing of the text, unlike JSON.parse. */
 export function parseJson(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseMarked(text);
   } catch {
     throw new UsageError(`${what} is not JSON.`);
   }
+}
+
+/** The JSON in a text that may begin with the byte order mark of an editor or a shell of Windows. Throws as JSON.parse does. */
+export function parseMarked(text: string): unknown {
+  return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 }

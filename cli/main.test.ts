@@ -177,7 +177,8 @@ test("server and keys come from the options, else the environment, else credenti
   const cwd = emptyDirectory(t);
   mkdirSync(join(cwd, "data"));
   const stored = { baseUrl: api.url, apiKey: KEY, adminKey: ADMIN_KEY };
-  writeFileSync(join(cwd, "data/credentials.json"), JSON.stringify(stored));
+  // As PowerShell writes it, with a byte order mark.
+  writeFileSync(join(cwd, "data/credentials.json"), `\ufeff${JSON.stringify(stored)}`);
   const asked = async (args: string[], env: Record<string, string> = {}) => {
     const { code, stderr } = await runCli(args, { cwd, env });
     assert.deepEqual([code, stderr], [0, ""]);

@@ -57,7 +57,7 @@ type Code = keyof typeof ERROR_STATUS;
 /** When each code is returned, and what to do about it. */
 export const errorSentences: Readonly<Record<Code, string>> = {
   VALIDATION_ERROR: "A field, parameter or header is missing, unknown or invalid; `details` lists every one.",
-  INVALID_JSON: "The body is not JSON, or not UTF-8.",
+  INVALID_JSON: "The body is not JSON or not UTF-8, or an object in it names a field twice.",
   INVALID_PHONE_NUMBER: "The address is neither a possible phone number in E.164 form nor an e-mail address.",
   INVALID_RECIPIENT: "The request names no recipient, or more than one.",
   NO_DEFAULT_ADDRESS: "The request has no `from`, and the customer has no number.",

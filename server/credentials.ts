@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "./config.ts";
+import { withoutByteOrderMark } from "./core/byte-order-mark.ts";
 import { replacePrivateFile } from "./private-file.ts";
 
 const FILE = "credentials.json";
@@ -62,7 +63,7 @@ function parseCredentials(text: string): Credentials | null {
 
 function parseObject(text: string): Partial<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(withoutByteOrderMark(text));
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
     return {};

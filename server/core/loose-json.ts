@@ -3,10 +3,13 @@
  * reader returns a value of its type, or null. Pure.
  */
 
+import { withoutByteOrderMark } from "./byte-order-mark.ts";
+
 /** Parses text, or bytes in UTF-8, as JSON; null if it is invalid. */
 export function jsonOf(source: string | Uint8Array): unknown {
   try {
-    return JSON.parse(typeof source === "string" ? source : Buffer.from(source).toString("utf8"));
+    const text = typeof source === "string" ? source : Buffer.from(source).toString("utf8");
+    return JSON.parse(withoutByteOrderMark(text));
   } catch {
     return null;
   }

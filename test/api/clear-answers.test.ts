@@ -356,7 +356,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     {
       ask: "POST /v1/payments/request",
       body: `{"to":"${number("0113")}","amount":1e400}`,
-      ...field("amount", /must be/),
+      ...field("amount", /write it as a string; got 1e400$/),
     },
     { ask: `POST ${phone("0113")}/payments`, body: { amount: -1 }, ...field("amount", /must be 0\.01 to 999,999\.99/) },
     { ask: `POST ${phone("0113")}/payments`, body: {}, ...field("amount", /is required where no requestId is given/) },

@@ -75,6 +75,36 @@ const ORDER: Scenario[] = [
     code: "UNSUPPORTED_MEDIA_TYPE",
   },
   {
+    name: "another charset than that of JSON",
+    request: http(POST, [AUTH, "Content-Type: application/json; charset=iso-8859-1"], GOOD),
+    status: 415,
+    code: "UNSUPPORTED_MEDIA_TYPE",
+  },
+  {
+    name: "UTF-16, quoted, after another parameter",
+    request: http(POST, [AUTH, 'Content-Type: application/json; a=b ;Charset="UTF-16"'], GOOD),
+    status: 415,
+    code: "UNSUPPORTED_MEDIA_TYPE",
+  },
+  {
+    name: "UTF-8 by any of its names, and a byte order mark",
+    request: http(POST, [AUTH, 'Content-Type: Application/JSON;charset="Utf-8"'], '\ufeff{"to":1}'),
+    status: 400,
+    code: "VALIDATION_ERROR",
+    paths: ["to", "content"],
+  },
+  {
+    name: "a name twice before fields",
+    request: http(
+      POST,
+      [AUTH, "Content-Type: application/json;charset=utf8"],
+      '{"to":1,"content":{"text":"a","text":"b"}}',
+    ),
+    status: 400,
+    code: "INVALID_JSON",
+    paths: ["content.text"],
+  },
+  {
     name: "size before JSON",
     request: http(POST, [AUTH, JSON_TYPE], "{".repeat(262_145)),
     status: 413,

@@ -149,11 +149,19 @@ export function admitJson({ headers }: Pick<IncomingMessage, "headers">): void {
     const problem = type === undefined ? "The body has no Content-Type." : `The body has the type ${quote(type)}.`;
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", `${problem} Send JSON, with Content-Type: application/json.`);
   }
+  const charset = CHARSET.exec(type)?.[1]?.toLowerCase() ?? "utf-8";
+  if (charset !== "utf-8" && charset !== "utf8") {
+    const message = `The body has the charset ${quote(charset)}. Send JSON in UTF-8, the only one that JSON has.`;
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", message);
+  }
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
     const message = `The body is encoded as ${quote(encoding)}. Send it without a Content-Encoding.`;
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", message);
   }
 }
+
+/** The parameter `charset` of a type, quoted or not (RFC 9110, 8.3.1). */
+const CHARSET = /;[ \t]*charset="?([^";, \t]*)/i;
 
 const JSON_TYPE = /^application\/json[ \t]*(;|$)/i;

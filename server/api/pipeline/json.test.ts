@@ -5,6 +5,18 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ApiError } from "../../core/error.ts";
 import { DEPTH_MAX, FIELDS_MAX, parseJson, quote } from "./json.ts";
+import { isExact } from "./json-faults.ts";
+
+/** The parsed text; of a text that was refused for its numbers, what JSON.parse makes of it. */
+function parsed(source: string): unknown {
+  try {
+    return parseJson(Buffer.from(source));
+  } catch (error) {
+    const isOfNumber = error instanceof ApiError && error.message.includes("write it as a string");
+    if (isOfNumber) return JSON.parse(source.trim());
+    throw error;
+  }
+}
 
 function refusal(source: string | Buffer): { code: string; paths: string[] | undefined } {
   try {
@@ -18,9 +30,13 @@ function refusal(source: string | Buffer): { code: string; paths: string[] | und
 
 test("any JSON within the limits is parsed as JSON.parse would", () => {
   fc.assert(
-    fc.property(fc.json({ maxDepth: 8, stringUnit: "grapheme" }), fc.constantFrom("", " ", "\n"), (source, space) => {
-      assert.deepEqual(parseJson(Buffer.from(space + source)), JSON.parse(source));
-    }),
+    fc.property(
+      fc.json({ maxDepth: 8, stringUnit: "grapheme" }),
+      fc.constantFrom("", " ", "\n", "\ufeff"),
+      (source, space) => {
+        assert.deepEqual(parsed(space + source), JSON.parse(source));
+      },
+    ),
   );
 });
 
@@ -92,7 +108,9 @@ test("a body that is no JSON is INVALID_JSON and never another code", () => {
     '"\0"',
     '"',
     '"\\',
-    "\ufeff{}",
+    "\ufeff\ufeff{}",
+    "{}\ufeff",
+    "\ufeff",
     "{}x",
   ]) {
     assert.equal(refusal(bad).code, "INVALID_JSON", JSON.stringify(bad));
@@ -118,6 +136,75 @@ test("NUL and halves of surrogate pairs are refused and named everywhere but in 
     assert.deepEqual({ ...refusal(source), paths: refusal(source).paths?.sort() }, { code: "VALIDATION_ERROR", paths });
   }
   assert.equal(refusal('{"text":"\\ud83d\\ude00 \\\\u0000","metadata":{"a":"\\u0000","b":["\\ud83d"]}}').code, "none");
+});
+
+test("an object that names a key twice is refused, with the path of each", () => {
+  const rows: [string, string[]][] = [
+    ['{"to":"a","to":"b"}', ["to"]],
+    ['{"to":"a","\\u0074o":"a"}', ["to"]],
+    ['{"a":{"b":[1,{"c":1,"c":2,"c":3}]}}', ["a.b[1].c", "a.b[1].c"]],
+    ['{"metadata":{"x":{"y":"}","y":"{"}},"z":[{"z":1},{"z":2}]}', ["metadata.x.y"]],
+    ['[{"":1,"":2}]', ["[0]."]],
+    ['{"__proto__":1,"__proto__":2}', ["__proto__"]],
+    [' {"a" : "\\"a\\":1,\\\\" , "a" : 1} ', ["a"]],
+  ];
+  for (const [source, paths] of rows) assert.deepEqual(refusal(source), { code: "INVALID_JSON", paths }, source);
+  for (const fine of [
+    '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}],"c":"a:a:a"}',
+    '{"__proto__":{"a":1},"a":1}',
+    '{"a":"::"}',
+  ]) {
+    assert.equal(refusal(fine).code, "none", fine);
+  }
+  assert.equal(refusal(`{${'"a":1,'.repeat(5_000)}"a":1}`).paths?.length, 100);
+});
+
+test("a number that would not come back as it came is refused on its path", () => {
+  const rows: [string, boolean][] = [
+    ["9007199254740991", true],
+    ["-9007199254740991", true],
+    ["9007199254740992", false],
+    ["-9007199254740993", false],
+    ["12345678901234567890", false],
+    ["9007199254740993.0", false],
+    ["9007199254740993e0", false],
+    ["1e400", false],
+    ["-1e400", false],
+    ["1e-400", false],
+    ["0.1234567890123456789", false],
+    ["1.00000000000000001", false],
+    ["1.0000000000000000000000000", true],
+    ["100.0000000000000000000", true],
+    ["0.00000000000000000012", true],
+    ["0.30000000000000004", true],
+    ["0.10000000000000001", true],
+    ["1.0", true],
+    ["-0", true],
+    ["0.0e5", true],
+    ["1e21", true],
+    ["6.02214076e23", true],
+    ["1.7976931348623157E+308", true],
+    ["5e-324", true],
+    ["3e-324", false],
+    ["2.2250738585072014e-308", true],
+  ];
+  for (const [written, fits] of rows) {
+    assert.equal(isExact(written), fits, written);
+    const expected = fits ? { code: "none", paths: undefined } : { code: "VALIDATION_ERROR", paths: ["metadata.a[1]"] };
+    assert.deepEqual(refusal(`{"metadata":{"a":[1,${written}]}}`), expected, written);
+  }
+  assert.deepEqual(refusal("1e999").paths, ["body"]);
+  assert.equal(refusal('{"to":"12345678901234567890","a":"1e999"}').code, "none");
+  assert.deepEqual(refusal('{"text":"\\u0000","a":[1e999,1e999]}').paths, ["text", "a[0]", "a[1]"]);
+  assert.equal(refusal(`[${"1e999,".repeat(5_000)}1]`).paths?.length, 100);
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      assert.equal(
+        isExact(JSON.stringify(value)),
+        !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21,
+      );
+    }),
+  );
 });
 
 test("a quoted value is short and harmless", () => {

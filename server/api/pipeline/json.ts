@@ -2,8 +2,11 @@
 
 import { isUtf8 } from "node:buffer";
 import type { ErrorDetail } from "../../../sdk/wire.ts";
+import { withoutByteOrderMark } from "../../core/byte-order-mark.ts";
 import { ApiError, invalidFields } from "../../core/error.ts";
 import { DETAILS_MAX } from "./errors.ts";
+import { findFaults, isExact, numberEnd } from "./json-faults.ts";
+import { Strings, tooMany } from "./json-strings.ts";
 
 /** Deepest nesting of a body. */
 export const DEPTH_MAX = 32;
@@ -13,15 +16,6 @@ export const FIELDS_MAX = 10_000;
 
 /** Most characters of a body outside its strings: 256 KiB. */
 const OUTSIDE_MAX = 262_144;
-
-/** A longer string can only be the data of a file. In characters: 256 KiB. */
-const LONG_MIN = 262_144;
-
-/** Most escapes in long strings. Base64 needs none; clients that write `/` as `\\/` have some 160,000 in 10 MiB. */
-const LONG_ESCAPES_MAX = 524_288;
-
-/** Most backslashes and escaped quotes that are counted one by one: several times as many as texts and metadata can have. */
-const ESCAPES_MAX = 131_072;
 
 /** This field may hold any string: the store keeps it as JSON text, where odd characters are escaped. */
 const FREE_FIELD = "metadata";
@@ -74,19 +68,40 @@ export function quote(value: string): string {
 }
 
 /**
- * Parses a body of at least one byte. Throws 400 `INVALID_JSON` if it is not UTF-8 or not JSON, 413 if it is too deep or
- * has too many fields, and a 400 that names every string with NUL or half a surrogate pair: stores alter or refuse those.
+ * Parses a body of at least one byte, which may begin with a byte order mark. Throws 400 `INVALID_JSON` if it is not UTF-8, not JSON, or
+ * has an object that names a key twice; 413 if it is too deep or has too many fields; and a 400 that names every string with NUL or half
+ * a surrogate pair, which stores alter or refuse, and every number that would not come back as it came.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new ApiError("INVALID_JSON", "The body is not valid UTF-8.");
-  const source = bytes.toString("utf8");
+  const source = withoutByteOrderMark(bytes.toString("utf8"));
   // Before anything is built, and without recursion.
-  checkSize(source);
+  const { names, rounds } = survey(source);
   const value: unknown = parse(source);
   if (typeof value === "object" && value !== null && source.length <= QUOTABLE_MAX) SOURCES.set(value, source);
+  const { twice, numbers } = rounds || namesIn(value) < names ? findFaults(source) : NO_FAULTS;
+  if (twice.length > 0) throw namedTwice(twice);
   // `includes` is far faster than the expression.
-  if (source.includes("\\u") && ESCAPED_ODDITY.test(source)) refuseOddStrings(value);
+  const strings = source.includes("\\u") && ESCAPED_ODDITY.test(source) ? oddStrings(value) : [];
+  const odd = [...strings, ...numbers].slice(0, DETAILS_MAX);
+  if (odd.length > 0) throw invalidFields(odd);
   return value;
+}
+
+const NO_FAULTS = { twice: [], numbers: [] };
+
+function namedTwice(details: ErrorDetail[]): ApiError {
+  const message = `The body names ${quote(details[0]?.path ?? "a field")} twice in one object. Send each field once.`;
+  return new ApiError("INVALID_JSON", message, { details });
+}
+
+/** How many names the objects of a value have. An object that was written with a name twice has it once. */
+function namesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let names = inner === value ? 0 : inner.length;
+  for (const one of inner) names += namesIn(one);
+  return names;
 }
 
 function parse(source: string): unknown {
@@ -100,13 +115,18 @@ function parse(source: string): unknown {
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const MINUS = 0x2d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
 
-/** Counts brackets and commas outside strings. If the text is not JSON the count means nothing, and parsing refuses it. */
-function checkSize(source: string): void {
-  // 33 pairs of brackets do not fit into less.
-  if (source.length <= 2 * DEPTH_MAX) return;
+/**
+ * Counts the names of a text, and limits its brackets and commas outside strings. `rounds`: it has a number that a double does not hold.
+ * If the text is not JSON the counts mean nothing, and parsing refuses it.
+ */
+function survey(source: string): { names: number; rounds: boolean } {
   const strings = new Strings(source);
+  let [names, rounds] = [0, false];
   let depth = 0;
   let commas = 0;
   let outside = 0;
@@ -114,8 +134,15 @@ function checkSize(source: string): void {
     const code = source.charCodeAt(index);
     outside += 1;
     if (outside > OUTSIDE_MAX) throw tooMany(`has more than ${OUTSIDE_MAX} characters outside of its strings`);
-    if (code === QUOTE) {
+    if ((code >= DIGIT_0 && code <= DIGIT_9) || code === MINUS) {
+      const end = numberEnd(source, index);
+      outside += end - index;
+      rounds ||= !isExact(source.slice(index, end + 1));
+      index = end;
+    } else if (code === QUOTE) {
       index = strings.endFrom(index);
+    } else if (code === COLON) {
+      names += 1;
     } else if (code === COMMA) {
       commas += 1;
       if (commas >= FIELDS_MAX) throw tooMany(`has more than ${FIELDS_MAX} fields`);
@@ -126,54 +153,7 @@ function checkSize(source: string): void {
       depth -= 1;
     }
   }
-}
-
-function tooMany(problem: string): ApiError {
-  return new ApiError("PAYLOAD_TOO_LARGE", `The body ${problem}. Send less.`);
-}
-
-/** Skips the strings of a body and counts their escapes. */
-class Strings {
-  readonly #source: string;
-  #escapes = 0;
-  #longEscapes = 0;
-
-  constructor(source: string) {
-    this.#source = source;
-  }
-
-  /** Index of the quote that closes the string opened at `start`, or the end of the text. */
-  endFrom(start: number): number {
-    for (let from = start + 1; ; ) {
-      const end = this.#source.indexOf('"', from);
-      if (end < 0) return this.#source.length;
-      const slashes = this.#slashesBefore(end);
-      if (slashes % 2 === 0) {
-        if (end - start > LONG_MIN) this.#countEscapes(start, end);
-        return end;
-      }
-      from = end + 1;
-    }
-  }
-
-  #countEscapes(start: number, end: number): void {
-    for (let at = start; ; at += 2) {
-      at = this.#source.indexOf("\\", at);
-      if (at < 0 || at >= end) return;
-      this.#longEscapes += 1;
-      if (this.#longEscapes > LONG_ESCAPES_MAX) throw tooMany(`has more than ${LONG_ESCAPES_MAX} escaped characters`);
-    }
-  }
-
-  #slashesBefore(end: number): number {
-    let slashes = 0;
-    while (this.#source.charCodeAt(end - 1 - slashes) === BACKSLASH) {
-      slashes += 1;
-      this.#escapes += 1;
-      if (this.#escapes > ESCAPES_MAX) throw tooMany(`has more than ${ESCAPES_MAX} escaped quotes and backslashes`);
-    }
-    return slashes;
-  }
+  return { names, rounds };
 }
 
 /** Only an escape can make NUL or a surrogate: JSON forbids raw NUL, and UTF-8 has no surrogates. */
@@ -188,7 +168,7 @@ export function isStorable(value: string): boolean {
 
 const ODD = "must not contain NUL or half a surrogate pair";
 
-function refuseOddStrings(root: unknown): void {
+function oddStrings(root: unknown): ErrorDetail[] {
   const details: ErrorDetail[] = [];
   const left: { value: unknown; path: string }[] = [{ value: root, path: "" }];
   for (let item = left.pop(); item !== undefined && details.length < DETAILS_MAX; item = left.pop()) {
@@ -204,5 +184,5 @@ function refuseOddStrings(root: unknown): void {
       }
     }
   }
-  if (details.length > 0) throw invalidFields(details);
+  return details;
 }

@@ -135,11 +135,9 @@ function schemaOf(error: ErrorObject): JsonSchema {
   return (error.parentSchema ?? {}) as JsonSchema;
 }
 
-/** The message for a value of none of the kinds. Quotes a number beyond JavaScript's range, which its sender takes for valid. */
+/** The message for a value of none of the kinds. */
 function noneOf(choice: ErrorObject): string {
-  const { data } = choice;
-  const isBeyond = data instanceof WrittenNumber && !Number.isFinite(Number(data.text));
-  return `must be ${alternatives(schemaOf(choice))}${isBeyond ? got(data) : ""}`;
+  return `must be ${alternatives(schemaOf(choice))}`;
 }
 
 function alternatives(schema: JsonSchema): string {
