@@ -32,7 +32,7 @@ export function eventRoutes(deps: Deps, streams: Streams): Route[] {
         const hasMore = next !== null;
         const nextCursor = next === null ? null : encodeCursor({ order: page.order, from: next.from });
         const events = records.map(({ bytes }) => bytes);
-        return { rawData: `{"events":[${events.join(",")}],"pagination":${JSON.stringify({ hasMore, nextCursor })}}` };
+        return { rawList: { name: "events", items: events }, pagination: { hasMore, nextCursor } };
       },
     }),
     route({

@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Static, TSchema } from "typebox";
+import type { Pagination } from "../../sdk/wire.ts";
 import type { ClientAddress } from "../core/client-address.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { ApiKey } from "../core/key.ts";
@@ -98,12 +99,13 @@ export interface StrangersBody extends Pick<BodyLimits, "bytesMax" | "withinMs">
 
 /**
  * The response of a handler; `status` is 200 unless given. The pipeline serializes `data` into the envelope and puts
- * `rawData` (JSON text) there as it is. `body` is sent without an envelope. `stream` writes the body itself once the
+ * `rawData` (JSON text) there as it is; `rawList` is a page of records that are JSON text. `body` is sent without an envelope. `stream` writes the body itself once the
  * head is written; it is not called for a `HEAD`.
  */
 export type ApiResponse =
   | { status?: number; data: unknown; headers?: Record<string, string> }
   | { status?: number; rawData: string }
+  | { status?: number; rawList: { name: string; items: readonly string[] }; pagination: Pagination }
   | { status?: number; contentType: string | null; body: string }
   | { status?: number; headers: Record<string, string>; stream(response: ServerResponse): void };
 

@@ -20,9 +20,10 @@ import {
   PARAM_LENGTH_MAX,
   type RouteRefusal,
   unreadablePath,
+  withoutV1,
 } from "./pipeline/routing.ts";
 import { serve } from "./pipeline/serve.ts";
-import type { Route } from "./route.ts";
+import { METHODS, type Method, type Route } from "./route.ts";
 
 /** The settings of a server. */
 export interface ServerOptions extends Edge {
@@ -129,12 +130,15 @@ function incoming(request: FastifyRequest, reply: FastifyReply) {
   return { request: request.raw, response: reply.raw, requestId: request.id };
 }
 
-function missing(app: FastifyInstance, request: FastifyRequest): RouteRefusal {
-  const { method = "", url = "" } = request.raw;
-  return noRoute(method, (candidate) => {
-    const found = app.findRoute({ method: candidate, url });
+function missing(app: FastifyInstance, { raw }: FastifyRequest): RouteRefusal {
+  const { method = "", url = "", headers } = raw;
+  const leads = (target: string) => (candidate: Method) => {
+    const found = app.findRoute({ method: candidate, url: target });
     return found !== null && areIds(found.params);
-  });
+  };
+  const isOfApi = url.startsWith("/") && !isUnderV1(url) && METHODS.some(leads(`/v1${url}`));
+  if (isOfApi && headers.accept?.includes("text/html") !== true) return { error: withoutV1(url) };
+  return noRoute(method, leads(url));
 }
 
 /** Whether a person opened an address that leads nowhere: programs do not ask for HTML, and get the envelope, as everybody under `/v1` does. */

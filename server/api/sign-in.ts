@@ -145,5 +145,9 @@ function signedIn(
 ): ApiResponse {
   // The service ends a session that is not used before: the cookie stays as long as a session can be.
   const cookie = setCookie(cookieName(headers, names()), token, SESSION_MS_MAX / 1_000);
-  return { status: 201, data: sessionRecord(session, token, key, state()), headers: { "Set-Cookie": cookie } };
+  return {
+    status: 201,
+    data: sessionRecord(session, token, key, state()),
+    headers: { "Set-Cookie": cookie, "Cache-Control": "no-store" },
+  };
 }

@@ -105,7 +105,7 @@ export class Streams {
     });
     const headers = {
       "Content-Type": "text/event-stream",
-      "Cache-Control": "no-cache",
+      "Cache-Control": "no-store",
       "X-Accel-Buffering": "no",
     };
     // `stream` is called before this immediate runs, unless the request is a HEAD or the client has gone.

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type Encoding, encodingFor } from "./encodings.ts";
+import { type Encoding, encodingFor } from "../api/pipeline/encoding.ts";
 
 /** Content types by the ends of names: other files are not served. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { EncodedBody, encodingFor } from "./encodings.ts";
+import { encodingFor } from "../api/pipeline/encoding.ts";
+import { EncodedBody } from "./encodings.ts";
 
 test("RFC 9110, 12.5.3: the coding is the one that the client prefers, and Brotli among equals", () => {
   const rows: [string | undefined, string | null][] = [

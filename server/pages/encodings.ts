@@ -5,26 +5,7 @@
 
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-
-/** Content codings (RFC 9110, 8.4.1), the preferred first if a client accepts both alike. */
-const ENCODINGS = ["br", "gzip"] as const;
-
-/** A content coding of pages. */
-export type Encoding = (typeof ENCODINGS)[number];
-
-/** The coding of the response by `Accept-Encoding`; null: uncompressed. */
-export function encodingFor(accepted: string | string[] | undefined): Encoding | null {
-  const qualities = new Map<string, number>();
-  for (const item of [accepted ?? ""].flat().join(",").toLowerCase().split(",")) {
-    const [name = "", ...parameters] = item.split(";").map((part) => part.trim());
-    const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
-    qualities.set(name, quality === undefined ? 1 : Number(quality) || 0);
-  }
-  const qualityOf = (name: string) => qualities.get(name) ?? qualities.get("*") ?? 0;
-  const plain = qualities.get("identity") ?? 0;
-  const [best] = ENCODINGS.filter((name) => qualityOf(name) > 0).sort((a, b) => qualityOf(b) - qualityOf(a));
-  return best === undefined || qualityOf(best) < plain ? null : best;
-}
+import type { Encoding } from "../api/pipeline/encoding.ts";
 
 /** The quality of Brotli: a page of 500 KB takes some 50 ms, once, outside the main thread. */
 const BROTLI_QUALITY = 9;

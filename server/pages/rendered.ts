@@ -2,7 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { EncodedBody, encodingFor } from "./encodings.ts";
+import { encodingFor } from "../api/pipeline/encoding.ts";
+import { EncodedBody } from "./encodings.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
 /** A text with its type. */

@@ -65,7 +65,7 @@ test("a stream sends each event as it happens, with the exact bytes of the list"
   assert.equal(stream.status, 200);
   const { headers } = stream;
   assert.equal(headers["content-type"], "text/event-stream");
-  assert.equal(headers["cache-control"], "no-cache");
+  assert.equal(headers["cache-control"], "no-store");
   assert.equal(headers["x-accel-buffering"], "no");
   assert.match(String(headers["x-request-id"]), /^req_/);
   await until(() => stream.comments.length === 1, { what: "the first comment" });

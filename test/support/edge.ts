@@ -83,6 +83,26 @@ export const STUBS: readonly Route[] = [
     query: closed({ ...page, to: Type.Optional(Address), active: Type.Optional(Type.Boolean()) }),
     handle: async ({ query }) => ({ data: query }),
   }),
+  route({
+    method: "GET",
+    path: "/v1/chats/:id/messages",
+    scope: "messages",
+    query: closed({ ...page, status: Type.Optional(Type.String()) }),
+    handle: ({ query }) => {
+      const messages = Array.from({ length: query.limit }, (_, place) => ({ text: `message ${place}` }));
+      return { data: { messages, at: query.cursor ?? null, pagination: { hasMore: true, nextCursor: "bmV4dA" } } };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/events",
+    scope: "messages",
+    query: closed(page),
+    handle: ({ query: { cursor = null } }) => ({
+      rawList: { name: "events", items: ['{"id":"evt_1"}', JSON.stringify({ cursor })] },
+      pagination: { hasMore: true, nextCursor: "bmV4dA" },
+    }),
+  }),
   route({ method: "GET", path: "/v1/messages/scheduled", scope: "messages", handle: () => ({ data: "scheduled" }) }),
   route({ method: "GET", path: "/v1/messages/:id", scope: "messages", handle: ({ params }) => ({ data: params.id }) }),
   route({

@@ -35,6 +35,8 @@ export interface Exchange {
   rate: RateLimitResult | null;
   /** Value of `Allow`, with a 405. */
   allow: string | null;
+  /** The tag of the list whose page the request asks for; null for any other request. */
+  list: string | null;
 }
 
 /** A request as Node and the router have it. */
@@ -67,6 +69,7 @@ export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, 
     session: null,
     rate: null,
     allow: null,
+    list: null,
   };
 }
 

@@ -16,8 +16,8 @@ import { OF_ONE_HOP, sendPassed } from "./response.ts";
 /** Largest body that is read to be passed on: callbacks of peers, in bytes. */
 const BODY_BYTES_MAX = 1_048_576;
 
-/** Headers that the other process gets from its own connection. */
-const OF_CONNECTION: ReadonlySet<string> = new Set(["host", "content-length", "expect"]);
+/** Headers that the other process gets from its own connection. It does not compress: this process sends its response as it comes. */
+const OF_CONNECTION: ReadonlySet<string> = new Set(["host", "content-length", "expect", "accept-encoding"]);
 
 /**
  * Whether another process answered. False, and nothing is sent: the request was passed on already, or no other process runs the

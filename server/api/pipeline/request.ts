@@ -9,6 +9,7 @@ import { goneSignal } from "./client-gone.ts";
 import type { Exchange } from "./exchange.ts";
 import { takeIdempotencyKey } from "./idempotency-key.ts";
 import { parseJson } from "./json.ts";
+import { listTag, openCursor } from "./list-cursor.ts";
 import type { CompiledRoute } from "./routing.ts";
 
 /** A matched route and what the router read of the target. */
@@ -45,6 +46,7 @@ export function apiRequest(exchange: Exchange, matched: Matched, route: KeyedRou
   const badQuery = checkQuery(matched.query);
   const badBody = given === undefined ? [] : checkBody(given);
   if (badQuery.length + badBody.length > 0) throw invalidFields(badQuery.concat(badBody));
+  takeCursor(exchange, matched);
   const idempotencyKey = route.method === "POST" ? takeIdempotencyKey(request, given) : null;
   return {
     ...anyRequest(exchange, matched),
@@ -59,6 +61,15 @@ export function apiRequest(exchange: Exchange, matched: Matched, route: KeyedRou
       return Array.isArray(value) ? value.join(", ") : value;
     },
   };
+}
+
+/** Takes the tag of its list off the cursor of a page. Throws 400 for a cursor of another list, or of other filters. */
+function takeCursor(exchange: Exchange, { compiled, params, query }: Matched): void {
+  if (!compiled.isList) return;
+  const given = query as { cursor?: string };
+  const tag = listTag(compiled.route.path, params, given);
+  if (given.cursor !== undefined) given.cursor = openCursor(tag, given.cursor);
+  exchange.list = tag;
 }
 
 /** The request to a public route. Reads nothing of the body until the handler asks for it. */

@@ -6,8 +6,10 @@ import { mayHaveBody } from "./body.ts";
 import { ClientGone } from "./client-gone.ts";
 import { noteEarlyResponse } from "./connection.ts";
 import type { PassedResponse } from "./edge.ts";
+import { compress, encodingFor, isCompressible } from "./encoding.ts";
 import { renderError } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
+import { sealPage } from "./list-cursor.ts";
 import { logRequest } from "./request-entry.ts";
 import type { CompiledRoute } from "./routing.ts";
 
@@ -24,10 +26,20 @@ export function sendResponse(exchange: Exchange, reply: ApiResponse): void {
   else if ("body" in reply) send(exchange, status, { "Content-Type": reply.contentType ?? NO_TYPE }, reply.body);
   else {
     const more = "data" in reply ? reply.headers : undefined;
-    const data = "rawData" in reply ? reply.rawData : (JSON.stringify(reply.data) ?? "null");
-    const body = `{"success":true,"data":${data},"requestId":"${exchange.requestId}"}`;
+    const body = `{"success":true,"data":${dataOf(exchange, reply)},"requestId":"${exchange.requestId}"}`;
     send(exchange, status, { "Content-Type": JSON_TYPE, ...more }, body);
   }
+}
+
+type Enveloped = Extract<ApiResponse, { data: unknown } | { rawData: string } | { rawList: object }>;
+
+/** The data of a response as JSON text. */
+function dataOf({ list }: Exchange, reply: Enveloped): string {
+  if ("rawData" in reply) return reply.rawData;
+  const seal = (data: unknown) => JSON.stringify(list === null ? data : sealPage(list, data)) ?? "null";
+  if ("data" in reply) return seal(reply.data);
+  const { rawList, pagination } = reply;
+  return `{"${rawList.name}":[${rawList.items.join(",")}],${seal({ pagination }).slice(1)}`;
 }
 
 type Streamed = Extract<ApiResponse, { stream: unknown }>;
@@ -91,6 +103,7 @@ export const OF_ONE_HOP: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
+/** Sends a response, compressed if its client asks for that. */
 function send(
   exchange: Exchange,
   status: number,
@@ -98,15 +111,48 @@ function send(
   body: string,
   code: ErrorCode | null = null,
 ): void {
+  const answer = { status, headers, body, code };
+  if (!isPrivate(exchange) || !isCompressible(body)) {
+    write(exchange, answer, body);
+    return;
+  }
+  headers.Vary = "Accept-Encoding";
+  const encoding = encodingFor(exchange.request.headers["accept-encoding"]);
+  if (encoding === null) {
+    write(exchange, answer, body);
+    return;
+  }
+  const compressed = { ...answer, headers: { ...headers, "Content-Encoding": encoding } };
+  compress(body, encoding).then(
+    (bytes) => write(exchange, compressed, bytes),
+    () => write(exchange, answer, body),
+  );
+}
+
+/** Whether a response is for the holder of a key or a session alone. */
+function isPrivate({ compiled, request }: Exchange): boolean {
+  return compiled?.route.scope !== "public" || request.headers.authorization !== undefined;
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  /** Uncompressed. */
+  body: string;
+  code: ErrorCode | null;
+}
+
+/** Writes the bytes of an answer. */
+function write(exchange: Exchange, { status, headers, body, code }: Answer, bytes: string | Buffer): void {
   const { request, response } = exchange;
   if (response.destroyed || response.headersSent) {
     complete(exchange, CLIENT_GONE_STATUS);
     return;
   }
   const lines = commonHeaders(exchange);
-  lines.push("Content-Length", String(Buffer.byteLength(body)));
-  // Caches know that a response to a key is private (RFC 9111, 3.5), and not that one to a cookie is.
-  if (exchange.session !== null && headers["Cache-Control"] === undefined) lines.push("Cache-Control", "no-store");
+  lines.push("Content-Length", String(Buffer.byteLength(bytes)));
+  // Caches know that a response to a key is private (RFC 9111, 3.5), but not that one to a cookie is, and some keep both on disk.
+  if (isPrivate(exchange) && headers["Cache-Control"] === undefined) lines.push("Cache-Control", "no-store");
   for (const name in headers) lines.push(name, headers[name] ?? "");
   if (mayHaveBody(request) && !request.complete) {
     // Reads and drops the rest within the request's time: closing now could cost the client the response.
@@ -114,7 +160,7 @@ function send(
     request.resume();
   }
   response.writeHead(status, lines);
-  response.end(body);
+  response.end(bytes);
   complete(exchange, status, code, body);
 }
 

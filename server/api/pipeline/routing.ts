@@ -3,6 +3,7 @@
 import type { KeyPermission } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
 import { METHODS, type Method, type Route } from "../route.ts";
+import { quote } from "./json.ts";
 import { permissionsFor } from "./permissions.ts";
 import { compileCheck, type FieldCheck } from "./validate.ts";
 
@@ -15,6 +16,8 @@ export interface CompiledRoute {
   checkQuery: FieldCheck;
   /** Whether the rules of `/v1` hold: closed while the service starts and stops, no unknown query parameters. */
   isUnderV1: boolean;
+  /** Whether it answers a page of a list, with a cursor. */
+  isList: boolean;
   /** Whether its requests are in the request log: those that read the log are not, or they would show themselves. */
   isLogged: boolean;
 }
@@ -29,6 +32,7 @@ export function compileRoute(route: Route): CompiledRoute {
     checkBody: compileCheck("body", route.body),
     checkQuery: compileCheck("query", route.query),
     isUnderV1: keepsRulesOfV1(route.path),
+    isList: Object.hasOwn((route.query as { properties?: object } | null)?.properties ?? {}, "cursor"),
     isLogged: isUnderV1(route.path) && !OF_THE_LOG.test(route.path),
   };
 }
@@ -100,6 +104,15 @@ function decoded(path: string): string {
 /** Whether a target that the router could not read begins like the path of a public route. */
 export function isUnderPublicRoute(routes: readonly Route[], target: string): boolean {
   return routes.some(({ scope, path }) => scope === "public" && target.startsWith(path.replace(/:.*/, "")));
+}
+
+/** The 404 of an address that would be one of the API with `/v1` in front. */
+export function withoutV1(target: string): ApiError {
+  const path = pathOf(target);
+  return new ApiError(
+    "NOT_FOUND",
+    `There is nothing at ${quote(path)}: every path of the API begins with /v1. Use ${quote(`/v1${path}`)}.`,
+  );
 }
 
 /** The refusal of a target that the router could not read: 414 for an overlong parameter, else 400. */

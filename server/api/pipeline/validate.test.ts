@@ -94,6 +94,33 @@ test("a query reads numbers and booleans from text, fills defaults in, and reads
   assert.deepEqual(check({ cursor: "a\0" }), [{ path: "cursor", message: "must not contain NUL" }]);
 });
 
+test("a number of a query is written in decimal digits", () => {
+  const check = compileCheck("query", closed({ ...page, seconds: Type.Optional(Type.Number({ maximum: 30 })) }));
+  const paths = (query: object) => check(query).map(({ path }) => path);
+  for (const limit of [
+    "0x10",
+    "1e1",
+    " 5",
+    "5 ",
+    "+5",
+    "5.0",
+    "5.",
+    "",
+    "٥",
+    "0b1",
+    "1_0",
+    "-",
+    "ten",
+    "0",
+    "101",
+    "-1",
+  ])
+    assert.deepEqual(paths({ limit }), ["limit"], limit);
+  for (const limit of ["1", "100", "007"]) assert.deepEqual(paths({ limit }), [], limit);
+  for (const seconds of ["1e1", "0x1", ".5", "1.", " 1"]) assert.deepEqual(paths({ seconds }), ["seconds"], seconds);
+  assert.deepEqual(paths({ seconds: "1.5" }), []);
+});
+
 test("a number of a query is finite, whatever bounds it has", () => {
   const check = compileCheck("query", closed({ ...page, seconds: Type.Optional(Type.Number({ maximum: 30 })) }));
   for (const huge of ["1e999", "-1e999", "Infinity", "-Infinity"]) {

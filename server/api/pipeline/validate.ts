@@ -62,13 +62,19 @@ function queryDetails(
     if (!storable || !isStorable(name)) odd.push({ path: name, message: "must not contain NUL" });
   }
   for (const [name, kind] of numbers) {
-    // Ajv would convert it to Infinity, which no bound refuses.
-    if (Math.abs(Number(query[name])) === Number.POSITIVE_INFINITY) {
-      odd.push({ path: name, message: `must be ${KINDS[kind]}, not ${kindOf(query[name])}` });
+    const given = query[name];
+    // Ajv would convert `0x10`, `1e1` and ` 5` to numbers, and a long one to Infinity, which no bound refuses.
+    if (typeof given !== "string" || !isStorable(given)) continue;
+    if (!(kind === "integer" ? WHOLE : DECIMAL).test(given) || !Number.isFinite(Number(given))) {
+      odd.push({ path: name, message: `must be ${KINDS[kind]}, not ${kindOf(given)}` });
     }
   }
   return odd.length > 0 ? odd : details(validate(query));
 }
+
+/** Numbers of a query as everybody reads them. */
+const WHOLE = /^-?\d+$/;
+const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /** The errors with numbers as the sender wrote them. */
 function quotable(errors: readonly ErrorObject[], body: unknown): readonly ErrorObject[] {
