@@ -4,7 +4,6 @@ import { type Static, Type } from "typebox";
 import { HealthStatus, type PROVIDERS, ProviderName } from "./instances.ts";
 import { at, IDS, OWN } from "./samples.ts";
 import {
-  absent,
   exactlyOne,
   flag,
   id,
@@ -50,7 +49,8 @@ export const AddNumber = request(
   {
     allOf: [
       exactlyOne("phoneNumber", "email"),
-      { anyOf: [{ properties: { email: absent } }, { properties: { provider: { enum: mailProviders } } }] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      { if: { required: ["email"] }, then: { properties: { provider: { enum: mailProviders } } } },
     ],
   },
 );

@@ -12,7 +12,7 @@ export const SignIn = request(
     key: optional(text(1, 512, "An API key; or give `link`.")),
     link: optional(text(1, 512, "The token behind `#link=` of a one-time link.")),
   },
-  exactlyOne("key", "link"),
+  { allOf: [exactlyOne("key", "link")] },
 );
 
 export const Session = record("Session", "A session, as the browser that has it sees it.", {

@@ -42,6 +42,31 @@ test("the document's webhooks are exactly the event types", () => {
   assert.deepEqual(Object.keys(document.webhooks).sort(), [...EVENT_TYPES].sort());
 });
 
+test("generators of clients can give every type and function a name of its own, in Go and in Python", () => {
+  const words = (name: string) => name.split(/(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+/).filter((word) => word !== "");
+  const inGo = (name: string) =>
+    words(name)
+      .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+      .join("");
+  const inPython = (name: string) => words(name).join("_").toLowerCase();
+  const schemas = document.components.schemas as Record<string, PublishedSchema>;
+  const types = Object.keys(schemas);
+  const functions = OPERATIONS.map(({ operation }) => operation.operationId);
+  for (const named of [inGo, inPython]) {
+    for (const names of [types, functions]) assert.equal(new Set(names.map(named)).size, names.length);
+  }
+  const listsOf = ({ oneOf, anyOf }: PublishedSchema) => [oneOf, anyOf].filter((list) => list !== undefined);
+  for (const name of types) {
+    const schema = schemas[name] ?? {};
+    const inside = (schema.allOf ?? []) as PublishedSchema[];
+    // oapi-codegen numbers the alternatives of all lists of a schema alike: `AddNumber0` would be there twice.
+    assert.ok([schema, ...inside].flatMap(listsOf).length <= 1, `${name} has two lists of alternatives`);
+    // openapi-python-client takes an object with alternatives beside its fields for their union, and writes code that is none.
+    if (schema.properties !== undefined)
+      assert.deepEqual(listsOf(schema), [], `${name} has alternatives beside its fields`);
+  }
+});
+
 /** Every value of the document, with a JSON pointer to it. */
 function* walk(value: unknown, pointer = ""): Generator<{ pointer: string; value: Record<string, unknown> }> {
   if (typeof value !== "object" || value === null) return;
