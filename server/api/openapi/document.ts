@@ -6,7 +6,7 @@ import type { Operation, RouteName, Section } from "../../../contract/operation.
 import { SECTIONS } from "../../../contract/reference.ts";
 import { SHOWN } from "../../../contract/schema.ts";
 import type { Route } from "../route.ts";
-import { DELIVERY_PARAMETERS, eventSchemas, type Notification, notification } from "./notifications.ts";
+import { eventSchemas, type Notification, notification } from "./notifications.ts";
 import { PARAMETERS, type Parameter, parametersOf } from "./parameters.ts";
 import {
   codesOf,
@@ -118,7 +118,7 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
       schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
       responses: Object.fromEntries(referred),
       headers: { ...HEADERS },
-      parameters: { ...PARAMETERS, ...DELIVERY_PARAMETERS },
+      parameters: PARAMETERS,
     },
   };
 }

@@ -15,15 +15,15 @@ export interface Notification {
   summary: string;
   description: string;
   security: Record<string, string[]>[];
-  parameters: PublishedSchema[];
+  parameters: Parameter[];
   requestBody: { required: true; content: Record<string, { schema: PublishedSchema; example: unknown }> };
   responses: Record<string, { description: string }>;
 }
 
 const SENT_AT = "1772366402";
 
-/** Headers of a delivery: components of the document. */
-export const DELIVERY_PARAMETERS: Readonly<Record<string, Parameter>> = {
+/** Headers of a delivery. Each webhook has them itself: oapi-codegen drops components that only webhooks name, and then misses them. */
+const DELIVERY_PARAMETERS: Readonly<Record<string, Parameter>> = {
   Signature: sent(
     "X-Signature",
     "`sha256=` and the HMAC-SHA256 of `<X-Timestamp>.<raw body>` in lower-case hexadecimal. The key is the characters of your secret.",
@@ -74,7 +74,7 @@ export function notification(event: EventDeclaration): Notification {
     summary,
     description: "Delivered at least once: deduplicate by `id`. Fields of `data` that do not apply are absent.",
     security: [],
-    parameters: Object.keys(DELIVERY_PARAMETERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    parameters: Object.values(DELIVERY_PARAMETERS),
     requestBody: {
       required: true,
       content: { "application/json": { schema: refTo(envelopeOf(type)), example: eventExample(event) } },

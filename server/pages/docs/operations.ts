@@ -221,12 +221,9 @@ export const ABOUT_EVENTS =
 
 /** The page of the webhook events. */
 export function eventsArticle({ document }: ReferenceSource): Markup {
-  const { components, webhooks } = document;
+  const { webhooks } = document;
   const first = Object.values(webhooks)[0]?.post;
-  const headers = (first?.parameters ?? []).flatMap(({ $ref }) => {
-    const parameter = components.parameters[$ref?.split("/").at(-1) ?? ""];
-    return parameter === undefined ? [] : [parameterRow(parameter)];
-  });
+  const headers = (first?.parameters ?? []).map(parameterRow);
   return html`<h1>Webhook events</h1>
 <p class="lead">${prose(ABOUT_EVENTS)} <a href="/docs/events">Events</a> explains each type, the order and the signature.</p>
 <h2 id="headers">Headers of a delivery</h2><dl class="fields">${headers}</dl>
