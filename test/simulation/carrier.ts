@@ -170,7 +170,7 @@ export class ScriptedCarrier {
   /** Performs an action on a message, refuses it, throws, or never answers. */
   async #act(): Promise<ActionResult> {
     const { chance } = this.#parts;
-    const end = this.#calm ? "done" : chance.weighted({ done: 45, refused: 25, throws: 10, hangs: 20 });
+    const end = this.#calm ? "done" : chance.weighted({ done: 35, refused: 20, throws: 10, hangs: 35 });
     if (end === "hangs") return await new Promise<never>(() => {});
     await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, 2_000));
     if (end === "throws") throw new Error("the line to the carrier broke");

@@ -79,7 +79,7 @@ function isSuccess({ status }: Attempt): boolean {
 
 /** The attempts of a delivery are those that were sent, at the times the schedule asks for, up to its end. */
 function judgeAttempts(judge: Judge, mail: Mail, delivery: Delivery): void {
-  const { run, report } = judge;
+  const { report } = judge;
   const { id, status, attempts, webhookId, eventId } = delivery;
   const shown = `${id}: ${status} ${JSON.stringify(attempts)}`;
   if (status === "pending") report("everything ends", shown);
@@ -99,8 +99,7 @@ function judgeAttempts(judge: Judge, mail: Mail, delivery: Delivery): void {
       report("recorded attempts were sent", `${shown} never arrived; sent: ${showSendings(sent)}`);
     }
   }
-  const byHand = run.calls.some((call) => call.path === `/v1/webhooks/deliveries/${id}/retry` && mayBeDone(call));
-  if (!byHand) judgeSchedule(judge, delivery, shown);
+  if (!mayBeByHand(judge, id)) judgeSchedule(judge, delivery, shown);
 }
 
 function judgeSchedule({ run, report }: Judge, { status, attempts }: Delivery, shown: string): void {
@@ -174,11 +173,16 @@ function judgeRecords({ run, report }: Judge, { rest, sendings }: Mail): void {
   }
 }
 
+/** Whether somebody may have asked for an attempt of a delivery at once. */
+function mayBeByHand({ run }: Judge, id: string): boolean {
+  return run.calls.some((call) => call.path === `/v1/webhooks/deliveries/${id}/retry` && mayBeDone(call));
+}
+
 /**
  * Within one message and address, the first attempt of an event starts after the first attempt of the previous event
- * has ended.
+ * has ended, unless it was asked for by hand.
  */
-function judgeFirstAttempts(judge: Judge, { customer, sendings }: Mail): void {
+function judgeFirstAttempts(judge: Judge, { customer, rest, sendings }: Mail): void {
   const steady = customer.endpoints.filter(({ id, isStatic }) => isStatic && !isReplayed(judge, id));
   for (const { url } of steady) {
     const there = sendings.filter((sending) => sending.url === url);
@@ -192,6 +196,8 @@ function judgeFirstAttempts(judge: Judge, { customer, sendings }: Mail): void {
         if (sending.endedOrder !== null && !ended.has(sequence)) ended.set(sequence, sending.endedOrder);
       }
       for (const [sequence, sending] of first) {
+        const delivery = rest.deliveries.find((one) => one.url === url && one.eventId === eventIdOf(sending));
+        if (delivery !== undefined && mayBeByHand(judge, delivery.id)) continue;
         const before = [...first.keys()].filter(
           (one) => one < sequence && (ended.get(one) ?? Infinity) > sending.order,
         );
