@@ -10,7 +10,7 @@ import { ask } from "../support/socket.ts";
 const LIST = "/v1/chats/chat_1/messages";
 const KEY = { authorization: AUTH.replace(/^\w+: /, "") };
 
-test("what a key is answered stays in no cache, whatever the answer", async (t) => {
+test("an answer to a key stays in no cache, whatever it says", async (t) => {
   const metrics = publicRoute({
     method: "GET",
     path: "/metrics",

@@ -71,6 +71,7 @@ const COMMON: readonly ErrorCode[] = [
   "UNAUTHORIZED",
   "FORBIDDEN",
   "RATE_LIMITED",
+  "URI_TOO_LONG",
   "INTERNAL_ERROR",
   "SERVICE_UNAVAILABLE",
 ];
@@ -83,7 +84,6 @@ const UNROUTED: readonly ErrorCode[] = [
   "METHOD_NOT_ALLOWED",
   "REQUEST_TIMEOUT",
   "PAYLOAD_TOO_LARGE",
-  "URI_TOO_LONG",
   "UNSUPPORTED_MEDIA_TYPE",
   "HEADERS_TOO_LARGE",
 ];

@@ -16,7 +16,7 @@ const NORMAL_MIN = 2.2250738585072014e-308;
 /** Longest name and number that a detail shows, in characters. */
 const SHOWN_MAX = 60;
 
-/** What is wrong in a text of JSON: at most 100 of each. */
+/** The faults of a text of JSON: at most 100 of each kind. */
 export interface JsonFaults {
   twice: ErrorDetail[];
   numbers: ErrorDetail[];

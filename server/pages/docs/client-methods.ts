@@ -37,6 +37,8 @@ export const CLIENT_METHODS: Readonly<Record<string, string>> = {
   getCapabilities: "capabilities",
   listOptOuts: "optOuts.list",
   getOptOut: "optOuts.get",
+  getOptOutSettings: "optOuts.settings",
+  setOptOutSettings: "optOuts.changeSettings",
   addOptOut: "optOuts.add",
   removeOptOut: "optOuts.remove",
   requestPayment: "payments.request",

@@ -76,6 +76,7 @@ export const CHAPTERS: readonly DocsChapter[] = [
       page("security", "Security", "keys, sessions, limits, what is stored"),
       page("performance", "Performance", "what a message costs, and how it is measured"),
       page("scale", "Scale", "how many messages one machine carries"),
+      page("versioning", "Versions", "what may change within /v1, and how long before it goes away"),
       page("glossary", "Glossary", "the words of the documents and the API"),
     ],
   },
