@@ -7,6 +7,7 @@ import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Phone, Phones } from "../phones.ts";
 import type { Signal } from "../provider.ts";
 import type { SandboxCalls } from "./calls.ts";
+import type { LateFiles } from "./late-files.ts";
 import type { SandboxSettings } from "./settings.ts";
 import { callOf, inboundOf, paymentOf, photoOf, reactionOf, typingOf } from "./signals.ts";
 
@@ -14,14 +15,13 @@ import { callOf, inboundOf, paymentOf, photoOf, reactionOf, typingOf } from "./s
 interface PeopleDeps {
   settings: SandboxSettings;
   calls: SandboxCalls;
+  lateFiles: LateFiles;
   /** Reports a signal; resolves when the service has it on disk. */
   report(signal: Signal): Promise<void>;
   /** Whether a text, alone, may change the list of opt-outs. */
   changesOptOuts(text: string | null): boolean;
   /** Resolves after some milliseconds, or as soon as the sandbox stops. */
   pause(ms: number): Promise<void>;
-  /** Runs work after some milliseconds, unless the sandbox has stopped by then. */
-  later(ms: number, work: () => Promise<void>): void;
   /** A phone's settings changed: it may be online now. */
   changed(customerId: CustomerId, number: string): void;
   /** Drops the pending signals of a customer. */
@@ -38,24 +38,40 @@ const FILES_WITHIN_MS = 10_000;
 
 type Written = Parameters<Phones["write"]>[2];
 
+/** Runs the report of a message after those of the same conversation before it. */
+type Turn = (report: () => Promise<void>) => Promise<void>;
+
 /** Creates the people of a sandbox. */
-export function createPeople({ settings, calls, report, changed, drop, ...deps }: PeopleDeps): Phones {
+export function createPeople({ settings, calls, lateFiles, report, changed, drop, ...deps }: PeopleDeps): Phones {
   const chats = new SerialQueue();
 
-  /** Writes a message whose files come later. It waits for them; if they come later than that, it is reported a second time. */
+  /**
+   * Writes a message whose files come `afterMs` later, in `turn`. It waits `waitMs` for them, from now and not from its turn; if they
+   * come later than that, it is reported a second time.
+   */
   async function writeAhead(
     phone: Phone,
     reference: string,
     message: Written,
-    { waitMs, afterMs }: { waitMs: number; afterMs: number },
+    { waitMs, afterMs, turn }: { waitMs: number; afterMs: number; turn: Turn },
   ): Promise<void> {
     const attachments = message.attachments.map((file, index) => ({ ...file, reference: `${reference}_${index}` }));
     const whole = { ...inboundOf(phone, reference, { ...message, attachments }), grows: true as const };
-    await deps.pause(waitMs);
+    const kept = lateFiles.keep(phone.customerId, attachments);
     const leftMs = afterMs - waitMs;
-    if (leftMs <= 0) return report(whole);
-    await report({ ...whole, attachments: attachments.map(missing) });
-    deps.later(leftMs, () => report(whole));
+    try {
+      const waited = waitMs === 0 ? null : deps.pause(waitMs);
+      await turn(async () => {
+        await waited;
+        kept.requireKept();
+        await report(leftMs <= 0 ? whole : { ...whole, attachments: attachments.map(missing) });
+      });
+    } catch (error) {
+      kept.drop();
+      throw error;
+    }
+    if (leftMs <= 0) kept.drop();
+    else kept.reportAfter(leftMs, () => report(whole));
   }
 
   return {
@@ -64,11 +80,9 @@ export function createPeople({ settings, calls, report, changed, drop, ...deps }
       const isUrgent = message.group === null && deps.changesOptOuts(message.text);
       const afterMs = message.attachments.length === 0 ? 0 : (message.attachmentsAfterMs ?? 0);
       const waitMs = isUrgent ? 0 : Math.min(afterMs, FILES_WITHIN_MS);
-      const write = () => {
-        if (afterMs > 0) return writeAhead(phone, reference, message, { waitMs, afterMs });
-        return report(inboundOf(phone, reference, message));
-      };
-      await (isUrgent ? write() : chats.run(chatOf(phone, message), write));
+      const turn: Turn = isUrgent ? (write) => write() : (write) => chats.run(chatOf(phone, message), write);
+      if (afterMs > 0) await writeAhead(phone, reference, message, { waitMs, afterMs, turn });
+      else await turn(() => report(inboundOf(phone, reference, message)));
       return { reference };
     },
     type: (phone, typing) => report(typingOf(phone, typing)),
@@ -93,6 +107,7 @@ export function createPeople({ settings, calls, report, changed, drop, ...deps }
       return changedTo;
     },
     async reset(customerId) {
+      lateFiles.reset(customerId);
       await Promise.all([settings.reset(customerId), calls.reset(customerId), drop(customerId)]);
     },
   };

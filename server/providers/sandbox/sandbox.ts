@@ -19,6 +19,7 @@ import type {
 } from "../provider.ts";
 import { createActions } from "./actions.ts";
 import { SandboxCalls } from "./calls.ts";
+import { LateFiles } from "./late-files.ts";
 import { createPeople } from "./people.ts";
 import { type AcceptingLine, lineOf, type PhoneStep, stepsFor } from "./phones.ts";
 import { SandboxSettings } from "./settings.ts";
@@ -86,8 +87,7 @@ class Sandbox implements Provider {
   readonly #pending = new Map<string, PendingSignals>();
   /** Ends the pauses of attempts in progress. */
   readonly #pauses = new Set<() => void>();
-  /** Cancels the files that have yet to come. They are in memory only: after a restart they never come. */
-  readonly #late = new Set<() => void>();
+  readonly #lateFiles: LateFiles;
   readonly #inFlight = new Set<Promise<unknown>>();
   /** Resets per customer. An attempt that began before a reset is not accepted after it. */
   readonly #resets = new Map<CustomerId, number>();
@@ -100,14 +100,15 @@ class Sandbox implements Provider {
     this.#eventReceived = eventReceived;
     this.#settings = new SandboxSettings(memory);
     this.#calls = new SandboxCalls(memory);
+    this.#lateFiles = new LateFiles(clock);
     this.actions = createActions((customerId, number) => this.#settings.of(customerId, number), clock);
     this.phones = createPeople({
       settings: this.#settings,
       calls: this.#calls,
+      lateFiles: this.#lateFiles,
       report: (signal) => this.#report(signal),
       changesOptOuts,
       pause: (ms) => this.#pause(ms, NEVER_ABORTED),
-      later: (ms, work) => this.#later(ms, work),
       changed: (customerId, number) => this.#wake(customerId, number),
       drop: (customerId) => this.#drop(customerId),
     });
@@ -171,7 +172,7 @@ class Sandbox implements Provider {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const end of this.#pauses) end();
-    for (const cancel of this.#late) cancel();
+    this.#lateFiles.stop();
     for (const pending of this.#pending.values()) pending.stopTimer();
     await Promise.allSettled(this.#inFlight);
   }
@@ -326,15 +327,6 @@ class Sandbox implements Provider {
       abort.addEventListener("abort", end);
       if (abort.aborted || this.#stopped) end();
     });
-  }
-
-  #later(ms: number, work: () => Promise<void>): void {
-    if (this.#stopped) return;
-    const cancel = this.#clock.after(ms, () => {
-      this.#late.delete(cancel);
-      void work().catch(() => this.#later(RETRY_AFTER_MS_MAX, work));
-    });
-    this.#late.add(cancel);
   }
 
   #track<Value>(work: Promise<Value>): Promise<Value> {
