@@ -353,8 +353,6 @@ export interface ProviderContext extends AddressLookups {
   mayWrite: () => boolean;
   /** The provider calls this when `isUp` has changed. */
   changed: () => void;
-  /** Whether a text, alone, may change the list of opt-outs: a message with it is reported at once. */
-  changesOptOuts: (text: string | null) => boolean;
   /** The provider calls this when its peer has sent an event, and not when the provider found something by asking. */
   eventReceived: () => void;
   /** Logs a fault for the operator. Must contain no text, no full number and no secret. */

@@ -4,6 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import type { ChosenWords } from "../../server/core/opt-out.ts";
+import { chosenWords, DEFAULT_OPT_OUT_SETTINGS } from "../../server/core/opt-out-settings.ts";
 import { createBluebubbles } from "../../server/providers/bluebubbles/bluebubbles.ts";
 import type {
   Applied,
@@ -30,9 +32,13 @@ const QUIET_TURNS = 30;
 /** A send is a few calls of the Mac's, each 250 ms after the other at most. */
 const SEND_TRIES = 200;
 
+const NO_WORDS: ChosenWords = { stop: new Map(), resume: new Map() };
+
 export interface MacProviderStageOptions extends MacOptions {
   ingest?: "webhook" | "socket";
   numbers?: readonly OwnAddress[];
+  /** By default the words that every customer has. */
+  words?: ChosenWords;
   /** Whether to start the provider; otherwise the test does. */
   starts?: boolean;
 }
@@ -87,6 +93,7 @@ export class MacProviderStage {
   /** Guids of ours that the service knows; a receipt for any other is `unknown`. Null: it knows all. */
   known: Set<string> | null = null;
   numbers: readonly OwnAddress[];
+  readonly #words: ChosenWords;
   ingest: "webhook" | "socket";
   /** Settings of the provider that differ from the truth. */
   password: string | null = null;
@@ -103,7 +110,8 @@ export class MacProviderStage {
     response.writeHead(reply?.status ?? 503).end();
   });
 
-  constructor(mac: Mac, clock: SimulatedClock, { ingest = "webhook", numbers }: MacProviderStageOptions) {
+  constructor(mac: Mac, clock: SimulatedClock, { ingest = "webhook", numbers, words }: MacProviderStageOptions) {
+    this.#words = words ?? chosenWords(DEFAULT_OPT_OUT_SETTINGS);
     this.mac = mac;
     this.clock = clock;
     this.ingest = ingest;
@@ -135,6 +143,7 @@ export class MacProviderStage {
         config: { url: this.url ?? this.mac.url, password: this.password ?? this.mac.password, ingest: this.ingest },
         hookUrl: () => this.hookUrl,
         numbers: async () => this.numbers,
+        optOutWordsAt: async (address) => (address === OWN ? this.#words : NO_WORDS),
         eventReceived: () => {
           this.events += 1;
         },

@@ -1,6 +1,6 @@
 /** A provider that a test scripts: it returns the given outcomes and records sends, lookups and actions. No network. */
 
-import { keywordOf } from "../../server/core/opt-out.ts";
+import { chosenWords, DEFAULT_OPT_OUT_SETTINGS } from "../../server/core/opt-out-settings.ts";
 import type {
   ActionResult,
   Actions,
@@ -190,10 +190,10 @@ export function providerContext(
     numbers: async () => [],
     senders: async () => [],
     isNumber: async () => true,
+    optOutWordsAt: async () => chosenWords(DEFAULT_OPT_OUT_SETTINGS),
     findSent: async () => null,
     mayWrite: () => true,
     changed() {},
-    changesOptOuts: (text) => keywordOf(text) !== null,
     eventReceived() {},
     fault() {},
     ...given,

@@ -2,7 +2,7 @@
 
 import type { Channel } from "../../sdk/wire.ts";
 import type { MessageId } from "../../server/core/id.ts";
-import type { Outbound, Outcome, Signal } from "../../server/providers/provider.ts";
+import type { Outbound, Outcome, ProviderContext, Signal } from "../../server/providers/provider.ts";
 import { createSandbox } from "../../server/providers/sandbox/sandbox.ts";
 import { SimulatedClock } from "./clock.ts";
 import { outboundMessage } from "./outbound.ts";
@@ -11,7 +11,7 @@ import { providerContext, remembering } from "./provider.ts";
 export const NEVER = new AbortController().signal;
 
 /** A memory that counts its writes and fails them on demand, and a sandbox on it whose signals are kept with their time. */
-export async function stage(entries = new Map<string, string>()) {
+export async function stage(entries = new Map<string, string>(), context: Partial<ProviderContext> = {}) {
   const clock = new SimulatedClock(0);
   const writes = { puts: 0, deletes: 0, failing: 0 };
   const refusing = { signals: 0 };
@@ -22,6 +22,7 @@ export async function stage(entries = new Map<string, string>()) {
   };
   const bare = createSandbox(
     providerContext({
+      ...context,
       clock,
       memory: {
         list: async (prefix) =>

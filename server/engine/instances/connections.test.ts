@@ -8,8 +8,10 @@ import { inbound, receipt, ScriptedProvider } from "../../../test/support/provid
 import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { MessageId } from "../../core/id.ts";
+import { keywordOf } from "../../core/opt-out.ts";
 import type { Applied, ProviderContext, Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
+import { setOptOutSettings } from "../contacts/set-opt-outs.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { type InstanceReport, type Membership, soleMember } from "../members/membership.ts";
 import { Connections } from "./connections.ts";
@@ -241,7 +243,7 @@ test("a provider writes only under the lease that it was connected with, and rep
   assert.equal(await report(), "applied");
 });
 
-test("a provider finds the addresses of what its own instance sent, and every number of the service", async (t) => {
+test("a provider finds the addresses of what its own instance sent, every number of the service, and its opt-out words", async (t) => {
   const contexts: ProviderContext[] = [];
   const create = (_: string, given: ProviderContext) => {
     contexts.push(given);
@@ -259,4 +261,11 @@ test("a provider finds the addresses of what its own instance sent, and every nu
   assert.equal(await context?.findSent("ref-2"), null);
   assert.equal(await context?.findSent("in-1"), null, "a contact wrote it");
   assert.deepEqual([await context?.isNumber(from), await context?.isNumber("+15550000077")], [true, false]);
+  await setOptOutSettings(deps, stage.customer.id, { keywords: ["Basta"], resume: ["Zurück"] });
+  const intents = async (address: string) => {
+    const words = await context?.optOutWordsAt(address);
+    return ["basta", "STOP", "zurück", "START"].map((text) => keywordOf(text, words)?.intent ?? null);
+  };
+  assert.deepEqual(await intents(from), ["stop", "stop", "start", null]);
+  assert.deepEqual(await intents("+15550000077"), [null, "stop", null, "start"], "a number of nobody");
 });

@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import { recordOf } from "../../core/loose-json.ts";
-import { keywordOf } from "../../core/opt-out.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Applied, Health, Provider, SendAttempts, Signal } from "../../providers/provider.ts";
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
@@ -17,6 +16,7 @@ import { findProviderReference } from "../../store/send-attempts.ts";
 import type { Operation } from "../../store/store.ts";
 import { CircuitBreaker } from "../breaker.ts";
 import type { ConfigCache } from "../config-cache.ts";
+import { optOutWordsAt } from "../contacts/opt-out-change.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
 import { hookUrl, type Links } from "../links.ts";
@@ -278,10 +278,10 @@ export class Connections {
       numbers: () => deps.configCache.numbersOn(instanceId),
       senders: () => deps.configCache.sendersOver(instanceId),
       isNumber: async (address) => (await deps.configCache.numberAt(address)) !== null,
+      optOutWordsAt: (address) => optOutWordsAt(deps, address),
       findSent: (reference) => sentBy(deps.store.db, instanceId, reference),
       mayWrite: () => this.#owns(instanceId, epoch),
       changed: () => this.#changed(deps, instanceId),
-      changesOptOuts: (text) => keywordOf(text) !== null,
       eventReceived: () => lastEvent.note(),
       fault,
     });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { File } from "../../../test/support/mac/phone.ts";
 import { ANNA, BEN, type MacProviderStage, stageMacProvider } from "../../../test/support/mac-provider.ts";
+import { wordMap } from "../../core/opt-out.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -90,6 +91,18 @@ describe("a message that waits for a file", () => {
     assert.deepEqual(told(stage).toSorted(), ["STOP", "Stop! ?b.png"]);
     await stage.pass(20_000);
     assert.deepEqual(told(stage).slice(2).toSorted(), ["Look ?a.png", "Stop! b.png"]);
+  });
+
+  it("holds up no word that the customer chose", async (t) => {
+    const words = { stop: wordMap(["Basta"]), resume: wordMap(["Zurück"]) };
+    const stage = await stageMacProvider(t, { words });
+    const anna = stage.mac.phone(ANNA);
+    anna.writes("Look", { attachments: [picture("a.png", NEVER)] });
+    for (const text of ["basta!", "START", "zurück"]) anna.writes(text);
+    await stage.idle();
+    assert.deepEqual(told(stage), ["basta!", "zurück"]);
+    await stage.pass(20_000);
+    assert.deepEqual(told(stage).slice(2), ["Look ?a.png", "START"]);
   });
 
   it("is found again after a restart, before its report and after it", async (t) => {

@@ -81,7 +81,6 @@ export class RowQueue {
   readonly #clock: Clock;
   readonly #handle: HandleRow;
   readonly #fault: (error: unknown) => void;
-  readonly #isUrgent: (row: MacMessage) => boolean;
   readonly #queues = new Map<string, KeyQueue>();
   readonly #running = new Set<Promise<void>>();
   #waiting = 0;
@@ -89,26 +88,20 @@ export class RowQueue {
   readonly #waitingForPermit: (() => void)[] = [];
   #stopped = false;
 
-  /** An urgent row of a contact waits for no other row than an urgent one. */
-  constructor(
-    clock: Clock,
-    handle: HandleRow,
-    fault: (error: unknown) => void,
-    isUrgent: (row: MacMessage) => boolean = () => false,
-  ) {
+  constructor(clock: Clock, handle: HandleRow, fault: (error: unknown) => void) {
     this.#clock = clock;
     this.#handle = handle;
     this.#fault = fault;
-    this.#isUrgent = isUrgent;
   }
 
   /**
    * Adds a row. Resolves true once everything in the row is on disk, or if the row only waits for its message to become
    * known. Resolves false if the row must be read again. If the row is queued already, the newer version of it counts.
+   * An urgent row of a contact waits for no other row than an urgent one.
    */
-  push(row: MacMessage): Promise<boolean> {
+  push(row: MacMessage, isUrgent = false): Promise<boolean> {
     return new Promise((resolve) => {
-      const key = queueKeyOf(row, this.#isUrgent);
+      const key = queueKeyOf(row, isUrgent);
       const queue = this.#queues.get(key) ?? { tasks: [], isBusy: false, stopTimer: null, blockedAt: 0 };
       const queued = queue.tasks.find((task, index) => task.row.guid === row.guid && !(queue.isBusy && index === 0));
       if (this.#stopped || (queued === undefined && this.#waiting >= ROWS_MAX)) return resolve(false);
@@ -234,12 +227,12 @@ export class RowQueue {
 }
 
 /** Key of a row's queue: the group or the contact, or the message if it is ours or names neither. */
-function queueKeyOf(row: MacMessage, isUrgent: (row: MacMessage) => boolean): string {
+function queueKeyOf(row: MacMessage, isUrgent: boolean): string {
   const [chat] = row.chats;
   if (row.isFromMe) return row.guid;
   if (chat !== undefined && isGroupChat(chat)) return chat.guid;
   const contact = row.handle?.address ?? chat?.chatIdentifier ?? row.guid;
-  return isUrgent(row) ? `urgent ${contact}` : contact;
+  return isUrgent ? `urgent ${contact}` : contact;
 }
 
 /** Date of the latest change to a row, by the Mac's clock. */

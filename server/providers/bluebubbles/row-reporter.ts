@@ -3,7 +3,9 @@
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import type { GroupSnapshot } from "../../core/group.ts";
+import { keywordOf } from "../../core/opt-out.ts";
 import { answerTo } from "../../core/routing.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
 import { ownAddress } from "../kit/own-address.ts";
 import { type Applied, PeerFault, type ReceiptSignal, type Signal } from "../provider.ts";
 import { type AppleCash, readAppleCash } from "./apple-cash.ts";
@@ -82,18 +84,25 @@ interface ReportedRow {
 export class RowReporter {
   readonly #options: RowReporterOptions;
   readonly #queue: RowQueue;
+  readonly #entrance = new SerialQueue();
   readonly #reported = new Map<string, ReportedRow>();
 
   constructor(options: RowReporterOptions) {
     const { clock, fault } = options.mac.context;
     this.#options = options;
     const handle = (row: MacMessage, shouldGiveUp: ShouldGiveUp) => this.#reportRow(row, shouldGiveUp);
-    this.#queue = new RowQueue(clock, handle, fault, (row) => this.#isUrgent(row));
+    this.#queue = new RowQueue(clock, handle, fault);
   }
 
   /** Ingests a row; resolves as `RowQueue.push`. Never throws. */
-  ingest(row: MacMessage): Promise<boolean> {
-    return this.#queue.push(row);
+  async ingest(row: MacMessage): Promise<boolean> {
+    if (!isOfOneContact(row)) return this.#queue.push(row);
+    // Rows enter the queue in the order in which they came, however long the words of one take.
+    const { queued } = await this.#entrance.run("", async () => {
+      const isUrgent = await this.#isUrgent(row).catch(() => false);
+      return { queued: this.#queue.push(row, isUrgent) };
+    });
+    return queued;
   }
 
   /** The service sent this message: its receipts so far were reported to nobody. */
@@ -187,7 +196,7 @@ export class RowReporter {
     if (isRetracted(row)) return null;
     if (from === null) return this.#noSender();
     const isReported = this.#reported.has(row.guid) || this.#options.late.has(row.guid);
-    if (!isReported && isIncomplete(row) && !this.#isUrgent(row) && !shouldGiveUp("incomplete")) {
+    if (!isReported && isIncomplete(row) && !(await this.#isUrgent(row)) && !shouldGiveUp("incomplete")) {
       throw new RetryLater("incomplete", "the Mac does not have all of a contact's message yet");
     }
     return inboundOf(row, from, place, isPaymentRow(row) ? await this.#paymentOf(row) : null);
@@ -293,13 +302,21 @@ export class RowReporter {
   }
 
   /** Whether a contact's row may change the list of opt-outs: it waits neither for its files nor behind others. */
-  #isUrgent(row: MacMessage): boolean {
-    return !row.chats.some(isGroupChat) && this.#options.mac.context.changesOptOuts(textOfRow(row));
+  async #isUrgent(row: MacMessage): Promise<boolean> {
+    const { context } = this.#options.mac;
+    const text = textOfRow(row);
+    if (text === null || !isOfOneContact(row)) return false;
+    const to = await ownAddress(context, row.chats[0]?.lastAddressedHandle ?? null);
+    return to !== null && keywordOf(text, await context.optOutWordsAt(to)) !== null;
   }
 
   #markReported(row: MacMessage, reach: number): void {
     setBounded(this.#reported, row.guid, { reach, size: sizeOf(row) }, REPORTED_MAX);
   }
+}
+
+function isOfOneContact({ isFromMe, chats }: MacMessage): boolean {
+  return !isFromMe && !chats.some(isGroupChat);
 }
 
 /** Whether a queried row lacks what a report needs: its chat, its payment, its text or its files. */

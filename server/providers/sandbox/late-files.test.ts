@@ -7,6 +7,7 @@ import { message, stage } from "../../../test/support/sandbox-provider.ts";
 import { FILE_BYTES_MAX, type InboundAttachment } from "../../core/attachment.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { type ChosenWords, wordMap } from "../../core/opt-out.ts";
 import type { Phone, Phones } from "../phones.ts";
 import { LateFiles } from "./late-files.ts";
 
@@ -16,6 +17,9 @@ const CUSTOMER = message("0100").customerId;
 const OTHER: CustomerId = "cust_00000000-0000-7000-8000-000000000002";
 const ADA: Phone = { customerId: CUSTOMER, number: "+15005550120", to: "+15005550006" };
 const BEN: Phone = { ...ADA, number: "+15005550121" };
+
+const WORDS: ChosenWords = { stop: wordMap(["Basta"]), resume: wordMap(["Zurück"]) };
+const NO_WORDS: ChosenWords = { stop: new Map(), resume: new Map() };
 
 const PNG: InboundAttachment = {
   reference: "file",
@@ -36,7 +40,9 @@ function files(text: string, ms: number, more: Partial<Said> = {}): Said {
 
 /** A sandbox whose contacts write; `seen` shows each signal with its time, and a file as `+` or, while it is missing, as `-`. */
 async function writing() {
-  const { clock, sandbox, signals, refusing } = await stage();
+  const { clock, sandbox, signals, refusing } = await stage(undefined, {
+    optOutWordsAt: async (to) => (to === ADA.to ? WORDS : NO_WORDS),
+  });
   const times: number[] = [];
   const push = signals.push.bind(signals);
   signals.push = (...given) => {
@@ -89,13 +95,16 @@ const ROWS: [title: string, said: [Phone, Said][], seen: string[]][] = [
     ["a-@10000", "b+@10000", "c+@10000", "a+@12000"],
   ],
   [
-    "a word of the opt-out list waits for nothing",
+    "a word that ends or begins messages waits for nothing, as the customer of the number chose it",
     [
       [ADA, files("a", 3_000)],
       [ADA, says("STOP")],
-      [ADA, files("Start", 50)],
+      [ADA, says("basta")],
+      [ADA, files("Zurück", 50)],
+      [ADA, files("START", 3_000)],
+      [{ ...ADA, to: "+15005550007" }, files("basta", 3_000)],
     ],
-    ["STOP@0", "Start-@0", "Start+@50", "a+@3000"],
+    ["STOP@0", "basta@0", "Zurück-@0", "Zurück+@50", "a+@3000", "START+@3000", "basta+@3000"],
   ],
   ["without files there is no wait", [[ADA, says("a", { attachmentsAfterMs: 5_000 })]], ["a@0"]],
 ];

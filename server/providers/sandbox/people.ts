@@ -3,9 +3,10 @@
 import type { PhoneSettings } from "../../../sdk/wire.ts";
 import type { InboundAttachment } from "../../core/attachment.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { keywordOf } from "../../core/opt-out.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Phone, Phones } from "../phones.ts";
-import type { Signal } from "../provider.ts";
+import type { ProviderContext, Signal } from "../provider.ts";
 import type { SandboxCalls } from "./calls.ts";
 import type { LateFiles } from "./late-files.ts";
 import type { SandboxSettings } from "./settings.ts";
@@ -18,8 +19,7 @@ interface PeopleDeps {
   lateFiles: LateFiles;
   /** Reports a signal; resolves when the service has it on disk. */
   report(signal: Signal): Promise<void>;
-  /** Whether a text, alone, may change the list of opt-outs. */
-  changesOptOuts(text: string | null): boolean;
+  optOutWordsAt: ProviderContext["optOutWordsAt"];
   /** Resolves after some milliseconds, or as soon as the sandbox stops. */
   pause(ms: number): Promise<void>;
   /** A phone's settings changed: it may be online now. */
@@ -77,7 +77,8 @@ export function createPeople({ settings, calls, lateFiles, report, changed, drop
   return {
     async write(phone, name, message) {
       const reference = referenceOf(name);
-      const isUrgent = message.group === null && deps.changesOptOuts(message.text);
+      const words = await deps.optOutWordsAt(phone.to);
+      const isUrgent = message.group === null && keywordOf(message.text, words) !== null;
       const afterMs = message.attachments.length === 0 ? 0 : (message.attachmentsAfterMs ?? 0);
       const waitMs = isUrgent ? 0 : Math.min(afterMs, FILES_WITHIN_MS);
       const turn: Turn = isUrgent ? (write) => write() : (write) => chats.run(chatOf(phone, message), write);

@@ -94,7 +94,7 @@ class Sandbox implements Provider {
   #stopped = false;
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the sandbox is not started"));
 
-  constructor({ memory, clock, eventReceived, changesOptOuts }: ProviderContext) {
+  constructor({ memory, clock, eventReceived, optOutWordsAt }: ProviderContext) {
     this.#memory = memory;
     this.#clock = clock;
     this.#eventReceived = eventReceived;
@@ -107,7 +107,7 @@ class Sandbox implements Provider {
       calls: this.#calls,
       lateFiles: this.#lateFiles,
       report: (signal) => this.#report(signal),
-      changesOptOuts,
+      optOutWordsAt,
       pause: (ms) => this.#pause(ms, NEVER_ABORTED),
       changed: (customerId, number) => this.#wake(customerId, number),
       drop: (customerId) => this.#drop(customerId),

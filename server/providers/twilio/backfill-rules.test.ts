@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wordMap } from "../../core/opt-out.ts";
+import { chosenWords, DEFAULT_OPT_OUT_SETTINGS } from "../../core/opt-out-settings.ts";
 import { decide, floorOf, isOlder, type ListContext, OVERLAP_MS, oldestFirst, stopAfter } from "./backfill-rules.ts";
 import type { MessageRecord } from "./records.ts";
 
@@ -27,6 +29,8 @@ function listed(more: Partial<MessageRecord> = {}): MessageRecord {
     ...more,
   };
 }
+
+const DEFAULT = chosenWords(DEFAULT_OPT_OUT_SETTINGS);
 
 const KNOWN: ListContext = { number: OWN, floor: FLOOR, now: NOW, isReported: () => false };
 
@@ -87,7 +91,7 @@ test("a late START does not cancel a STOP that came after it, and nothing else c
   const said = (...bodies: string[]) =>
     bodies.map((body, index) => listed({ sid: body, body, createdAt: NOW + index * 1_000 })).toReversed();
   const after = (list: MessageRecord[], word: string) =>
-    stopAfter(list.find(({ body }) => body === word) ?? assert.fail(), list)?.keyword ?? null;
+    stopAfter(list.find(({ body }) => body === word) ?? assert.fail(), list, DEFAULT)?.keyword ?? null;
   assert.equal(after(said("START", "Hi", "stop"), "START"), "STOP");
   assert.equal(after(said("START", "Quit", "Unstop"), "START"), null);
   assert.equal(after(said("STOP", "START"), "START"), null);
@@ -96,7 +100,7 @@ test("a late START does not cancel a STOP that came after it, and nothing else c
   const other = listed({ sid: "x", body: "STOP", from: "+15550100002", createdAt: NOW + 9_000 });
   assert.equal(after([other, ...said("START")], "START"), null);
   const start = listed({ body: "START", createdAt: NOW - 5_000 });
-  assert.deepEqual(stopAfter(start, [listed({ body: " stop " }), start]), {
+  assert.deepEqual(stopAfter(start, [listed({ body: " stop " }), start], DEFAULT), {
     kind: "optOut",
     from: CONTACT,
     to: OWN,
@@ -104,4 +108,15 @@ test("a late START does not cancel a STOP that came after it, and nothing else c
     request: "stop",
     keyword: "STOP",
   });
+});
+
+test("the order of a START and a STOP goes by the words that the customer chose", () => {
+  const words = { stop: wordMap(["basta"]), resume: wordMap(["Zurück"]) };
+  const said = (...bodies: string[]) =>
+    bodies.map((body, index) => listed({ sid: body, body, createdAt: NOW + index * 1_000 })).toReversed();
+  const after = (...bodies: string[]) => stopAfter(said(...bodies).at(-1) ?? assert.fail(), said(...bodies), words);
+  assert.equal(after("zurück", "Basta!")?.keyword, "basta");
+  assert.equal(after("zurück", "STOP", "START")?.keyword, "STOP", "START begins nothing here");
+  assert.equal(after("zurück", "STOP", "Zurück."), null);
+  assert.equal(after("START", "STOP"), null, "START begins nothing here");
 });

@@ -1,7 +1,7 @@
 /** Decides for each listed message whether the backfill reports it. Pure. */
 
 import type { InboundAttachment } from "../../core/attachment.ts";
-import { keywordOf } from "../../core/opt-out.ts";
+import { type ChosenWords, keywordOf } from "../../core/opt-out.ts";
 import type { OptOutSignal } from "../provider.ts";
 import type { InboundCursor } from "./inbound-cursors.ts";
 import { inboundOfListed } from "./inbound-message.ts";
@@ -64,12 +64,16 @@ export function oldestFirst(messages: readonly MessageRecord[]): readonly Messag
 
 /**
  * A STOP that the contact wrote after this START, and that was received before it, so that the late START must not
- * cancel it. Null if there is none. If the order is unclear, the STOP wins.
+ * cancel it, by the words of the customer of the number. Null if there is none. If the order is unclear, the STOP wins.
  */
-export function stopAfter({ from, to, body }: MessageRecord, listed: readonly MessageRecord[]): OptOutSignal | null {
-  if (from === null || to === null || keywordOf(body)?.intent !== "start") return null;
-  const said = oldestFirst(listed).filter((one) => one.from === from && keywordOf(one.body) !== null);
-  const last = keywordOf(said.at(-1)?.body ?? null);
+export function stopAfter(
+  { from, to, body }: MessageRecord,
+  listed: readonly MessageRecord[],
+  words: ChosenWords,
+): OptOutSignal | null {
+  if (from === null || to === null || keywordOf(body, words)?.intent !== "start") return null;
+  const said = oldestFirst(listed).filter((one) => one.from === from && keywordOf(one.body, words) !== null);
+  const last = keywordOf(said.at(-1)?.body ?? null, words);
   return last?.intent === "stop"
     ? { kind: "optOut", from, to, channel: "sms", request: "stop", keyword: last.word }
     : null;

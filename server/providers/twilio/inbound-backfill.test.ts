@@ -15,6 +15,7 @@ import {
 } from "../../../test/support/twilio/inbound-stage.ts";
 import { FROM, TO } from "../../../test/support/twilio/sending.ts";
 import { advanceUntil } from "../../../test/support/twilio/simulated.ts";
+import { wordMap } from "../../core/opt-out.ts";
 
 const OTHER = "+15005550007";
 
@@ -159,6 +160,17 @@ test("a missed START does not cancel a STOP that was received", async (t) => {
   const wishes = stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.request] : []));
   assert.deepEqual(wishes, ["stop"]);
   assert.equal(stage.signals.at(-1)?.kind, "optOut");
+});
+
+test("a missed word that begins messages does not cancel one that ended them, as the customer chose both", async (t) => {
+  const { stage, fake, clock, untilReported, later } = await inboundStage(t);
+  stage.words = { stop: wordMap(["Basta"]), resume: wordMap(["Zurück"]) };
+  fake.arrive({ from: TO, to: FROM, body: "zurück" });
+  await clock.advance(2 * SECOND);
+  await fake.write(stage.hook.url, { from: TO, to: FROM, body: "basta" });
+  assert.deepEqual(await untilReported(2), ["basta", "zurück"]);
+  await later(MINUTE);
+  assert.partialDeepStrictEqual(stage.signals.at(-1), { kind: "optOut", request: "stop", keyword: "Basta" });
 });
 
 test("a late START does not cancel a STOP that arrived before it, by keyword or by Twilio's own opt-out", async (t) => {

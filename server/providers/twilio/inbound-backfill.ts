@@ -37,7 +37,7 @@ const PATIENCE = 10;
 const DAY_MS = 86_400_000;
 
 export interface InboundBackfillOptions {
-  context: Pick<ProviderContext, "memory" | "clock" | "senders" | "fault">;
+  context: Pick<ProviderContext, "memory" | "clock" | "senders" | "fault" | "optOutWordsAt">;
   api: Api;
   /** The account's path, without `.json`. */
   path: string;
@@ -162,6 +162,7 @@ export class InboundBackfill {
     const isReported = (sid: string) => this.#options.receiver.has(sid);
     const known = { number, floor: floorOf(cursor, aheadMs), now, isReported };
     const isPatient = (this.#due.get(number)?.failures ?? 0) < PATIENCE;
+    const words = await this.#options.context.optOutWordsAt(number);
     const troubles: ReadFailure[] = [];
     for (const message of oldestFirst(messages)) {
       if (this.#isStopped) return STOPPED;
@@ -169,7 +170,7 @@ export class InboundBackfill {
       await this.#refreshNumbers();
       // The number may have a new customer, who must not get the messages from before.
       if (this.#cursors.get(number) !== cursor) return null;
-      const trouble = await this.#reportOne(message, { isPatient, aheadMs, stop: stopAfter(message, messages) });
+      const trouble = await this.#reportOne(message, { isPatient, aheadMs, stop: stopAfter(message, messages, words) });
       if (trouble !== null) troubles.push(trouble);
       const onDisk = troubles.filter((one) => one.failure === "disk");
       if (trouble?.failure === "account" || onDisk.length === UNKEPT_MAX) break;

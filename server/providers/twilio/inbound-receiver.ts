@@ -2,8 +2,8 @@
 
 import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
-import { keywordOf } from "../../core/opt-out.ts";
-import type { InboundSignal, OptOutSignal } from "../provider.ts";
+import { type ChosenWords, keywordOf } from "../../core/opt-out.ts";
+import type { InboundSignal, OptOutSignal, ProviderContext } from "../provider.ts";
 import type { TwilioReporter } from "./reporter.ts";
 
 /** Reported messages to remember, so that the backfill skips them. The engine recognises duplicates by itself. */
@@ -14,13 +14,15 @@ const STOPS_MAX = 10_000;
 export class InboundReceiver {
   readonly #reporter: TwilioReporter;
   readonly #clock: Clock;
+  readonly #wordsAt: ProviderContext["optOutWordsAt"];
   readonly #received = new Map<string, true>();
   /** The last STOP that the hook received from a contact for a number, and when, by the real clock. */
   readonly #stops = new Map<string, { at: number; stop: OptOutSignal }>();
 
-  constructor(reporter: TwilioReporter, clock: Clock) {
+  constructor(reporter: TwilioReporter, { clock, optOutWordsAt }: Pick<ProviderContext, "clock" | "optOutWordsAt">) {
     this.#reporter = reporter;
     this.#clock = clock;
+    this.#wordsAt = optOutWordsAt;
   }
 
   /**
@@ -28,10 +30,11 @@ export class InboundReceiver {
    * reported.
    */
   async receive(inbound: InboundSignal, optOut: OptOutSignal | null): Promise<void> {
-    const word = optOut ?? wordOf(inbound);
+    const at = this.#clock.real();
+    const word = optOut ?? wordOf(inbound, await this.#wordsAt(inbound.to));
     const pair = pairOf(inbound);
     // Before the report, so that a START that is reported during it finds the STOP.
-    if (word?.request === "stop") setBounded(this.#stops, pair, { at: this.#clock.real(), stop: word }, STOPS_MAX);
+    if (word?.request === "stop") setBounded(this.#stops, pair, { at, stop: word }, STOPS_MAX);
     await this.#report(inbound, () => optOut);
     if (word?.request === "start") this.#stops.delete(pair);
   }
@@ -40,11 +43,12 @@ export class InboundReceiver {
    * Like `receive`, for a message that the contact wrote earlier, at `writtenAt` by our clock. With a START it also
    * reports `stop`, or a STOP received since, so that the START does not cancel the STOP.
    */
-  receiveLate(
+  async receiveLate(
     inbound: InboundSignal,
     { writtenAt, stop }: { writtenAt: number; stop: OptOutSignal | null },
   ): Promise<void> {
-    return this.#report(inbound, () => stop ?? this.#stopSince(inbound, writtenAt));
+    const isStart = wordOf(inbound, await this.#wordsAt(inbound.to))?.request === "start";
+    await this.#report(inbound, () => stop ?? (isStart ? this.#stopSince(inbound, writtenAt) : null));
   }
 
   /** Whether this process has reported the message. Only the engine knows the messages of earlier processes. */
@@ -61,15 +65,14 @@ export class InboundReceiver {
   }
 
   #stopSince(inbound: InboundSignal, writtenAt: number): OptOutSignal | null {
-    if (wordOf(inbound)?.request !== "start") return null;
     const last = this.#stops.get(pairOf(inbound));
     return last !== undefined && last.at >= writtenAt ? last.stop : null;
   }
 }
 
 /** The opt-out keyword in a message's text. */
-function wordOf({ from, to, text }: Pick<InboundSignal, "from" | "to" | "text">): OptOutSignal | null {
-  const keyword = keywordOf(text);
+function wordOf({ from, to, text }: InboundSignal, words: ChosenWords): OptOutSignal | null {
+  const keyword = keywordOf(text, words);
   return keyword && { kind: "optOut", from, to, channel: "sms", request: keyword.intent, keyword: keyword.word };
 }
 

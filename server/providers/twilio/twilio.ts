@@ -114,7 +114,7 @@ class Twilio implements Provider {
     this.#sent = new SentMessages({ attempts, clock, events: this.#poller });
     const onCode = (code: number) => this.#errorCodes.note(code, clock.real());
     this.#reporter = new TwilioReporter(this.#outbox, this.#sent, onCode);
-    this.#receiver = new InboundReceiver(this.#reporter, clock);
+    this.#receiver = new InboundReceiver(this.#reporter, context);
     this.#backfill = new InboundBackfill({
       context,
       api,

@@ -2,6 +2,8 @@
 
 import type { TestContext } from "node:test";
 import { type Clock, systemClock } from "../../../server/clock.ts";
+import type { ChosenWords } from "../../../server/core/opt-out.ts";
+import { chosenWords, DEFAULT_OPT_OUT_SETTINGS } from "../../../server/core/opt-out-settings.ts";
 import type {
   Applied,
   HookRequest,
@@ -77,6 +79,8 @@ export interface TwilioStage {
   attempts: AttemptsKept;
   /** The numbers of the instance; may be replaced. None by default. */
   numbers: readonly OwnAddress[];
+  /** The opt-out words of every number; may be replaced. */
+  words: ChosenWords;
   /** The engine's answer to a signal; may be replaced. */
   listen: (signal: Signal) => Promise<Applied>;
   /** Stops the provider, and starts another one with the same memory. */
@@ -108,6 +112,7 @@ export async function twilioStage(
         hookUrl: () => hookUrl ?? hook.url,
         numbers: async () => stage.numbers,
         senders: async () => stage.numbers,
+        optOutWordsAt: async () => stage.words,
         mayWrite: () => true,
         changed: () => {
           stage.changes += 1;
@@ -138,6 +143,7 @@ export async function twilioStage(
     entries,
     attempts,
     numbers,
+    words: chosenWords(DEFAULT_OPT_OUT_SETTINGS),
     listen: async () => "applied",
   } as Omit<TwilioStage, "provider" | "restart"> as TwilioStage;
   stage.provider = await begin();
