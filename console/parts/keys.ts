@@ -7,8 +7,30 @@ export interface KeyBinding {
   key: string;
   label: string;
   run: () => void;
-  /** Whether the key also works while somebody types. */
-  whileTyping?: boolean;
+  /** Whether the key also works while somebody types; `empty`: only in a field without text, where the key is not typed then. */
+  whileTyping?: WhileTyping;
+}
+
+type WhileTyping = boolean | "empty";
+
+/** Where a key was pressed: the name of the key, and whether keys mean text there. */
+export interface Pressed {
+  name: string;
+  /** `text` in a field with text, `empty` in one without, null elsewhere. */
+  field: "text" | "empty" | null;
+  /** Whether a dialog is open: its keys are its own. */
+  isModal: boolean;
+}
+
+/** The binding that a key has, of all bindings, the oldest first; undefined if it has none there. Pure. */
+export function findBinding(
+  bindings: readonly KeyBinding[],
+  { name, field, isModal }: Pressed,
+): KeyBinding | undefined {
+  const found = bindings.findLast(({ key }) => key === name);
+  if (found === undefined || found.whileTyping === true) return found;
+  if (isModal || field === "text" || (field === "empty" && found.whileTyping !== "empty")) return undefined;
+  return found;
 }
 
 let bound: readonly KeyBinding[] = [];
@@ -37,7 +59,8 @@ export function useKeys(bindings: readonly KeyBinding[]): void {
         : names.split("\r").map((name) => {
             const [key = "", label = "", whileTyping] = name.split("\n");
             const run = () => latest.current.find((one) => one.key === key)?.run();
-            return { key, label, run, whileTyping: whileTyping === "true" };
+            const typing: WhileTyping = whileTyping === "empty" ? "empty" : whileTyping === "true";
+            return { key, label, run, whileTyping: typing };
           });
     change([...bound, ...own]);
     return () => change(bound.filter((one) => !own.includes(one as (typeof own)[number])));
@@ -61,11 +84,20 @@ function isModal(): boolean {
   return document.querySelector('[role="dialog"]') !== null;
 }
 
+/** Whether an element is a field, and has text. A choice always has one. */
+function fieldAt(target: EventTarget | null): Pressed["field"] {
+  if (!isTyping(target)) return null;
+  const isText = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
+  return isText && target.value === "" ? "empty" : "text";
+}
+
 function onKeyDown(event: KeyboardEvent): void {
-  const name = (event.metaKey || event.ctrlKey ? "Mod+" : "") + event.key;
-  if (event.altKey || event.defaultPrevented) return;
-  const found = bound.findLast(({ key }) => key === name);
-  if (found === undefined || (found.whileTyping !== true && (isTyping(event.target) || isModal()))) return;
+  // AltGr makes characters, such as ~ on many keyboards; Windows tells it as Ctrl and Alt.
+  const isAltGraph = event.getModifierState("AltGraph");
+  if ((event.altKey && !isAltGraph) || event.defaultPrevented) return;
+  const name = (!isAltGraph && (event.metaKey || event.ctrlKey) ? "Mod+" : "") + event.key;
+  const found = findBinding(bound, { name, field: fieldAt(event.target), isModal: isModal() });
+  if (found === undefined) return;
   // Enter and Space on a button or link are its own.
   if (event.key === "Enter" && event.target instanceof Element && event.target.closest("button, a, [role=tab]")) return;
   event.preventDefault();

@@ -22,7 +22,7 @@ export function Shell({ screens, children }: { screens: readonly Screen[]; child
   useEffect(() => setMenuOpen(false), [path]);
   useKeys([
     { key: "Mod+k", label: "Go to anything, or to a pasted id", run: () => setOpen("palette"), whileTyping: true },
-    { key: "~", label: "Show or hide the Wire", run: dock.toggle },
+    { key: "~", label: "Show or hide the Wire", run: dock.toggle, whileTyping: "empty" },
     { key: "?", label: "Show these keys", run: () => setOpen("help") },
   ]);
   return (
