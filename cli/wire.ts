@@ -1,12 +1,13 @@
 /** `tightbeam wire`: requests, what the service did with them, events, deliveries and retries as they happen, a line each. */
 
-import { WireLog, type WireRow } from "../sdk/wire-rows.ts";
+import { realAt, type WireRow } from "../sdk/wire-rows.ts";
 import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import type { Paint, Style } from "./output.ts";
 import { cut, shortId } from "./table.ts";
 import { widthOf } from "./width.ts";
+import { WireHold } from "./wire-hold.ts";
 
 /** Prints the Wire. */
 export const wire: CommandRow = {
@@ -19,7 +20,7 @@ export const wire: CommandRow = {
     "tightbeam wire | jq -r .title": "JSON, a line for each row",
   },
   notes: `Each line: milliseconds since the one before, its direction (→ came in, · inside, ← went out), subject, status and reason.
-Requests are in it if the request log is on.`,
+A sandbox's clock that was moved stands in the line: \`clock +60 min\`. Requests are in it if the request log is on.`,
   run: follow,
 };
 
@@ -30,12 +31,15 @@ async function follow(cli: Cli, { message }: { message?: string }): Promise<void
   const onGap = () => output.note("Events were missed: the service no longer keeps the last one seen.");
   const onReconnect = () => output.note("Connected again. Requests and deliveries of the meantime are in their lists.");
   const fresh = freshRows();
-  const held: WireRow[] = [];
+  const hold = new WireHold(performance.now.bind(performance));
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const flush = () => {
-    timer = undefined;
-    for (const row of fresh(held.splice(0).sort((one, other) => one.at - other.at)))
+  const print = (rows: readonly WireRow[]) => {
+    for (const row of fresh(rows))
       output.line((paint, width) => (output.json ? JSON.stringify(row) : wireLine(row, paint, width)));
+  };
+  const printDue = () => {
+    print(hold.takeDue());
+    timer = hold.waitMs === null ? undefined : setTimeout(printDue, hold.waitMs);
   };
   try {
     // Fails at once if the server is down or the key is wrong; later a lost connection is waited for.
@@ -43,22 +47,17 @@ async function follow(cli: Cli, { message }: { message?: string }): Promise<void
     const client = cli.client("messages", "waits");
     output.note(`On the wire of ${cli.connection("messages").baseUrl}. Ctrl-C ends it.`);
     for await (const item of client.wire.stream({ messageId: message, signal: stop.signal, onGap, onReconnect })) {
-      const log = new WireLog(1);
-      log.add(item);
-      held.push(...log.rows());
-      timer ??= setTimeout(flush, HOLD_MS);
+      hold.add(item);
+      timer ??= setTimeout(printDue, hold.waitMs ?? 0);
     }
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
     clearTimeout(timer);
-    flush();
+    print(hold.takeAll());
     release();
   }
 }
-
-/** A request is told after its effects: rows wait this long for their cause. */
-const HOLD_MS = 600;
 
 /** Rows that are remembered, so that none is printed twice. */
 const SEEN_MAX = 10_000;
@@ -74,8 +73,9 @@ export function freshRows(): (rows: readonly WireRow[]) => WireRow[] {
       if (seen.has(key)) return [];
       const [oldest] = seen.add(key);
       if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest);
-      const sinceMs = lastAt === null ? null : row.at - lastAt;
-      if (row.kind !== "retry") lastAt = Math.max(row.at, lastAt ?? row.at);
+      const at = realAt(row);
+      const sinceMs = lastAt === null ? null : at - lastAt;
+      if (row.kind !== "retry") lastAt = Math.max(at, lastAt ?? at);
       return [{ ...row, sinceMs }];
     });
 }
@@ -89,13 +89,14 @@ const TITLE_WIDTH_MIN = 16;
 
 /** A row in one line. */
 export function wireLine(row: WireRow, paint: Paint, width: number): string {
-  const { kind, at, sinceMs, direction, title, status, tone, ids, detail } = row;
+  const { kind, at, shiftMs, sinceMs, direction, title, status, tone, ids, detail } = row;
   const since = kind === "retry" ? `at ${clock(at)}` : sinceMs === null ? clock(at) : sinceOf(sinceMs);
   const lead = `${paint("dim", since.padStart(SINCE_WIDTH + 3))} ${ARROWS[direction]} `;
   const word = (status ?? kind).padEnd(STATUS_WIDTH);
   const id = shortId(ids.message ?? ids.event ?? ids.request ?? "");
   const room = Math.max(TITLE_WIDTH_MIN, width - (SINCE_WIDTH + 3 + 3 + STATUS_WIDTH + 2));
-  const text = printableLine([title.padEnd(TITLE_WIDTH), id, detail].filter((part) => part !== "").join("  "));
+  const moved = shiftMs > 0 ? `clock ${sinceOf(shiftMs)}` : "";
+  const text = printableLine([title.padEnd(TITLE_WIDTH), id, moved, detail].filter((part) => part !== "").join("  "));
   return `${lead}${paint(TONES[tone], word)}  ${widthOf(text) <= room ? text : cut(text, room)}`.trimEnd();
 }
 

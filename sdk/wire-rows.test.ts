@@ -104,3 +104,91 @@ test("a list that is older than the stream takes nothing back", () => {
   assert.equal(log.delivery("dlv_1"), ended);
   assert.equal(log.rows().filter(({ kind, ids }) => kind === "hop" && ids.correlation === "cor_1").length, 2);
 });
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const REAL = Date.UTC(2026, 0, 1);
+const uuid = (realMs: number, count = 0) => {
+  const time = (REAL + realMs).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, "0")}-8000-000000000000`;
+};
+/** An event of this real time, while the clock was ahead. */
+const eventAt = (realMs: number, shiftMs: number): WireItem => ({
+  kind: "event",
+  event: { ...event, id: `evt_${uuid(realMs)}`, type: "message.sent", timestamp: at(realMs + shiftMs) } as Event,
+});
+const times = (log: WireLog) =>
+  log.rows().map((row) => [row.kind, (row.at - row.shiftMs - REAL) / 1_000, row.shiftMs / MINUTE_MS]);
+
+test("after the sandbox's clock was moved and reset, rows stay in order of real time, with the shift of each", () => {
+  const moved: Delivery = {
+    ...delivery,
+    ...{ eventId: `evt_${uuid(10_000)}`, status: "succeeded", nextAttemptAt: null, createdAt: at(10_000) },
+    attempts: [
+      { at: at(11_000), status: 500, durationMs: 1, response: "", error: null },
+      { at: at(25_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null },
+    ],
+  };
+  const steps: WireItem = {
+    kind: "message",
+    message: {
+      ...{ id: `msg_${uuid(21_000)}`, status: "sent", correlationId: "cor_1" },
+      timeline: [{ status: "sent", at: at(21_500 + HOUR_MS), channel: "sms" }],
+    },
+  };
+  const asked = { ...request, id: `req_${uuid(20_000)}`, createdAt: at(20_000 + HOUR_MS) };
+  // A caller chose the id of a former request.
+  const repeated = { ...asked, createdAt: at(50_000) };
+  const items: WireItem[] = [
+    ...[eventAt(10_000, 0), eventAt(22_000, HOUR_MS), eventAt(40_000, 0), steps],
+    ...[
+      { kind: "delivery" as const, delivery: moved },
+      { kind: "request" as const, request: asked },
+    ],
+    { kind: "request", request: repeated },
+  ];
+  for (const order of [items, items.toReversed()]) {
+    const log = new WireLog(500, () => REAL + 10 * MINUTE_MS);
+    for (const item of order) log.add(item);
+    assert.deepEqual(times(log), [
+      ["event", 10, 0],
+      ["attempt", 11, 0],
+      ["request", 20, 60],
+      ["hop", 21.5, 60],
+      ["event", 22, 60],
+      ["attempt", 25, 60],
+      ["event", 40, 0],
+      ["request", 50, 0],
+    ]);
+  }
+});
+
+test("an attempt after a move of the clock that no record tells stands where it was told", () => {
+  let now = REAL + 10_000;
+  const log = new WireLog(500, () => now);
+  log.add(eventAt(10_000, 0));
+  now += 20_000;
+  const attempts = [{ at: at(30_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null }];
+  const own = { ...delivery, eventId: `evt_${uuid(10_000)}`, status: "succeeded" as const, nextAttemptAt: null };
+  log.add({ kind: "delivery", delivery: { ...own, attempts } });
+  now += 30_000;
+  log.add(eventAt(60_000, 0));
+  assert.deepEqual(
+    log.rows().map(({ kind }) => kind),
+    ["event", "attempt", "event"],
+  );
+});
+
+test("a reader whose clock is behind sees no move of the service's clock", () => {
+  const log = new WireLog(500, () => REAL - HOUR_MS);
+  log.add(eventAt(10_000, 0));
+  const own = { ...delivery, eventId: `evt_${uuid(10_000)}`, status: "succeeded" as const, nextAttemptAt: null };
+  log.add({
+    kind: "delivery",
+    delivery: { ...own, attempts: [{ at: at(12_000), status: 200, durationMs: 1, response: "", error: null }] },
+  });
+  assert.deepEqual(times(log), [
+    ["event", 10, 0],
+    ["attempt", 12, 0],
+  ]);
+});

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WireRow } from "../../sdk/wire-rows.ts";
-import { countNew, relatedKeys } from "./order.ts";
+import { clockSetAt, countNew, relatedKeys } from "./order.ts";
 
 const row = (key: string, ids: WireRow["ids"]): WireRow => ({
   ...{
     key,
     ids,
     at: 0,
+    shiftMs: 0,
     sinceMs: null,
     direction: "in",
     kind: "request",
@@ -37,4 +38,16 @@ test("rows without a message are related by their event", () => {
 test("a reader is told how many rows there are that the list before did not have", () => {
   assert.equal(countNew(rows, [asked, hop]), 4);
   assert.equal(countNew(rows, rows), 0);
+});
+
+test("a divider stands before the first row after the clock was set, and none beside a planned retry", () => {
+  const HOUR_MS = 3_600_000;
+  const moved = { ...sent, shiftMs: HOUR_MS };
+  const retry: WireRow = { ...sent, kind: "retry", shiftMs: 0 };
+  const list = [asked, moved, retry, { ...moved, shiftMs: HOUR_MS - 3 }, hop];
+  assert.deepEqual(
+    list.map((_, index) => clockSetAt(list, index)),
+    [null, "The clock is 1 h ahead", null, null, "The clock shows real time"],
+  );
+  assert.equal(clockSetAt([moved], 0), "The clock is 1 h ahead");
 });

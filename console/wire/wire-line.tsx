@@ -1,8 +1,8 @@
 /** One row of the Wire in one line: milliseconds, direction, status, subject, why, and the record it is about. */
 
-import type { WireRow } from "../../sdk/wire-rows.ts";
+import { realAt, type WireRow } from "../../sdk/wire-rows.ts";
 import { shortenId } from "../parts/addresses.ts";
-import { formatClock, formatMs } from "../parts/formats.ts";
+import { formatClock, formatExact, formatMs } from "../parts/formats.ts";
 import { Icon, type IconName } from "../parts/icons.tsx";
 import { Countdown } from "../parts/time.tsx";
 
@@ -51,12 +51,15 @@ interface WireLineProps {
   start: number;
   /** `related`: the row under the cursor led to it, or came from it. */
   state: "cursor" | "related" | null;
+  /** How the clock was set before this row; null if it was not. */
+  clockSet: string | null;
   onOpen: () => void;
 }
 
 /** The line. */
-export function WireLine({ id, row, start, state, onOpen }: WireLineProps) {
-  const { at, sinceMs, direction, title, detail, ids, kind } = row;
+export function WireLine({ id, row, start, state, clockSet, onOpen }: WireLineProps) {
+  const { at, shiftMs, sinceMs, direction, title, detail, ids, kind } = row;
+  const real = realAt(row);
   const about = ids.message ?? ids.event ?? ids.request;
   return (
     <div
@@ -69,8 +72,19 @@ export function WireLine({ id, row, start, state, onOpen }: WireLineProps) {
       className={`absolute inset-x-0 flex h-7 cursor-pointer items-center gap-2 border-b px-3 whitespace-nowrap @xl:gap-3 @xl:px-4 ${state === null ? "hover:bg-hover" : STATES[state]}`}
       style={{ transform: `translateY(${start}px)` }}
     >
-      <time dateTime={new Date(at).toISOString()} className="w-24 shrink-0 text-faint tabular-nums @max-2xl:hidden">
-        {formatClock(at)}
+      {clockSet !== null && (
+        <span className="absolute inset-x-0 -top-px border-t border-warn">
+          <span className="absolute -top-2 right-3 rounded-full bg-warn-soft px-2 text-[11px] leading-4 text-warn">
+            {clockSet}
+          </span>
+        </span>
+      )}
+      <time
+        dateTime={new Date(real).toISOString()}
+        title={formatExact(real)}
+        className="w-24 shrink-0 text-faint tabular-nums @max-2xl:hidden"
+      >
+        {formatClock(real)}
       </time>
       <span className="w-14 shrink-0 text-right text-faint tabular-nums @xl:w-16">
         {sinceMs === null ? "" : `+${formatMs(sinceMs)}`}
@@ -79,6 +93,14 @@ export function WireLine({ id, row, start, state, onOpen }: WireLineProps) {
       <span className={`w-18 shrink-0 truncate tabular-nums @xl:w-24 ${colourOf(row)}`}>
         <RowStatus row={row} />
       </span>
+      {shiftMs > 0 && (
+        <span
+          title={`By the sandbox's clock: ${formatExact(at)}`}
+          className="shrink-0 rounded-sm bg-warn-soft px-1 text-warn"
+        >
+          +{formatMs(shiftMs)}
+        </span>
+      )}
       <span className={`min-w-0 shrink truncate ${kind === "request" ? "font-semibold" : ""}`}>{title}</span>
       <span className="min-w-0 flex-1 shrink-[3] truncate text-faint @max-md:hidden">{detail}</span>
       {about !== undefined && <span className="shrink-0 text-faint @max-3xl:hidden">{shortenId(about)}</span>}

@@ -1,4 +1,4 @@
-/** The Wire: requests, hops, events, deliveries and retries in order of time, cause beside effect. Rows never jump while somebody reads. */
+/** The Wire: requests, hops, events, deliveries and retries in order of real time, cause beside effect. Rows never jump while somebody reads. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
@@ -19,7 +19,7 @@ import { useWireRows } from "../api/context.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Loading } from "../parts/empty.tsx";
 import { isTyping } from "../parts/keys.ts";
-import { countNew, relatedKeys } from "./order.ts";
+import { clockSetAt, countNew, relatedKeys } from "./order.ts";
 import { WireLine } from "./wire-line.tsx";
 
 const RowDetail = lazy(async () => ({ default: (await import("./row-detail.tsx")).RowDetail }));
@@ -205,6 +205,7 @@ function Rows({ scroller, rows, cursor, related, isFollowing, onScrolled, onOpen
               id={`${base}-${index}`}
               row={row}
               start={start}
+              clockSet={clockSetAt(rows, index)}
               state={index === cursor ? "cursor" : related.has(row.key) ? "related" : null}
               onOpen={() => onOpen(index)}
             />
