@@ -39,7 +39,10 @@ test("the error names each bad field and what it should be", () => {
       { ...GOOD, content: { text: "a", mediaUrls: ["a", "b", "c", "d"] } },
       { "content.mediaUrls": "must have at most 3 items" },
     ],
-    [{ ...GOOD, channels: ["sms", "telegram"] }, { "channels[1]": 'must be one of imessage, sms, rcs; got "telegram"' }],
+    [
+      { ...GOOD, channels: ["sms", "telegram"] },
+      { "channels[1]": 'must be one of imessage, sms, rcs; got "telegram"' },
+    ],
     [{ ...GOOD, channels: [] }, { channels: "must not be empty" }],
     [{ ...GOOD, limit: 9 }, { limit: "must be 10 to 20; got 9" }],
     [{ ...GOOD, limit: "10" }, { limit: 'must be a whole number, not the string "10"' }],
