@@ -1,7 +1,8 @@
 /** Reads the keyword in a contact's message: it changes the opt-out list, or asks for help, and the service may answer. */
 
 import { createHash } from "node:crypto";
-import type { OptOutSettings } from "../../../sdk/wire.ts";
+import type { Channel, OptOutSettings } from "../../../sdk/wire.ts";
+import type { InstanceId } from "../../core/id.ts";
 import { type Message, NEW_MESSAGE, pairOf } from "../../core/message.ts";
 import { begin } from "../../core/message-lifecycle.ts";
 import { SERVICE_TIME_TO_LIVE_MS } from "../../core/message-routing.ts";
@@ -11,6 +12,7 @@ import { answerTo, CHANNEL_NAMES } from "../../core/routing.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
 import { changeContext, type With } from "../engine-deps.ts";
+import { offered, planOf } from "../routing/route.ts";
 import { type OptOutCause, optInOperations, optOutOperations, optOutSettings } from "./opt-out-change.ts";
 
 /** The consequences of an inbound message. `answer`: the message that the service sends back; null if there is none. */
@@ -34,7 +36,7 @@ export type KeywordDeps = With<"configCache" | "link" | "providers">;
  * | asks for help | | `help`, once per contact and hour |
  * | any other | | none |
  *
- * A provider that answers by itself gets none. The operations belong in the message's transaction; call `invalidateOptOuts` after the
+ * A provider that answers by itself gets none, nor does a text by RCS to a number without SMS. The operations belong in the message's transaction; call `invalidateOptOuts` after the
  * commit. Only for one-to-one threads: a message in a group is addressed to everybody in it.
  */
 export async function keywordEffect(deps: KeywordDeps, message: Message): Promise<KeywordEffect> {
@@ -76,6 +78,19 @@ async function help(deps: KeywordDeps, message: Message, settings: OptOutSetting
   ]);
 }
 
+/** The instance that the message came to if it sends on `channel`, else the first of the plan that does; null if none does. */
+async function instanceToAnswer(
+  deps: KeywordDeps,
+  { customerId, instanceId, from, to }: Message,
+  channel: Channel,
+): Promise<InstanceId | null> {
+  const instance = await deps.configCache.instance(instanceId);
+  if (instance !== null && offered(deps, { instanceId, provider: instance.provider }).includes(channel))
+    return instanceId;
+  const plan = await planOf(deps, { customerId, from: to, to: from, instanceId });
+  return plan.on(channel)[0]?.instanceId ?? null;
+}
+
 /** Has the answer sent, after its commit. */
 export function announceAnswer(deps: With<"messageCache">, answer: Message | null): void {
   if (answer === null) return;
@@ -84,17 +99,23 @@ export function announceAnswer(deps: With<"messageCache">, answer: Message | nul
   deps.wake.messages([answer.instanceId], pairOf(answer));
 }
 
-/** The operations, with those of an answer `text` from the number and on the channel that the message came to, or by SMS where it came by RCS. */
-function answered(
+/**
+ * The operations, with those of an answer `text` from the number and on the channel that the message came to, or by SMS where it came by
+ * RCS. There is none if nothing sends from the number on that channel.
+ */
+async function answered(
   deps: KeywordDeps,
-  { customerId, from, to, channel: inbound, chatId, correlationId, instanceId }: Message,
+  message: Message,
   text: string | null,
   operations: Operation[],
-): KeywordEffect {
-  if (text === null || deps.providers.get(instanceId)?.capabilities.answersKeywords === true) {
+): Promise<KeywordEffect> {
+  if (text === null || deps.providers.get(message.instanceId)?.capabilities.answersKeywords === true) {
     return { operations, answer: null };
   }
-  const channel = answerTo(inbound);
+  const { customerId, from, to, chatId, correlationId } = message;
+  const channel = answerTo(message.channel);
+  const instanceId = await instanceToAnswer(deps, message, channel);
+  if (instanceId === null) return { operations, answer: null };
   const context = changeContext(deps);
   const { message: answer, events } = begin(
     {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SetOptOutSettings } from "../../../sdk/wire.ts";
+import type { Channel, SetOptOutSettings } from "../../../sdk/wire.ts";
+import { carriersOn } from "../../../test/support/carriers.ts";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { inbound, ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
@@ -16,9 +17,16 @@ const HOUR_MS = 3_600_000;
 const PEER = "+15550100001";
 
 /** Reports a message `text` of the contact. */
-async function write(stage: EngineStage, text: string, group: GroupSnapshot | null = null): Promise<void> {
+async function write(
+  stage: EngineStage,
+  text: string,
+  group: GroupSnapshot | null = null,
+  channel: Channel = "imessage",
+): Promise<void> {
   writes += 1;
-  await stage.report(inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, text, group }));
+  await stage.report(
+    inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, channel, text, group }),
+  );
 }
 let writes = 0;
 
@@ -146,4 +154,41 @@ test("nothing is answered where the provider answers by itself, nor without a te
   const silent = await engineStage(t);
   for (const text of ["STOP", "HELP"]) await write(silent, text);
   assert.deepEqual(texts(silent), []);
+});
+
+test("a word that comes by RCS is answered by SMS, where the number has SMS", async (t) => {
+  for (const [channels, answers] of [
+    [
+      ["imessage", "sms"],
+      [CONFIRMATION, HELP],
+    ],
+    [["sms"], [CONFIRMATION, HELP]],
+    [["imessage"], []],
+  ] as const) {
+    const provider = new ScriptedProvider({ channels });
+    const stage = await answering(await engineStage(t, { provider }), { confirmation: CONFIRMATION, help: HELP });
+    await write(stage, "STOP", null, "rcs");
+    await write(stage, "HELP", null, "rcs");
+    assert.deepEqual(texts(stage), answers, channels.join());
+    assert.ok(provider.handed.every(({ channel }) => channel === "sms"));
+    await assert.rejects(stage.send(), isRefused, "the opt-out holds");
+    assert.equal(
+      (await stage.deps.store.db.selectFrom("messages").selectAll().where("status", "=", "failed").execute()).length,
+      0,
+    );
+  }
+});
+
+test("a word that comes by RCS is answered by SMS over the route, where the number's own instance has none", async (t) => {
+  const carriers = await carriersOn(t);
+  const carrier = await carriers.add();
+  await carriers.setRoutes([{ prefix: "+1", instanceId: carrier.id }]);
+  const stage = await answering(carriers.stage, { confirmation: CONFIRMATION });
+  await write(stage, "STOP", null, "rcs");
+  await stage.run();
+  assert.deepEqual(
+    carrier.provider.handed.map(({ channel, text }) => [channel, text]),
+    [["sms", CONFIRMATION]],
+  );
+  assert.deepEqual(texts(stage), []);
 });
