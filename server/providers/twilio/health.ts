@@ -25,6 +25,15 @@ export class RecentErrorCodes {
   }
 }
 
+/** Warns of messages that came to no number of the service. `to`: where the last one went. */
+export function unaddressedWarnings({ count, to }: { count: number; to: string }): string[] {
+  if (count === 0) return [];
+  const texts = count === 1 ? "1 text" : `${count} texts`;
+  return [
+    `${texts} came to an address that is no number of this service (last: ${to}), and nobody got ${count === 1 ? "it" : "them"}: add the number, or remove this instance's webhook from it at Twilio.`,
+  ];
+}
+
 /** The state of an instance. */
 export interface HealthInputs {
   settings: TwilioSettings;

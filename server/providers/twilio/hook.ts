@@ -76,6 +76,7 @@ async function receiveInbound(
   const { inbound, optOut, toSender } = read;
   const to = toSender ? await numberOfSender() : inbound.to;
   if (to === null) {
+    receiver.noteUnaddressed("an RCS sender");
     fault(
       new PeerFault("a message to an RCS sender was ignored: several customers share the instance, or none uses it"),
     );

@@ -243,3 +243,16 @@ test("with many numbers the backfill makes at most one request a second", async 
   assert.ok(lists(stage).length <= 20 * 60 + 200, String(lists(stage).length));
   assert.ok(lists(stage).length >= 5 * 200);
 });
+
+test("texts to an address that is no number of the service are counted in the health", async (t) => {
+  const { stage, fake } = await inboundStage(t);
+  stage.nobodys = "+15550000077";
+  for (const body of ["Hi", "Anybody?"]) {
+    await fake.write(stage.hook.url, { from: TO, to: stage.nobodys, body });
+    const { warnings = [] } = await stage.provider.health();
+    const found = warnings.find((warning) => warning.includes("no number of this service (last: …0077)"));
+    assert.match(found ?? "", body === "Hi" ? /^1 text came .* nobody got it/ : /^2 texts came .* nobody got them/);
+  }
+  await fake.write(stage.hook.url, { from: TO, to: FROM, body: "Hi" });
+  assert.match(String((await stage.provider.health()).warnings), /2 texts came/);
+});

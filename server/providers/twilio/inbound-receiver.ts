@@ -3,6 +3,8 @@
 import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import { type ChosenWords, keywordOf } from "../../core/opt-out.ts";
+import { maskAddress } from "../../core/phone.ts";
+import { RecentCount } from "../kit/recent-count.ts";
 import type { InboundSignal, OptOutSignal, ProviderContext } from "../provider.ts";
 import type { TwilioReporter } from "./reporter.ts";
 
@@ -19,7 +21,16 @@ export class InboundReceiver {
   /** The last STOP that the hook received from a contact for a number, and when, by the real clock. */
   readonly #stops = new Map<string, { at: number; stop: OptOutSignal }>();
 
-  constructor(reporter: TwilioReporter, { clock, optOutWordsAt }: Pick<ProviderContext, "clock" | "optOutWordsAt">) {
+  readonly #isNumber: ProviderContext["isNumber"];
+  readonly #unaddressed: RecentCount;
+  #unaddressedTo = "";
+
+  constructor(
+    reporter: TwilioReporter,
+    { clock, isNumber, optOutWordsAt }: Pick<ProviderContext, "clock" | "isNumber" | "optOutWordsAt">,
+  ) {
+    this.#isNumber = isNumber;
+    this.#unaddressed = new RecentCount(clock);
     this.#reporter = reporter;
     this.#clock = clock;
     this.#wordsAt = optOutWordsAt;
@@ -51,6 +62,17 @@ export class InboundReceiver {
     await this.#report(inbound, () => stop ?? (isStart ? this.#stopSince(inbound, writtenAt) : null));
   }
 
+  /** Recent messages to an address that is no number of the service, and the end of the last address; nobody gets them. */
+  get unaddressed(): { count: number; to: string } {
+    return { count: this.#unaddressed.value, to: this.#unaddressedTo };
+  }
+
+  /** Counts a message that nobody gets. */
+  noteUnaddressed(to: string): void {
+    this.#unaddressed.note();
+    this.#unaddressedTo = to;
+  }
+
   /** Whether this process has reported the message. Only the engine knows the messages of earlier processes. */
   has(reference: string): boolean {
     return this.#received.has(reference);
@@ -58,7 +80,9 @@ export class InboundReceiver {
 
   /** Reports a message and then its opt-out. Only both together count as received. */
   async #report(inbound: InboundSignal, optOutOf: () => OptOutSignal | null): Promise<void> {
+    const isOurs = await this.#isNumber(inbound.to);
     await this.#reporter.signal(inbound);
+    if (!isOurs && !this.#received.has(inbound.reference)) this.noteUnaddressed(maskAddress(inbound.to));
     const optOut = optOutOf();
     if (optOut !== null) await this.#reporter.signal(optOut);
     setBounded(this.#received, inbound.reference, true, RECEIVED_MAX);

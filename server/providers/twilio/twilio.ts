@@ -25,7 +25,7 @@ import type {
 import { AccountMonitor } from "./account-monitor.ts";
 import { Api } from "./api.ts";
 import { codeMeaning } from "./codes.ts";
-import { healthOf, RecentErrorCodes } from "./health.ts";
+import { healthOf, RecentErrorCodes, unaddressedWarnings } from "./health.ts";
 import { receiveAt, statusPath } from "./hook.ts";
 import { InboundBackfill } from "./inbound-backfill.ts";
 import { InboundReceiver } from "./inbound-receiver.ts";
@@ -189,7 +189,7 @@ class Twilio implements Provider {
       hookUrl: this.#context.hookUrl(),
       trouble: this.#stopped ? "The instance is stopped." : trouble,
       pausedMs: this.#monitor.pausedMs,
-      troubles: this.#errorCodes.warnings(now),
+      troubles: [...this.#errorCodes.warnings(now), ...unaddressedWarnings(this.#receiver.unaddressed)],
     });
   }
 

@@ -81,6 +81,8 @@ export interface TwilioStage {
   numbers: readonly OwnAddress[];
   /** The opt-out words of every number; may be replaced. */
   words: ChosenWords;
+  /** An address that is no number of the service. */
+  nobodys: string | null;
   /** The engine's answer to a signal; may be replaced. */
   listen: (signal: Signal) => Promise<Applied>;
   /** Stops the provider, and starts another one with the same memory. */
@@ -112,6 +114,7 @@ export async function twilioStage(
         hookUrl: () => hookUrl ?? hook.url,
         numbers: async () => stage.numbers,
         senders: async () => stage.numbers,
+        isNumber: async (address) => address !== stage.nobodys,
         optOutWordsAt: async () => stage.words,
         mayWrite: () => true,
         changed: () => {
@@ -144,6 +147,7 @@ export async function twilioStage(
     attempts,
     numbers,
     words: chosenWords(DEFAULT_OPT_OUT_SETTINGS),
+    nobodys: null,
     listen: async () => "applied",
   } as Omit<TwilioStage, "provider" | "restart"> as TwilioStage;
   stage.provider = await begin();
