@@ -7,8 +7,15 @@ import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { FIELD } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icons.tsx";
+import { realNow } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
-import { checkSignature, parseHeaders, type SignatureCheck, type SignaturePart } from "./signature-check.ts";
+import {
+  checkSignature,
+  inboxReceipt,
+  parseHeaders,
+  type SignatureCheck,
+  type SignaturePart,
+} from "./signature-check.ts";
 
 const AREA = `${FIELD} font-mono text-xs`;
 
@@ -16,9 +23,11 @@ interface Pasted {
   headers: string;
   body: string;
   secret: string;
+  /** The real time of its receipt, in milliseconds; null if it is not known. */
+  receivedAt: number | null;
 }
 
-const NOTHING: Pasted = { headers: "", body: "", secret: "" };
+const NOTHING: Pasted = { headers: "", body: "", secret: "", receivedAt: null };
 
 /** The part of `/webhooks/check`. */
 export function CheckSignature() {
@@ -33,7 +42,8 @@ export function CheckSignature() {
     const headers = Object.entries(newest.headers)
       .filter(([name]) => /^(x-|webhook-)/i.test(name))
       .map(([name, value]) => `${name}: ${value}`);
-    setPasted({ headers: headers.join("\n"), body: newest.body, secret: data.secret ?? "" });
+    const receivedAt = inboxReceipt(newest, realNow());
+    setPasted({ headers: headers.join("\n"), body: newest.body, secret: data.secret ?? "", receivedAt });
   };
   return (
     <div className="min-h-0 flex-1 overflow-y-auto scroll-thin">
@@ -49,7 +59,7 @@ export function CheckSignature() {
               spellCheck={false}
               placeholder={"X-Signature: sha256=…\nX-Timestamp: 1767323045"}
               value={pasted.headers}
-              onChange={(event) => setPasted({ ...pasted, headers: event.target.value })}
+              onChange={(event) => setPasted({ ...pasted, headers: event.target.value, receivedAt: null })}
             />
           </label>
           <label>
@@ -102,7 +112,7 @@ function useCheck(pasted: Pasted): SignatureCheck | string | null {
     const stop = new AbortController();
     const run = async () => {
       // Signatures have the real time, also where the sandbox's clock was moved.
-      const given = { ...pasted, headers: parseHeaders(pasted.headers), now: Date.now() };
+      const given = { ...pasted, headers: parseHeaders(pasted.headers), now: realNow() };
       const found = await checkSignature({ ...given, sentBody: null });
       // The body that the service sent tells a changed body from a wrong secret.
       const id = /"(evt_[\w-]+)"/.exec(pasted.body)?.[1];
@@ -120,6 +130,12 @@ function useCheck(pasted: Pasted): SignatureCheck | string | null {
 
 const TONES: Record<SignaturePart["state"], Tone> = { right: "good", wrong: "bad", unknown: "neutral" };
 
+const VERDICTS: Record<SignatureCheck["verdict"], string> = {
+  genuine: "bg-good-soft text-good",
+  aged: "bg-warn-soft text-warn",
+  refused: "bg-bad-soft text-bad",
+};
+
 function Result({ check }: { check: SignatureCheck | string | null }) {
   if (check === null || typeof check === "string") {
     return (
@@ -133,18 +149,16 @@ function Result({ check }: { check: SignatureCheck | string | null }) {
       </section>
     );
   }
-  const { refusal, says, timestamp, content, key } = check;
+  const { refusal, says, verdict, today, timestamp, content, key } = check;
   return (
     <section aria-label="Result" className="flex h-fit flex-col overflow-hidden rounded-xl border bg-raised">
-      <p
-        role="status"
-        className={`flex items-start gap-2 px-4 py-3 ${refusal === null ? "bg-good-soft text-good" : "bg-bad-soft text-bad"}`}
-      >
+      <p role="status" className={`flex items-start gap-2 px-4 py-3 ${VERDICTS[verdict]}`}>
         <Icon name={refusal === null ? "check" : "warning"} className="mt-0.5" />
         <span>
           {says} {refusal !== null && <code className="font-mono text-xs">{refusal}</code>}
         </span>
       </p>
+      {today !== null && <p className="border-t bg-warn-soft px-4 py-3 text-warn">{today}</p>}
       <dl>
         <PartRow title="Timestamp" part={timestamp} />
         <PartRow title="Signed content" part={content} />

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { constructSignature } from "../../../sdk/signature.ts";
-import { checkSignature, parseHeaders, type SignatureCheck } from "./signature-check.ts";
+import { checkSignature, inboxReceipt, parseHeaders, type SignatureCheck } from "./signature-check.ts";
 
 interface Vector {
   name: string;
@@ -18,6 +18,9 @@ interface Vector {
 
 const VECTORS = new URL("../../../sdk/vectors.json", import.meta.url);
 const { vectors } = JSON.parse(readFileSync(VECTORS, "utf8")) as { vectors: Vector[] };
+
+/** Received at this time, and checked at once. */
+const as = (time: number) => ({ now: time, receivedAt: time });
 
 function statesOf({ timestamp, content, key }: SignatureCheck) {
   return [timestamp.state, content.state, key.state].join(" ");
@@ -40,7 +43,7 @@ for (const { name, body, secrets, headers, nowSeconds, toleranceSeconds, refusal
   test(`published vector: ${name}`, async () => {
     const checks = await Promise.all(
       secrets.map((secret) =>
-        checkSignature({ headers, body, secret, toleranceSeconds, now: nowSeconds * 1_000, sentBody: null }),
+        checkSignature({ headers, body, secret, toleranceSeconds, ...as(nowSeconds * 1_000), sentBody: null }),
       ),
     );
     // Of several secrets, one has to fit.
@@ -53,7 +56,7 @@ const now = 1_767_225_600_000;
 const body = '{"id":"evt_1","type":"message.sent","timestamp":"2026-01-01T00:00:00.000Z","data":{"text":"a%"}}';
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const headers = await constructSignature({ body, secret, timestamp: now, eventId: "evt_1" });
-const sent = { headers, body, secret, now, sentBody: null };
+const sent = { headers, body, secret, now, receivedAt: null, sentBody: null };
 
 for (const [mistake, change, states, says] of [
   ["a body with a line break more", { body: `${body}\n` }, "right wrong right", /line break or space more/],
@@ -79,7 +82,12 @@ for (const [mistake, change, states, says] of [
     "right right wrong",
     /another one/,
   ],
-  ["an old request with another secret", { secret: "other", now: now + 600_000 }, "wrong unknown unknown", /600 s ago/],
+  [
+    "an old request with another secret",
+    { secret: "other", now: now + 600_000 },
+    "unknown unknown unknown",
+    /600 s ago/,
+  ],
 ] as const)
   test(`it names the part: ${mistake}`, async () => {
     const check = await checkSignature({ ...sent, ...change });
@@ -98,4 +106,32 @@ test("headers are read as lines, as options of curl and as JSON", () => {
     assert.deepEqual(parseHeaders(text), expected, text);
   }
   assert.deepEqual(parseHeaders("POST /hooks HTTP/1.1\n\n"), {});
+});
+
+const DAY_MS = 86_400_000;
+
+for (const [what, change, verdict, state, today] of [
+  ["a request that was in time, a day later", { now: now + DAY_MS, receivedAt: now + 2_000 }, "genuine", "right", true],
+  ["a request of just now", { receivedAt: now + 2_000 }, "genuine", "right", false],
+  ["a request of a day ago that came nobody knows when", { now: now + DAY_MS }, "aged", "unknown", true],
+  ["a replay", { now: now + DAY_MS, receivedAt: now + DAY_MS }, "refused", "wrong", false],
+  ["a replay of a day ago", { now: now + DAY_MS, receivedAt: now + 400_000 }, "refused", "wrong", false],
+  ["a request from the future", { now: now - DAY_MS }, "refused", "wrong", false],
+] as const)
+  test(`it is judged as of its receipt: ${what}`, async () => {
+    const check = await checkSignature({ ...sent, ...change });
+    assert.deepEqual([check.verdict, check.timestamp.state, check.today !== null], [verdict, state, today]);
+    assert.deepEqual([check.content.state, check.key.state], ["right", "right"]);
+    if (check.today !== null) assert.match(check.today, /refuses it as a replay: it was signed 86400 s ago/);
+  });
+
+test("the inbox's newest request is genuine whenever it is checked, also if the sandbox's clock was moved when it came", async () => {
+  for (const shiftMs of [0, DAY_MS]) {
+    const request = { receivedAt: new Date(now + 900 + shiftMs).toISOString(), verified: true, headers };
+    const later = now + 3 * DAY_MS;
+    const check = await checkSignature({ ...sent, now: later, receivedAt: inboxReceipt(request, later) });
+    assert.deepEqual([check.refusal, check.verdict], [null, "genuine"]);
+  }
+  const ahead = { receivedAt: new Date(now + DAY_MS).toISOString(), verified: false, headers };
+  assert.equal(inboxReceipt(ahead, now), null);
 });

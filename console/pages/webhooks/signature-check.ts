@@ -1,6 +1,7 @@
 /** Finds which part of a webhook's signature is wrong: the timestamp, the signed content, or the key. Pure, but for Web Crypto. */
 
 import { verifyWebhook, type WebhookRefusal, WebhookVerificationError } from "../../../sdk/signature.ts";
+import type { InboxRequest } from "../../../sdk/wire.ts";
 
 /** A request as it was pasted. */
 export interface PastedWebhook {
@@ -9,6 +10,8 @@ export interface PastedWebhook {
   secret: string;
   /** The present time in milliseconds. */
   now: number;
+  /** The time at which the receiver got it, in milliseconds: it is judged as of then. Null if that is not known. */
+  receivedAt: number | null;
   /** The body that the service sent with this event's id; null if it is not known. */
   sentBody: string | null;
   toleranceSeconds?: number;
@@ -23,10 +26,14 @@ export interface SignaturePart {
 
 /** The result of a check. */
 export interface SignatureCheck {
-  /** Null if a receiver has to accept the request. */
+  /** Null if a receiver has to accept the request at the time of its receipt; that of now if the time is not known. */
   refusal: WebhookRefusal | null;
-  /** The service's sentence about it. */
+  /** A sentence about it: that of the service for a refusal. */
   says: string;
+  /** `aged`: nothing but its age is against it, and nobody knows how old it was when it came. */
+  verdict: "genuine" | "aged" | "refused";
+  /** A sentence that says that a receiver refuses the request today, although it was in time or may have been; null if it is not so. */
+  today: string | null;
   timestamp: SignaturePart;
   content: SignaturePart;
   key: SignaturePart;
@@ -65,7 +72,7 @@ function headerOf(headers: Readonly<Record<string, string>>, name: string): stri
 /** Why a receiver refuses the request; null if it accepts it. */
 async function refusalOf(pasted: PastedWebhook): Promise<WebhookVerificationError | null> {
   try {
-    await verifyWebhook(pasted);
+    await verifyWebhook({ ...pasted, now: pasted.receivedAt ?? pasted.now });
     return null;
   } catch (error) {
     if (error instanceof WebhookVerificationError) return error;
@@ -79,28 +86,64 @@ async function fits(pasted: PastedWebhook, body: string, secret: string): Promis
   return refusal === null || refusal.reason === "BODY_NOT_AN_EVENT";
 }
 
-function timestampPart({ headers, now, toleranceSeconds = TOLERANCE_SECONDS }: PastedWebhook): SignaturePart {
-  const text = headerOf(headers, "x-timestamp") ?? headerOf(headers, "webhook-timestamp");
+function timestampPart(pasted: PastedWebhook): SignaturePart {
+  const { headers, now, receivedAt, toleranceSeconds = TOLERANCE_SECONDS } = pasted;
+  const text = timestampOf(headers);
   if (text === null)
     return { state: "wrong", says: "There is no X-Timestamp header: pass all headers of the request." };
-  if (!/^\d{1,12}$/.test(text)) return { state: "wrong", says: `“${text}” is no number of seconds since 1970.` };
-  const ageSeconds = Math.floor(now / 1_000) - Number(text);
+  if (!TIMESTAMP.test(text)) return { state: "wrong", says: `“${text}” is no number of seconds since 1970.` };
+  const allowed = `${toleranceSeconds} s are allowed.`;
+  const ageSeconds = ageOf(text, receivedAt ?? now);
+  const [past, ahead] =
+    receivedAt === null ? ["ago", "ahead"] : ["before it was received", "after the time at which it was received"];
+  if (ageSeconds > toleranceSeconds && receivedAt === null) {
+    return {
+      state: "unknown",
+      says: `Signed ${ageSeconds} s ago; ${allowed} It was in time if your receiver got it soon after it was signed.`,
+    };
+  }
   if (ageSeconds > toleranceSeconds) {
     return {
       state: "wrong",
-      says: `Signed ${ageSeconds} s ago; ${toleranceSeconds} s are allowed. An old request is a replay, or your clock is ahead.`,
+      says: `Signed ${ageSeconds} s ${past}; ${allowed} An old request is a replay, or your clock is ahead.`,
     };
   }
-  if (-ageSeconds > toleranceSeconds) {
-    return {
-      state: "wrong",
-      says: `Signed ${-ageSeconds} s ahead; ${toleranceSeconds} s are allowed. Set your clock.`,
-    };
-  }
-  return {
-    state: "right",
-    says: `Signed ${Math.abs(ageSeconds)} s ${ageSeconds < 0 ? "ahead" : "ago"}; ${toleranceSeconds} s are allowed.`,
-  };
+  if (-ageSeconds > toleranceSeconds)
+    return { state: "wrong", says: `Signed ${-ageSeconds} s ${ahead}; ${allowed} Set your clock.` };
+  return { state: "right", says: `Signed ${Math.abs(ageSeconds)} s ${ageSeconds < 0 ? ahead : past}; ${allowed}` };
+}
+
+const TIMESTAMP = /^\d{1,12}$/;
+
+function timestampOf(headers: Readonly<Record<string, string>>): string | null {
+  return headerOf(headers, "x-timestamp") ?? headerOf(headers, "webhook-timestamp");
+}
+
+/** Whole seconds from a timestamp to a time in milliseconds. */
+function ageOf(timestamp: string, at: number): number {
+  return Math.floor(at / 1_000) - Number(timestamp);
+}
+
+/** The sentence about today: the age is beyond the tolerance by now. */
+function todayOf({ headers, now, toleranceSeconds = TOLERANCE_SECONDS }: PastedWebhook): string | null {
+  const text = timestampOf(headers);
+  if (text === null || !TIMESTAMP.test(text) || ageOf(text, now) <= toleranceSeconds) return null;
+  return `A receiver that gets it today refuses it as a replay: it was signed ${ageOf(text, now)} s ago. A new attempt is signed anew.`;
+}
+
+/**
+ * The real time at which the sandbox's inbox got a request, in milliseconds; null if it is not known. Signatures have the real time, and
+ * `receivedAt` that of the service's clock, which may have been moved: the inbox accepts what was signed just before.
+ */
+export function inboxReceipt(
+  { receivedAt, verified, headers }: Pick<InboxRequest, "receivedAt" | "verified" | "headers">,
+  now: number,
+): number | null {
+  const at = Date.parse(receivedAt);
+  const timestamp = timestampOf(headers);
+  if (verified && timestamp !== null && Math.abs(ageOf(timestamp, at)) > TOLERANCE_SECONDS)
+    return Number(timestamp) * 1_000;
+  return verified || at <= now ? at : null;
 }
 
 /** Changes of a body that happen on its way, with their cause. */
@@ -176,12 +219,26 @@ async function mismatch(pasted: PastedWebhook): Promise<Pick<SignatureCheck, "co
 
 const NOT_REACHED: SignaturePart = { state: "unknown", says: "Not checked: there is no signature to compare with." };
 
-/** Checks a request as a receiver does, and names the part that is wrong. */
+function accepted({ receivedAt }: PastedWebhook): string {
+  return receivedAt === null
+    ? "The request is genuine: a receiver accepts it."
+    : "The request is genuine: it was in time when it was received.";
+}
+
+/** Checks a request as a receiver does at the time of its receipt, and names the part that is wrong. */
 export async function checkSignature(pasted: PastedWebhook): Promise<SignatureCheck> {
   const refused = await refusalOf(pasted);
   const refusal = refused?.reason ?? null;
   const timestamp = timestampPart(pasted);
-  const result = { refusal, says: refused?.message ?? "The request is genuine: a receiver accepts it.", timestamp };
+  const isAged = refusal === "TIMESTAMP_TOO_OLD" && pasted.receivedAt === null;
+  const today = todayOf(pasted);
+  const result = {
+    refusal,
+    says: isAged ? "Body and secret are right. The request is old by now." : (refused?.message ?? accepted(pasted)),
+    verdict: isAged ? ("aged" as const) : refusal === null ? ("genuine" as const) : ("refused" as const),
+    today: isAged || refusal === null ? today : null,
+    timestamp,
+  };
   if (refusal === "SECRET_MISSING") {
     return {
       ...result,
