@@ -1,12 +1,14 @@
-/** The palette (⌘K): goes to a screen, to the record of a pasted id, to a page of the documentation, or to the messages with some words. */
+/** The palette (⌘K): goes to a screen, a part of one or where a verb is done, to the record of a pasted id, to a page of the documentation, or to the messages with some words. */
 
 import { Dialog } from "@base-ui/react/dialog";
 import { type KeyboardEvent, useState } from "react";
 import { useLocation } from "wouter";
+import { useConnected } from "../api/context.ts";
 import { useDocsSections } from "../api/documentation.ts";
 import type { Screen } from "../pages/screens.ts";
 import { findAddress } from "../parts/addresses.ts";
 import { Icon, type IconName } from "../parts/icons.tsx";
+import { isFound, placesFor } from "./palette-places.ts";
 import { useTheme } from "./theme.ts";
 
 interface Command {
@@ -14,12 +16,15 @@ interface Command {
   title: string;
   hint?: string;
   icon: IconName;
+  /** More words that it is found by. */
+  words?: string | undefined;
   run: () => void;
 }
 
 /** The commands for what was typed: a pasted id comes first. */
 function useCommands(text: string, screens: readonly Screen[]): Command[] {
   const [, navigate] = useLocation();
+  const { session } = useConnected();
   const { theme, next } = useTheme();
   const wanted = text.trim().toLowerCase();
   const address = findAddress(text);
@@ -34,12 +39,17 @@ function useCommands(text: string, screens: readonly Screen[]): Command[] {
     icon: "docs",
     run: () => location.assign(path),
   }));
+  const parts = placesFor(session).map(
+    ({ path, ...place }): Command => ({ ...place, id: `place-${place.title}`, run: () => navigate(path) }),
+  );
   const all: Command[] = [
     ...places,
     docs,
-    { id: "theme", title: "Change the theme", hint: theme, icon: "moon", run: next },
+    { id: "theme", title: "Change the theme", hint: theme, icon: "moon", words: "dark light", run: next },
+    // Without a word the list is that of the screens.
+    ...(wanted === "" ? [] : parts),
   ];
-  const found = all.filter(({ title }) => title.toLowerCase().includes(wanted));
+  const found = all.filter(({ title, words }) => isFound(wanted, title, words));
   if (address !== null) {
     found.unshift({
       id: "address",
