@@ -58,6 +58,13 @@ async function whatPhonesRefuseAndKeep(): Promise<void> {
 }
 
 async function whatContactsDo(): Promise<void> {
+  for (const [text, type] of [
+    ["STOP", "contact.opted_out"],
+    ["START", "contact.opted_in"],
+  ] as const) {
+    await done("POST", "/v1/sandbox/phones/+15005550170/messages", { text });
+    await happened(type);
+  }
   await send("+15005550110");
   await happened("message.inbound");
   await happened("typing.indicator");

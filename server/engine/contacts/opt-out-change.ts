@@ -3,8 +3,8 @@
 import type { OptOutEventData, OptOutSettings } from "../../../sdk/wire.ts";
 import { makeEvent } from "../../core/event.ts";
 import { type CustomerId, newCorrelationId } from "../../core/id.ts";
-import { type ChosenWords, formsOf, type OptOut } from "../../core/opt-out.ts";
-import { chosenWords, DEFAULT_OPT_OUT_SETTINGS } from "../../core/opt-out-settings.ts";
+import { formsOf, type OptOut } from "../../core/opt-out.ts";
+import { DEFAULT_OPT_OUT_SETTINGS } from "../../core/opt-out-settings.ts";
 import { findOptOuts, hasOptOut, type OptOutPair } from "../../store/opt-outs.ts";
 import type { Operation } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
@@ -31,16 +31,6 @@ export function pairAt({ customerId, number, contact }: OptOutPlace): OptOutPair
 /** The settings of a customer's opt-outs. */
 export async function optOutSettings(deps: With<"configCache">, customerId: CustomerId): Promise<OptOutSettings> {
   return (await deps.configCache.customer(customerId)).optOuts ?? DEFAULT_OPT_OUT_SETTINGS;
-}
-
-/** The opt-out words of the customer with the number `address`; the default ones if no customer has it. */
-export async function optOutWordsAt(
-  { configCache }: Pick<With<"configCache">, "configCache">,
-  address: string,
-): Promise<ChosenWords> {
-  const number = await configCache.numberAt(address);
-  const settings = number === null ? null : (await configCache.customer(number.customerId)).optOuts;
-  return chosenWords(settings ?? DEFAULT_OPT_OUT_SETTINGS);
 }
 
 /**

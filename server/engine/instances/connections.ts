@@ -16,7 +16,7 @@ import { findProviderReference } from "../../store/send-attempts.ts";
 import type { Operation } from "../../store/store.ts";
 import { CircuitBreaker } from "../breaker.ts";
 import type { ConfigCache } from "../config-cache.ts";
-import { optOutWordsAt } from "../contacts/opt-out-change.ts";
+import { optOutWordsAt } from "../contacts/opt-out-words.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
 import { hookUrl, type Links } from "../links.ts";
@@ -278,7 +278,7 @@ export class Connections {
       numbers: () => deps.configCache.numbersOn(instanceId),
       senders: () => deps.configCache.sendersOver(instanceId),
       isNumber: async (address) => (await deps.configCache.numberAt(address)) !== null,
-      optOutWordsAt: (address) => optOutWordsAt(deps, address),
+      optOutWordsAt: (address) => optOutWordsAt(deps.configCache, address),
       findSent: (reference) => sentBy(deps.store.db, instanceId, reference),
       mayWrite: () => this.#owns(instanceId, epoch),
       changed: () => this.#changed(deps, instanceId),
