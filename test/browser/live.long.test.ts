@@ -91,13 +91,18 @@ browserTest(
     await stage.service.ask("POST", "/v1/sandbox/clock", { advance: "1m" });
     await row("retry 1 to the inbox").waitFor({ state: "detached" });
     await row("/v1/sandbox/clock").waitFor();
-    const posts = (await page.getByRole("option").allInnerTexts()).flatMap((text) => {
-      const [, status, type] = /(\d{3})\s+POST the inbox\s+(message\.\w+)/.exec(text) ?? [];
-      return status === undefined ? [] : [{ status, type }];
-    });
-    const failed = posts.findIndex(({ status }) => status === "503");
-    const succeeded = posts.findLastIndex(({ status, type }) => status === "200" && type === posts[failed]?.type);
-    assert.ok(failed >= 0 && succeeded > failed, JSON.stringify(posts));
+    const posts = async () =>
+      (await page.getByRole("option").allInnerTexts()).flatMap((text) => {
+        const [, status, type] = /(\d{3})\s+(?:\+\d+ \w+\s+)?POST the inbox\s+(message\.\w+)/.exec(text) ?? [];
+        return status === undefined ? [] : [{ status, type }];
+      });
+    const isRetried = async () => {
+      const shown = await posts();
+      const failed = shown.findIndex(({ status }) => status === "503");
+      const succeeded = shown.findLastIndex(({ status, type }) => status === "200" && type === shown[failed]?.type);
+      return failed >= 0 && succeeded > failed;
+    };
+    await until(isRetried, { what: "the retry below the failed delivery" });
     assert.equal(await row("POST /v1/messages").count(), 1);
     await page.keyboard.press("k");
     await row("POST the inbox").last().click();
