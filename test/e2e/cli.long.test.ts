@@ -131,7 +131,7 @@ test("opt-outs: put on the list, and taken off", async () => {
   const [own] = await answered("numbers");
   assert.match(await shown("numbers"), /HEALTH[\s\S]+healthy +yes/);
   await shown("opt-outs", "add", own.phoneNumber, YOU);
-  assert.match(await shown("opt-outs", "list"), /\+15005550199 +api/);
+  assert.match(await shown("opt-outs", "list"), /\+15005550199 +all your numbers +api/);
   assert.match((await refused("send", YOU, "Hello"))[1], /^error: RECIPIENT_OPTED_OUT /);
   assert.match(await shown("opt-outs", "get", own.phoneNumber, YOU), /by +api/);
   await shown("opt-outs", "remove", own.phoneNumber, YOU);

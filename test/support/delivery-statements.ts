@@ -39,6 +39,9 @@ export function deliveryStatements(ground: Ground): QueueStatement[] {
   return [...claims(ground), ...changes(ground), ...rareJobs(ground), ...reads(ground)];
 }
 
+/** Pages for the end of an attempt that is followed by another: 31 were read for a row by a plan for a queue that had no pages. */
+const WITH_ANOTHER = 32;
+
 /** A delivery that was claimed; one that is not there if none was, so that the statement runs for something. */
 const NONE: ClaimedRow = [1, ["dlv_none", 1], "{}", null];
 
@@ -72,7 +75,7 @@ function claims(ground: Ground): QueueStatement[] {
     { name: "the end of the last attempts", run: () => end(null) },
     { name: "a claim of deliveries from the floor of a lane", run: () => claim() },
     { name: "ends of attempts of which the deliveries have changed", run: () => end(null, 99) },
-    { name: "the end of attempts with another one", run: () => end(NOW + 1) },
+    { name: "the end of attempts with another one", run: () => end(NOW + 1), pagesMax: WITH_ANOTHER },
     {
       name: "a release of deliveries",
       prepare: () => claim(),
