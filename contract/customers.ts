@@ -4,6 +4,7 @@ import { type Static, Type } from "typebox";
 import { HealthStatus, type PROVIDERS, ProviderName } from "./instances.ts";
 import { at, IDS, OWN } from "./samples.ts";
 import {
+  absent,
   exactlyOne,
   flag,
   id,
@@ -49,8 +50,7 @@ export const AddNumber = request(
   {
     allOf: [
       exactlyOne("phoneNumber", "email"),
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-      { if: { required: ["email"] }, then: { properties: { provider: { enum: mailProviders } } } },
+      { anyOf: [{ properties: { email: absent } }, { properties: { provider: { enum: mailProviders } } }] },
     ],
   },
 );

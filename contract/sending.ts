@@ -177,25 +177,23 @@ const oneRecipient = {
   })),
 };
 
-/**
- * A text, media or attachments. A condition and no list of alternatives: generators name a type after the place of each alternative in its
- * list, so two lists in one schema would give two types one name.
- */
+/** A text, media or attachments. */
 const hasContent = {
-  if: { not: { required: ["attachments"], properties: { attachments: { minItems: 1 } } } },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  then: {
-    required: ["content"],
-    properties: {
-      content: {
-        anyOf: [
-          { required: ["text"], properties: { text: { minLength: 1 } } },
-          { required: ["mediaUrls"], properties: { mediaUrls: {} } },
-          { required: ["mediaUrl"], properties: { mediaUrl: {} } },
-        ],
+  anyOf: [
+    { required: ["attachments"], properties: { attachments: { minItems: 1 } } },
+    {
+      required: ["content"],
+      properties: {
+        content: {
+          anyOf: [
+            { required: ["text"], properties: { text: { minLength: 1 } } },
+            { required: ["mediaUrls"], properties: { mediaUrls: {} } },
+            { required: ["mediaUrl"], properties: { mediaUrl: {} } },
+          ],
+        },
       },
     },
-  },
+  ],
 };
 
 export const SendMessage = request(

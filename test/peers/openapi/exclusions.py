@@ -40,6 +40,8 @@ BEYOND_A_PATTERN = {
     r" mentions\[\d+\]: ": "a mention must lie within the text, in UTF-16 units",
     r": a contact needs a phoneNumber or an email": "the stored contact counts, too",
     r" (number|to): is the phone itself": "the contact's number is the customer's own",
+    r": is a number that cannot be returned as it came: write it as a string": "a schema states ranges, and not which numbers JSON keeps",
+    r"^PUT /v1/opt-outs/settings (keywords|resume)\[\d+\]: ": "two lists exclude each other, in the form in which words are compared",
     r"must be a time zone of the IANA database": "which names of that form exist is a table",
     # The message quotes the beginning of a long address only, and that of a recipient nothing.
     r"must be a phone number in E.164 form.*(@|…|address$)": "a part of an e-mail address has at most 63 or 64 characters, which a pattern states only with a lookahead",
