@@ -120,9 +120,7 @@ export class ReceiptPoller {
 
   #poll(): void {
     const until = this.#mac.context.clock.real() + TOGETHER_MS;
-    const due: string[] = [];
-    for (let guid = this.#schedule.takeDue(until); guid !== null; guid = this.#schedule.takeDue(until)) due.push(guid);
-    this.#lookups.add(due);
+    this.#lookups.add(this.#schedule.takeAllDue(until));
     this.#schedule.wait();
   }
 

@@ -21,7 +21,7 @@ export class PollSchedule<Item> {
   #stopTimer = () => {};
   #isRunning = false;
 
-  /** `isDue` is called when an item is due. It takes due items with `takeDue`, and then calls `wait`. */
+  /** `isDue` is called when an item is due. It takes due items with `takeDue` or `takeAllDue`, and then calls `wait`. */
   constructor(clock: Clock, isDue: () => void) {
     this.#clock = clock;
     this.#isDue = isDue;
@@ -56,6 +56,13 @@ export class PollSchedule<Item> {
     if (first === null || first.dueAt > until) return null;
     this.#entries.delete(first.item);
     return first.item;
+  }
+
+  /** Removes and returns every item that is due until the given instant, the earliest first. */
+  takeAllDue(until: number): Item[] {
+    const due: Item[] = [];
+    for (let item = this.takeDue(until); item !== null; item = this.takeDue(until)) due.push(item);
+    return due;
   }
 
   /** Waits for the next item, at least for `atLeastMs`. */
