@@ -4,7 +4,6 @@ import { type Static, Type } from "typebox";
 import { HealthStatus, type PROVIDERS, ProviderName } from "./instances.ts";
 import { at, IDS, OWN } from "./samples.ts";
 import {
-  absent,
   exactlyOne,
   flag,
   id,
@@ -34,8 +33,8 @@ export const CreateCustomer = request("CreateCustomer", "Body of `POST /v1/admin
   idempotencyKey: optional(IdempotencyKey),
 });
 
-/** Only these providers know e-mail addresses; the others carry SMS alone. */
-const mailProviders: (typeof PROVIDERS)[number][] = ["sandbox", "bluebubbles"];
+/** These providers carry SMS alone and have no e-mail addresses. */
+const smsProviders: (typeof PROVIDERS)[number][] = ["smpp", "twilio"];
 
 export const AddNumber = request(
   "AddNumber",
@@ -50,7 +49,7 @@ export const AddNumber = request(
   {
     allOf: [
       exactlyOne("phoneNumber", "email"),
-      { anyOf: [{ properties: { email: absent } }, { properties: { provider: { enum: mailProviders } } }] },
+      { not: { required: ["email"], properties: { email: {}, provider: { enum: smsProviders } } } },
     ],
   },
 );

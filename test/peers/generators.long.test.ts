@@ -1,8 +1,8 @@
-/** The OpenAPI document before three generators of clients: each writes one, which its compiler accepts. */
+/** The OpenAPI document before four generators of clients: each writes one, which its compiler accepts. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { emptyDirectory } from "../support/cli.ts";
@@ -11,6 +11,8 @@ import { installNodePeers, installPythonPeers } from "./install.ts";
 
 const HERE = join(import.meta.dirname, "generators");
 const TIMEOUT_MS = 600_000;
+const OAPI_CODEGEN = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2";
+const OAPI_RUNTIME = "github.com/oapi-codegen/runtime@v1.9.0";
 const TSC = "--noEmit --strict --skipLibCheck --target es2022 --module esnext --moduleResolution bundler";
 
 /** A directory with the document in it, and its path. */
@@ -46,4 +48,17 @@ test("openapi-python-client writes a client that compiles", { timeout: TIMEOUT_M
   const generate = ["generate", "--path", document, "--output-path", client, "--meta", "none"];
   run(directory, join(commands, "openapi-python-client"), generate);
   run(directory, join(commands, "python"), ["-m", "compileall", "-q", client]);
+});
+
+test("oapi-codegen writes a client that compiles", { timeout: TIMEOUT_MS }, async (t) => {
+  if (spawnSync("go", ["version"]).status !== 0) return t.skip("go is not installed");
+  if (spawnSync("go", ["run", OAPI_CODEGEN, "-version"]).status !== 0) return t.skip("go cannot fetch oapi-codegen");
+  const { directory, document } = await published(t);
+  const client = join(directory, "client");
+  mkdirSync(client);
+  const generate = ["-generate", "types,client", "-package", "client", "-o", join(client, "client.go"), document];
+  run(directory, "go", ["run", OAPI_CODEGEN, ...generate]);
+  run(client, "go", ["mod", "init", "client"]);
+  run(client, "go", ["get", OAPI_RUNTIME]);
+  run(client, "go", ["build", "./..."]);
 });
