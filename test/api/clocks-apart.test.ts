@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { JumpClock } from "../support/jump-clock.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startTestService } from "../support/service.ts";
-import { preparePostgres, serviceDatabase } from "../support/service-database.ts";
+import { serviceDatabase, sharedPreparedPostgres } from "../support/service-database.ts";
 import { until } from "../support/wait.ts";
 
 const KEY = `tb_${"p".repeat(36)}`;
@@ -16,9 +16,7 @@ const MESSAGES = 5;
 
 test("the end of a schedule arrives after its begin, also if the process that cancelled it has a clock that is behind", async () => {
   await using ends = new AsyncDisposableStack();
-  const postgres = await preparePostgres();
-  ends.defer(() => postgres.server.stop());
-  const shared = await serviceDatabase("", postgres);
+  const shared = await serviceDatabase("", await sharedPreparedPostgres());
   ends.defer(() => shared.drop());
   const receiver = await startReceiver();
   ends.defer(() => receiver.stop());

@@ -93,7 +93,7 @@ test("a frame is one write to the socket", async (t) => {
   );
   await until(() => chunks.join("").includes(": open"), { what: "the head" });
   await send("x".repeat(3_000));
-  await until(() => chunks.join("").includes("message.delivered"), { what: "the last event" });
+  await until(() => /message\.delivered[\s\S]*\n\n\r\n/.test(chunks.join("")), { what: "all of the last event" });
   // Chunked framing: each frame is one chunk of its exact length.
   const body = chunks.join("").split("\r\n\r\n").slice(1).join("\r\n\r\n");
   const lengths = [...body.matchAll(/(?:^|\r\n)([0-9a-f]+)\r\n(id: [\s\S]*?\n\n)/g)];

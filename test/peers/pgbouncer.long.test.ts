@@ -27,7 +27,7 @@ if (WITHOUT_PGBOUNCER === false) {
     await postgres.server.stop();
   });
   storeConformance("PostgreSQL through PgBouncer", async () => {
-    const { url, drop } = await createDatabase(postgres.server, postgres.empty);
+    const { url, drop } = await postgres.create();
     const open = () => {
       opened += 1;
       return openPostgres(bouncer.through(url), `member_${opened}`);

@@ -1,4 +1,4 @@
-/** Databases that the tests of a file use one after the other: to empty one costs a part of what a new one costs. */
+/** Databases that the tests of a process use one after the other: to empty one costs a part of what a new one costs. */
 
 import pg from "pg";
 import type { FileServer, TestDatabase } from "./postgres.ts";
@@ -20,9 +20,10 @@ const KEEP = `do $$ declare found record; begin
   end loop;
 end $$`;
 
-/** Makes every table and every sequence as it was. */
+/** Ends what is still connected, and makes every table and every sequence as it was. */
 const CLEAN = `do $$ declare found record; filled text; begin
   set local lock_timeout = '10s';
+  perform pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
   select string_agg(format('%I', relname), ', ') into filled from ${TABLES} and pg_relation_size(oid) > 0;
   if filled is not null then execute 'truncate ' || filled || ' cascade'; end if;
   for found in select relname as name from pg_class where relkind = 'r' and relnamespace = 'kept'::regnamespace loop
@@ -36,15 +37,14 @@ const SHAPE = `select string_agg(relname, ' ' order by relname) as shape from pg
   where relnamespace = 'public'::regnamespace`;
 
 /**
- * Databases of a file's server. The `drop` of one keeps it for the next test, emptied, or drops it if its tables are no more the same.
- * Nobody may be connected to it then.
+ * Databases that `create` makes. The `drop` of one keeps it for the next test, emptied, or drops it if its tables are no more the same.
  */
-export function cleanedDatabases(postgres: FileServer): () => Promise<TestDatabase> {
+export function cleanedDatabases({ create }: Pick<FileServer, "create">): () => Promise<TestDatabase> {
   const clean: TestDatabase[] = [];
   return async () => {
     const next = clean.pop();
     if (next !== undefined) return next;
-    const made = await postgres.create();
+    const made = await create();
     const shape = await ask(made.url, KEEP, SHAPE);
     const kept: TestDatabase = {
       ...made,

@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { openPostgres } from "../../server/store/postgres/store.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
+import { cleanedDatabases } from "./cleaned-databases.ts";
 import { createDatabase, type PostgresServer, sharedPostgres, type TestDatabase } from "./postgres.ts";
 
 type SqlText = string | number | null;
@@ -19,10 +20,10 @@ export interface ServiceDatabase {
   drop(): Promise<void>;
 }
 
-/** A server, and a migrated database without rows to copy. */
+/** A server, and what makes migrated databases without rows on it. */
 export interface PreparedPostgres {
   server: PostgresServer;
-  empty: TestDatabase;
+  create(): Promise<TestDatabase>;
   /** The URL by which a service reaches a database, instead of the server's own. */
   through?: (url: string) => string;
 }
@@ -41,7 +42,13 @@ export async function preparePostgres(server?: PostgresServer): Promise<Prepared
   const started = server ?? (await sharedPostgres());
   const empty = await createDatabase(started);
   await (await openPostgres(empty.url, "member_0")).close();
-  return { server: started, empty };
+  return { server: started, create: cleanedDatabases({ create: () => createDatabase(started, empty) }) };
+}
+
+/** Prepares databases of the shared server once for this process. The server ends with the run, or with this process. */
+export function sharedPreparedPostgres(): Promise<PreparedPostgres> {
+  prepared ??= preparePostgres();
+  return prepared;
 }
 
 /** The bytes of a migrated file without rows: to migrate again for each service would be most of its start. */
@@ -70,9 +77,8 @@ export async function serviceDatabase(dataDir: string, postgres: PreparedPostgre
     await prepareSqlite(dataDir);
     return { url: null, sql: async (...asked) => askSqlite(dataDir, ...asked), drop: async () => {} };
   }
-  if (postgres === null && prepared === null) prepared = preparePostgres();
-  const { server, empty, through } = postgres ?? (await (prepared as Promise<PreparedPostgres>));
-  const { url, drop } = await createDatabase(server, empty);
+  const { create, through } = postgres ?? (await sharedPreparedPostgres());
+  const { url, drop } = await create();
   return { url: through?.(url) ?? url, drop, sql: (...asked) => askPostgres(url, ...asked) };
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { Store } from "../../server/store/store.ts";
 import { freePort } from "./free-port.ts";
 import { type Asking, startTestService, type TestService } from "./service.ts";
-import { preparePostgres, type ServiceDatabase, serviceDatabase } from "./service-database.ts";
+import { type ServiceDatabase, serviceDatabase, sharedPreparedPostgres } from "./service-database.ts";
 
 export interface TwoProcesses {
   /** It answers requests, and runs no instance and no loop. */
@@ -23,8 +23,7 @@ export async function startProcesses(
   more: Record<string, string> = {},
 ): Promise<TwoProcesses> {
   const { onAsked = () => {}, onOwner = () => {} } = watch;
-  const postgres = await preparePostgres();
-  const database = await serviceDatabase("", postgres);
+  const database = await serviceDatabase("", await sharedPreparedPostgres());
   const port = String(await freePort());
   const env = { ...ENV, ...more, TB_PUBLIC_URL: `http://127.0.0.1:${port}` };
   const owner = await startTestService(env, { shared: database, onStore: onOwner });
@@ -36,7 +35,6 @@ export async function startProcesses(
     async stop() {
       await Promise.all([asked.stop(), owner.stop()]);
       await database.drop();
-      await postgres.server.stop();
     },
   };
 }
