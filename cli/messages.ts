@@ -168,6 +168,7 @@ export function messageDetail(message: Message, paint: Paint, width: number): st
       metadata: metadata === null ? null : JSON.stringify(metadata),
       scheduledAt: message.scheduledAt,
       fallbackTriggered: message.fallbackTriggered || null,
+      "files not sent": message.attachmentsDropped || null,
       error: errorCode === null ? null : `${errorCode} ${errorMessage ?? ""}`,
       providerErrorCode: message.providerErrorCode,
       retryCount: message.retryCount || null,

@@ -16,6 +16,8 @@ export const REQUEST_FIELDS = {
     length: "length of the part, in UTF-16 units",
   },
   Routing: {
+    attachments:
+      "files on a channel without files, such as most SMS: drop sends the text without them (default with a text), require does not use the channel (default without a text)",
     preference: "channels in the order in which they are tried",
     fallback: "whether to try the next channel when one is given up (default: true)",
     fallbackAfterSeconds: "gives a channel up after this time without a delivery (default: never, or as configured)",
@@ -24,7 +26,7 @@ export const REQUEST_FIELDS = {
     to: "the recipient: a phone number, an iMessage e-mail, or a chat id",
     chatId: "the chat to send to, in place of to",
     from: "one of your numbers (default: the number of the newest conversation with the recipient, else your default number)",
-    attachments: "files to send (iMessage)",
+    attachments: "files to send; routing.attachments says what happens on channels without files",
     replyTo: "id of the message that this one replies to",
     effect: "effect on the recipient's iPhone; ignored on SMS",
     mentions: "parts of the text that name people in the conversation",
@@ -42,7 +44,7 @@ export const REQUEST_FIELDS = {
     to: "the recipient: a phone number, an iMessage e-mail, or a chat id",
     chatId: "the chat to send to, in place of to",
     from: "one of your numbers (default: the number of the newest conversation with the recipient, else your default number)",
-    attachments: "files to send (iMessage)",
+    attachments: "files to send; routing.attachments says what happens on channels without files",
     replyTo: "id of the message that this one replies to",
     effect: "effect on the recipient's iPhone; ignored on SMS",
     mentions: "parts of the text that name people in the conversation",
@@ -57,7 +59,7 @@ export const REQUEST_FIELDS = {
   },
   SendOptions: {
     from: "one of your numbers (default: the number of the newest conversation with the recipient, else your default number)",
-    attachments: "files to send (iMessage)",
+    attachments: "files to send; routing.attachments says what happens on channels without files",
     replyTo: "id of the message that this one replies to",
     effect: "effect on the recipient's iPhone; ignored on SMS",
     mentions: "parts of the text that name people in the conversation",

@@ -30,7 +30,7 @@ test("send follows the message to its delivery, and on a terminal shows its page
 test("send takes every option of a message, and a text that starts with a dash", async (t) => {
   const { env, requests } = await serverWith(t, { "POST /v1/messages": accepted });
   const options =
-    "--from +15005550001 --channel sms,imessage --no-fallback --at 2031-05-01T09:00:00Z --no-follow --metadata a=1 " +
+    "--from +15005550001 --channel sms,imessage --no-fallback --attachments drop --attach https://example.com/a.pdf --at 2031-05-01T09:00:00Z --no-follow --metadata a=1 " +
     "--metadata b=x=y --callback-url https://example.com/c --external-id o-7 --idempotency-key k";
   const { code } = await runOnTerminal(["send", "+15005550100", ...options.split(" "), "--", "- Hello"], env);
   assert.equal(code, 0);
@@ -38,7 +38,8 @@ test("send takes every option of a message, and a text that starts with a dash",
     to: "+15005550100",
     content: { text: "- Hello" },
     from: "+15005550001",
-    routing: { preference: ["sms", "imessage"], fallback: false },
+    attachments: [{ type: "url", url: "https://example.com/a.pdf" }],
+    routing: { preference: ["sms", "imessage"], fallback: false, attachments: "drop" },
     scheduledAt: "2031-05-01T09:00:00Z",
     callbackUrl: "https://example.com/c",
     externalMessageId: "o-7",
@@ -49,7 +50,10 @@ test("send takes every option of a message, and a text that starts with a dash",
 });
 
 test("send --dry-run shows channel, segments and every considered route, and sends nothing", async (t) => {
-  const hop = (channel: string, usable: boolean, reason: string) => ({ channel, instanceId: "inst_1", usable, reason });
+  const hop = (channel: string, usable: boolean, reason: string) => ({
+    ...{ channel, instanceId: "inst_1", usable },
+    ...{ attachmentsDropped: 2, reason },
+  });
   const data = {
     dryRun: true,
     to: "+15005550102",
@@ -57,6 +61,7 @@ test("send --dry-run shows channel, segments and every considered route, and sen
     channel: "sms",
     instanceId: "inst_1",
     reason: "SMS fallback, via Sandbox",
+    attachmentsDropped: 2,
     hops: [hop("imessage", false, "not on iMessage"), hop("sms", true, "SMS fallback, via Sandbox")],
     segments: 2,
     encoding: "UCS-2",
@@ -68,6 +73,7 @@ test("send --dry-run shows channel, segments and every considered route, and sen
   const { code, stdout, stderr } = await runOnTerminal(line, env);
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(stdout, /channel +sms\n/);
+  assert.match(stdout, /files not sent +2\n/);
   assert.match(stdout, /segments +2\nencoding +UCS-2\n/);
   assert.match(stdout, /imessage +no +not on iMessage\n/);
   assert.match(stdout, /sms +yes +SMS fallback, via Sandbox\n\nNothing was sent\.\n$/);

@@ -4,6 +4,7 @@ import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type {
   AcceptedMessage,
+  AttachmentsRule,
   Channel,
   DryRun,
   Message,
@@ -12,7 +13,7 @@ import type {
   SendMessage,
   TimelineEntry,
 } from "../sdk/wire.ts";
-import { CHANNELS } from "../sdk/wire.ts";
+import { ATTACHMENTS_RULES, CHANNELS } from "../sdk/wire.ts";
 import { printableLine } from "../server/core/printable.ts";
 import { pageAddress } from "./addresses.ts";
 import type { Cli } from "./cli.ts";
@@ -21,7 +22,7 @@ import { Failure, wasNeverReached } from "./failure.ts";
 import { listing, type Paint, statusStyle, type Terminal } from "./output.ts";
 import { REQUEST_FIELDS } from "./request-fields.ts";
 import { type Column, table, wrapped } from "./table.ts";
-import { oneOrMore, pair, seconds } from "./values.ts";
+import { oneOf, oneOrMore, pair, repeated, seconds } from "./values.ts";
 
 const AWAITABLE = ["sent", "delivered", "read"] as const;
 
@@ -29,6 +30,8 @@ interface SendOptions {
   from?: string;
   channel?: Channel[];
   fallback: boolean;
+  attach?: string[];
+  attachments?: AttachmentsRule;
   at?: string;
   callbackUrl?: string;
   externalId?: string;
@@ -57,6 +60,8 @@ export const send: CommandRow = {
       parse: oneOrMore(CHANNELS),
     },
     "--no-fallback": "never try a second channel",
+    "--attach <url>": { help: "HTTPS URL of a file to send; may be repeated", parse: repeated },
+    "--attachments <rule>": { help: REQUEST_FIELDS.Routing.attachments, parse: oneOf(ATTACHMENTS_RULES) },
     "--at <time>": `${FIELDS.scheduledAt}; not followed`,
     "--callback-url <url>": FIELDS.callbackUrl,
     "--external-id <id>": FIELDS.externalMessageId,
@@ -127,6 +132,7 @@ function dryRunDetail(run: DryRun, paint: Paint, width: number): string {
     channel: channel ?? "none",
     instanceId,
     reason,
+    "files not sent": run.attachmentsDropped || null,
     [channel === "sms" ? "segments" : "segments, if by sms"]: segments,
     [channel === "sms" ? "encoding" : "encoding, if by sms"]: encoding,
     scheduledAt,
@@ -143,12 +149,17 @@ const HOP_COLUMNS: readonly Column<PlannedHop>[] = [
 ];
 
 function messageOf(to: string, text: string, options: SendOptions): SendMessage {
-  const { from, at, callbackUrl, externalId, metadata } = options;
-  const routing = present({ preference: options.channel, fallback: options.fallback ? undefined : false });
+  const { from, at, attach, callbackUrl, externalId, metadata } = options;
+  const routing = present({
+    preference: options.channel,
+    fallback: options.fallback ? undefined : false,
+    attachments: options.attachments,
+  });
+  const attachments = attach?.map((url) => ({ type: "url" as const, url }));
   return {
     to,
     content: { text },
-    ...present({ from, scheduledAt: at, callbackUrl, externalMessageId: externalId, metadata }),
+    ...present({ from, attachments, scheduledAt: at, callbackUrl, externalMessageId: externalId, metadata }),
     ...(Object.keys(routing).length === 0 ? {} : { routing }),
   };
 }

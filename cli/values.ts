@@ -66,6 +66,11 @@ export function oneOrMore<Choice extends string>(
   };
 }
 
+/** A text; a repeated option adds to the list. */
+export function repeated(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
 /** `key=value`; a repeated option adds to the pairs. The value stays text. */
 export function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");

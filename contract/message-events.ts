@@ -64,6 +64,9 @@ const further = {
   ...common,
   parentMessageId: optional(id("msg", "Id of the message that this one replies to.")),
   attachments: optional(list(Attachment, "Files of the message.")),
+  attachmentsDropped: optional(
+    count("Files that are not sent, as the channel does not carry them; absent if there are none.", { minimum: 1 }),
+  ),
   externalMessageId: optional(string("Your own identifier of the message.")),
   origin: optional(says(MessageOrigin, "Who caused an outbound message, if that was no request of yours.")),
   providerMessageId: optional(string("The provider's id; absent until the provider has accepted the message.")),

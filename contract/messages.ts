@@ -130,6 +130,9 @@ export const Message = record("Message", "A message, as `GET /v1/messages/:id` r
     { description: "Text and media." },
   ),
   attachments: list(Attachment, "Files of the message."),
+  attachmentsDropped: count("Files that are not sent: the channel used, or the planned one, does not carry them.", {
+    minimum: 0,
+  }),
   metadata: orNull(anyMetadata, "Your own JSON object, as you sent it."),
   effect: orNull(Effect, "Effect on the recipient's iPhone."),
   replyTo: stringOrNull("`replyTo` of the request; null for an inbound message."),
@@ -255,6 +258,7 @@ export const messageExample: Static<typeof Message> = {
   messageType: "text",
   content: { text: "Your table is ready.", mediaUrls: [] },
   attachments: [],
+  attachmentsDropped: 0,
   metadata: { table: 7 },
   effect: null,
   replyTo: null,

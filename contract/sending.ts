@@ -88,7 +88,20 @@ export const Encoding = choice(
   "Encoding of an SMS: seven bits of GSM 03.38, ISO 8859-1, or UTF-16.",
 );
 
+export const ATTACHMENTS_RULES = ["drop", "require"] as const;
+export const AttachmentsRule = choice(
+  "AttachmentsRule",
+  ATTACHMENTS_RULES,
+  "The rule for a message with files on a channel that does not carry them. `drop`: its text goes without them. `require`: the channel is not used.",
+);
+
 export const Routing = request("Routing", "Which channels to try, and when to give one up.", {
+  attachments: optional(
+    says(
+      AttachmentsRule,
+      "Files on a channel without files, such as most SMS: `drop` sends the text without them (default with a text), `require` does not use the channel (default without a text).",
+    ),
+  ),
   preference: optional(
     list(Channel, "Channels in the order in which they are tried.", { minItems: 1, maxItems: CHANNELS.length }),
   ),
@@ -125,7 +138,11 @@ export const Sender = text(
 /** Options of both requests that send. */
 export const SendOptions = request("SendOptions", "Options of every request that sends a message.", {
   from: optional(Sender),
-  attachments: optional(list(AttachmentInput, "Files to send (iMessage).", { maxItems: ATTACHMENTS_MAX })),
+  attachments: optional(
+    list(AttachmentInput, "Files to send; `routing.attachments` says what happens on channels without files.", {
+      maxItems: ATTACHMENTS_MAX,
+    }),
+  ),
   replyTo: optional(text(1, 512, "Id of the message that this one replies to.")),
   effect: optional(says(Effect, "Effect on the recipient's iPhone; ignored on SMS.")),
   mentions: optional(
@@ -243,6 +260,7 @@ export const PlannedHop = record("PlannedHop", "One channel and instance that ro
   channel: says(Channel, "The channel."),
   instanceId: stringOrNull("The provider instance; null if the channel has none."),
   usable: flag("Whether the message would be tried this way."),
+  attachmentsDropped: count("Files that would not be sent this way.", { minimum: 0 }),
   reason: string("Why, or why not."),
 });
 
@@ -256,6 +274,7 @@ export const DryRun = record(
     channel: orNull(Channel, "The channel that would be tried first; null if none can be."),
     instanceId: stringOrNull("The provider instance that would send it first; null if none can."),
     reason: string("Why this channel and this instance."),
+    attachmentsDropped: count("Files that this channel and this instance would not send.", { minimum: 0 }),
     hops: list(PlannedHop, "Every way considered, in the order in which they would be tried."),
     segments: orNull(
       Type.Integer({ minimum: 1 }),

@@ -220,6 +220,8 @@ export interface AttachmentInput {
   isAudioMessage?: boolean;
 }
 
+export const ATTACHMENTS_RULES = ["drop", "require"] as const;
+
 /** Response of `POST /v1/messages/carousel`. */
 export interface AcceptedCarousel {
   /** Opaque id; ids sort by creation. */
@@ -264,6 +266,9 @@ export interface AcceptedMessage {
   createdAt: string;
 }
 
+/** The rule for a message with files on a channel that does not carry them. `drop`: its text goes without them. `require`: the channel is not used. */
+export type AttachmentsRule = (typeof ATTACHMENTS_RULES)[number];
+
 /** Response of `POST /v1/messages?dryRun=true`: the plan of the message. Nothing is stored or sent. */
 export interface DryRun {
   /** Always true. */
@@ -278,6 +283,8 @@ export interface DryRun {
   instanceId: string | null;
   /** Why this channel and this instance. */
   reason: string;
+  /** Files that this channel and this instance would not send. */
+  attachmentsDropped: number;
   /** Every way considered, in the order in which they would be tried. */
   hops: PlannedHop[];
   /** Number of SMS segments of its text; null if no SMS can be sent, or without a text. */
@@ -356,12 +363,16 @@ export interface PlannedHop {
   instanceId: string | null;
   /** Whether the message would be tried this way. */
   usable: boolean;
+  /** Files that would not be sent this way. */
+  attachmentsDropped: number;
   /** Why, or why not. */
   reason: string;
 }
 
 /** Which channels to try, and when to give one up. */
 export interface Routing {
+  /** Files on a channel without files, such as most SMS: `drop` sends the text without them (default with a text), `require` does not use the channel (default without a text). */
+  attachments?: AttachmentsRule;
   /** Channels in the order in which they are tried. */
   preference?: Channel[];
   /** Whether to try the next channel when one is given up. Default: true. */
@@ -380,7 +391,7 @@ export interface SendCarousel {
   conversationId?: string;
   /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
   from?: string;
-  /** Files to send (iMessage). */
+  /** Files to send; `routing.attachments` says what happens on channels without files. */
   attachments?: AttachmentInput[];
   /** Id of the message that this one replies to. */
   replyTo?: string;
@@ -418,7 +429,7 @@ export interface SendMessage {
   conversationId?: string;
   /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
   from?: string;
-  /** Files to send (iMessage). */
+  /** Files to send; `routing.attachments` says what happens on channels without files. */
   attachments?: AttachmentInput[];
   /** Id of the message that this one replies to. */
   replyTo?: string;
@@ -455,7 +466,7 @@ export interface SendMessage {
 export interface SendOptions {
   /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
   from?: string;
-  /** Files to send (iMessage). */
+  /** Files to send; `routing.attachments` says what happens on channels without files. */
   attachments?: AttachmentInput[];
   /** Id of the message that this one replies to. */
   replyTo?: string;
@@ -561,6 +572,8 @@ export interface Message {
   };
   /** Files of the message. */
   attachments: Attachment[];
+  /** Files that are not sent: the channel used, or the planned one, does not carry them. */
+  attachmentsDropped: number;
   /** Your own JSON object, as you sent it. */
   metadata: Metadata | null;
   /** Effect on the recipient's iPhone. */
@@ -813,6 +826,8 @@ export type MessageEventData = {
   parentMessageId?: string;
   /** Files of the message. */
   attachments?: Attachment[];
+  /** Files that are not sent, as the channel does not carry them; absent if there are none. */
+  attachmentsDropped?: number;
   /** Your own identifier of the message. */
   externalMessageId?: string;
   /** Who caused an outbound message, if that was no request of yours. */
@@ -901,6 +916,8 @@ export type RevisionEventData = {
   parentMessageId?: string;
   /** Files of the message. */
   attachments?: Attachment[];
+  /** Files that are not sent, as the channel does not carry them; absent if there are none. */
+  attachmentsDropped?: number;
   /** Your own identifier of the message. */
   externalMessageId?: string;
   /** Who caused an outbound message, if that was no request of yours. */

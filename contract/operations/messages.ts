@@ -106,14 +106,20 @@ const records: Section["operations"] = {
     id: "updateMessage",
     summary: "Change a scheduled message",
     description:
-      "Changes the text, media, time or metadata of a message before it is sent. An absent field stays as it is; `metadata` is replaced as a whole. Once the message is due, the response is 400 `INVALID_STATUS`. A change emits `message.scheduled` again, with the next `sequence`.",
+      "Changes the text, media, time or metadata of a message before it is sent. An absent field stays as it is; `metadata` is replaced as a whole. The message keeps those of its channels that carry the files which it then requires (`routing.attachments`). Once the message is due, the response is 400 `INVALID_STATUS`. A change emits `message.scheduled` again, with the next `sequence`.",
     response: Message,
     example: {
       ...scheduledExample,
       content: { text: "Your table is ready at eight.", mediaUrls: [] },
       updatedAt: at(30),
     },
-    errors: ["INVALID_STATUS", "INVALID_SCHEDULED_AT", "SCHEDULED_IN_PAST", "SCHEDULED_TOO_FAR"],
+    errors: [
+      "INVALID_STATUS",
+      "CHANNEL_NOT_SUPPORTED",
+      "INVALID_SCHEDULED_AT",
+      "SCHEDULED_IN_PAST",
+      "SCHEDULED_TOO_FAR",
+    ],
     body: { content: { text: "Your table is ready at eight." } },
   }),
   "DELETE /v1/messages/:id": operation({

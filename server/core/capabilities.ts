@@ -1,9 +1,12 @@
 /** Facts about a provider that the engine plans with. */
 
 import type { Channel } from "../../sdk/wire.ts";
+import type { CarriedFiles } from "./message-files.ts";
 
 export interface Capabilities {
   channels: readonly Channel[];
+  /** The files that its SMS carry. iMessage carries all. */
+  smsFiles: CarriedFiles;
   /**
    * Sends at once. Some messages with files run beside them, and a send that takes longer than 40 s lets another begin.
    */

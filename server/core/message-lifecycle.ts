@@ -15,7 +15,7 @@ import type { EventId } from "./id.ts";
 import { FRESH, type Message, type SentPart } from "./message.ts";
 import { failureCauseOf } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
-import { answerTo, CHANNEL_NAMES, type Way } from "./routing.ts";
+import { along, answerTo, CHANNEL_NAMES, type Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
 import { attemptedAt, isRestored } from "./send-attempt.ts";
 import { withoutStepBack } from "./step-back.ts";
@@ -171,8 +171,7 @@ export function becomeDue(
   const status = transition(message.status, "due");
   if (status === null) return null;
   const { now } = context;
-  const { instanceId } = by ?? message;
-  const next = { ...message, instanceId, dueAt: now, claimedUntil: null, expiresAt: now + timeToLiveMs };
+  const next = { ...message, ...along(by), dueAt: now, claimedUntil: null, expiresAt: now + timeToLiveMs };
   return enter({ message: next, events: [] }, status, context, by === null ? {} : { way: `via ${by.way}` });
 }
 
@@ -323,7 +322,7 @@ export function fallBack(
   const moved: Message = {
     ...withEntry(message, entry, now),
     channel,
-    instanceId,
+    ...along(next),
     instancesTried: [],
     ...segmentsOf({ channel: next.channel, text: message.text }, context.smartEncoding),
     ...FRESH,
@@ -348,11 +347,10 @@ export function retry(message: Message, by: Way | null, timeToLiveMs: number, co
   const status = transition(message.status, isSentInPart ? "sendRest" : "retry");
   if (status === null) return null;
   const { now } = context;
-  const { instanceId } = by ?? message;
   const again: Message = {
     ...message,
     ...FRESH,
-    instanceId,
+    ...along(by),
     instancesTried: [],
     retryCount: message.retryCount + 1,
     dueAt: now,

@@ -2,6 +2,9 @@
 
 import type { MessageErrorCode } from "../../sdk/wire.ts";
 import type { Message, SentPart } from "./message.ts";
+import { carriedFiles, countedFiles } from "./message-files.ts";
+
+type FileFields = "mediaUrls" | "attachments" | "attachmentsDropped";
 
 /** The message after its provider reported a part that was sent separately. A recorded part stays. */
 export function withPart(message: Message, part: SentPart | null | undefined): Message {
@@ -10,9 +13,10 @@ export function withPart(message: Message, part: SentPart | null | undefined): M
 }
 
 /** Describes the parts of a message: `the text was sent, and 1 file was not`. */
-export function wordsOfParts({ mediaUrls, attachments }: Pick<Message, "mediaUrls" | "attachments">, part: SentPart) {
+export function wordsOfParts(message: Pick<Message, FileFields>, part: SentPart) {
+  const { mediaUrls, attachments } = carriedFiles(message);
   const files = mediaUrls.length + attachments.length;
-  const rest = files === 0 ? "the rest was" : files === 1 ? "1 file was" : `${files} files were`;
+  const rest = files === 0 ? "the rest was" : `${countedFiles(files)} ${files === 1 ? "was" : "were"}`;
   return `${part.what} was sent, and ${rest} not`;
 }
 
@@ -21,7 +25,7 @@ export function wordsOfParts({ mediaUrls, attachments }: Pick<Message, "mediaUrl
  * unknown. A message without a sent part keeps the cause as it is.
  */
 export function failureCauseOf<Cause extends { code: MessageErrorCode; message: string }>(
-  message: Pick<Message, "sentPart" | "mediaUrls" | "attachments">,
+  message: Pick<Message, "sentPart" | FileFields>,
   cause: Cause,
 ): Cause {
   const { sentPart } = message;

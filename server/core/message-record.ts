@@ -36,6 +36,7 @@ export function messageEventData(message: Message, link: LinkBuilder): RevisionE
     ...(message.readAt === null ? {} : { readAt: iso(message.readAt) }),
     ...(parentMessageId === null ? {} : { parentMessageId }),
     ...(attachments.length === 0 ? {} : { attachments: attachments.map((one) => attachmentRecord(one, link)) }),
+    ...(message.attachmentsDropped === 0 ? {} : { attachmentsDropped: message.attachmentsDropped }),
     ...(message.editedAt === null ? {} : { editedAt: iso(message.editedAt) }),
     ...(errorCode === null ? {} : { errorCode, error: { code: errorCode, message: message.errorMessage ?? "" } }),
   };
@@ -118,6 +119,7 @@ export function messageRecord(message: Message, link: LinkBuilder): WireMessage 
     messageType: message.messageType,
     content: { text: message.text, mediaUrls: message.mediaUrls },
     attachments: message.attachments.map((attachment) => attachmentRecord(attachment, link)),
+    attachmentsDropped: message.attachmentsDropped,
     metadata: message.metadata,
     effect: message.effect,
     replyTo: message.replyTo,

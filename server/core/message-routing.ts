@@ -2,7 +2,7 @@
 
 import type { Message, TimelineEntry } from "./message.ts";
 import { defer, type FailureCause } from "./message-lifecycle.ts";
-import { CHANNEL_NAMES, type Way } from "./routing.ts";
+import { along, CHANNEL_NAMES, type Way } from "./routing.ts";
 import { withoutStepBack } from "./step-back.ts";
 import { withEntry } from "./timeline.ts";
 
@@ -43,7 +43,7 @@ export function move({ message, from, to, dueAt }: Moving, now: number): Message
   const noted = isNoted
     ? { ...message, updatedAt: withoutStepBack(message.updatedAt, now) }
     : withEntry(message, { status, channel, reason, instanceId }, now);
-  return { ...noted, instanceId, dueAt, claimedUntil: null };
+  return { ...noted, ...along(to), dueAt, claimedUntil: null };
 }
 
 /** Sends a message that its instance refused by another instance of the channel; the channel is not given up. Null if no send attempt is open. */
@@ -51,5 +51,5 @@ export function failOver({ message, from, to, dueAt }: Moving, cause: FailureCau
   const code = cause.providerErrorCode == null ? "" : ` (${cause.providerErrorCode})`;
   const reason = `failover: ${from} refused it${code}; ${CHANNEL_NAMES[message.channel]} via ${to.way}`;
   const instancesTried = [...message.instancesTried, message.instanceId];
-  return defer({ ...message, instanceId: to.instanceId, instancesTried }, reason, dueAt, now);
+  return defer({ ...message, ...along(to), instancesTried }, reason, dueAt, now);
 }

@@ -4,6 +4,7 @@
  */
 
 import type {
+  AttachmentsRule,
   Channel,
   Direction,
   Effect,
@@ -58,6 +59,10 @@ export interface Message {
   messageType: MessageType;
   mediaUrls: string[];
   attachments: MessageAttachment[];
+  /** `routing.attachments` of the request; null if it had none. */
+  attachmentsRule: AttachmentsRule | null;
+  /** Files that its present channel and instance do not carry, and that are not sent there. */
+  attachmentsDropped: number;
   chatId: ChatId | null;
   effect: Effect | null;
   /** The message that an outbound message replies to. */
@@ -157,6 +162,8 @@ export const NEW_MESSAGE = {
   messageType: "text",
   mediaUrls: [] as string[],
   attachments: [] as MessageAttachment[],
+  attachmentsRule: null,
+  attachmentsDropped: 0,
   chatId: null,
   effect: null,
   replyTo: null,

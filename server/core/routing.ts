@@ -2,6 +2,8 @@
 
 import type { Channel, Route } from "../../sdk/wire.ts";
 import type { InstanceId } from "./id.ts";
+import type { Message } from "./message.ts";
+import { countedFiles } from "./message-files.ts";
 import { channelsOf } from "./number.ts";
 
 /** The names of channels in sentences for customers. */
@@ -42,6 +44,8 @@ export interface Candidate {
   instanceId: InstanceId;
   name: string;
   because: string;
+  /** Files of the message that it does not carry; absent: none. */
+  attachmentsDropped?: number;
 }
 
 /**
@@ -96,14 +100,30 @@ export function choose(
 export interface Way {
   instanceId: InstanceId;
   way: string;
+  /** Files that are not sent this way; absent: none. */
+  attachmentsDropped?: number;
 }
 
 /** The choice in words: `Mac 1 (this number's instance)`, or `Carrier B (route +44, as Carrier A is down)`. */
-export function wayOf({ instanceId, name, because, isUp, passedOver }: Chosen): Way {
+export function wayOf({ instanceId, name, because, isUp, passedOver, attachmentsDropped = 0 }: Chosen): Way {
   const names = passedOver.map((one) => one.name).join(" and ");
   const passed = passedOver.length === 0 ? "" : `, as ${names} ${are(passedOver)} down`;
   const waits = isUp ? "" : ", which is down: the message waits for it";
-  return { instanceId, way: `${name} (${because}${passed})${waits}` };
+  return {
+    instanceId,
+    way: `${name} (${because}${passed})${withoutFiles(attachmentsDropped)}${waits}`,
+    attachmentsDropped,
+  };
+}
+
+/** The files that an instance does not carry, in words that follow its name; empty if there are none. */
+export function withoutFiles(count = 0): string {
+  return count === 0 ? "" : `, without ${countedFiles(count)}, which it does not carry`;
+}
+
+/** The instance and the dropped files of a message that goes a way from now on; nothing without one. */
+export function along(way: Way | null): Partial<Pick<Message, "instanceId" | "attachmentsDropped">> {
+  return way === null ? {} : { instanceId: way.instanceId, attachmentsDropped: way.attachmentsDropped ?? 0 };
 }
 
 function are(several: readonly unknown[]): string {

@@ -1,6 +1,7 @@
 /** Every table as data: its name, its key and its columns. Rows are encoded and decoded by it; no other file lists columns. */
 
 import {
+  ATTACHMENTS_RULES,
   CALL_STATUSES,
   CHANNELS,
   DELIVERY_STATUSES,
@@ -46,6 +47,8 @@ import { type Table, table } from "./table.ts";
 
 /** The first columns of a table whose records have a version. */
 const VERSIONED = { id: TEXT, version: NUMBER } as const;
+/** The last columns of a table whose records say when they changed. */
+const CHANGED = { createdAt: NUMBER, updatedAt: NUMBER } as const;
 const PREVIOUS_SECRET = { previousSecret: orNull(TEXT), previousSecretUntil: orNull(NUMBER) } as const;
 
 /** The tables with their exact types, from which the types of rows are made. */
@@ -61,8 +64,7 @@ const DECLARED = {
     routes: ROUTES,
     quietHours: orNull(QUIET_HOURS),
     optOuts: orNull(OPT_OUT_SETTINGS),
-    createdAt: NUMBER,
-    updatedAt: NUMBER,
+    ...CHANGED,
   }),
   numbers: table("numbers", ["id"], ["address"], {
     id: TEXT,
@@ -93,8 +95,7 @@ const DECLARED = {
     name: TEXT,
     provider: oneOf(PROVIDERS),
     config: orNull(TEXT),
-    createdAt: NUMBER,
-    updatedAt: NUMBER,
+    ...CHANGED,
   }),
   messages: table("messages", ["id"], ["id"], {
     ...VERSIONED,
@@ -113,6 +114,8 @@ const DECLARED = {
     messageType: oneOf(MESSAGE_TYPES),
     mediaUrls: TEXTS,
     attachments: OBJECTS,
+    attachmentsRule: orNull(oneOf(ATTACHMENTS_RULES)),
+    attachmentsDropped: NUMBER,
     chatId: orNull(TEXT),
     effect: orNull(oneOf(EFFECTS)),
     replyTo: orNull(TEXT),
@@ -191,8 +194,7 @@ const DECLARED = {
     maxInFlight: orNull(NUMBER),
     secret: orNull(TEXT),
     ...PREVIOUS_SECRET,
-    createdAt: NUMBER,
-    updatedAt: NUMBER,
+    ...CHANGED,
   }),
   deliveries: table("deliveries", ["id"], ["customerId", "id"], {
     ...VERSIONED,
@@ -264,8 +266,7 @@ const DECLARED = {
     name: orNull(TEXT),
     participants: TEXTS,
     leftAt: orNull(NUMBER),
-    createdAt: NUMBER,
-    updatedAt: NUMBER,
+    ...CHANGED,
   }),
   contacts: table("contacts", ["id"], ["id"], {
     ...VERSIONED,
@@ -278,8 +279,7 @@ const DECLARED = {
     tags: TEXTS,
     metadata: orNull(OBJECT),
     searchText: TEXT,
-    createdAt: NUMBER,
-    updatedAt: NUMBER,
+    ...CHANGED,
   }),
   contactAddresses: table("contact_addresses", ["customerId", "address"], ["customerId", "address"], {
     customerId: TEXT,
@@ -306,8 +306,7 @@ const DECLARED = {
     dueAt: orNull(NUMBER),
     paidAt: orNull(NUMBER),
     cancelledAt: orNull(NUMBER),
-    createdAt: NUMBER,
-    updatedAt: NUMBER,
+    ...CHANGED,
   }),
   calls: table("calls", ["id"], ["instanceId", "callUuid"], {
     ...VERSIONED,
@@ -322,8 +321,7 @@ const DECLARED = {
     isOutgoing: FLAG,
     status: oneOf(CALL_STATUSES),
     history: HISTORY,
-    createdAt: NUMBER,
-    updatedAt: NUMBER,
+    ...CHANGED,
   }),
   contents: table("contents", ["id"], ["id"], {
     id: TEXT,

@@ -241,6 +241,8 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     const media = (mediaUrls: string[], paths: string[], says: RegExp) =>
       send({ content: { mediaUrls } }, { code: "VALIDATION_ERROR", paths, says });
     const attachments = [{ type: "base64", data: PNG }];
+    const unfit = (more: object, path: string, says: RegExp) =>
+      send(more, { code: "CHANNEL_NOT_SUPPORTED", paths: [path], says });
     const routing = { preference: ["sms"] };
     const url = "https://example.com/";
     return [
@@ -255,10 +257,9 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
         { content: { mediaUrl: url, mediaUrls: [url] } },
         field("content.mediaUrl", /is another name for content\.mediaUrls/),
       ),
-      send(
-        { attachments, routing },
-        { code: "CHANNEL_NOT_SUPPORTED", paths: ["attachments"], says: /need iMessage, and this message goes by sms/ },
-      ),
+      unfit({ attachments, routing: { ...routing, attachments: "require" } }, "attachments", /by SMS .* is require/),
+      unfit({ content: { mediaUrls: [url] }, routing }, "content.mediaUrls[0]", /without a text nothing would be left/),
+      send({ attachments, routing: { attachments: "link" } }, field("routing.attachments", /one of drop, require/)),
       send(
         { to: "a@example.com", attachments, routing },
         { code: "NO_CHANNEL_AVAILABLE", paths: ["routing.preference"], says: /to a@example\.com there is imessage/ },

@@ -40,6 +40,7 @@ test("a dry run returns the channel, every possible attempt and the segments, an
     channel: "imessage",
     instanceId: data.instanceId,
     reason: `iMessage (preferred), via ${number.instanceName} (this number's instance); from ${number.phoneNumber} (default number)`,
+    attachmentsDropped: 0,
     hops: data.hops,
     segments: 1,
     encoding: "GSM-7",
@@ -69,6 +70,11 @@ test("a dry run works for a carousel, and dryRun=false sends", async () => {
   const body = { to: "+15005550100", ...images };
   const run = await api.ask("POST", "/v1/messages/carousel?dryRun=true", { body });
   assert.deepEqual([run.status, run.data.dryRun, run.data.channel], [200, true, "imessage"]);
+  assert.deepEqual(
+    run.data.hops.map((hop: { attachmentsDropped: number }) => hop.attachmentsDropped),
+    [0, 2],
+    "SMS of the sandbox carry no files",
+  );
   await assertNothingKept();
   const sent = await api.ask("POST", "/v1/messages?dryRun=false", {
     body: { to: "+15005550199", content: { text: "Hello" }, scheduledAt: new Date(Date.now() + 60_000).toISOString() },

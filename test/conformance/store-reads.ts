@@ -76,6 +76,8 @@ const NO_SECRETS = { previousSecret: null, previousSecretUntil: null };
 const FILLED = {
   fallbackAfterMs: 10_000,
   fallbackTriggered: true,
+  attachmentsRule: "require",
+  attachmentsDropped: 3,
   metadata: { order: 1, nested: { list: [true, null, "x"] } },
   externalMessageId: "order-1",
   callbackUrl: "https://callback.example/",

@@ -145,7 +145,14 @@ export class ScriptedCarrier {
     const end: End = { life, channels, signals: null, changed };
     return {
       name: "scripted",
-      capabilities: { channels, concurrency, sendTimeoutMs, reconcileAfterMs: RECONCILE_AFTER_MS, seesPayments: true },
+      capabilities: {
+        channels,
+        smsFiles: "none",
+        concurrency,
+        sendTimeoutMs,
+        reconcileAfterMs: RECONCILE_AFTER_MS,
+        seesPayments: true,
+      },
       get isUp() {
         return !down.has(instanceId);
       },

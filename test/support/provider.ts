@@ -95,7 +95,7 @@ export class ScriptedProvider implements Provider {
   /** `asks`: whether it supports reconciliation. */
   constructor({ asks = true, ...capabilities }: { asks?: boolean } & Partial<Capabilities> = {}) {
     const ordinary = { concurrency: 64, sendTimeoutMs: 40_000, reconcileAfterMs: SETTLE_AFTER_MS, seesPayments: true };
-    this.capabilities = { channels: ["imessage", "sms"], ...ordinary, ...capabilities };
+    this.capabilities = { channels: ["imessage", "sms"], smsFiles: "all", ...ordinary, ...capabilities };
     if (asks) this.reconcile = (message) => this.#ask(message);
   }
 

@@ -93,6 +93,9 @@ function Facts({ message }: { message: Message }) {
     channelName(message.channel) +
       (message.segments === null ? "" : `, ${message.segments} ${message.segments === 1 ? "segment" : "segments"}`),
     message.fallbackTriggered ? "by fallback" : null,
+    message.attachmentsDropped > 0
+      ? `${message.attachmentsDropped} ${message.attachmentsDropped === 1 ? "file" : "files"} not sent`
+      : null,
     message.retryCount > 0 ? `retried ${message.retryCount}×` : null,
     message.externalMessageId,
   ];

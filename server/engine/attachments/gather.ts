@@ -5,6 +5,7 @@ import type { Release } from "../../core/fair-semaphore.ts";
 import type { AttachmentId, CustomerId } from "../../core/id.ts";
 import { checkMedia, defaultFilename, filenameOfUrl, isAudio, isImage, notAudio } from "../../core/media.ts";
 import type { Message } from "../../core/message.ts";
+import { carriedFiles } from "../../core/message-files.ts";
 import type { OutboundAttachment } from "../../providers/provider.ts";
 import { findContentHead, readContent } from "../../store/contents.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
@@ -36,7 +37,7 @@ interface FilePart {
 }
 
 /**
- * Gathers the files of a message in sequence, media first, within 35 s. If `abort` is aborted, the result is
+ * Gathers the files of a message that its channel carries in sequence, media first, within 35 s. If `abort` is aborted, the result is
  * `deferred`.
  */
 export async function gatherAttachments(
@@ -63,7 +64,8 @@ export async function gatherAttachments(
   }
 }
 
-function partsOf({ link }: Pick<EngineDeps, "link">, { mediaUrls, attachments }: Message): FilePart[] {
+function partsOf({ link }: Pick<EngineDeps, "link">, message: Message): FilePart[] {
+  const { mediaUrls, attachments } = carriedFiles(message);
   const media = mediaUrls.map((url, index): FilePart => {
     const path = `content.mediaUrls[${index}]`;
     const none = { id: null, mimeType: null, filename: null };

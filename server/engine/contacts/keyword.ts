@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Channel, OptOutSettings } from "../../../sdk/wire.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { type Message, NEW_MESSAGE, pairOf } from "../../core/message.ts";
+import { NO_FILES } from "../../core/message-files.ts";
 import { begin } from "../../core/message-lifecycle.ts";
 import { SERVICE_TIME_TO_LIVE_MS } from "../../core/message-routing.ts";
 import { asksForHelp, formsOf, keywordOf } from "../../core/opt-out.ts";
@@ -87,7 +88,7 @@ async function instanceToAnswer(
   const instance = await deps.configCache.instance(instanceId);
   if (instance !== null && offered(deps, { instanceId, provider: instance.provider }).includes(channel))
     return instanceId;
-  const plan = await planOf(deps, { customerId, from: to, to: from, instanceId });
+  const plan = await planOf(deps, { ...NO_FILES, customerId, from: to, to: from, instanceId });
   return plan.on(channel)[0]?.instanceId ?? null;
 }
 

@@ -8,6 +8,7 @@ import { isGroupId } from "../../core/chat.ts";
 import { ApiError, invalidFields, refusedField } from "../../core/error.ts";
 import type { MessageId } from "../../core/id.ts";
 import { type Message, messageTypeOf, NEW_MESSAGE, pairOf } from "../../core/message.ts";
+import { attachmentsRuleOf } from "../../core/message-files.ts";
 import { begin } from "../../core/message-lifecycle.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-record.ts";
 import { type NewMessage, problemsOf, requestedFields } from "../../core/new-message.ts";
@@ -32,6 +33,7 @@ import { reread } from "./find.ts";
 import {
   channelsFor,
   DEFAULT_PREFERENCE,
+  filesOf,
   type Recipient,
   reasonFor,
   recipientOf,
@@ -90,7 +92,11 @@ async function acceptOnce(
 /** The request with the defaults of routing, for the comparison by idempotency key. */
 function withDefaults(message: NewMessage): unknown {
   const fields = requestedFields(message);
-  return { ...fields, routing: { preference: DEFAULT_PREFERENCE, fallback: true, ...fields.routing } };
+  const { attachments, ...routing } = fields.routing ?? {};
+  // The default is left out, as in the requests of versions that had no other.
+  const isDefault = attachments === attachmentsRuleOf({ ...filesOf(message), attachmentsRule: null });
+  const rule = attachments === undefined || isDefault ? {} : { attachments };
+  return { ...fields, routing: { preference: DEFAULT_PREFERENCE, fallback: true, ...routing, ...rule } };
 }
 
 /** Adds the recipient to the customer's contacts, unless it is a group. */
@@ -147,6 +153,7 @@ export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promis
       ...NEW_MESSAGE,
       ...givenFields(wanted),
       attachments: files.attachments,
+      attachmentsDropped: chosen.attachmentsDropped ?? 0,
       ...timesOf(deps, wanted, scheduledAt, context.now),
       id: messageId,
       customerId,
@@ -233,6 +240,7 @@ function givenFields(wanted: NewMessage) {
     text: content.text ?? null,
     mediaUrls: content.mediaUrls ?? [],
     messageType: messageTypeOf(content.mediaUrls ?? [], wanted.attachments ?? []),
+    attachmentsRule: wanted.routing?.attachments ?? null,
     effect: wanted.effect ?? null,
     mentions: mentions.map((one) => ({ ...one, address: parseAddress(one.address)?.address ?? one.address })),
     metadata: wanted.metadata ?? null,

@@ -89,9 +89,15 @@ describe("a message to a chat", () => {
 
 describe("files", () => {
   const TYPES: [title: string, body: SendMessage, type: string, left: string[]][] = [
-    ["one address of media is a media message, by SMS too", { content: { mediaUrl: PICTURE } }, "media", ["sms"]],
+    ["one address of media is a media message", { content: { mediaUrl: PICTURE } }, "media", []],
+    ["with a text by SMS too", { content: { text: "Look", mediaUrl: PICTURE } }, "media", ["sms"]],
     ["two are a carousel", { content: { text: "Look", mediaUrls: [PICTURE, PICTURE] } }, "carousel", ["sms"]],
-    ["an attachment goes by iMessage alone", { attachments: [{ type: "url", url: PICTURE }] }, "media", []],
+    [
+      "an attachment without a text goes by iMessage alone",
+      { attachments: [{ type: "url", url: PICTURE }] },
+      "media",
+      [],
+    ],
     [
       "with media it stays what the media make it",
       { content: { mediaUrls: [PICTURE, PICTURE] }, attachments: [{ type: "url", url: PICTURE }] },

@@ -132,8 +132,8 @@ describe("the hops of a dry run", () => {
     assert.deepEqual(hops(grouped)[1], ["sms", null, false, "the group is on iMessage"]);
     assert.equal(grouped.to, chat.id);
     const attachments: SendMessage["attachments"] = [{ type: "url", url: "https://example.com/a.pdf" }];
-    const attached = await rehearse(carriers, { attachments });
-    assert.deepEqual(hops(attached)[1], ["sms", null, false, "attachments need iMessage"]);
+    const attached = await rehearse(carriers, { attachments, routing: { attachments: "require" } });
+    assert.deepEqual(hops(attached)[1], ["sms", null, false, "it has files, which SMS does not carry here"]);
   });
 
   test("do not query availability if iMessage is not tried", async (t) => {

@@ -5,7 +5,7 @@ import type { InstanceId } from "../../core/id.ts";
 import { isoOrNull } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
 import type { NewMessage } from "../../core/new-message.ts";
-import { type Candidate, CHANNEL_NAMES, type Chosen, SENT_CHANNELS, wayOf } from "../../core/routing.ts";
+import { type Candidate, CHANNEL_NAMES, type Chosen, SENT_CHANNELS, wayOf, withoutFiles } from "../../core/routing.ts";
 import { segmentsOf, smsText } from "../../core/segment.ts";
 import type { AvailabilityLookups } from "../contacts/availability.ts";
 import type { With } from "../engine-deps.ts";
@@ -34,6 +34,7 @@ export async function dryRun(deps: AcceptDeps, lookups: AvailabilityLookups, wan
     channel: chosen?.channel ?? null,
     instanceId: chosen?.instanceId ?? null,
     reason: [(chosen ?? hops[0])?.reason, recipient.sender ?? ""].filter((part) => part !== "").join("; "),
+    attachmentsDropped: chosen?.attachmentsDropped ?? 0,
     hops,
     ...measured(deps, message, sms),
     scheduledAt: isoOrNull(message.scheduledAt),
@@ -72,15 +73,15 @@ function waysOn(deps: With<"connections">, checked: CheckedMessage, channel: Cha
   const chosen = chooseOn(deps, recipient.plan, channel);
   if (chosen === null) return [];
   return recipient.plan.on(channel).map((candidate) => {
-    const { instanceId } = candidate;
+    const { instanceId, attachmentsDropped = 0 } = candidate;
+    const hop = { channel, instanceId, attachmentsDropped };
     const isPassedOver = chosen.passedOver.some((one) => one.instanceId === instanceId);
     const against = obstacle(message, channel, absent) ?? (isPassedOver ? isDown(candidate) : null);
-    if (against !== null) return { channel, instanceId, usable: false, reason: against };
+    if (against !== null) return { ...hop, usable: false, reason: against };
     if (instanceId === chosen.instanceId)
-      return { channel, instanceId, usable: true, reason: why(checked, channel, chosen, absent) };
-    if (!deps.connections.isUp(deps, instanceId))
-      return { channel, instanceId, usable: false, reason: isDown(candidate) };
-    return { channel, instanceId, usable: true, reason: next(candidate, chosen) };
+      return { ...hop, usable: true, reason: why(checked, channel, chosen, absent) };
+    if (!deps.connections.isUp(deps, instanceId)) return { ...hop, usable: false, reason: isDown(candidate) };
+    return { ...hop, usable: true, reason: next(candidate, chosen) };
   });
 }
 
@@ -107,18 +108,18 @@ function why({ message, reason }: CheckedMessage, channel: Channel, chosen: Chos
   return `${CHANNEL_NAMES[channel]} ${condition}, via ${wayOf(chosen).way}`;
 }
 
-function next({ name, because }: Candidate, chosen: Chosen): string {
-  return `via ${name} (${because}) if ${chosen.name} refuses it`;
+function next({ name, because, attachmentsDropped }: Candidate, chosen: Chosen): string {
+  return `via ${name} (${because})${withoutFiles(attachmentsDropped)} if ${chosen.name} refuses it`;
 }
 
 /** A channel that the message does not try, and why. */
 function leftOut({ message, recipient }: CheckedMessage, { routing }: NewMessage, channel: Channel): PlannedHop {
-  const none = { channel, instanceId: null, usable: false };
+  const none = { channel, instanceId: null, usable: false, attachmentsDropped: 0 };
   if (routing?.preference?.includes(channel) === false)
     return { ...none, reason: "routing.preference does not name it" };
   if (recipient.isGroup) return { ...none, reason: `the group is on ${CHANNEL_NAMES[message.channel]}` };
   if (!recipient.usable.includes(channel)) {
     return { ...none, reason: `there is no ${CHANNEL_NAMES[channel]} from ${message.from} to ${message.to}` };
   }
-  return { ...none, reason: "attachments need iMessage" };
+  return { ...none, reason: `it has files, which ${CHANNEL_NAMES[channel]} does not carry here` };
 }

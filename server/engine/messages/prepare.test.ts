@@ -78,7 +78,7 @@ describe("files are fetched at the send attempt", () => {
 
   test("a file that can never be fetched fails the message, without a fallback or a send attempt", async (t) => {
     const made = await stageWith(t, (url) => (url === A ? picture() : { refused: "answered 404" }));
-    const id = await made.send({ content: { mediaUrls: [A, B] } });
+    const id = await made.send({ content: { text: "Look", mediaUrls: [A, B] } });
     await made.run();
     assert.deepEqual(await made.eventTypes(id), ["queued", "failed"]);
     const { errorCode, providerErrorCode, errorMessage, channelsLeft } = await made.message(id);

@@ -3,6 +3,7 @@
 import { isGroupId } from "../../core/chat.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
+import { carriedFiles } from "../../core/message-files.ts";
 import { type FailureCause, fail } from "../../core/message-lifecycle.ts";
 import { placeOf } from "../../core/message-routing.ts";
 import { postpone, postponedSince } from "../../core/message-waiting.ts";
@@ -236,8 +237,9 @@ export function isPlain(message: Message): boolean {
   return message.replyTo === null && !isGroupId(message.to) && !hasFiles(message);
 }
 
-/** Whether files have to be fetched or read from disk before sending. */
-export function hasFiles({ mediaUrls, attachments }: Message): boolean {
+/** Whether files are sent, which have to be fetched or read from disk before. */
+export function hasFiles(message: Message): boolean {
+  const { mediaUrls, attachments } = carriedFiles(message);
   return mediaUrls.length > 0 || attachments.length > 0;
 }
 

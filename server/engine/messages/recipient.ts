@@ -3,13 +3,14 @@
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { type Chat, parseConversation } from "../../core/chat.ts";
 import { ApiError, invalidField, refusedField } from "../../core/error.ts";
+import type { MessageFiles } from "../../core/message-files.ts";
 import type { NewMessage } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { checkRecipient, isSenderName, NAMES_CANNOT_BE_ANSWERED, parseAddress } from "../../core/phone.ts";
 import { answerTo, CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
 import { requireChat } from "../chats/require-chat.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
-import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
+import { offered, planFrom, plansInGroup, type RoutePlan } from "../routing/route.ts";
 
 /** The default order of channels. */
 export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
@@ -39,8 +40,8 @@ export async function recipientOf(
   if (wanted.chatId !== undefined) return chatRecipient(deps, wanted, wanted.chatId);
   const to = requireRecipient(wanted.to ?? "");
   const numbers = await deps.configCache.numbers(customerId);
-  if (wanted.from !== undefined) return addressRecipient(deps, chooseNumber(numbers, wanted.from), to, null);
-  return (await stickyRecipient(deps, numbers, to, wanted)) ?? defaultRecipient(deps, numbers, to);
+  if (wanted.from !== undefined) return addressRecipient(deps, chooseNumber(numbers, wanted.from), to, wanted);
+  return (await stickyRecipient(deps, numbers, to, wanted)) ?? defaultRecipient(deps, numbers, to, wanted);
 }
 
 /**
@@ -59,7 +60,7 @@ async function stickyRecipient(
   for (const address of await deps.threadCache.senders.find(deps.store, first.customerId, to)) {
     const number = numbers.find((one) => one.address === address);
     if (number === undefined) continue;
-    const recipient = await addressRecipient(deps, number, to, null);
+    const recipient = await addressRecipient(deps, number, to, wanted);
     const sender = `from ${address} (newest conversation with this recipient)`;
     if (routeFor(recipient, wanted).length > 0) return { ...recipient, sender };
   }
@@ -70,19 +71,21 @@ async function defaultRecipient(
   deps: With<"configCache" | "providers">,
   numbers: readonly CustomerNumber[],
   to: string,
+  wanted: NewMessage,
 ): Promise<Recipient> {
   const number = chooseNumber(numbers, undefined);
-  return { ...(await addressRecipient(deps, number, to, null)), sender: `from ${number.address} (default number)` };
+  return { ...(await addressRecipient(deps, number, to, wanted)), sender: `from ${number.address} (default number)` };
 }
 
 async function addressRecipient(
   deps: With<"configCache" | "providers">,
   number: CustomerNumber,
   to: string,
-  chat: Chat | null,
+  wanted: NewMessage,
+  chat: Chat | null = null,
 ): Promise<Recipient> {
-  const plan = await planFrom(deps, number, to);
-  const usable = CHANNELS.filter((channel) => plan.on(channel).length > 0);
+  const plan = await planFrom(deps, number, to, filesOf(wanted));
+  const usable = CHANNELS.filter((channel) => plan.reaches(channel));
   return { number, sender: null, to, chat, isGroup: false, plan, usable };
 }
 
@@ -101,12 +104,12 @@ async function chatRecipient(
   const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;
   const chat = await requireChat(deps, { customerId, id: chatId, from });
   const number = numberOfChat(await deps.configCache.numbers(customerId), chat, wanted.from);
-  if (chat.contact !== null) return addressRecipient(deps, number, requireAnswerable(chat.contact), chat);
+  if (chat.contact !== null) return addressRecipient(deps, number, requireAnswerable(chat.contact), wanted, chat);
   if (chat.leftAt !== null) {
     throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
   }
   // The provider's reference of a group exists on its own instance only, and a group has one channel.
-  const plan = await planInGroup(deps, chat.instanceId);
+  const plan = (await plansInGroup(deps, chat.instanceId))(filesOf(wanted));
   return { number, sender: null, to: chat.id, chat, isGroup: true, plan, usable: [answerTo(chat.channel)] };
 }
 
@@ -162,12 +165,18 @@ function whyOn({ isGroup, usable }: Recipient, wanted: NewMessage, channel: Chan
   const [preferred = channel] = wanted.routing?.preference ?? DEFAULT_PREFERENCE;
   if (isGroup) return "this group's channel";
   if (channel === preferred) return "preferred";
-  return usable.includes(preferred) ? "needed by its attachments" : `no ${CHANNEL_NAMES[preferred]} between these two`;
+  return usable.includes(preferred) ? "needed by its files" : `no ${CHANNEL_NAMES[preferred]} between these two`;
+}
+
+/** The files of a new message. */
+export function filesOf({ content = {}, attachments = [], routing = {} }: NewMessage): MessageFiles {
+  const { text = null, mediaUrls = [] } = content;
+  return { text, mediaUrls, attachments, attachmentsRule: routing.attachments ?? null };
 }
 
 /**
- * Channels to try, in order: the preferred ones that number and recipient can both use. A message with attachments goes by
- * iMessage only. Throws `NO_CHANNEL_AVAILABLE` and `CHANNEL_NOT_SUPPORTED`.
+ * Channels to try, in order: the preferred ones that number and recipient can both use, and that carry the files which the
+ * message requires. Throws `NO_CHANNEL_AVAILABLE` and `CHANNEL_NOT_SUPPORTED`.
  */
 export function channelsFor(recipient: Recipient, wanted: NewMessage): [Channel, ...Channel[]] {
   const { number, to, usable } = recipient;
@@ -182,15 +191,22 @@ export function channelsFor(recipient: Recipient, wanted: NewMessage): [Channel,
       { details: [{ path: "routing.preference", message: `must name one of: ${usable.join(", ")}` }] },
     );
   }
-  const message = `need iMessage, and this message goes by ${route.join(", ")}; send images by content.mediaUrls`;
-  throw refusedField("CHANNEL_NOT_SUPPORTED", "attachments", message);
+  const files = filesOf(wanted);
+  throw filesRefused(files, files.attachments.length > 0 ? "attachments" : wanted.fieldNames.mediaUrl(0), route);
+}
+
+/** The refusal of files that none of the message's channels carries, in the field `path`. */
+export function filesRefused(files: MessageFiles, path: string, channels: readonly Channel[]): ApiError {
+  const names = channels.map((channel) => CHANNEL_NAMES[channel]).join(" and ");
+  const why = files.text === null ? "without a text nothing would be left to send" : "routing.attachments is require";
+  const instead =
+    files.text === null ? "give a text, which is sent without the files" : "drop sends the text without them";
+  return refusedField("CHANNEL_NOT_SUPPORTED", path, `cannot go by ${names} from this number, and ${why}; ${instead}`);
 }
 
 /** Channels that the message can use, in order; empty if there are none. */
 function routeFor(recipient: Recipient, wanted: NewMessage): Channel[] {
-  const hasAttachments = wanted.attachments !== undefined && wanted.attachments.length > 0;
-  const preferred = preferredOf(recipient, wanted);
-  return hasAttachments ? preferred.filter((channel) => channel === "imessage") : preferred;
+  return preferredOf(recipient, wanted).filter((channel) => recipient.plan.on(channel).length > 0);
 }
 
 /** Preferred channels that number and recipient can both use. */

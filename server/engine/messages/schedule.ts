@@ -8,10 +8,13 @@ import type { Message } from "../../core/message.ts";
 import { cancel } from "../../core/message-lifecycle.ts";
 import { changeScheduled, type ScheduledChange } from "../../core/message-revision.ts";
 import { contentOf, mediaProblems } from "../../core/new-message.ts";
+import { along, wayOf } from "../../core/routing.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
+import { chooseOn, type PlanFor, plansOf } from "../routing/route.ts";
 import { changeMessage } from "./change-message.ts";
 import { requireMessage } from "./find.ts";
+import { filesRefused } from "./recipient.ts";
 
 /** A message can be scheduled at most this far ahead: 30 days. */
 const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
@@ -42,13 +45,14 @@ export function scheduleOf(text: string | undefined, now: number): number | null
  * change is refused with `INVALID_STATUS`. Throws what sending throws.
  */
 export async function updateMessage(
-  deps: With<"link" | "messageCache">,
+  deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
   customerId: CustomerId,
   id: string,
   body: UpdateMessage,
 ): Promise<Message> {
   const given = changeOf(deps, body);
   const message = await requireMessage(deps, customerId, id);
+  const planFor = await plansOf(deps, message);
   return changeMessage(deps, message, (fresh) => {
     if (fresh.status !== "scheduled") {
       throw new ApiError(
@@ -60,8 +64,29 @@ export async function updateMessage(
     if (text === null && mediaUrls.length + fresh.attachments.length === 0) {
       throw invalidField("content.text", "must not be empty, unless media or attachments are left");
     }
-    return changeScheduled(fresh, given, changeContext(deps));
+    const way = wayOfContent(deps, planFor, fresh, { ...fresh, text, mediaUrls });
+    return changeScheduled({ ...fresh, ...way }, given, changeContext(deps));
   });
+}
+
+/**
+ * The channels and the instance of a message whose content changes: those of its channels that carry the files which it requires
+ * now. Throws 400 `CHANNEL_NOT_SUPPORTED` if none does.
+ */
+function wayOfContent(
+  deps: With<"connections">,
+  planFor: PlanFor,
+  before: Message,
+  after: Message,
+): Partial<Pick<Message, "channel" | "channelsLeft" | "instanceId" | "attachmentsDropped">> {
+  const isSame = after.text === before.text && after.mediaUrls === before.mediaUrls;
+  if (isSame || after.mediaUrls.length + after.attachments.length + before.attachmentsDropped === 0) return {};
+  const channels = [before.channel, ...before.channelsLeft];
+  const plan = planFor(after);
+  const [channel, ...channelsLeft] = channels.filter((one) => plan.on(one).length > 0);
+  if (channel === undefined) throw filesRefused(after, "content", channels);
+  const chosen = chooseOn(deps, plan, channel);
+  return chosen === null ? {} : { channel, channelsLeft, ...along(wayOf(chosen)) };
 }
 
 /** The requested change. Throws one 400 that names every invalid field. */

@@ -6,8 +6,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../../sdk/wire.ts";
+import { carriersOn } from "../../../test/support/carriers.ts";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
-import { deferred, NOT_REACHABLE, UNKNOWN } from "../../../test/support/provider.ts";
+import { deferred, NOT_REACHABLE, ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 
 const SMS: SendMessage["routing"] = { preference: ["sms"] };
@@ -62,7 +63,9 @@ describe("segments and encoding in the record", () => {
   });
 
   test("are null for an SMS without a text", async (t) => {
-    const stage = await engineStage(t);
+    const { stage, add, setRoutes } = await carriersOn(t);
+    const { id: instanceId } = await add(new ScriptedProvider({ channels: ["sms"] }), "twilio");
+    await setRoutes([{ prefix: "+", instanceId }]);
     const id = await stage.send({ content: { mediaUrls: ["https://example.com/a.png"] }, routing: SMS });
     assert.deepEqual(await measured(stage, id), NONE);
   });

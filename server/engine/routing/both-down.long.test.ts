@@ -52,7 +52,7 @@ test("only the probe of an instance that is down fetches its files, not the mess
   const { stage, add, setRoutes } = await carriersOn(t, {
     deps: { fetcher: { fetch, hold: () => () => {} } },
   });
-  const carrier = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 8 }));
+  const carrier = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 8 }), "twilio");
   await setRoutes([{ prefix: "+1", instanceId: carrier.id }]);
   isDownByItsWord(stage, carrier, 20 * SECOND_MS);
   const content = { mediaUrls: ["https://example.com/a.gif"] };

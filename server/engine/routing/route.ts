@@ -4,6 +4,13 @@ import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
+import {
+  attachmentsRuleOf,
+  type CarriedFiles,
+  droppedBy,
+  type MessageFiles,
+  NO_FILES,
+} from "../../core/message-files.ts";
 import { canFallBack } from "../../core/message-lifecycle.ts";
 import { move, placeOf } from "../../core/message-routing.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
@@ -23,8 +30,10 @@ import type { EngineDeps, With } from "../engine-deps.ts";
 
 /** The instances for one message, read once for one decision. */
 export interface RoutePlan {
-  /** The instances that can send it on a channel, in order. */
+  /** The instances that can send it on a channel, in order: without files of it, unless it requires them. */
   on(channel: Channel): readonly Candidate[];
+  /** Whether number and recipient have the channel, whatever the files of the message. */
+  reaches(channel: Channel): boolean;
   /** The display name of an instance, whether or not it can send the message. */
   nameOf: NameOf;
 }
@@ -34,38 +43,89 @@ export async function planFrom(
   deps: With<"configCache" | "providers">,
   number: CustomerNumber,
   to: string,
+  files: MessageFiles = NO_FILES,
 ): Promise<RoutePlan> {
+  return (await plansFrom(deps, number, to))(files);
+}
+
+/** The plans of messages that differ in their files only. */
+export type PlanFor = (files: MessageFiles) => RoutePlan;
+
+async function plansFrom(
+  deps: With<"configCache" | "providers">,
+  number: CustomerNumber,
+  to: string,
+): Promise<PlanFor> {
   const { routes } = await deps.configCache.customer(number.customerId);
   const { address, instanceId } = number;
   const origin = { address, instanceId, channels: offered(deps, number), routes };
-  return planOver(origin, to, await namesOf(deps));
+  return plansOver(origin, to, await instancesOf(deps));
 }
 
-/** The plan of a message to a group: it stays on the group's instance. */
-export async function planInGroup(deps: Pick<EngineDeps, "configCache">, instanceId: InstanceId): Promise<RoutePlan> {
-  const nameOf = await namesOf(deps);
-  const only = [{ instanceId, name: nameOf(instanceId), because: "this group's instance" }];
-  return { on: () => only, nameOf };
+/** The plans of messages to a group, which stay on the group's instance. */
+export async function plansInGroup(deps: Pick<EngineDeps, "configCache">, instanceId: InstanceId): Promise<PlanFor> {
+  const known = await instancesOf(deps);
+  const only = [{ instanceId, name: known.nameOf(instanceId), because: "this group's instance" }];
+  return plansAmong(() => only, known);
 }
 
 /** The plan of an accepted message. If its number no longer belongs to the customer, its present instance counts as the number's. */
 export async function planOf(
   deps: With<"configCache" | "providers">,
-  { customerId, from, to, instanceId }: Pick<Message, "customerId" | "from" | "to" | "instanceId">,
+  message: Addressed & MessageFiles,
 ): Promise<RoutePlan> {
-  if (isGroupId(to)) return planInGroup(deps, instanceId);
+  return (await plansOf(deps, message))(message);
+}
+
+type Addressed = Pick<Message, "customerId" | "from" | "to" | "instanceId">;
+
+/** The plans of an accepted message whose content may change. */
+export async function plansOf(
+  deps: With<"configCache" | "providers">,
+  { customerId, from, to, instanceId }: Addressed,
+): Promise<PlanFor> {
+  if (isGroupId(to)) return plansInGroup(deps, instanceId);
   const number = (await deps.configCache.numbers(customerId)).find(({ address }) => address === from);
-  if (number !== undefined) return planFrom(deps, number, to);
+  if (number !== undefined) return plansFrom(deps, number, to);
   const instance = await deps.configCache.instance(instanceId);
   const channels = instance === null ? [] : offered(deps, { instanceId, provider: instance.provider });
   const { routes } = await deps.configCache.customer(customerId);
-  return planOver({ address: from, instanceId, channels, routes }, to, await namesOf(deps));
+  return plansOver({ address: from, instanceId, channels, routes }, to, await instancesOf(deps));
+}
+
+/** The names of the instances, and the files that they carry. */
+interface KnownInstances {
+  nameOf: NameOf;
+  carries: (id: InstanceId, channel: Channel) => CarriedFiles;
 }
 
 /** Customers know instances by their names (`GET /v1/numbers`), and not by their ids. */
-async function namesOf({ configCache }: Pick<EngineDeps, "configCache">): Promise<NameOf> {
+async function instancesOf({ configCache }: Pick<EngineDeps, "configCache">): Promise<KnownInstances> {
   const instances = await configCache.instances();
-  return (id) => instances.find((instance) => instance.id === id)?.name ?? "a deleted instance";
+  const find = (id: InstanceId) => instances.find((instance) => instance.id === id);
+  return {
+    nameOf: (id) => find(id)?.name ?? "a deleted instance",
+    carries(id, channel) {
+      const provider = find(id)?.provider;
+      return provider === undefined || channel === "imessage" ? "all" : capabilitiesOf(provider).smsFiles;
+    },
+  };
+}
+
+/** The candidates for a message with files. If the message requires them, only those that carry them all. */
+function withFiles(
+  candidates: readonly Candidate[],
+  channel: Channel,
+  files: MessageFiles,
+  carries: KnownInstances["carries"],
+): readonly Candidate[] {
+  if (files.mediaUrls.length + files.attachments.length === 0) return candidates;
+  const counted = candidates.map((candidate) => {
+    const attachmentsDropped = droppedBy(carries(candidate.instanceId, channel), files);
+    return attachmentsDropped === 0 ? candidate : { ...candidate, attachmentsDropped };
+  });
+  if (attachmentsRuleOf(files) === "drop") return counted;
+  return counted.filter(({ attachmentsDropped }) => attachmentsDropped === undefined);
 }
 
 /** Channels of a number to any recipient: on its own instance, and by its customer's routes. */
@@ -147,12 +207,19 @@ export function nextChannel(deps: InstanceStates, plan: RoutePlan, message: Mess
   return null;
 }
 
-function planOver(origin: Origin, to: string, nameOf: NameOf): RoutePlan {
+function plansOver(origin: Origin, to: string, known: KnownInstances): PlanFor {
   const read = new Map<Channel, readonly Candidate[]>();
-  const on = (channel: Channel) => {
-    const candidates = read.get(channel) ?? candidatesOf(origin, to, channel, nameOf);
+  return plansAmong((channel) => {
+    const candidates = read.get(channel) ?? candidatesOf(origin, to, channel, known.nameOf);
     read.set(channel, candidates);
     return candidates;
-  };
-  return { on, nameOf };
+  }, known);
+}
+
+function plansAmong(all: (channel: Channel) => readonly Candidate[], { nameOf, carries }: KnownInstances): PlanFor {
+  return (files) => ({
+    on: (channel) => withFiles(all(channel), channel, files, carries),
+    reaches: (channel) => all(channel).length > 0,
+    nameOf,
+  });
 }

@@ -41,6 +41,7 @@ import { macosMajor } from "./status.ts";
  */
 export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
+  smsFiles: "media",
   concurrency: 8,
   sendTimeoutMs: 700_000,
   reconcileAfterMs: 2_000,

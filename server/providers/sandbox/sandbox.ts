@@ -40,6 +40,8 @@ import { signalOf } from "./signals.ts";
 /** No rate limit; `concurrency` bounds the attempts that a crash can interrupt. */
 export const SANDBOX_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
+  // As over SMPP, so that both ways of a message with files can be tried.
+  smsFiles: "none",
   concurrency: 64,
   sendTimeoutMs: 40_000,
   reconcileAfterMs: 1_000,

@@ -40,6 +40,7 @@ import { countSegments, type Submission } from "./submit-pdus.ts";
  */
 export const SMPP_CAPABILITIES: Capabilities = {
   channels: ["sms"],
+  smsFiles: "none",
   concurrency: 10,
   sendTimeoutMs: 40_000,
   reconcileAfterMs: 15_000,

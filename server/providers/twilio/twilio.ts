@@ -45,6 +45,7 @@ import { StatusPoller } from "./status-poller.ts";
  */
 export const TWILIO_CAPABILITIES: Capabilities = {
   channels: ["sms"],
+  smsFiles: "media",
   concurrency: 32,
   sendTimeoutMs: 40_000,
   reconcileAfterMs: 10_000,

@@ -14,6 +14,7 @@ import { ANNOUNCED_DELIVERIES_0006 } from "./0006-announced-deliveries.ts";
 import { LANE_FLOORS_0007 } from "./0007-lane-floors.ts";
 import { REPLAYS_0008 } from "./0008-replays.ts";
 import { OPT_OUTS_0009 } from "./0009-opt-outs.ts";
+import { DROPPED_ATTACHMENTS_0012 } from "./0012-dropped-attachments.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001": {
@@ -60,6 +61,11 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0009": {
     async up(db) {
       for (const statement of OPT_OUTS_0009.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0012": {
+    async up(db) {
+      for (const statement of DROPPED_ATTACHMENTS_0012.split(";")) await sql.raw(statement).execute(db);
     },
   },
 };
