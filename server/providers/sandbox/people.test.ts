@@ -207,6 +207,33 @@ test("a call continues across a restart, and ends once", async () => {
   assert.equal(entries.size, 0);
 });
 
+test("a call that nobody ends is missed after 60 s of ringing and disconnected after 60 s of talk, also after a restart", async () => {
+  const first = await peopled();
+  await first.phones.call(phoneAt("0120"), "rings", "ring", false);
+  await first.phones.call(phoneAt("0121"), "talks", "ring", true);
+  await first.clock.advance(50_000);
+  await first.phones.call(phoneAt("0121"), "x", "answer", true);
+  await first.clock.advance(9_000);
+  assert.deepEqual(short(first.signals), ["incoming", "incoming", "answered"]);
+  await first.sandbox.stop();
+  await first.clock.advance(2_000);
+  const next = await peopled(first.entries);
+  next.clock.shift(59_000);
+  await next.clock.advance(900);
+  assert.deepEqual(short(next.signals), []);
+  await next.clock.advance(500);
+  assert.deepEqual(short(next.signals), ["missed"]);
+  next.refusing.signals = 2;
+  next.clock.shift(49_000);
+  await next.clock.advance(2_000);
+  assert.deepEqual(short(next.signals), ["missed", "disconnected"], "a report that was refused is repeated");
+  assert.equal(next.entries.size, 0);
+  assert.equal(await next.phones.call(phoneAt("0120"), "x", "hangup", true), null);
+  await next.phones.call(phoneAt("0120"), "again", "ring", false);
+  await next.clock.advance(61_000);
+  assert.deepEqual(short(next.signals).slice(2), ["incoming", "missed"]);
+});
+
 test("a reset drops pending signals, settings and calls of that customer only", async () => {
   const { clock, phones, send, entries, signals } = await peopled();
   const of = (index: number, customerId: Outbound["customerId"]): Outbound => {

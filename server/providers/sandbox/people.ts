@@ -10,7 +10,7 @@ import type { ProviderContext, Signal } from "../provider.ts";
 import type { SandboxCalls } from "./calls.ts";
 import type { LateFiles } from "./late-files.ts";
 import type { SandboxSettings } from "./settings.ts";
-import { callOf, inboundOf, paymentOf, photoOf, reactionOf, typingOf } from "./signals.ts";
+import { inboundOf, paymentOf, photoOf, reactionOf, typingOf } from "./signals.ts";
 
 /** Parts of the sandbox that people use. */
 interface PeopleDeps {
@@ -96,9 +96,7 @@ export function createPeople({ settings, calls, lateFiles, report, changed, drop
       return { reference };
     },
     async call(phone, name, action, isVideo) {
-      const call = await calls.act(phone, referenceOf(name), { action, isVideo }, (after, forget) =>
-        report({ ...callOf(phone, after.callUuid, after), ...(forget === null ? {} : { forget }) }),
-      );
+      const call = await calls.act(phone, referenceOf(name), { action, isVideo });
       return call === null ? null : { callUuid: call.callUuid };
     },
     settings: (customerId, number) => settings.of(customerId, number),

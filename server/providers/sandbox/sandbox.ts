@@ -35,7 +35,7 @@ import {
   stepKey,
   stepsWithKey,
 } from "./signal-journal.ts";
-import { signalOf } from "./signals.ts";
+import { callOf, signalOf } from "./signals.ts";
 
 /** No rate limit; `concurrency` bounds the attempts that a crash can interrupt. */
 export const SANDBOX_CAPABILITIES: Capabilities = {
@@ -101,7 +101,12 @@ class Sandbox implements Provider {
     this.#clock = clock;
     this.#eventReceived = eventReceived;
     this.#settings = new SandboxSettings(memory);
-    this.#calls = new SandboxCalls(memory);
+    this.#calls = new SandboxCalls({
+      memory,
+      clock,
+      report: (phone, call, forget) =>
+        this.#report({ ...callOf(phone, call.callUuid, call), ...(forget === null ? {} : { forget }) }),
+    });
     this.#lateFiles = new LateFiles(clock);
     this.actions = createActions((customerId, number) => this.#settings.of(customerId, number), clock);
     this.phones = createPeople({
@@ -175,6 +180,7 @@ class Sandbox implements Provider {
     this.#stopped = true;
     for (const end of this.#pauses) end();
     this.#lateFiles.stop();
+    this.#calls.stop();
     for (const pending of this.#pending.values()) pending.stopTimer();
     await Promise.allSettled(this.#inFlight);
   }
