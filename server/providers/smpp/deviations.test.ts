@@ -100,6 +100,17 @@ const GSM: readonly Row[] = [
     texts: ["Žluť", "Žluť 👋"],
   },
   {
+    arrives: "a text in UCS-2 with the low octet first and no mark",
+    does: "It is read so if all of it is ASCII and has a space. Any other text is read with the high octet first, since it may be one so.",
+    sends: [
+      { data_coding: 8, short_message: hex(Buffer.from("Stop it, now!\r\n", "utf16le")) },
+      { data_coding: 8, short_message: `${hex(Buffer.from("A b", "utf16le"))}0000` },
+      { data_coding: 8, short_message: ucs2("开一刀") },
+      { data_coding: 8, short_message: ucs2("开 一刀") },
+    ],
+    texts: ["Stop it, now!\r\n", "A b", "开一刀", "开 一刀"],
+  },
+  {
     arrives: "a header with a national table of Turkish, Spanish or Portuguese (elements 24 and 25)",
     does: "The text is read by that table.",
     sends: [

@@ -95,15 +95,30 @@ function decode(alphabet: Exclude<Alphabet, "binary" | "gsm">, octets: Uint8Arra
   }
 }
 
-/** High octet first, unless a byte order mark says otherwise. One NUL at the end is no half of a character. */
+/**
+ * High octet first, unless a byte order mark says otherwise, or each character is ASCII with the low octet first and one of them a
+ * space. One NUL at the end is no half of a character.
+ */
 function fromUtf16(octets: Uint8Array): string {
   const units = Buffer.from(octets.subarray(0, octets.length & ~1));
-  const isReversed = units[0] === 0xff && units[1] === 0xfe;
+  const isReversed = (units[0] === 0xff && units[1] === 0xfe) || isAsciiLowFirst(units);
   const text = (isReversed ? units : units.swap16()).toString("utf16le");
   const half = octets.length % 2 === 1 && octets.at(-1) !== 0 ? NO_CHARACTER : "";
   // A peer that writes the mark writes it into every part, maybe into the middle of a character.
   const unmarked = text.startsWith(BYTE_ORDER_MARK) ? text.replaceAll(BYTE_ORDER_MARK, "") : text;
   return unmarked.toWellFormed() + half;
+}
+
+/**
+ * Whether the units are ASCII with the low octet first, and one of them is a space. Without a space nothing is certain: with the high
+ * octet first each such unit is a character too, and `开一刀` is Chinese. The unit of the space would be U+2000, a space of typesetters.
+ */
+function isAsciiLowFirst(units: Buffer): boolean {
+  const pairs = Array.from({ length: units.length / 2 }, (_, at) => ({ low: units[at * 2], high: units[at * 2 + 1] }));
+  const isAscii = (low = 0xff) => (low >= 0x20 && low < 0x7f) || low === 0x0a || low === 0x0d;
+  const end = pairs.findLastIndex(({ low, high }) => low !== 0 || high !== 0) + 1;
+  const text = pairs.slice(0, end);
+  return text.some(({ low }) => low === 0x20) && text.every(({ low, high }) => high === 0 && isAscii(low));
 }
 
 function alphabetOf(dataCoding: number, { defaultAlphabet, ia5AsGsm }: TextSettings): Alphabet {
