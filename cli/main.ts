@@ -37,6 +37,7 @@ import { changeSecretKey } from "./secret-key.ts";
 import { send } from "./send.ts";
 import { serve, serveWithSettings } from "./serve.ts";
 import { sessions } from "./sessions.ts";
+import { test } from "./test.ts";
 import { trigger } from "./trigger.ts";
 import { vacuum } from "./vacuum.ts";
 import { webhooks } from "./webhooks.ts";
@@ -63,6 +64,7 @@ const COMMANDS: readonly CommandRow[] = [
   trigger,
   inbox,
   sandbox,
+  test,
   doctor,
   api,
   usage,

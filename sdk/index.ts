@@ -7,6 +7,7 @@ export type { EventPage, EventQuery, StreamQuery } from "./events.ts";
 export type { MessageQuery } from "./messages.ts";
 export type { CallOptions, Page } from "./paging.ts";
 export type { CallQuery, PaymentQuery } from "./payments.ts";
+export { playSteps, type RecordedStep, type RunStep } from "./play-steps.ts";
 export type { ClientOptions, Logger, RequestOptions } from "./request.ts";
 export type { RequestQuery, WireItem, WireStreamQuery } from "./requests.ts";
 export type { ApiPromise, RateLimitStatus, WithResponse } from "./response.ts";

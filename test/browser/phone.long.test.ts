@@ -16,13 +16,13 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const phoneOf = (page: Page, name: string) => page.getByRole("region", { name: new RegExp(`^Phone of ${name},`) });
 
 /** Runs a recorded test as a reader would, but with the client of this tree. */
-async function replay(code: string): Promise<string> {
-  // In the tree, so that Node removes the types: it does not below node_modules.
+async function replay(code: string, url: string): Promise<string> {
+  // In the tree, so that Node removes the types of the client: it does not below node_modules.
   const directory = mkdtempSync(join(ROOT, "dist/recorded-"));
   try {
-    const file = join(directory, "recorded.test.ts");
+    const file = join(directory, "recorded.test.mjs");
     writeFileSync(file, code.replace('"@tightbeam/sdk"', JSON.stringify(join(ROOT, "sdk/index.ts"))));
-    const env = { ...process.env, NODE_TEST_CONTEXT: undefined, TIGHTBEAM_API_KEY: KEY };
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined, TIGHTBEAM_URL: url, TIGHTBEAM_API_KEY: KEY };
     return (await promisify(execFile)(process.execPath, ["--test", file], { env })).stdout;
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -61,16 +61,14 @@ browserTest("a recorded conversation runs as a test against the same sandbox, an
   await phone.getByText("In a FaceTime call").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   const code = await page.getByRole("dialog", { name: "The recording as a test" }).locator("pre").innerText();
-  for (const line of [
-    "messages.send(",
-    "phone.write(",
-    "phone.react(",
-    "payments.request(",
-    "phone.pay(",
-    "phone.call(",
-  ])
-    assert.ok(code.includes(line), `${line} in\n${code}`);
-  const output = await replay(code);
+  for (const step of ['"send":', '"write":', '"react":', '"request":', '"pay":', '"call":'])
+    assert.ok(code.includes(step), `${step} in\n${code}`);
+  await page.getByRole("button", { name: "Run here" }).click();
+  const results = page.getByRole("list", { name: "Results" }).getByRole("listitem");
+  const steps = code.split("\n").filter((line) => line.startsWith('  {"')).length;
+  await page.getByRole("button", { name: "Run here", disabled: false }).waitFor();
+  assert.equal(await results.filter({ hasText: "passed" }).count(), steps, (await results.allInnerTexts()).join("\n"));
+  const output = await replay(code, stage.service.url);
   assert.match(output, /pass 1\b/, output);
 });
 

@@ -16,13 +16,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { after, before, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { TEST_FILE, testOf } from "../../console/pages/phone/recording.ts";
+import type { RecordedStep } from "../../sdk/play-steps.ts";
 import { emptyDirectory } from "../support/cli.ts";
 import { type Exit, KEY, type Running, type Scope, spawnCommand, startProcess } from "../support/process.ts";
 import { userEnvironment } from "../support/user-environment.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
-/** The oldest Node that runs the service, and one that can only say that it is too old. */
+/** The oldest Node that runs the client, the oldest that runs the service, and one that can only say that it is too old. */
+const OLDEST_OF_CLIENT = "20.3.0";
 const OLDEST = "24.15.0";
 const TOO_OLD = "12.22.12";
 /** A Node is 50 MB from the registry, unless npm has it in its cache. A registry that takes longer is no failure of ours. */
@@ -209,9 +212,51 @@ for (const { type, vectors } of KINDS) {
   });
 }
 
-test("the oldest supported Node of these tests is the one of package.json", () => {
-  const { engines } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-  assert.equal(`${engines.node}.0`, `>=${OLDEST}`);
+test("the oldest supported Nodes of these tests are those of package.json", () => {
+  const engineOf = (path: string) => JSON.parse(readFileSync(join(ROOT, path), "utf8")).engines.node;
+  assert.equal(`${engineOf("package.json")}.0`, `>=${OLDEST}`);
+  assert.equal(`${engineOf("sdk/package.json")}.0`, `>=${OLDEST_OF_CLIENT}`);
+});
+
+test("a recorded test runs as saved, by the commands of its first lines, in a project that npm init made", {
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  const steps = [
+    { send: { to: "+15005550110", content: { text: "Hello" } }, as: "sent" },
+    { event: "message.inbound", data: { text: "You said: Hello" } },
+  ] as const;
+  const installed = await projectWith(t, "module", [server]);
+  const service = await serveFrom(t, installed, process.execPath);
+  const runsOn = async (scope: TestContext, node: string) => {
+    const project = realpathSync(emptyDirectory(t));
+    const env = environmentOf(node);
+    await succeeds(scope, project, ["npm", "init", "-y"], environmentOf(process.execPath));
+    const run = async (saved: readonly RecordedStep[]) => {
+      const code = testOf(saved, "as recorded", service.url);
+      writeFileSync(join(project, TEST_FILE), code);
+      const [install = "", play = ""] = [...code.matchAll(/^\/\/ {3}((?:npm install|TIGHTBEAM_URL).*)$/gm)].map(
+        ([, line]) => line,
+      );
+      await succeeds(scope, project, ["sh", "-c", install], environmentOf(process.execPath));
+      return await runIn(scope, project, ["sh", "-c", play.replace("tb_...", KEY)], env);
+    };
+    const { code, stdout, stderr } = await run(steps);
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(stdout, /wait for message\.inbound/);
+    const failed = await run([{ phone: "+15005550199", react: { messageId: "msg_nobody", type: "like" } }]);
+    assert.equal(failed.code, 1, failed.stdout);
+    assert.match(failed.stdout, /msg_nobody/);
+    const keyed = environmentOf(process.execPath, { TIGHTBEAM_URL: service.url, TIGHTBEAM_API_KEY: KEY });
+    const command = [join(installed, "node_modules/.bin/tightbeam"), "test", TEST_FILE];
+    assert.equal((await runIn(scope, project, command, keyed)).code, 1, "the command gives the same answer");
+  };
+  await t.test("on this Node", { timeout: TIMEOUT_MS }, (scope) => runsOn(scope, process.execPath));
+  for (const version of [OLDEST_OF_CLIENT, OLDEST]) {
+    await t.test(`on Node ${version}`, { timeout: TIMEOUT_MS }, async (scope) => {
+      const node = await installNode(version);
+      return node === null ? scope.skip(`npm cannot install Node ${version} here`) : runsOn(scope, node);
+    });
+  }
 });
 
 test("an installed service on a Node that is too old ends with one clear line", {
