@@ -123,11 +123,15 @@ export function usePhoneSettings(number: string) {
   });
 }
 
+/** Sends the requests of one phone one after the other: two requests at once could arrive in the other order. */
+const inTurn = (number: string) => ({ scope: { id: `phone ${number}` } });
+
 /** Changes how a phone behaves. */
 export function useChangePhone(number: string) {
   const api = useApi();
   const cache = useQueryClient();
   return useMutation({
+    ...inTurn(number),
     mutationFn: (settings: Partial<PhoneSettings>) => api.sandbox.phone(number).change(settings),
     onSuccess: (settings) => cache.setQueryData(["phones", "settings", number], settings),
   });
@@ -140,13 +144,22 @@ export function usePhoneActs(number: string) {
   const phone = () => api.sandbox.phone(number);
   const refresh = () => void cache.invalidateQueries({ queryKey: ["messages", "thread"] });
   return {
-    write: useMutation({ mutationFn: (message: PhoneMessage) => phone().write(message), onSuccess: refresh }),
-    react: useMutation({ mutationFn: (reaction: PhoneReaction) => phone().react(reaction) }),
-    pay: useMutation({ mutationFn: (payment: PhonePayment) => phone().pay(payment), onSuccess: refresh }),
+    write: useMutation({
+      ...inTurn(number),
+      mutationFn: (message: PhoneMessage) => phone().write(message),
+      onSuccess: refresh,
+    }),
+    react: useMutation({ ...inTurn(number), mutationFn: (reaction: PhoneReaction) => phone().react(reaction) }),
+    pay: useMutation({
+      ...inTurn(number),
+      mutationFn: (payment: PhonePayment) => phone().pay(payment),
+      onSuccess: refresh,
+    }),
     call: useMutation({
+      ...inTurn(number),
       mutationFn: (call: PhoneCall) => phone().call(call),
       onSuccess: () => void cache.invalidateQueries({ queryKey: ["calls"] }),
     }),
-    type: useMutation({ mutationFn: (typing: boolean) => phone().type({ typing }) }),
+    type: useMutation({ ...inTurn(number), mutationFn: (typing: boolean) => phone().type({ typing }) }),
   };
 }

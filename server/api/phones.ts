@@ -20,6 +20,7 @@ import { parseReaction } from "../core/reaction.ts";
 import type { EngineDeps, With } from "../engine/engine-deps.ts";
 import {
   callFromPhone,
+  changePhone,
   changePhotoFromPhone,
   keepAudioOnPhone,
   payFromPhone,
@@ -165,8 +166,7 @@ function settingsRoutes(deps: With<"configCache" | "providers">): Route[] {
       scope: "messages",
       body: SetPhoneSettings,
       async handle({ caller: { customerId }, params, body }) {
-        const number = numberOf(params);
-        return { data: await (await phonesOf(deps, customerId, number)).change(customerId, number, body) };
+        return { data: await changePhone(deps, { customerId, number: numberOf(params) }, body) };
       },
     }),
   ];

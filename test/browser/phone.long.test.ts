@@ -51,6 +51,7 @@ browserTest("a recorded conversation runs as a test against the same sandbox, an
   await phone.getByRole("button", { name: "React or reply to Shall we meet?" }).click();
   await page.getByRole("button", { name: "love", exact: true }).click();
   await answered;
+  await page.unroute("**/reactions");
   await stage.service.ask("POST", "/v1/payments/request", { to: PHONE, amount: "12.50", note: "Tickets" });
   await thread.getByRole("button", { name: "Pay", exact: true }).click();
   await thread.getByText("paid", { exact: true }).waitFor();

@@ -9,6 +9,7 @@ import type {
   PhoneMessage,
   PhonePayment,
   PhoneReaction,
+  PhoneSettings,
   PhoneTyping,
 } from "../../../sdk/wire.ts";
 import type { Call } from "../../core/call.ts";
@@ -189,14 +190,33 @@ export async function callFromPhone(
     const line = await lineTo(deps, customerId, number, body.to);
     channelFrom(line, "imessage");
     const { phones, phone } = line;
-    const called = await deps.serial.run(`call ${customerId} ${number} ${phone.to}`, () =>
-      phones.call(phone, name, body.action, body.video ?? false),
-    );
+    const called = await phones.call(phone, name, body.action, body.video ?? false);
     if (called === null) throw noCall(phone, body.action);
     const call = await findCallByUuid(deps.store.db, line.number.instanceId, called.callUuid);
     if (call === null) throw new Error(`the call ${called.callUuid} was not taken in`);
     return call;
   });
+}
+
+/** Changes how the phone of `number` behaves, and returns all its settings. */
+export async function changePhone(
+  deps: With<"configCache" | "providers">,
+  owner: Pick<PhoneAction<unknown>, "customerId" | "number">,
+  settings: Partial<PhoneSettings>,
+): Promise<PhoneSettings> {
+  const { customerId, number } = owner;
+  return await inTurn(deps, owner, async () =>
+    (await phonesOf(deps, customerId, number)).change(customerId, number, settings),
+  );
+}
+
+/** Works on a phone after all earlier requests of the same phone: some look up more than others, and none may be overtaken. */
+function inTurn<Value>(
+  { serial }: Deps,
+  { customerId, number }: Pick<PhoneAction<unknown>, "customerId" | "number">,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  return serial.run(`phone ${customerId} ${number}`, work);
 }
 
 /** The keeper of a contact's phone, as the customer's default number reaches it. */
@@ -210,7 +230,7 @@ export async function phonesOf(
 }
 
 /**
- * Performs an action once per idempotency key; `again` reads the first result. The action's reference is derived from
+ * Performs an action in its turn, once per idempotency key; `again` reads the first result. The action's reference is derived from
  * the key: if this process dies between the action and its record, the repeat performs the same action again, which
  * changes nothing.
  */
@@ -220,19 +240,22 @@ async function act<
   Value extends { id: string },
 >(
   deps: Given,
-  { customerId, number, idempotencyKey: key, body }: PhoneAction<Body>,
+  action: PhoneAction<Body>,
   [what, again]: [what: string, again: (deps: Given, customerId: CustomerId, id: string) => Promise<Value>],
   work: (name: string) => Promise<Value>,
 ): Promise<Value> {
-  await requireSandbox(deps, customerId);
+  const { customerId, number, idempotencyKey: key, body } = action;
   const { idempotencyKey: _, ...said } = body;
   const route = `POST /v1/sandbox/phones/${number}/${what}`;
-  const name = key === null ? deps.newId("act") : nameOf(customerId, route, key);
-  const result = await idempotent(deps, { key, customerId, route, body: said }, async () => {
-    const value = await work(name);
-    return { transaction: null, value, result: value.id };
+  return await inTurn(deps, action, async () => {
+    await requireSandbox(deps, customerId);
+    const name = key === null ? deps.newId("act") : nameOf(customerId, route, key);
+    const result = await idempotent(deps, { key, customerId, route, body: said }, async () => {
+      const value = await work(name);
+      return { transaction: null, value, result: value.id };
+    });
+    return result.repeated ? await again(deps, customerId, result.firstResult) : result.value;
   });
-  return result.repeated ? await again(deps, customerId, result.firstResult) : result.value;
 }
 
 function nameOf(...parts: string[]): string {
