@@ -12,7 +12,7 @@ import { listReader } from "./list-reader.ts";
 import { pageOfAll } from "./paging.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
 
-export function keyRoutes(deps: With<"configCache">): Route[] {
+export function keyRoutes(deps: With<"configCache" | "keyChanged">): Route[] {
   return [
     route({
       method: "POST",

@@ -2,8 +2,9 @@
 
 import { randomBytes } from "node:crypto";
 import type { Config } from "../config.ts";
-import { isWellFormedKey, newKey } from "../core/key.ts";
-import { readCredentials, writeCredentials } from "../credentials.ts";
+import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
+import { readCredentials, removeKeys, writeCredentials } from "../credentials.ts";
+import type { Log } from "../log.ts";
 import type { GeneratedKeys, StartReport } from "./bootstrap.ts";
 
 /**
@@ -27,4 +28,29 @@ export function keepCredentials(config: Config, url: string, { generated, fromSe
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(adminKey === undefined ? {} : { adminKey }),
   });
+}
+
+/**
+ * Replaces a key in the credentials file after its rotation, or removes it after its revocation (`key` is null). The key is found by its
+ * hash; a key that the file does not hold changes nothing. If the file cannot be written, the change of the key stands, and the log says so.
+ */
+export function followKey(dataDir: string, log: Log, formerHash: string, key: string | null): void {
+  try {
+    const kept = readCredentials(dataDir);
+    if (kept === null) return;
+    for (const name of ["apiKey", "adminKey"] as const) {
+      const former = kept[name];
+      if (former === undefined || hashKey(former) !== formerHash) continue;
+      const { [name]: _, ...others } = kept;
+      writeCredentials(dataDir, key === null ? others : { ...others, [name]: key });
+      log.info(`credentials.json ${key === null ? "holds a revoked key no more" : "holds the new key"}: ${name}`);
+    }
+  } catch (error) {
+    log.warn("credentials", { reason: (error as Error).message });
+  }
+}
+
+/** Removes the keys from the credentials file, as the service leaves the sandbox. */
+export function forgetKeys(dataDir: string, url: string, log: Log): void {
+  if (removeKeys(dataDir, url)) log.info("left the sandbox: credentials.json holds no keys any more");
 }

@@ -14,7 +14,6 @@ import { type Clock, type ClockShift, systemClock } from "../clock.ts";
 import { baseUrl, type Config, ConfigError } from "../config.ts";
 import { type AllowList, hostOf, isLoopback } from "../core/address.ts";
 import { hashKey } from "../core/key.ts";
-import { removeKeys } from "../credentials.ts";
 import { countShared } from "../engine/customers/rate-slices.ts";
 import { UsageCounters } from "../engine/customers/usage.ts";
 import type { EngineSettings } from "../engine/deps.ts";
@@ -42,7 +41,7 @@ import { makeDataDir } from "./data-directory.ts";
 import { DeliverState } from "./deliver-messages.ts";
 import { DeliverThread } from "./deliver-thread.ts";
 import { findExposures } from "./exposures.ts";
-import { generateKey, keepCredentials } from "./generated-keys.ts";
+import { followKey, forgetKeys, generateKey, keepCredentials } from "./generated-keys.ts";
 import { createHealth } from "./health.ts";
 import { listen, ownUrl } from "./listen.ts";
 import { type MemberPlace, openMemberPlace } from "./member-place.ts";
@@ -205,6 +204,7 @@ class Composition {
       settings: this.#settings(),
       observer: createObserver(metrics, this.#usage, { fault, clockStepped }),
       leaveSandbox: () => this.#leaveSandbox(),
+      keyChanged: (hash, key) => this.#isSandbox && followKey(config.dataDir, this.#parts.log, hash, key),
       publicUrl: () => this.#url,
       link: linkUnder(() => this.#url, { clock }),
       fetcher: this.#fetcher,
@@ -255,8 +255,7 @@ class Composition {
   async #leaveSandbox(): Promise<void> {
     await resetClock(this.#engine.deps);
     if (this.#isSandbox) {
-      const hadKeys = removeKeys(this.#config.dataDir, this.#url);
-      if (hadKeys) this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
+      forgetKeys(this.#config.dataDir, this.#url, this.#parts.log);
       this.#isSandbox = false;
       this.#requestLog.mode = sandboxSettings(this.#config, false).requestLog;
       this.#guarded = this.#loop?.allow(this.#webhookAllow());

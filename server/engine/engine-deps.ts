@@ -60,6 +60,8 @@ export interface EngineDeps extends Deps {
    * stored.
    */
   readonly leaveSandbox: () => Promise<void>;
+  /** Called after a key, named by its hash, was replaced by `key`, or was revoked (null). */
+  readonly keyChanged: (hash: string, key: string | null) => void;
 }
 
 /** `Deps` and the dependencies named: `With<"threadCache" | "optOutCache">`. */

@@ -52,6 +52,7 @@ export interface EngineParts {
   link: LinkBuilder;
   fetcher: FileFetcher;
   leaveSandbox: EngineDeps["leaveSandbox"];
+  keyChanged: EngineDeps["keyChanged"];
   /** Absent: this process is the only one on its database. */
   shared?: SharedMembership;
   /** Creates the providers of instances; the registry by default. */

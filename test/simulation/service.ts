@@ -84,6 +84,7 @@ export class Service {
       settings: config,
       observer: createObserver(this.#metrics, this.#usage, { fault, clockStepped: () => {} }),
       leaveSandbox: async () => {},
+      keyChanged: () => {},
       publicUrl: () => "http://127.0.0.1",
       link: (token) => `/v1/attachments/${token}`,
       fetcher: NO_FETCHER,

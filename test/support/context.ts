@@ -183,6 +183,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     providers,
     membership: soleMember(),
     leaveSandbox: async () => {},
+    keyChanged: () => {},
     observer: observerOf(observed),
     wake: {
       messages: (lanes) => void woken.messages.push(...lanes),

@@ -79,7 +79,7 @@ export async function createKey(
  * replaced.
  */
 export async function rotateKey(
-  deps: With<"configCache">,
+  deps: With<"configCache" | "keyChanged">,
   id: string,
   request: { idempotencyKey: string | null; body: RotateKey },
 ): Promise<IssuedKey> {
@@ -90,7 +90,7 @@ export async function rotateKey(
     route: `POST /v1/admin/keys/${id}/rotate`,
     body,
   };
-  return issueOnce(deps, idempotentRequest, async () => {
+  const issued = await issueOnce(deps, idempotentRequest, async () => {
     const former = await findExisting(deps, id);
     const now = deps.clock.real();
     refuseRotation(former, now);
@@ -108,10 +108,12 @@ export async function rotateKey(
       result: apiKey.id,
     };
   });
+  if (issued.key !== undefined) deps.keyChanged((await findExisting(deps, id)).hash, issued.key);
+  return issued;
 }
 
 /** Revokes a key at once and for good, and ends its sessions. Leaves a revoked key unchanged. Throws 404 for an unknown key. */
-export async function revokeKey(deps: With<"configCache">, id: string): Promise<ApiKey> {
+export async function revokeKey(deps: With<"configCache" | "keyChanged">, id: string): Promise<ApiKey> {
   const revoked = await change(deps, async () => {
     const apiKey = await findExisting(deps, id);
     if (apiKey.revokedAt !== null) return { transaction: null, value: apiKey };
@@ -124,6 +126,7 @@ export async function revokeKey(deps: With<"configCache">, id: string): Promise<
     return { transaction, value };
   });
   deps.configCache.clear();
+  deps.keyChanged(revoked.hash, null);
   return revoked;
 }
 
