@@ -1,12 +1,13 @@
-/** Builds and packs the client as it is published: as ES modules and as CommonJS, each with its types. `prepack` of `sdk/` runs it, and with `--pack` a service that was asked for it. */
+/** Builds and packs the client as it is published: as ES modules and as CommonJS, each with its types. `prepack` of `sdk/` runs it, and with `--if-stale` `npm run build` and each start from the sources, which serves `dist/sdk.tgz`. */
 
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { rolldown } from "rolldown";
 import { makeReadable } from "./readable.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -58,6 +59,7 @@ export async function buildClient(directory: string): Promise<void> {
 }
 
 async function writeCode(dist: string): Promise<void> {
+  const { rolldown } = await import("rolldown");
   const source = await rolldown({
     cwd: join(ROOT, "sdk"),
     input: ENTRIES,
@@ -91,8 +93,43 @@ async function writeTypes(dist: string): Promise<void> {
   }
 }
 
+/** The tarball that a service from the sources serves, and the file with the hash of the sources that it was packed from. */
+const KEPT = join(ROOT, "dist/sdk.tgz");
+const PACKED_FROM = join(ROOT, "dist/.sdk-packed-from");
+/** Everything that goes into the package. */
+const INPUTS = ["sdk/**/*.ts", ...["package.json", ...PACKED].map((name) => `sdk/${name}`), "cli/client-package.ts"];
+
+/** Packs the client into `dist/sdk.tgz`, unless the present tarball is of the present sources. The tarball is never half written. */
+async function packIfStale(): Promise<void> {
+  const hash = hashInputs();
+  if (existsSync(KEPT) && existsSync(PACKED_FROM) && readFileSync(PACKED_FROM, "utf8").trim() === hash) return;
+  await mkdir(join(ROOT, "dist"), { recursive: true });
+  const directory = await mkdtemp(join(ROOT, "dist/.sdk-"));
+  try {
+    await rename(await packClient(directory), KEPT);
+    await writeFile(PACKED_FROM, `${hash}\n`);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** SHA-256 in hex of everything that goes into the package. */
+function hashInputs(): string {
+  const paths = INPUTS.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).filter(
+    (path) => !/\.test\.ts$|dist/.test(path),
+  );
+  const hash = createHash("sha256");
+  for (const path of ["package-lock.json", ...paths.sort()]) {
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(join(ROOT, path)))
+      .update("\0");
+  }
+  return hash.digest("hex");
+}
+
 if (import.meta.main) {
-  const [first = ".", directory = "."] = process.argv.slice(2);
-  if (first === "--pack") await packClient(directory);
+  const [first = "."] = process.argv.slice(2);
+  if (first === "--if-stale") await packIfStale();
   else await buildClient(resolve(first));
 }

@@ -36,6 +36,8 @@ export async function serve(config: Config, own: OwnPackage): Promise<void> {
   const service = await starting;
   if (isStopping()) return;
   const built = config.role === "worker" ? Promise.resolve() : buildConsole(root, log);
+  // Packed now, so that the first request for it need not wait. If that fails, the request reports the reason.
+  if (config.role !== "worker") void built.then(readClient).catch(() => {});
   await greet(service, config, own, built, isStopping);
 }
 

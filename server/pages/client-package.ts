@@ -8,7 +8,7 @@ import type { Log } from "../log.ts";
 /** The client that the service hands out. */
 export interface ClientPackageOptions {
   version: string;
-  /** Reads the tarball, or packs it from the sources. */
+  /** Reads the tarball that the build or the start packed. */
   readClient(): Promise<Buffer>;
   log: Pick<Log, "warn">;
 }
