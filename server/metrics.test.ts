@@ -28,6 +28,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
     "tightbeam_in_flight_rows",
     "tightbeam_lag_seconds",
     "tightbeam_messages_accepted_total",
+    "tightbeam_messages_total",
     "tightbeam_oldest_due_seconds",
     "tightbeam_outcomes_unknown_total",
     "tightbeam_quarantined_rows",

@@ -15,6 +15,8 @@ export interface RequestSample {
 export interface Metrics {
   /** Accepted messages, without repeats of an idempotency key. */
   messagesAccepted: Counter;
+  /** Statuses that messages reached in this process. */
+  messages: Counter<"status" | "channel" | "error_code">;
   /** Committed transactions. */
   transactionsCommitted: Counter;
   /** Transactions of one commit. */
@@ -78,6 +80,12 @@ export function createMetrics(): Metrics {
     messagesAccepted: new Counter({
       name: "tightbeam_messages_accepted_total",
       help: "Messages accepted, repeats of an idempotent request not counted.",
+      registers,
+    }),
+    messages: new Counter({
+      name: "tightbeam_messages_total",
+      help: "Statuses that messages reached, by status, channel and error code; received for those of contacts.",
+      labelNames: ["status", "channel", "error_code"],
       registers,
     }),
     requestsUnlogged: new Counter({

@@ -113,7 +113,10 @@ export class Engine {
         deliveries: (lanes, atOnce) => this.#loops?.deliver.wake(lanes, atOnce),
         resetDeliveries: async (customerId) => await this.#deliver?.drop(customerId),
         repaired: () => this.#deliver?.repaired(),
-        events: (transaction) => eventNotifier.notify(transaction),
+        events: (transaction) => {
+          eventNotifier.notify(transaction);
+          for (const one of transaction) if (one.op === "event") this.deps.observer.emitted(one.event);
+        },
         pausedLanes: () => this.#loops?.dispatch.pausedLanes.wake(),
         chores: () => {
           this.#sweep.wake();

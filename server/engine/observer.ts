@@ -1,5 +1,6 @@
 /** Observations of the engine, for metrics, usage and the log. Every method returns at once and never throws. */
 
+import type { Event } from "../core/event.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import type { OwnLimit } from "../outgoing/connection.ts";
 
@@ -8,6 +9,8 @@ export type AttemptOutcome = "succeeded" | "failed" | "refused" | "timeout";
 
 export interface Observer {
   accepted(): void;
+  /** An event was committed. */
+  emitted(event: Event): void;
   /** A provider accepted a message. */
   sent(customerId: CustomerId, keyId: KeyId | null, segments: number): void;
   /** A contact wrote to a customer. */

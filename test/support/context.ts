@@ -292,6 +292,7 @@ function observerOf(observed: Observed): Observer {
     accepted() {
       observed.accepted += 1;
     },
+    emitted() {},
     sent() {
       observed.sent += 1;
     },
