@@ -19,6 +19,10 @@ test("inbox shows what arrived, signed or not, event or not, and inbox clear del
     "DELETE /v1/sandbox/inbox": { data: { ...inbox, requests: [] } },
   });
   const { stdout } = await runOnTerminal(["inbox"], env);
+  assert.match(
+    stdout,
+    /^The sandbox's own receiver of webhooks, at http:\/\/127\.0\.0\.1:8080\/sandbox\/inbox\/x:\n\n/,
+  );
   assert.match(stdout, /yes +200 +message\.sent +sent +msg_1\n.*no +401 +- +- +-/);
   assert.match((await runOnTerminal(["inbox", "--bodies"], env)).stdout, /"timestamp":"2031-05-01T09:00:00\.000Z"/);
   assert.deepEqual(JSON.parse((await runCli(["inbox"], { env })).stdout), inbox);

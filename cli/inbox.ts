@@ -139,5 +139,5 @@ function text(value: unknown): string | null {
 function detail(inbox: Inbox, bodies: boolean, paint: Paint, width: number): string {
   const columns = bodies ? [...COLUMNS, { title: "BODY", value: (request: InboxRequest) => request.body }] : COLUMNS;
   const rows = table(inbox.requests, columns, paint, bodies ? Number.POSITIVE_INFINITY : width, "Nothing arrived yet.");
-  return `${paint("dim", inbox.url)}\n\n${rows}`;
+  return `${paint("dim", `The sandbox's own receiver of webhooks, at ${inbox.url}:`)}\n\n${rows}`;
 }

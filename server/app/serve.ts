@@ -72,7 +72,7 @@ async function greet(
 ): Promise<void> {
   const terminal = [process.stdout, process.stderr].find(({ isTTY }) => isTTY);
   if (terminal !== undefined) {
-    // The console is there when somebody opens the link: a page that says otherwise stays, since an address with a # is not loaded anew.
+    // The console is there when somebody opens the link.
     await built;
     // Only a terminal: whoever reads a log could use the link.
     const link = isStopping() ? null : await service.link();

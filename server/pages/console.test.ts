@@ -1,6 +1,7 @@
 /** The console's files: which addresses lead to its page, how long its files may be kept, and what its pages may load. */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   mkdirSync,
@@ -173,6 +174,11 @@ test("without a build the page says how to make one, and comes again by itself",
   const { statusCode, body, headers } = await app.inject("/messages");
   assert.deepEqual([statusCode, headers.refresh, headers["retry-after"]], [503, "2", "2"]);
   assert.match(body, /npm run build/);
+  // A sign-in link has a fragment, and the header alone loads no such address anew.
+  const script = /<script>(.+)<\/script>/.exec(body)?.[1] ?? "";
+  assert.match(script, /location\.reload\(\)/);
+  const hash = createHash("sha256").update(script).digest("base64");
+  assert.ok(String(headers["content-security-policy"]).includes(`script-src 'self' 'sha256-${hash}';`));
   build();
   assert.equal((await app.inject("/messages")).body, PAGE);
   assert.equal((await app.inject("/assets/index-a1B2.js")).body, SCRIPT);

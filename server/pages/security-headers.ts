@@ -1,6 +1,7 @@
 /** The headers of every page that people open: it loads and runs files of the service only, and nothing may frame it. */
 
-const POLICY = [
+/** The policy of every page. */
+export const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
