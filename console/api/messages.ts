@@ -1,6 +1,6 @@
 /** Messages: lists, one message, and what can be done with it. */
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { MessageQuery } from "../../sdk/messages.ts";
 import type { AcceptedMessage, Event, Message, SendMessage } from "../../sdk/wire.ts";
 import { useApi } from "./context.ts";
@@ -33,6 +33,23 @@ export function useMessage(id: string) {
     queryFn: ({ signal }) => api.messages.get(id, { signal }),
     refetchInterval: ({ state }) => (state.data !== undefined && MOVING.has(state.data.status) ? MOVING_MS : false),
   });
+}
+
+/** The messages of these ids, as far as they are known; none that is gone. */
+export function useMessagesOf(ids: readonly string[]): ReadonlyMap<string, Message> {
+  const api = useApi();
+  const found = useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ["messages", "one", id],
+      queryFn: ({ signal }: { signal: AbortSignal }) => api.messages.get(id, { signal }),
+    })),
+  });
+  return new Map(found.flatMap(({ data }) => (data === undefined ? [] : [[data.id, data]])));
+}
+
+/** The contact's address: the recipient of what was sent, the sender of what was received. */
+export function contactOf(message: Message): string {
+  return message.direction === "inbound" ? message.from : message.to;
 }
 
 /** Sends a message, and shows it in the lists. */

@@ -38,6 +38,16 @@ export function pathOf(id: string): string {
   return findAddress(id)?.path ?? "/";
 }
 
+/** The end of a number, beside a name: `…0142`. An e-mail address as far as its @. */
+export function shortenAddress(address: string): string {
+  return address.startsWith("+") ? `…${address.slice(-4)}` : address.replace(/@.*$/, "@…");
+}
+
+/** The number that a path of the API names; null if there is none. */
+export function numberInApiPath(path: string): string | null {
+  return /\/(\+\d{5,15})(?=[/?]|$)/.exec(numberInPath(path))?.[1] ?? null;
+}
+
 /** The end of an id, for a narrow column: `msg_…c167af31`. */
 export function shortenId(id: string): string {
   const [, prefix = "", rest = id] = /^([a-z]+_)(.+)$/.exec(id) ?? [];

@@ -3,6 +3,7 @@
 import type { Delivery } from "../../sdk/wire.ts";
 import { useEvent } from "../api/events.ts";
 import { Badge, StatusBadge } from "./badge.tsx";
+import { ContactName, useEventContact } from "./contact-name.tsx";
 import { CopyId } from "./copy.tsx";
 import { AttemptBadge, RetryDelivery } from "./delivery-line.tsx";
 import { Fields, Panel } from "./fields.tsx";
@@ -22,6 +23,7 @@ const VERBS: Record<Delivery["status"], string> = {
 /** The detail. */
 export function DeliveryDetail({ delivery }: { delivery: Delivery }) {
   const { id, url, status, eventId, eventType, messageId, webhookId, createdAt, attempts } = delivery;
+  const contact = useEventContact(useEvent(eventId).data);
   return (
     <div className="mx-auto flex w-full max-w-3xl flex-col gap-4 p-4">
       <Panel title="Delivery" aside={<RetryDelivery delivery={delivery} label={VERBS[status]} />}>
@@ -47,6 +49,7 @@ export function DeliveryDetail({ delivery }: { delivery: Delivery }) {
                 </RecordLink>,
               ],
               ["Message", messageId === null ? null : <RecordLink key="message" id={messageId} />],
+              ["Contact", contact === null ? null : <ContactName key="contact" address={contact} isWhole />],
               ["Created", <Time key="created" at={createdAt} />],
             ]}
           />

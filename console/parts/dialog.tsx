@@ -7,7 +7,7 @@ import { IconButton } from "./button.tsx";
 interface DialogProps {
   open: boolean;
   onClose: () => void;
-  title: string;
+  title: ReactNode;
   /** Buttons at the end. */
   actions?: ReactNode;
   /** Whether a click beside the dialog leaves it open. */
@@ -58,10 +58,10 @@ function Popup({ open, onClose, title, actions, isFirm = false, children, place 
   );
 }
 
-function Head({ title }: { title: string }) {
+function Head({ title }: { title: ReactNode }) {
   return (
     <div className="flex items-center justify-between px-4 pt-3 pb-2">
-      <Base.Title className="text-base font-semibold">{title}</Base.Title>
+      <Base.Title className="min-w-0 truncate text-base font-semibold">{title}</Base.Title>
       <Base.Close render={<IconButton label="Close" icon="close" />} />
     </div>
   );

@@ -23,6 +23,12 @@ for (const [typed, path] of [
     assert.ok(found(typed, "admin").includes(path));
   });
 
+test("a place is found by words anywhere in its title or its other words, and the theme by “dark”", () => {
+  assert.ok(isFound("clock move", "Move or reset the clock"));
+  assert.ok(isFound("dark", "Change the theme", "dark light"));
+  assert.ok(!isFound("dark clock", "Change the theme", "dark light"));
+});
+
 test("every section is a place, and those of admins are none for a customer's key", () => {
   const paths = new Set(placesFor({ scope: "admin" }).map((place) => place.path));
   for (const { id } of SECTIONS) assert.ok(paths.has(`/settings/${id}`), id);

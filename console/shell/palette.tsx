@@ -1,14 +1,22 @@
-/** The palette (⌘K): goes to a screen, a part of one or where a verb is done, to the record of a pasted id, to a page of the documentation, or to the messages with some words. */
+/**
+ * The palette (⌘K): goes to a record that was opened last, to a screen, a part of one or where a verb is done, to a contact, to the record
+ * of a pasted id, to a page of the documentation, or to the messages with some words.
+ */
 
 import { Dialog } from "@base-ui/react/dialog";
 import { type KeyboardEvent, useState } from "react";
 import { useLocation } from "wouter";
+import { addressesOf, nameOf } from "../api/contact-book.ts";
+import { useContactSearch, useNames } from "../api/contacts.ts";
 import { useConnected } from "../api/context.ts";
 import { useDocsSections } from "../api/documentation.ts";
+import { contactOf, useMessagesOf } from "../api/messages.ts";
 import type { Screen } from "../pages/screens.ts";
-import { findAddress } from "../parts/addresses.ts";
+import { findAddress, numberInPath, pathOfPhone, shortenId } from "../parts/addresses.ts";
 import { Icon, type IconName } from "../parts/icons.tsx";
+import { usePreference } from "../parts/preference.ts";
 import { isFound, placesFor } from "./palette-places.ts";
+import { openedRecords } from "./recent.ts";
 import { useTheme } from "./theme.ts";
 
 interface Command {
@@ -21,6 +29,57 @@ interface Command {
   run: () => void;
 }
 
+/** The records that were opened last. */
+function useRecentCommands(): Command[] {
+  const [, navigate] = useLocation();
+  const { session } = useConnected();
+  const [kept] = usePreference(`opened.${session.keyId}`, "");
+  const nameOfAddress = useNames();
+  const records = openedRecords(kept);
+  const messages = useMessagesOf(records.filter(({ noun }) => noun === "Message").map(({ id }) => id));
+  return records.map(({ path, noun, id }) => {
+    const message = messages.get(id);
+    const address = message === undefined ? id : contactOf(message);
+    const about = nameOfAddress(address) ?? shortenId(address);
+    return {
+      id: `recent-${path}`,
+      title: message === undefined ? `${noun} ${about}` : `${about}: ${message.content.text ?? message.messageType}`,
+      hint: "opened last",
+      icon: ICONS[noun] ?? "webhooks",
+      words: `${noun} ${id}`,
+      run: () => navigate(path),
+    };
+  });
+}
+
+const ICONS: Record<string, IconName> = { Message: "messages", "Phone of": "phone", Request: "logs" };
+
+/** The contacts that match: to the messages with each, and in a sandbox to the phone. */
+function useContactCommands(text: string): Command[] {
+  const [, navigate] = useLocation();
+  const { session } = useConnected();
+  return useContactSearch(text).flatMap((contact) => {
+    const address = addressesOf(contact)[0] ?? "";
+    const title = nameOf(contact) ?? address;
+    const messages: Command = {
+      id: `contact-${contact.id}`,
+      title,
+      hint: `Messages · ${address}`,
+      icon: "person",
+      run: () => navigate(pathOfMessagesWith(address)),
+    };
+    if (!session.isSandbox || contact.phoneNumber === null) return [messages];
+    const phone = pathOfPhone(contact.phoneNumber);
+    const hint = `Phone · ${contact.phoneNumber}`;
+    return [messages, { id: `phone-${contact.id}`, title, hint, icon: "phone", run: () => navigate(phone) }];
+  });
+}
+
+/** The messages with a contact. */
+function pathOfMessagesWith(address: string): string {
+  return `/messages?q=${encodeURIComponent(`chat:${address}`)}`;
+}
+
 /** The commands for what was typed: a pasted id comes first. */
 function useCommands(text: string, screens: readonly Screen[]): Command[] {
   const [, navigate] = useLocation();
@@ -28,6 +87,8 @@ function useCommands(text: string, screens: readonly Screen[]): Command[] {
   const { theme, next } = useTheme();
   const wanted = text.trim().toLowerCase();
   const address = findAddress(text);
+  const recent = useRecentCommands();
+  const contacts = useContactCommands(wanted);
   const places: Command[] = screens.flatMap(({ title, icon, paths }) =>
     icon === undefined ? [] : [{ id: title, title, icon, run: () => navigate(paths[0] ?? "/") }],
   );
@@ -43,20 +104,26 @@ function useCommands(text: string, screens: readonly Screen[]): Command[] {
     ({ path, ...place }): Command => ({ ...place, id: `place-${place.title}`, run: () => navigate(path) }),
   );
   const all: Command[] = [
+    // Without a word the list is that of the records and screens.
+    ...(wanted === "" ? recent : []),
     ...places,
     docs,
     { id: "theme", title: "Change the theme", hint: theme, icon: "moon", words: "dark light", run: next },
-    // Without a word the list is that of the screens.
     ...(wanted === "" ? [] : parts),
   ];
-  const found = all.filter(({ title, words }) => isFound(wanted, title, words));
+  const matching = (commands: readonly Command[]) =>
+    commands.filter(({ title, words }) => isFound(wanted, title, words));
+  const found = [...matching(all), ...contacts, ...(wanted === "" ? [] : matching(recent))];
   if (address !== null) {
+    const isPhone = address.noun === "phone";
+    const number = numberInPath(address.path.slice("/p/".length));
+    const path = isPhone && !session.isSandbox ? pathOfMessagesWith(number) : address.path;
     found.unshift({
       id: "address",
-      title: `Open the ${address.noun}`,
-      hint: address.path,
+      title: isPhone && !session.isSandbox ? `Messages with ${number}` : `Open the ${address.noun}`,
+      hint: path,
       icon: "arrowUpRight",
-      run: () => navigate(address.path),
+      run: () => navigate(path),
     });
   } else if (wanted !== "") {
     const search = () => navigate(`/messages?q=${encodeURIComponent(text.trim())}`);
@@ -126,7 +193,7 @@ function PaletteBody({ screens, onClose }: { screens: readonly Screen[]; onClose
           aria-activedescendant={commands[chosen] === undefined ? undefined : `palette-${commands[chosen].id}`}
           autoComplete="off"
           spellCheck={false}
-          placeholder="Go to a screen, or paste an id or a number"
+          placeholder="Go to a screen or a contact, or paste an id"
           className="h-full flex-1 bg-transparent text-base outline-none"
           value={text}
           onChange={(event) => {
@@ -151,7 +218,9 @@ function PaletteBody({ screens, onClose }: { screens: readonly Screen[]; onClose
             <Icon name={command.icon} className="text-soft" />
             <span className="truncate">{command.title}</span>
             {command.hint !== undefined && (
-              <span className="ml-auto truncate pl-4 font-mono text-xs text-faint">{command.hint}</span>
+              <span className="ml-auto max-w-[55%] shrink-0 truncate pl-4 font-mono text-xs text-faint">
+                {command.hint}
+              </span>
             )}
           </div>
         ))}

@@ -2,11 +2,14 @@
 
 import { type ReactNode, useEffect, useState } from "react";
 import { useLocation } from "wouter";
+import { useConnected } from "../api/context.ts";
 import type { Screen } from "../pages/screens.ts";
 import { useKeys } from "../parts/keys.ts";
+import { usePreference } from "../parts/preference.ts";
 import { Toasts } from "../parts/toasts.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { Palette } from "./palette.tsx";
+import { keepOpened } from "./recent.ts";
 import { SandboxBand } from "./sandbox-band.tsx";
 import { SideBar } from "./side-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
@@ -18,8 +21,12 @@ export function Shell({ screens, children }: { screens: readonly Screen[]; child
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [open, setOpen] = useState<"palette" | "help" | null>(null);
   const dock = useDock();
+  const { session } = useConnected();
+  const [kept, keep] = usePreference(`opened.${session.keyId}`, "");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of a narrow page closes at each change of the address.
   useEffect(() => setMenuOpen(false), [path]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page is opened when the address changes.
+  useEffect(() => keep(keepOpened(kept, path)), [path]);
   useKeys([
     { key: "Mod+k", label: "Go to anything, or to a pasted id", run: () => setOpen("palette"), whileTyping: true },
     { key: "~", label: "Show or hide the Wire", run: dock.toggle, whileTyping: "empty" },

@@ -9,10 +9,11 @@ import { useEvent } from "../api/events.ts";
 import { useMessage } from "../api/messages.ts";
 import { useRequest } from "../api/requests.ts";
 import { useInbox } from "../api/sandbox.ts";
-import { pathOf, pathOfRequest } from "../parts/addresses.ts";
+import { numberInApiPath, pathOf, pathOfRequest } from "../parts/addresses.ts";
 import { StatusBadge } from "../parts/badge.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
+import { ContactName } from "../parts/contact-name.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { DeliveryLines, RetryDelivery } from "../parts/delivery-line.tsx";
 import { Failed, Loading } from "../parts/empty.tsx";
@@ -30,7 +31,8 @@ import { colourOf, Direction, RowStatus } from "./wire-line.tsx";
 
 /** The detail. */
 export function RowDetail({ row, onClose }: { row: WireRow; onClose: () => void }) {
-  const { title, at, detail } = row;
+  const { title, at, detail, kind } = row;
+  const number = kind === "request" ? numberInApiPath(title) : null;
   return (
     <>
       <header className="flex h-9 shrink-0 items-center gap-2 border-b pr-2 pl-3">
@@ -54,6 +56,7 @@ export function RowDetail({ row, onClose }: { row: WireRow; onClose: () => void 
                 {formatExact(at).split(" (")[0]}
               </span>,
             ],
+            ["Contact", number === null ? null : <ContactName key="contact" address={number} isWhole />],
             ["Detail", detail === "" ? null : detail],
             ...linksOf(row),
           ]}

@@ -1,7 +1,8 @@
 /** One row of the Wire in one line: milliseconds, direction, status, subject, why, and the record it is about. */
 
 import { realAt, type WireRow } from "../../sdk/wire-rows.ts";
-import { shortenId } from "../parts/addresses.ts";
+import { numberInApiPath, shortenId } from "../parts/addresses.ts";
+import { NameOnly } from "../parts/contact-name.tsx";
 import { formatClock, formatExact, formatMs } from "../parts/formats.ts";
 import { Icon, type IconName } from "../parts/icons.tsx";
 import { Countdown } from "../parts/time.tsx";
@@ -60,6 +61,7 @@ interface WireLineProps {
 export function WireLine({ id, row, start, state, clockSet, onOpen }: WireLineProps) {
   const { at, shiftMs, sinceMs, direction, title, detail, ids, kind } = row;
   const real = realAt(row);
+  const number = kind === "request" ? numberInApiPath(title) : null;
   const about = ids.message ?? ids.event ?? ids.request;
   return (
     <div
@@ -102,6 +104,7 @@ export function WireLine({ id, row, start, state, clockSet, onOpen }: WireLinePr
         </span>
       )}
       <span className={`min-w-0 shrink truncate ${kind === "request" ? "font-semibold" : ""}`}>{title}</span>
+      {number !== null && <NameOnly address={number} />}
       <span className="min-w-0 flex-1 shrink-[3] truncate text-faint @max-md:hidden">{detail}</span>
       {about !== undefined && <span className="shrink-0 text-faint @max-3xl:hidden">{shortenId(about)}</span>}
     </div>

@@ -6,6 +6,7 @@ import { useConnected } from "../../api/context.ts";
 import { requestSource, useRequestErrors } from "../../api/requests.ts";
 import { pathOfRequest } from "../../parts/addresses.ts";
 import { Badge, toneOfHttp } from "../../parts/badge.tsx";
+import { NamedPath } from "../../parts/contact-name.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { formatCount, formatMs } from "../../parts/formats.ts";
@@ -37,7 +38,7 @@ const COLUMNS: readonly Column<LoggedRequest>[] = [
     id: "path",
     header: "Path",
     width: "minmax(0, 1fr)",
-    cell: ({ path }) => <span className="font-mono text-xs">{path}</span>,
+    cell: ({ path }) => <NamedPath path={path} />,
   },
   {
     id: "code",

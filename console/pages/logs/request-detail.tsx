@@ -2,8 +2,10 @@
 
 import type { LoggedBody, LoggedExchange } from "../../../sdk/wire.ts";
 import { useRequest } from "../../api/requests.ts";
+import { numberInApiPath } from "../../parts/addresses.ts";
 import { Badge, toneOfHttp } from "../../parts/badge.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
+import { ContactName } from "../../parts/contact-name.tsx";
 import { CopyButton, CopyId } from "../../parts/copy.tsx";
 import { Fields, Panel } from "../../parts/fields.tsx";
 import { formatMs } from "../../parts/formats.ts";
@@ -24,6 +26,7 @@ function Exchange({ exchange, onClose }: { exchange: LoggedExchange; onClose: ()
   const { id, method, path, status, durationMs, keyId, correlationId, errorCode, createdAt, request, response } =
     exchange;
   const body = parseBody(request);
+  const number = numberInApiPath(path);
   const call = { method, path, ...(body === undefined ? {} : { body }) };
   return (
     <>
@@ -42,6 +45,7 @@ function Exchange({ exchange, onClose }: { exchange: LoggedExchange; onClose: ()
       <div className="flex flex-col gap-4 p-4">
         <Fields
           fields={[
+            ["Contact", number === null ? null : <ContactName key="contact" address={number} isWhole />],
             ["When", <Time key="at" at={createdAt} />],
             ["Took", formatMs(durationMs)],
             [

@@ -1,18 +1,14 @@
 /** The list of messages: its columns, and the searches of it. */
 
 import type { Message } from "../../../sdk/wire.ts";
-import { messageSource } from "../../api/messages.ts";
+import { contactOf, messageSource } from "../../api/messages.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
+import { ContactName } from "../../parts/contact-name.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import type { SearchableList } from "../../parts/search-list.tsx";
 import { Time } from "../../parts/time.tsx";
 import { MESSAGE_FIELDS, queryOf, SAVED_SEARCHES } from "./search.ts";
-
-/** The contact's address: the recipient of what was sent, the sender of what was received. */
-export function contactOf(message: Message): string {
-  return message.direction === "inbound" ? message.from : message.to;
-}
 
 /** One line of what a message says. */
 function summaryOf({ content, attachments, messageType }: Message): string {
@@ -45,7 +41,7 @@ const COLUMNS: readonly Column<Message>[] = [
     id: "contact",
     header: "Contact",
     width: "minmax(112px, 1fr)",
-    cell: (message) => <span className="tabular-nums">{contactOf(message)}</span>,
+    cell: (message) => <ContactName address={contactOf(message)} />,
   },
   {
     id: "text",

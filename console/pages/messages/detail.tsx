@@ -1,15 +1,17 @@
 /** One message: what it says, how it stands, what can be done, and everything that followed from it. */
 
-import { useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { Message } from "../../../sdk/wire.ts";
 import { useConnected } from "../../api/context.ts";
-import { useCancelMessage, useMessage, useRetryMessage } from "../../api/messages.ts";
+import { contactOf, useCancelMessage, useMessage, useRetryMessage } from "../../api/messages.ts";
 import { pathOfPhone } from "../../parts/addresses.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Button, buttonClass } from "../../parts/button.tsx";
+import { ContactName } from "../../parts/contact-name.tsx";
 import { CopyId, copyAndSay } from "../../parts/copy.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { Loading } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { useKeys } from "../../parts/keys.ts";
@@ -19,11 +21,12 @@ import { DetailHead } from "../../parts/split.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast, toastError } from "../../parts/toasts.tsx";
-import { channelName, contactOf } from "./columns.tsx";
+import { channelName } from "./columns.tsx";
 import { Compose } from "./compose.tsx";
-import { Consequences } from "./consequences.tsx";
-import { RequestTab } from "./request-tab.tsx";
 import { Timeline } from "./timeline.tsx";
+
+const Consequences = lazy(async () => ({ default: (await import("./consequences.tsx")).Consequences }));
+const RequestTab = lazy(async () => ({ default: (await import("./request-tab.tsx")).RequestTab }));
 
 /** The detail. */
 export function MessageDetail({ id, onClose }: { id: string; onClose: () => void }) {
@@ -37,7 +40,9 @@ function Loaded({ message, onClose }: { message: Message; onClose: () => void })
       <DetailHead
         line={
           <>
-            <h2 className="truncate text-lg font-semibold tabular-nums">{contactOf(message)}</h2>
+            <h2 className="min-w-0 truncate text-lg font-semibold">
+              <ContactName address={contactOf(message)} isWhole />
+            </h2>
             <StatusBadge status={message.status} />
             <span className="flex-1" />
             <span className="max-sm:hidden">
@@ -72,14 +77,35 @@ function Loaded({ message, onClose }: { message: Message; onClose: () => void })
           onChange={setTab}
           tabs={[
             { id: "timeline", title: "Timeline", content: <Timeline message={message} /> },
-            { id: "events", title: "Events and deliveries", content: <Consequences messageId={message.id} /> },
-            { id: "request", title: "Request", content: <RequestTab message={message} /> },
+            {
+              id: "events",
+              title: "Events and deliveries",
+              content: (
+                <Later>
+                  <Consequences messageId={message.id} />
+                </Later>
+              ),
+            },
+            {
+              id: "request",
+              title: "Request",
+              content: (
+                <Later>
+                  <RequestTab message={message} />
+                </Later>
+              ),
+            },
             { id: "json", title: "JSON", content: <JsonView value={message} label="the message" /> },
           ]}
         />
       </div>
     </>
   );
+}
+
+/** A tab whose code is loaded when it is opened. */
+function Later({ children }: { children: ReactNode }) {
+  return <Suspense fallback={<Loading />}>{children}</Suspense>;
 }
 
 function bubbleOf({ direction, channel }: Message): string {

@@ -7,6 +7,7 @@ import type { Attachment, Message, PaymentRequest, Reaction } from "../../../sdk
 import { usePhoneActs } from "../../api/phones.ts";
 import { pathOf } from "../../parts/addresses.ts";
 import { Button } from "../../parts/button.tsx";
+import { ContactName } from "../../parts/contact-name.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { Countdown, Time } from "../../parts/time.tsx";
 import type { NoteAct } from "./recording.ts";
@@ -31,7 +32,11 @@ export function BubbleRow({ number, bubble, onAct, onReply }: BubbleProps) {
           <Time at={message.createdAt} />
         </p>
       )}
-      {sender !== null && <p className="px-2 pt-1 text-xs text-faint tabular-nums">{sender}</p>}
+      {sender !== null && (
+        <p className="px-2 pt-1 text-xs text-faint">
+          <ContactName address={sender} />
+        </p>
+      )}
       {message.parentMessageId !== null && <p className="px-2 text-xs text-faint">a reply</p>}
       <div className={`group flex max-w-[86%] items-center gap-1 ${isOwn ? "flex-row-reverse" : ""}`}>
         <Body number={number} bubble={bubble} onAct={onAct} />

@@ -19,9 +19,9 @@ import { useNow } from "../../parts/time.tsx";
 import { BubbleRow } from "./bubble.tsx";
 import { CallCard } from "./call-card.tsx";
 import { Composer } from "./composer.tsx";
-import { personOf } from "./people.ts";
 import type { NoteAct } from "./recording.ts";
 import { bubblesOf } from "./thread.ts";
+import { usePerson } from "./use-person.ts";
 
 interface HandsetProps {
   number: string;
@@ -33,7 +33,7 @@ interface HandsetProps {
 
 /** The phone of a contact. */
 export function Handset({ number, others, onAct, onSettings }: HandsetProps) {
-  const person = personOf(number);
+  const person = usePerson(number);
   const groups = (useGroups().data ?? []).filter(({ participants }) => participants.includes(number));
   const [groupId, setGroupId] = useState<string | null>(null);
   const group = groups.find(({ id }) => id === groupId) ?? null;

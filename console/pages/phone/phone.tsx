@@ -4,17 +4,18 @@ import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { useConnected } from "../../api/context.ts";
 import { useContacted } from "../../api/phones.ts";
-import { numberInPath, pathOfPhone } from "../../parts/addresses.ts";
+import { numberInPath, pathOfPhone, shortenAddress } from "../../parts/addresses.ts";
 import { Button } from "../../parts/button.tsx";
 import { Drawer } from "../../parts/dialog.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { usePreference } from "../../parts/preference.ts";
 import type { ScreenProps } from "../screens.ts";
 import { Handset } from "./handset.tsx";
-import { PEOPLE, type Person, personOf, YOU } from "./people.ts";
+import { PEOPLE, personOf, YOU } from "./people.ts";
 import { RecordBar } from "./record-bar.tsx";
 import { useRecorder } from "./recorder.ts";
 import { PhoneSettingsForm } from "./settings-form.tsx";
+import { usePerson } from "./use-person.ts";
 
 /** The screen of `/phone` and `/phone/:number`; `?beside=` names a second phone. */
 export function Phone({ params }: ScreenProps) {
@@ -37,6 +38,7 @@ function Phones({ number }: { number: string }) {
   const [settingsOf, setSettingsOf] = useState<string | null>(null);
   const show = (first: string, second: string | null) =>
     navigate(pathOfPhone(first) + (second === null ? "" : `?beside=${encodeURIComponent(second)}`));
+  const { name } = usePerson(settingsOf ?? number);
   const numbers = beside === null || beside === number ? [number] : [number, beside];
   return (
     <div className="flex min-h-0 flex-1 max-md:flex-col">
@@ -70,11 +72,7 @@ function Phones({ number }: { number: string }) {
           ))}
         </div>
       </div>
-      <Drawer
-        open={settingsOf !== null}
-        onClose={() => setSettingsOf(null)}
-        title={`The phone of ${personOf(settingsOf ?? number).name}`}
-      >
+      <Drawer open={settingsOf !== null} onClose={() => setSettingsOf(null)} title={`The phone of ${name}`}>
         {settingsOf !== null && <PhoneSettingsForm number={settingsOf} onAct={recorder.note} />}
       </Drawer>
     </div>
@@ -114,10 +112,7 @@ function People({ number, beside, onPick }: PeopleProps) {
           onChange={(event) => onPick(event.target.value)}
         >
           {everybody.map((one) => (
-            <option key={one.number} value={one.number}>
-              {one.name === one.number ? "" : `${one.name} `}
-              {one.number} – {one.behaviour}
-            </option>
+            <PersonOption key={one.number} number={one.number} />
           ))}
         </select>
       </label>
@@ -128,7 +123,7 @@ function People({ number, beside, onPick }: PeopleProps) {
         {everybody.map((one) => (
           <PersonRow
             key={one.number}
-            person={one}
+            number={one.number}
             isShown={one.number === number}
             isBeside={one.number === beside}
             onPick={onPick}
@@ -139,31 +134,43 @@ function People({ number, beside, onPick }: PeopleProps) {
   );
 }
 
+function PersonOption({ number }: { number: string }) {
+  const { name, behaviour } = usePerson(number);
+  return (
+    <option value={number}>
+      {name === number ? "" : `${name} `}
+      {number} – {behaviour}
+    </option>
+  );
+}
+
 function PersonRow({
-  person,
+  number,
   isShown,
   isBeside,
   onPick,
 }: {
-  person: Person;
+  number: string;
   isShown: boolean;
   isBeside: boolean;
   onPick: (number: string) => void;
 }) {
+  const { name, behaviour } = usePerson(number);
   return (
     <button
       type="button"
+      title={number}
       aria-current={isShown ? "page" : undefined}
-      onClick={() => onPick(person.number)}
+      onClick={() => onPick(number)}
       className={`block w-full px-3 py-1.5 text-left outline-offset-[-2px] ${isShown ? "bg-accent-soft" : isBeside ? "bg-hover" : "hover:bg-hover"}`}
     >
       <span className="flex items-baseline justify-between gap-2">
-        <span className={`truncate font-medium ${isShown ? "text-accent" : ""}`}>{person.name}</span>
+        <span className={`truncate font-medium ${isShown ? "text-accent" : ""}`}>{name}</span>
         <span className="shrink-0 text-xs text-faint tabular-nums">
-          {person.name === person.number ? "" : `…${person.number.slice(-4)}`}
+          {name === number ? "" : shortenAddress(number)}
         </span>
       </span>
-      <span className="block truncate text-xs text-faint">{person.behaviour}</span>
+      <span className="block truncate text-xs text-faint">{behaviour}</span>
     </button>
   );
 }

@@ -3,6 +3,7 @@
 import type { Event } from "../../../sdk/wire.ts";
 import { useDeliveries } from "../../api/deliveries.ts";
 import { useEvent } from "../../api/events.ts";
+import { ContactName, useEventContact } from "../../parts/contact-name.tsx";
 import { CopyId } from "../../parts/copy.tsx";
 import { DeliveryLines } from "../../parts/delivery-line.tsx";
 import { Fields, Panel } from "../../parts/fields.tsx";
@@ -18,6 +19,7 @@ export function EventPage({ params: { id = "" } }: ScreenProps) {
 }
 
 function EventDetail({ event }: { event: Event }) {
+  const contact = useEventContact(event);
   const deliveries = useDeliveries({ eventId: event.id });
   const messageId = "messageId" in event.data && typeof event.data.messageId === "string" ? event.data.messageId : null;
   return (
@@ -27,6 +29,7 @@ function EventDetail({ event }: { event: Event }) {
           <Fields
             fields={[
               ["Id", <CopyId key="id" id={event.id} />],
+              ["Contact", contact === null ? null : <ContactName key="contact" address={contact} isWhole />],
               ["Happened", <Time key="at" at={event.timestamp} />],
               ["Message", messageId === null ? null : <RecordLink key="message" id={messageId} />],
             ]}

@@ -1,7 +1,9 @@
 /** The nouns that are plain lists: columns, fields and the call that fills an empty one. */
 
 import type { Call, Contact, OptOut, OwnNumber, PaymentRequest } from "../../../sdk/wire.ts";
+import { nameOf } from "../../api/contact-book.ts";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
+import { ContactName } from "../../parts/contact-name.tsx";
 import { capitalized } from "../../parts/formats.ts";
 import { RecordLink } from "../../parts/record-link.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -11,10 +13,6 @@ import { idField, type RecordList } from "./record-table.tsx";
 const PAGE_SIZE = 100;
 /** Health changes without an event. */
 const REFRESH_MS = 15_000;
-
-function nameOf({ firstName, lastName, company }: Contact): string | null {
-  return [firstName, lastName].filter((part) => part !== null).join(" ") || company;
-}
 
 export const NUMBERS: RecordList<OwnNumber> = {
   noun: "numbers",
@@ -123,9 +121,14 @@ export const OPT_OUTS: RecordList<OptOut> = {
     return { rows: optOuts, next: pagination.nextCursor };
   },
   rowId: ({ number, contact }) => `${number}/${contact}`,
-  titleOf: ({ contact }) => contact,
+  titleOf: ({ contact }) => <ContactName address={contact} isWhole />,
   columns: [
-    { id: "contact", header: "Contact", width: "minmax(0, 1fr)", cell: ({ contact }) => <Address>{contact}</Address> },
+    {
+      id: "contact",
+      header: "Contact",
+      width: "minmax(0, 1fr)",
+      cell: ({ contact }) => <ContactName address={contact} />,
+    },
     {
       id: "number",
       header: "From your number",
@@ -142,7 +145,7 @@ export const OPT_OUTS: RecordList<OptOut> = {
     ageColumn(),
   ],
   fieldsOf: ({ number, contact, scope, source, keyword, createdAt }) => [
-    ["Contact", contact],
+    ["Contact", <ContactName key="contact" address={contact} isWhole />],
     ["Your number", number],
     ["Holds for", scope === "customer" ? "all your numbers, also future ones" : "this number"],
     ["How", HOW[source](keyword)],
@@ -172,7 +175,11 @@ export const PAYMENTS: RecordList<PaymentRequest> = {
     return { rows: requests, next: pagination.nextCursor };
   },
   rowId: ({ id }) => id,
-  titleOf: ({ amount, to }) => `$${amount} from ${to}`,
+  titleOf: ({ amount, to }) => (
+    <>
+      ${amount} from <ContactName address={to} />
+    </>
+  ),
   columns: [
     statusColumn(),
     {
@@ -181,14 +188,14 @@ export const PAYMENTS: RecordList<PaymentRequest> = {
       width: "64px",
       cell: ({ amount }) => <span className="tabular-nums">${amount}</span>,
     },
-    { id: "to", header: "Who pays", width: "minmax(0, 1fr)", cell: ({ to }) => <Address>{to}</Address> },
+    { id: "to", header: "Who pays", width: "minmax(0, 1fr)", cell: ({ to }) => <ContactName address={to} /> },
     { id: "note", header: "Note", width: "minmax(0, 1fr)", from: 640, cell: ({ note }) => <Text>{note}</Text> },
     ageColumn(),
   ],
   fieldsOf: ({ id, messageId, status, to, from, note, paidBy, reason, expiresAt, createdAt }) => [
     idField(id),
     ["Status", <StatusBadge key="status" status={status} />],
-    ["Who pays", to],
+    ["Who pays", <ContactName key="to" address={to} isWhole />],
     ["Your number", from],
     ["Note", note],
     ["Asked by", <RecordLink key="message" id={messageId} />],
@@ -221,10 +228,19 @@ export const CALLS: RecordList<Call> = {
     return { rows: calls, next: pagination.nextCursor };
   },
   rowId: ({ id }) => id,
-  titleOf: ({ address }) => `FaceTime with ${address}`,
+  titleOf: ({ address }) => (
+    <>
+      FaceTime with <ContactName address={address} />
+    </>
+  ),
   columns: [
     { id: "status", header: "Status", width: "112px", cell: ({ status }) => <Badge>{status}</Badge> },
-    { id: "address", header: "Contact", width: "minmax(0, 1fr)", cell: ({ address }) => <Address>{address}</Address> },
+    {
+      id: "address",
+      header: "Contact",
+      width: "minmax(0, 1fr)",
+      cell: ({ address }) => <ContactName address={address} />,
+    },
     {
       id: "direction",
       header: "Kind",
@@ -236,7 +252,7 @@ export const CALLS: RecordList<Call> = {
   ],
   fieldsOf: ({ id, address, to, history }) => [
     idField(id),
-    ["Contact", address],
+    ["Contact", <ContactName key="contact" address={address} isWhole />],
     ["Your number", to],
     ...history.map(({ status, at }) => [capitalized(status), <Time key={status} at={at} />] as const),
   ],

@@ -36,7 +36,7 @@ interface EmptyList {
 export interface RecordList<Row> extends PageSource<Row> {
   label: string;
   /** Title of the drawer. */
-  titleOf: (row: Row) => string;
+  titleOf: (row: Row) => ReactNode;
   columns: readonly Column<Row>[];
   fieldsOf: (row: Row) => readonly (readonly [name: string, value: ReactNode])[];
   empty: EmptyList;

@@ -1,0 +1,49 @@
+/** Contacts by their addresses, and their names. Pure. */
+
+import type { Contact } from "../../sdk/wire.ts";
+
+/** Contacts as they were read. */
+interface ReadBook {
+  contacts: readonly Contact[];
+  /** Whether there are no others. */
+  isWhole: boolean;
+}
+
+/** Contacts that are found by an address, or by a part of a name. */
+export interface Book {
+  isWhole: boolean;
+  byAddress: ReadonlyMap<string, Contact>;
+  /** The contacts whose name, company or address contains a text; none for no text. */
+  search(text: string): readonly Contact[];
+}
+
+/** The addresses of a contact, the number first. */
+export function addressesOf({ phoneNumber, email }: Pick<Contact, "phoneNumber" | "email">): string[] {
+  return [phoneNumber, email].filter((address) => address !== null);
+}
+
+/** The name of a contact, else of the company; null without either. */
+export function nameOf({ firstName, lastName, company }: Pick<Contact, "firstName" | "lastName" | "company">) {
+  return [firstName, lastName].filter(Boolean).join(" ") || company || null;
+}
+
+/** The book of what was read. */
+export function bookOf({ contacts, isWhole }: ReadBook): Book {
+  const byAddress = new Map(
+    contacts.flatMap((contact) => addressesOf(contact).map((address) => [address, contact] as const)),
+  );
+  const texts = contacts.map((contact) => ({ contact, text: searchTextOf(contact) }));
+  return {
+    isWhole,
+    byAddress,
+    search: (wanted) => {
+      const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+      if (words.length === 0) return [];
+      return texts.filter(({ text }) => words.every((word) => text.includes(word))).map(({ contact }) => contact);
+    },
+  };
+}
+
+function searchTextOf(contact: Contact): string {
+  return [nameOf(contact), contact.company, ...addressesOf(contact)].join(" ").toLowerCase();
+}
