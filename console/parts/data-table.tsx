@@ -1,7 +1,16 @@
 /** A table of any length: only what is in view is in the page. `j` and `k` move, Enter opens, and rows never jump. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { useKeys } from "./keys.ts";
 
 /** A column. */
@@ -15,6 +24,8 @@ export interface Column<Row> {
   align?: "right";
   /** Width of the table from which the column is shown; without it always. */
   from?: number;
+  /** Width of the table below which the cell has the second line of its row; at most one column has it. */
+  below?: number;
   cell: (row: Row) => ReactNode;
 }
 
@@ -34,6 +45,8 @@ interface DataTableProps<Row> {
 }
 
 const ROW_PX = 36;
+/** A row with a second line. */
+const HIGH_ROW_PX = 60;
 const HEAD_PX = 32;
 const NEAR_END = 15;
 
@@ -43,17 +56,20 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
   const base = useId();
   const width = useWidth(scroller);
-  const columns = props.columns.filter(({ from = 0 }) => width >= from);
+  const columns = columnsAt(props.columns, width);
+  const rowPx = columns.under.length === 0 ? ROW_PX : HIGH_ROW_PX;
   const { cursor, move, open } = useCursor(props);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => rowPx,
     overscan: 12,
-    scrollPaddingStart: ROW_PX,
+    scrollPaddingStart: rowPx,
     // The rows begin below the head, which stays in view.
     scrollPaddingEnd: HEAD_PX,
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows are measured anew when they get another height.
+  useLayoutEffect(() => virtual.measure(), [rowPx, virtual]);
   const items = virtual.getVirtualItems();
   useEnd(props, items.at(-1)?.index ?? 0);
   useEffect(() => {
@@ -111,6 +127,20 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
+/** The columns of a row at a width: those in its line, and those under it. */
+interface Columns<Row> {
+  beside: readonly Column<Row>[];
+  under: readonly Column<Row>[];
+}
+
+function columnsAt<Row>(all: readonly Column<Row>[], width: number): Columns<Row> {
+  const isUnder = ({ below = 0 }: Column<Row>) => width < below;
+  return {
+    beside: all.filter((column) => width >= (column.from ?? 0) && !isUnder(column)),
+    under: all.filter(isUnder),
+  };
+}
+
 function templateOf<Row>(columns: readonly Column<Row>[]) {
   return { gridTemplateColumns: columns.map(({ width }) => width).join(" ") };
 }
@@ -119,18 +149,23 @@ function alignOf<Row>({ align }: Column<Row>): string {
   return align === "right" ? "text-right" : "";
 }
 
-function Head<Row>({ columns }: { columns: readonly Column<Row>[] }) {
+function Head<Row>({ columns: { beside, under } }: { columns: Columns<Row> }) {
   return (
     <div role="rowgroup" className="sticky top-0 z-10 bg-back">
       <div
         role="row"
         aria-rowindex={1}
         className="grid h-8 items-center gap-3 border-b px-4 text-xs text-faint"
-        style={templateOf(columns)}
+        style={templateOf(beside)}
       >
-        {columns.map((column) => (
+        {beside.map((column) => (
           <span key={column.id} role="columnheader" className={`truncate ${alignOf(column)}`}>
             {column.isQuiet === true ? <span className="sr-only">{column.header}</span> : column.header}
+          </span>
+        ))}
+        {under.map(({ id, header }) => (
+          <span key={id} role="columnheader" className="sr-only">
+            {header}
           </span>
         ))}
       </div>
@@ -141,7 +176,7 @@ function Head<Row>({ columns }: { columns: readonly Column<Row>[] }) {
 interface LineProps<Row> {
   id: string;
   row: Row;
-  columns: readonly Column<Row>[];
+  columns: Columns<Row>;
   index: number;
   start: number;
   state: "open" | "cursor" | null;
@@ -153,19 +188,30 @@ const LINE_STATES = {
   cursor: "bg-hover shadow-[inset_2px_0_0_var(--accent)]",
 };
 
-function Line<Row>({ id, row, columns, index, start, state, onOpen }: LineProps<Row>) {
+function Line<Row>({ id, row, columns: { beside, under }, index, start, state, onOpen }: LineProps<Row>) {
   return (
     <div
       id={id}
       role="row"
       aria-rowindex={index + 2}
       aria-selected={state === "open"}
-      className={`absolute inset-x-0 grid h-9 cursor-pointer items-center gap-3 border-b px-4 ${state === null ? "hover:bg-hover" : LINE_STATES[state]}`}
-      style={{ ...templateOf(columns), transform: `translateY(${start}px)` }}
+      className={`absolute inset-x-0 cursor-pointer border-b px-4 ${state === null ? "hover:bg-hover" : LINE_STATES[state]}`}
+      style={{ height: under.length === 0 ? ROW_PX : HIGH_ROW_PX, transform: `translateY(${start}px)` }}
       onClick={() => onOpen(index)}
     >
-      {columns.map((column) => (
-        <span key={column.id} role="gridcell" className={`min-w-0 truncate ${alignOf(column)}`}>
+      <div
+        role="presentation"
+        className={`grid items-center gap-3 ${under.length === 0 ? "h-full" : "h-9"}`}
+        style={templateOf(beside)}
+      >
+        {beside.map((column) => (
+          <span key={column.id} role="gridcell" className={`min-w-0 truncate ${alignOf(column)}`}>
+            {column.cell(row)}
+          </span>
+        ))}
+      </div>
+      {under.map((column) => (
+        <span key={column.id} role="gridcell" className="block truncate leading-4">
           {column.cell(row)}
         </span>
       ))}

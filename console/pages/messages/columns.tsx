@@ -23,7 +23,7 @@ export function channelName(channel: Message["channel"]): string {
   return channel === "imessage" ? "iMessage" : "SMS";
 }
 
-/** The columns. A narrow list shows contact, status and age. */
+/** The columns. A narrow list has the text in a second line. */
 const COLUMNS: readonly Column<Message>[] = [
   {
     id: "direction",
@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<Message>[] = [
     id: "text",
     header: "Text",
     width: "minmax(0, 4fr)",
-    from: 520,
+    below: 520,
     cell: (message) => <span className="text-soft">{summaryOf(message)}</span>,
   },
   {
