@@ -1,4 +1,4 @@
-/** The timeline of a message: a waterfall of its statuses and channels, with milliseconds and reasons. */
+/** The timeline of a message: a waterfall of its statuses and channels; bar and number say how long each lasted. */
 
 import type { Message } from "../../../sdk/wire.ts";
 import { toneOf } from "../../parts/badge.tsx";
@@ -23,7 +23,7 @@ export function Timeline({ message }: { message: Message }) {
     <div className="p-4">
       <div className="mb-2 flex justify-between text-xs text-faint tabular-nums">
         <span>{counted(steps.length, "step")}</span>
-        <span>{formatMs(totalMs(message))} in all</span>
+        <span>Time in each status: {formatMs(totalMs(steps))} in all</span>
       </div>
       <ol aria-label="Timeline" className="rounded-lg border">
         {steps.map((step, index) => (
@@ -39,7 +39,7 @@ export function Timeline({ message }: { message: Message }) {
 }
 
 function StepRow({ step, isFirst }: { step: Step; isFirst: boolean }) {
-  const { entry, sinceMs, lastedMs, start, length, isNewHop } = step;
+  const { entry, lastedMs, start, length, isNewHop } = step;
   const color = BARS[toneOf(entry.status)] ?? "bg-faint";
   const isPoint = lastedMs === null;
   return (
@@ -52,10 +52,7 @@ function StepRow({ step, isFirst }: { step: Step; isFirst: boolean }) {
           <span aria-hidden="true" className={`size-1.5 rounded-full ${color}`} />
           {entry.status}
         </span>
-        <span
-          className="relative h-3 overflow-hidden rounded bg-hover"
-          title={lastedMs === null ? undefined : `${formatMs(lastedMs)} in this status`}
-        >
+        <span className="relative h-3 overflow-hidden rounded bg-hover">
           <span
             className={`absolute inset-y-0 rounded ${color} ${isPoint ? "w-1" : "opacity-80"}`}
             style={
@@ -70,7 +67,7 @@ function StepRow({ step, isFirst }: { step: Step; isFirst: boolean }) {
           title={formatExact(Date.parse(entry.at))}
           className="text-right text-xs text-soft tabular-nums"
         >
-          {sinceMs === null ? "0 ms" : `+${formatMs(sinceMs)}`}
+          {lastedMs === null ? "–" : formatMs(lastedMs)}
         </time>
       </div>
       <div className="mt-0.5 pl-[7.25rem] text-xs text-soft max-sm:pl-3.5" title={entry.instanceId}>

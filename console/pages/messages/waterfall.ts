@@ -5,8 +5,6 @@ import type { Message, TimelineEntry } from "../../../sdk/wire.ts";
 /** A step: the time that a message stayed in one status. */
 export interface Step {
   entry: TimelineEntry;
-  /** Milliseconds since the step before; null for the first one. */
-  sinceMs: number | null;
   /** Milliseconds that it lasted; null for the last one, unless it still goes on. */
   lastedMs: number | null;
   /** Start and length as shares of the whole, 0 to 1. */
@@ -29,11 +27,9 @@ export function stepsOf(message: Pick<Message, "timeline" | "status">, now: numb
   const spanMs = Math.max(1, last - first);
   return timeline.map((entry, index) => {
     const at = times[index] ?? first;
-    const before = times[index - 1];
     const end = times[index + 1] ?? (isMoving ? last : null);
     return {
       entry,
-      sinceMs: before === undefined ? null : at - before,
       lastedMs: end === null ? null : Math.max(0, end - at),
       start: (at - first) / spanMs,
       length: end === null ? 0 : Math.max(0, end - at) / spanMs,
@@ -42,8 +38,7 @@ export function stepsOf(message: Pick<Message, "timeline" | "status">, now: numb
   });
 }
 
-/** Milliseconds from the first step to the last one. */
-export function totalMs({ timeline }: Pick<Message, "timeline">): number {
-  const [first, last] = [timeline[0], timeline.at(-1)];
-  return first === undefined || last === undefined ? 0 : Date.parse(last.at) - Date.parse(first.at);
+/** Milliseconds of all steps together. */
+export function totalMs(steps: readonly Step[]): number {
+  return steps.reduce((sum, { lastedMs }) => sum + (lastedMs ?? 0), 0);
 }
