@@ -16,9 +16,16 @@ const LANGUAGES = [
   ["cli", "CLI"],
 ] as const;
 
+interface CodeBlockProps {
+  snippets: Snippets;
+  label: string;
+  /** The language for a reader who has not chosen one. */
+  first?: keyof Snippets;
+}
+
 /** Code with tabs for its languages and a button that copies it. */
-export function CodeBlock({ snippets, label }: { snippets: Snippets; label: string }) {
-  const [preferred, setPreferred] = usePreference("language", "curl");
+export function CodeBlock({ snippets, label, first = "curl" }: CodeBlockProps) {
+  const [preferred, setPreferred] = usePreference("language", first);
   const offered = LANGUAGES.filter(([id]) => snippets[id] !== undefined);
   const shown = offered.find(([id]) => id === preferred) ?? offered[0];
   const code = shown === undefined ? "" : (snippets[shown[0]] ?? "");

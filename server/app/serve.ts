@@ -1,15 +1,15 @@
 /** Runs the service as a process: starts it, prints its address, and stops it on a signal. */
 
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { type Config, ConfigError } from "../config.ts";
 import { createLog } from "../log.ts";
 import { buildConsole } from "./build-console.ts";
+import { greetingOf } from "./greeting.ts";
 import { type Service, startService } from "./service.ts";
 
 /** A longer stop is cut off, in milliseconds. */
 export const STOP_MS_MAX = 29_500;
-
-/** The recipient that the sandbox delivers to. */
-const SANDBOX_RECIPIENT = "+15005550100";
 
 /** Log levels at which the log itself says where the service listens. */
 const LEVELS_WITH_START: readonly Config["logLevel"][] = ["info", "debug", "trace"];
@@ -66,7 +66,7 @@ function stopOnSignal(starting: Promise<Service>): () => boolean {
 async function greet(
   service: Service,
   config: Config,
-  { offerConsole }: OwnPackage,
+  { root, offerConsole }: OwnPackage,
   built: Promise<void>,
   isStopping: () => boolean,
 ): Promise<void> {
@@ -77,8 +77,18 @@ async function greet(
     // Only a terminal: whoever reads a log could use the link.
     const link = isStopping() ? null : await service.link();
     if (isStopping()) return;
-    const console = link === null ? [] : describeLink(link, offerConsole(service.link));
-    terminal.write(welcome(service, config, console));
+    terminal.write(
+      greetingOf({
+        url: service.url,
+        dataDir: config.dataDir,
+        // In the repository npm finds the command; a package that was installed has it on the PATH.
+        command: existsSync(join(root, "cli/main.ts")) ? "npx tightbeam" : "tightbeam",
+        environment: environmentOf(config.dataDir),
+        link,
+        offer: link === null ? null : offerConsole(service.link),
+        generated: service.started.generated,
+      }),
+    );
   } else if (!LEVELS_WITH_START.includes(config.logLevel)) process.stderr.write(`listening on ${service.url}\n`);
 }
 
@@ -88,45 +98,8 @@ function die(reason: string): never {
   process.exit(1);
 }
 
-/** The greeting at a terminal. Only the start that generated the keys shows them. */
-function welcome({ url, started }: Service, { dataDir }: Config, console: string[]): string {
-  const { apiKey, adminKey } = started.generated;
-  const lines = ["", `  Tightbeam is ready on ${url}`, "", ...console];
-  if (apiKey !== undefined) lines.push(`  API key    ${apiKey}`);
-  if (adminKey !== undefined) lines.push(`  Admin key  ${adminKey}`);
-  if (apiKey === undefined)
-    lines.push(`  Keys: those of the first start (${dataDir}/credentials.json), or TB_API_KEY.`, "");
-  else
-    lines.push(
-      `  Shown this once, and kept in ${dataDir}/credentials.json.`,
-      "",
-      "  Send a message:",
-      "",
-      curl(url, apiKey),
-      "",
-    );
-  if (apiKey !== undefined) {
-    lines.push("  See its signed webhooks arrive in the built-in inbox:", "");
-    lines.push(`  curl -s ${url}/v1/sandbox/inbox \\`, `    -H 'Authorization: Bearer ${apiKey}'`, "");
-  }
-  return `${lines.join("\n")}\n`;
-}
-
-/** The link on a line of its own, which fits a terminal of 80 columns, and how to open it. */
-function describeLink(link: string, offer: string | null): string[] {
-  const terms = [
-    "  The link works once, within five minutes. Another one, from a second terminal:",
-    "  tightbeam open (in the repository: npx tightbeam open)",
-  ];
-  return ["  The console:", `  ${link}`, ...(offer === null ? [] : [`  ${offer}`]), ...terms, ""];
-}
-
-function curl(url: string, apiKey: string): string {
-  const body = JSON.stringify({ to: SANDBOX_RECIPIENT, content: { text: "Hello from Tightbeam" } });
-  return [
-    `  curl -s ${url}/v1/messages \\`,
-    `    -H 'Authorization: Bearer ${apiKey}' \\`,
-    "    -H 'Content-Type: application/json' \\",
-    `    -d '${body}'`,
-  ].join("\n");
+/** Environment that a command needs to find the keys: it looks for them in `TB_DATA_DIR`, or in `./data`. */
+function environmentOf(dataDir: string): string | null {
+  if (resolve(dataDir) === resolve("data")) return null;
+  return `TB_DATA_DIR=${/^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`}`;
 }

@@ -58,6 +58,7 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
   const page = await stage.signedIn();
   const done = (title: string) => page.getByRole("button", { name: `${title} (done)` }).waitFor();
   await page.getByText("0 of 5").waitFor();
+  await page.getByText('npx tightbeam send +15005550199 "Are you there?"').waitFor();
   await page.getByRole("button", { name: "Send it" }).click();
   await page.waitForURL(/\/m\/msg_/);
   await page.getByRole("link", { name: "Home" }).click();
@@ -97,6 +98,25 @@ browserTest("by mouse: the checklist ticks itself, from the first message to the
   await page.getByText("All steps are done").waitFor();
   await page.getByRole("complementary", { name: "Environment" }).getByText("ahead").waitFor();
 });
+
+browserTest(
+  "the checklist stays away once it is dismissed, also after a reload, and a button brings it back",
+  async (stage) => {
+    const page = await stage.signedIn();
+    const checklist = page.getByRole("heading", { name: "First five minutes" });
+    await checklist.waitFor();
+    await page.getByRole("button", { name: "Dismiss the first steps" }).click();
+    await checklist.waitFor({ state: "detached" });
+    await page.reload();
+    const bringBack = page.getByRole("button", { name: "Show the first steps" });
+    await bringBack.waitFor();
+    assert.equal(await checklist.count(), 0);
+    await bringBack.click();
+    await checklist.waitFor();
+    await page.reload();
+    await checklist.waitFor();
+  },
+);
 
 browserTest("a one-time link works once, and is gone from the address bar", async (stage) => {
   const { data } = await stage.service.ask("POST", "/session/links");

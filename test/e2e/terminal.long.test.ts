@@ -77,7 +77,10 @@ function threadsOnTerminals(): string {
 }
 
 const isReady = ({ printed }: OnTerminal) =>
-  until(() => /Tightbeam is ready.*\/inbox.*\n\n/s.test(printed()), { limitMs: 60_000, what: "the greeting" });
+  until(() => /Tightbeam is ready.*npx tightbeam inbox\n\n/s.test(printed()), {
+    limitMs: 60_000,
+    what: "the greeting",
+  });
 
 /** Shows the modes of the terminal before and after the service. The shell outlives a Ctrl-C. */
 const WITH_MODES = `trap : INT; echo "modes $(stty -g)"; ${SERVE}; echo "code $?"; echo "modes $(stty -g)"`;

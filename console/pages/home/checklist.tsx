@@ -6,13 +6,14 @@ import { useLocation } from "wouter";
 import type { Inbox } from "../../../sdk/wire.ts";
 import { useSendMessage } from "../../api/messages.ts";
 import { useFailInbox, useMoveClock, useWriteAsContact } from "../../api/sandbox.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
 import { CodeBlock, type Snippets } from "../../parts/code-block.tsx";
 import { formatClock, formatExact } from "../../parts/formats.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { usePreference } from "../../parts/preference.ts";
 import { type ApiCall, snippetsOf } from "../../parts/snippets.ts";
 import { toast, toastError } from "../../parts/toasts.tsx";
+import { ANSWER, HELLO, READ_INBOX, REPLY, SEND } from "./first-calls.ts";
 import type { Proof, StepName } from "./first-steps.ts";
 import { Receipts } from "./receipts.tsx";
 
@@ -25,39 +26,17 @@ interface Step {
   own?: { text: string; snippets: Snippets };
 }
 
-const HELLO = { to: "+15005550100", content: { text: "Hello" } };
-const REPLY = { text: "Hi! Who is this?" };
-const READ_INBOX: ApiCall = {
-  method: "GET",
-  path: "/v1/sandbox/inbox",
-  typescript: "tightbeam.sandbox.inbox.get()",
-  cli: "inbox",
-};
-const REPLY_PATH = "/v1/sandbox/phones/+15005550100/messages";
-
 const STEPS: Record<StepName, Step> = {
   send: {
     title: "Send a message",
-    text: "To a phone of the sandbox, which has iMessage and receives every message.",
-    call: {
-      method: "POST",
-      path: "/v1/messages",
-      body: HELLO,
-      typescript: `tightbeam.messages.send(${JSON.stringify(HELLO)})`,
-      cli: 'send +15005550100 "Hello"',
-    },
+    text: "To your phone in the sandbox: it has iMessage, and does nothing by itself.",
+    call: SEND,
     verb: "Send it",
   },
   reply: {
     title: "Get a reply",
-    text: "Write back from that phone: it arrives as message.inbound.",
-    call: {
-      method: "POST",
-      path: REPLY_PATH,
-      body: REPLY,
-      typescript: `tightbeam.sandbox.phone("+15005550100").write(${JSON.stringify(REPLY)})`,
-      cli: 'sandbox phone +15005550100 say "Hi! Who is this?"',
-    },
+    text: "Answer as the contact: it arrives as message.inbound.",
+    call: ANSWER,
     verb: "Reply",
   },
   webhook: {
@@ -147,22 +126,24 @@ interface ChecklistProps {
   proofs: ReadonlyMap<StepName, Proof>;
   /** The inbox, if there is one: it shows what it received. */
   inbox: Inbox | undefined;
+  onDismiss: () => void;
 }
 
 /** The checklist. The first step that is not done is open. */
-export function Checklist({ steps, done, proofs, inbox }: ChecklistProps) {
+export function Checklist({ steps, done, proofs, inbox, onDismiss }: ChecklistProps) {
   const [chosen, setChosen] = useState<StepName | null>(null);
   const open = chosen ?? steps.find((name) => !done.has(name)) ?? null;
   const { run, isBusy } = useStepVerbs();
   return (
     <section aria-labelledby="first-steps" className="overflow-hidden rounded-xl border bg-raised">
-      <header className="flex items-center justify-between border-b px-4 py-3">
-        <h2 id="first-steps" className="text-base font-semibold">
+      <header className="flex items-center gap-2 border-b py-2 pr-2 pl-4">
+        <h2 id="first-steps" className="flex-1 text-base font-semibold">
           First five minutes
         </h2>
         <span className="text-soft tabular-nums">
           {done.size} of {steps.length}
         </span>
+        <IconButton label="Dismiss the first steps" icon="close" onClick={onDismiss} />
       </header>
       <ol>
         {steps.map((name, index) => (
@@ -254,7 +235,7 @@ function StepRow({ step, number, isDone, proof, isOpen, isBusy, onToggle, onRun,
         <div className="flex flex-col gap-3 px-4 pb-4 sm:pl-12">
           <p className="text-soft">{step.text}</p>
           {found}
-          <CodeBlock label={step.title} snippets={snippetsOf(step.call, location.origin)} />
+          <CodeBlock label={step.title} first="cli" snippets={snippetsOf(step.call, location.origin)} />
           {step.own !== undefined && (
             <>
               <p className="text-soft">{step.own.text}</p>

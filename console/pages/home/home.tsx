@@ -1,11 +1,12 @@
-/** Home: the checklist of the first five minutes; once it is done, the figures come first. */
+/** Home: the checklist of the first five minutes until it is done or dismissed, then the figures come first. */
 
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { Inbox } from "../../../sdk/wire.ts";
 import { useConnected } from "../../api/context.ts";
 import { useDeliveries } from "../../api/deliveries.ts";
 import { useEvents } from "../../api/events.ts";
 import { useInbox } from "../../api/sandbox.ts";
+import { Button } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/empty.tsx";
 import { usePreference } from "../../parts/preference.ts";
 import { toast } from "../../parts/toasts.tsx";
@@ -29,24 +30,52 @@ export function Home() {
   });
   return (
     <div className="mx-auto flex w-full max-w-4xl flex-col gap-4 p-4 md:p-6">
-      {session.isSandbox && <Guide recorded={recorded} inbox={inbox.data} />}
-      <Figures />
+      {session.isSandbox ? (
+        <Guided recorded={recorded} inbox={inbox.data}>
+          <Figures />
+        </Guided>
+      ) : (
+        <Figures />
+      )}
     </div>
   );
 }
 
-/** The checklist until all is done; says so when it goes. */
-function Guide({ recorded, inbox }: { recorded: ReadonlyMap<StepName, Proof>; inbox: Inbox | undefined }) {
+interface GuidedProps {
+  recorded: ReadonlyMap<StepName, Proof>;
+  inbox: Inbox | undefined;
+  children: ReactNode;
+}
+
+/** The checklist until all is done, which it says when it goes. This browser remembers a reader who dismissed it, or asked for it again. */
+function Guided({ recorded, inbox, children }: GuidedProps) {
   const { session } = useConnected();
+  const [choice, choose] = usePreference(`checklist.${session.keyId}`, "until done");
   const steps = stepsOf(session);
   const done = useDoneSteps(steps, recorded);
   const isNew = steps.some((name) => !done.has(name));
+  const isShown = choice === "until done" ? isNew : choice === "shown";
   const wasNew = useRef(isNew);
   useEffect(() => {
-    if (wasNew.current && !isNew) toast("All steps are done: the checklist makes room for the figures.");
+    if (wasNew.current && !isNew && choice === "until done")
+      toast("All steps are done: the checklist makes room for the figures.");
     wasNew.current = isNew;
-  }, [isNew]);
-  return isNew ? <Checklist steps={steps} done={done} proofs={recorded} inbox={inbox} /> : null;
+  }, [isNew, choice]);
+  const dismiss = () => {
+    choose("dismissed");
+    toast("This browser shows the first steps no more. The button below the figures brings them back.");
+  };
+  return (
+    <>
+      {isShown && <Checklist steps={steps} done={done} proofs={recorded} inbox={inbox} onDismiss={dismiss} />}
+      {children}
+      {!isShown && (
+        <Button className="self-center" onClick={() => choose("shown")}>
+          Show the first steps
+        </Button>
+      )}
+    </>
+  );
 }
 
 /**
