@@ -11,6 +11,7 @@ import { backup } from "./backup.ts";
 import { chats } from "./chats.ts";
 import { type Cli, createCli } from "./cli.ts";
 import { addCommand, type CommandRow } from "./command.ts";
+import { groupCommands, LAST_GROUP } from "./command-groups.ts";
 import { completion } from "./completion.ts";
 import { absenceOf } from "./connection.ts";
 import { contacts, optOuts } from "./contacts.ts";
@@ -153,6 +154,7 @@ export async function buildProgram(args: readonly string[], version: string, ter
     .option("--no-json", "print tables without a terminal too")
     .option("--wide", "never shorten ids, times and texts to the width of the terminal")
     .helpOption("-h, --help", "explain the command, with examples")
+    .commandsGroup(LAST_GROUP)
     .helpCommand("help [command]", "explain a command")
     .addHelpText("after", GUIDE)
     .showHelpAfterError("Add --help for its arguments and examples.")
@@ -167,7 +169,7 @@ export async function buildProgram(args: readonly string[], version: string, ter
   const cli = createCli(program, terminal);
   for (const row of COMMANDS)
     addCommand(program, cli, row === serve && needsSettings ? await serveWithSettings() : row);
-  return program;
+  return groupCommands(program);
 }
 
 const GUIDE = `
