@@ -5,7 +5,7 @@ import { COMMAND, envFor } from "../test/support/cli.ts";
 import { spawnCommand } from "../test/support/process.ts";
 import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
-import { freshRows, wireLine } from "./wire.ts";
+import { clockDividers, freshRows, wireLine } from "./wire.ts";
 
 const AT = Date.UTC(2031, 4, 1, 9);
 const row = (more: Partial<WireRow>): WireRow => ({
@@ -47,6 +47,27 @@ test("a line has time, direction, status, subject and why, and fits the terminal
   assert.match(wireLine(row({ shiftMs: 3_600_000 }), plain, 200), / msg_1 {2}clock \+60 min {2}message\.sent, 3 ms$/);
   const narrow = wireLine(row({ detail: "a long reason ".repeat(20), sinceMs: 1 }), plain, 80);
   assert.ok(narrow.length <= 80, narrow);
+});
+
+test("a divider stands before the first row after the sandbox's clock was set, and none before a planned retry", () => {
+  const dividerBefore = clockDividers();
+  const hour = 3_600_000;
+  const rows = [
+    row({}),
+    row({ shiftMs: hour, kind: "retry" }),
+    row({ shiftMs: hour }),
+    row({ shiftMs: hour + 900 }),
+    row({ shiftMs: 2 * hour }),
+    row({}),
+  ];
+  assert.deepEqual(rows.map(dividerBefore), [
+    null,
+    null,
+    "--- The clock is 1 h ahead ---",
+    null,
+    "--- The clock is 2 h ahead ---",
+    "--- The clock shows real time ---",
+  ]);
 });
 
 test("wire prints JSON rows of a message from its request to its end, the request first", async (t: TestContext) => {

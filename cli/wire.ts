@@ -1,5 +1,6 @@
 /** `tightbeam wire`: requests, what the service did with them, events, deliveries and retries as they happen, a line each. */
 
+import { clockSetBetween } from "../sdk/wire-clock.ts";
 import { realAt, type WireRow } from "../sdk/wire-rows.ts";
 import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
@@ -20,7 +21,7 @@ export const wire: CommandRow = {
     "tightbeam wire | jq -r .title": "JSON, a line for each row",
   },
   notes: `Each line: milliseconds since the one before, its direction (→ came in, · inside, ← went out), subject, status and reason.
-A sandbox's clock that was moved stands in the line: \`clock +60 min\`. Requests are in it if the request log is on.`,
+A line of its own tells where the sandbox's clock was set; while it is ahead, each line says so: \`clock +60 min\`. Requests are in it if the request log is on.`,
   run: follow,
 };
 
@@ -33,9 +34,13 @@ async function follow(cli: Cli, { message }: { message?: string }): Promise<void
   const fresh = freshRows();
   const hold = new WireHold(performance.now.bind(performance));
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const dividerBefore = clockDividers();
   const print = (rows: readonly WireRow[]) => {
-    for (const row of fresh(rows))
+    for (const row of fresh(rows)) {
+      const divider = output.json ? null : dividerBefore(row);
+      if (divider !== null) output.line((paint) => paint("yellow", divider));
       output.line((paint, width) => (output.json ? JSON.stringify(row) : wireLine(row, paint, width)));
+    }
   };
   const printDue = () => {
     print(hold.takeDue());
@@ -78,6 +83,17 @@ export function freshRows(): (rows: readonly WireRow[]) => WireRow[] {
       if (row.kind !== "retry") lastAt = Math.max(at, lastAt ?? at);
       return [{ ...row, sinceMs }];
     });
+}
+
+/** The line before a row if the sandbox's clock was set since the row before, as the console's Wire has it; null if it was not. */
+export function clockDividers(): (row: WireRow) => string | null {
+  let beforeMs = 0;
+  return ({ kind, shiftMs }) => {
+    if (kind === "retry") return null;
+    const words = clockSetBetween(beforeMs, shiftMs);
+    beforeMs = shiftMs;
+    return words === null ? null : `--- ${words} ---`;
+  };
 }
 
 const ARROWS: Readonly<Record<WireRow["direction"], string>> = { in: "→", inside: "·", out: "←" };

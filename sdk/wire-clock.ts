@@ -1,5 +1,7 @@
 /** Real times of what the service tells by its clock, which a sandbox moves: ids have the real time of their creation. Pure. */
 
+import { formatMs } from "./duration.ts";
+
 /** A record's creation: its real time, and how far the service's clock was ahead then, in milliseconds. */
 export interface ClockSample {
   realAt: number;
@@ -21,6 +23,15 @@ export interface ClockBounds {
 
 /** A clock that is less than this ahead shows real time; records of one moment differ by less. */
 const MOVED_MS_MIN = 1_000;
+
+/** Rows of one state of the clock have shifts that differ by less, in milliseconds. */
+const SAME_CLOCK_MS = 10_000;
+
+/** How the sandbox's clock was set between two rows of the Wire, by how far it was ahead in each; null if it was not. */
+export function clockSetBetween(beforeMs: number, shiftMs: number): string | null {
+  if (Math.abs(shiftMs - beforeMs) < SAME_CLOCK_MS) return null;
+  return shiftMs === 0 ? "The clock shows real time" : `The clock is ${formatMs(shiftMs)} ahead`;
+}
 
 /** RFC 9562, 5.7: 48 bits of time, then the version. */
 const UUID_V7 = /^[a-z]+_([0-9a-f]{8})-([0-9a-f]{4})-7/;

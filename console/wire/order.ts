@@ -1,7 +1,7 @@
 /** Relations between the rows of the Wire: what belongs together, and what is new to a reader. Pure. */
 
+import { clockSetBetween } from "../../sdk/wire-clock.ts";
 import type { WireRow } from "../../sdk/wire-rows.ts";
-import { formatMs } from "../parts/formats.ts";
 
 /** The keys of the rows that a row led to or came from: those of its message, or of the request behind it. */
 export function relatedKeys(rows: readonly WireRow[], row: WireRow): ReadonlySet<string> {
@@ -28,14 +28,10 @@ export function countNew(rows: readonly WireRow[], seen: readonly WireRow[]): nu
   return rows.filter(({ key }) => !known.has(key)).length;
 }
 
-/** Rows of one state of the clock have shifts that differ by less, in milliseconds. */
-const SAME_CLOCK_MS = 10_000;
-
 /** How the sandbox's clock was set between the row before and this one, in words; null if it was not. A planned retry tells nothing of it. */
 export function clockSetAt(rows: readonly WireRow[], index: number): string | null {
   const row = rows[index];
   if (row === undefined || row.kind === "retry") return null;
   const before = rows.findLast(({ kind }, place) => place < index && kind !== "retry");
-  if (Math.abs(row.shiftMs - (before?.shiftMs ?? 0)) < SAME_CLOCK_MS) return null;
-  return row.shiftMs === 0 ? "The clock shows real time" : `The clock is ${formatMs(row.shiftMs)} ahead`;
+  return clockSetBetween(before?.shiftMs ?? 0, row.shiftMs);
 }
