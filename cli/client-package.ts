@@ -130,6 +130,9 @@ function hashInputs(): string {
 
 if (import.meta.main) {
   const [first = "."] = process.argv.slice(2);
-  if (first === "--if-stale") await packIfStale();
-  else await buildClient(resolve(first));
+  if (first === "--if-stale") {
+    // A service has a umask for its secrets, and other users may run the same sources.
+    process.umask(0o022);
+    await packIfStale();
+  } else await buildClient(resolve(first));
 }
