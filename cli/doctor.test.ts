@@ -172,6 +172,29 @@ test("doctor warns of a signing secret under 16 characters, of the primary and o
   ]);
 });
 
+test("doctor warns of a signing secret that begins with whsec_ and makes no signature of Standard Webhooks", async (t) => {
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const url = "http://127.0.0.1:9/hook";
+  const secrets = ["whsec_not-a-key-of-24-bytes", "a plain secret of its own", `whsec_${"A".repeat(32)}`];
+  const types = ["message.sent", "message.read", "message.failed"];
+  const ids: string[] = [];
+  for (const [index, secret] of secrets.entries()) {
+    const made = await api.ask("POST", "/v1/webhooks", { body: { url, events: [types[index]], secret } });
+    ids.push(made.data.id);
+  }
+  const { of } = await examined(envFor(t, api));
+  assert.deepEqual(
+    of("customers").map(({ state, found }) => [state, found.replace(/^.*?: /, "")]),
+    [
+      [
+        "warning",
+        `The signing secret of the endpoint ${ids[0]} begins with whsec_, but base64 of 24 to 64 bytes does not follow: its webhooks have X-Signature, and no webhook-signature. Rotate it, or set another.`,
+      ],
+    ],
+  );
+});
+
 test("doctor reports in words why each real instance does not work, and that a number has no route for its SMS", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());

@@ -9,6 +9,7 @@ const webhook = {
   events: ["*"],
   active: true,
   primary: true,
+  standardWebhooks: true,
   previousSecretExpiresAt: null,
 };
 

@@ -201,10 +201,12 @@ function stateOf({ active }: Webhook): string {
 }
 
 function detail(webhook: Webhook, paint: Paint): string {
-  const { id, name, url, events, maxInFlight, secret, previousSecretExpiresAt: until } = webhook;
+  const { id, name, url, events, maxInFlight, standardWebhooks, secret, previousSecretExpiresAt: until } = webhook;
   const state = stateOf(webhook);
   const old = until === null ? null : `signs until ${until}`;
-  const shown = { id, name, url, events: events.join(", "), state, "at once": maxInFlight, secret, "old secret": old };
+  const signed = standardWebhooks ? "X-Signature, webhook-signature" : "X-Signature";
+  const keys = { "signed by": signed, secret, "old secret": old };
+  const shown = { id, name, url, events: events.join(", "), state, "at once": maxInFlight, ...keys };
   const facts = listing(shown, paint);
   if (secret === undefined) return facts;
   return `${facts}\n\n${paint("yellow", "This is the only time that the secret is shown.")}`;

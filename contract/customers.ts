@@ -89,7 +89,10 @@ export const Customer = record("Customer", "A customer.", customerFields);
 export const CustomerWithNumbers = record("CustomerWithNumbers", "A customer with its numbers.", {
   ...customerFields,
   numbers: list(CustomerNumber, "The customer's numbers."),
-  warnings: list(Type.String(), "Problems for the operator to fix, such as a signing secret under 16 characters."),
+  warnings: list(
+    Type.String(),
+    "Problems for the operator to fix, such as a signing secret under 16 characters, or one that begins with `whsec_` and is not base64.",
+  ),
 });
 
 export const CustomerList = record("CustomerList", "A page of customers.", {

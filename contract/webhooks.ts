@@ -143,6 +143,9 @@ export const Webhook = record("Webhook", "An endpoint that receives events.", {
     "Most attempts in flight at once. Delivery starts with 4 and adds more while the endpoint responds within 5 s.",
     IN_FLIGHT,
   ),
+  standardWebhooks: flag(
+    "Whether its secret also makes the signature headers of Standard Webhooks. If not, `X-Signature` alone signs: the secret is not `whsec_` and base64 of 24 to 64 bytes.",
+  ),
   ...changed,
   previousSecretExpiresAt: atOrNull(
     "Until when the secret before the last rotation signs too, in real time; null without a grace period.",
@@ -214,6 +217,7 @@ const webhook: Static<typeof Webhook> = {
   active: true,
   primary: true,
   maxInFlight: 64,
+  standardWebhooks: true,
   createdAt: at(0),
   updatedAt: at(0),
   previousSecretExpiresAt: null,

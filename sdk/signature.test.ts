@@ -59,6 +59,25 @@ test("verifyWebhook accepts the service's signatures, and constructSignature mak
   assert.equal((await verifyWebhook({ body, headers: own, secret: "plain", now: timestamp })).type, "message.sent");
 });
 
+test("verifyWebhook and constructSignature take a whsec_ secret with and without padding, and in both alphabets of base64", async () => {
+  const timestamp = 1_767_225_600_000;
+  const padded = Buffer.alloc(32, 0xfb).toString("base64");
+  const forms = [padded, padded.slice(0, -1), Buffer.alloc(32, 0xfb).toString("base64url")];
+  for (const secret of forms.map((form) => `whsec_${form}`)) {
+    const signing = { eventId: "evt_1", body, secret, previousSecret: null, sentAtSeconds: timestamp / 1_000 };
+    const { "X-Signature": _, "X-Timestamp": __, ...standard } = signatureHeaders(signing);
+    assert.equal((await verifyWebhook({ body, headers: standard, secret, now: timestamp })).id, "evt_1", secret);
+    assert.deepEqual(
+      await constructSignature({ body, secret, timestamp, eventId: "evt_1" }),
+      signatureHeaders(signing),
+    );
+  }
+  assert.equal(
+    (await constructSignature({ body, secret: `whsec_${padded}=`, timestamp, eventId: "evt_1" }))["webhook-id"],
+    undefined,
+  );
+});
+
 test("a body that was parsed already is refused with the reason", async () => {
   const headers = await constructSignature({ body, secret });
   for (const parsed of [JSON.parse(body), null, 42, [1]] as never[]) {

@@ -225,10 +225,11 @@ function isHeaders(headers: WebhookHeaders): headers is { get(name: string): str
   return typeof headers.get === "function";
 }
 
-/** The key in a `whsec_` secret; null unless it is base64 of 24 to 64 bytes. */
+/** The key in a `whsec_` secret; null unless it is base64 of 24 to 64 bytes, padded or not, in either alphabet of RFC 4648. */
 function standardKey(secret: string): Uint8Array<ArrayBuffer> | null {
   if (!secret.startsWith(SECRET_PREFIX)) return null;
-  const key = fromBase64(secret.slice(SECRET_PREFIX.length));
+  const encoded = secret.slice(SECRET_PREFIX.length).replaceAll("-", "+").replaceAll("_", "/");
+  const key = fromBase64(encoded) ?? fromBase64(encoded + "=".repeat(-encoded.length & 3));
   if (key === null || key.length < STANDARD_KEY_BYTES.min || key.length > STANDARD_KEY_BYTES.max) return null;
   return key;
 }

@@ -1675,6 +1675,8 @@ export interface Webhook {
   primary: boolean;
   /** Most attempts in flight at once. Delivery starts with 4 and adds more while the endpoint responds within 5 s. */
   maxInFlight: number;
+  /** Whether its secret also makes the signature headers of Standard Webhooks. If not, `X-Signature` alone signs: the secret is not `whsec_` and base64 of 24 to 64 bytes. */
+  standardWebhooks: boolean;
   /** When the record was created. */
   createdAt: string;
   /** When the record was last changed. */
@@ -1782,7 +1784,7 @@ export interface CustomerWithNumbers {
   createdAt: string;
   /** The customer's numbers. */
   numbers: CustomerNumber[];
-  /** Problems for the operator to fix, such as a signing secret under 16 characters. */
+  /** Problems for the operator to fix, such as a signing secret under 16 characters, or one that begins with `whsec_` and is not base64. */
   warnings: string[];
 }
 

@@ -9,7 +9,7 @@ import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import { createCustomer } from "../engine/customers/create-customer.ts";
 import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/customers/numbers.ts";
-import { weakSecrets } from "../engine/customers/weak-secrets.ts";
+import { secretWarnings } from "../engine/customers/secret-warnings.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
@@ -62,7 +62,7 @@ function getRoute(deps: With<"configCache" | "providers" | "sealer">): Route {
       if (customer === null) throw new ApiError("NOT_FOUND", `There is no customer ${id}.`);
       const numbers = await findNumbers(deps.store.db, id);
       const records = await Promise.all(numbers.map((number) => recordOf(deps, number)));
-      const warnings = await weakSecrets(deps, customer);
+      const warnings = await secretWarnings(deps, customer);
       const data: CustomerWithNumbers = { ...customerRecord(customer), numbers: records, warnings };
       return { data };
     },

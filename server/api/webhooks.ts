@@ -7,10 +7,12 @@ import type { Delivery } from "../core/delivery.ts";
 import { invalidField } from "../core/error.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { type Replay, replayRecord } from "../core/replay.ts";
+import { isStandardSecret } from "../core/signature.ts";
 import { type Endpoint, webhookRecord } from "../core/webhook.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import type { IdempotentResult } from "../engine/idempotency.ts";
+import { customerSecretPlace, endpointSecretPlace, openedSecret } from "../engine/secret-places.ts";
 import {
   type Configured,
   createWebhook,
@@ -258,12 +260,17 @@ function wishOf(endpointId: string, body: WireReplayEvents): ReplayRequest {
   return { endpointId, since, until, types: body.types ?? null, onlyFailed: body.only === "failed" };
 }
 
-async function recordOf(deps: Deps, endpoint: Endpoint, secret: string | null = null) {
+async function recordOf(deps: With<"sealer">, endpoint: Endpoint, secret: string | null = null) {
   const { settings, store, clock } = deps;
-  const [signer] = endpoint.secret === null ? await findSigners(store.db, [endpoint.customerId]) : [endpoint];
+  const { id, customerId } = endpoint;
+  const [signer] = endpoint.secret === null ? await findSigners(store.db, [customerId]) : [endpoint];
+  const place = endpoint.secret === null ? customerSecretPlace(customerId) : endpointSecretPlace(id);
   const until = signer?.previousSecretUntil ?? null;
   const graceUntil = until !== null && until > clock.real() ? until : null;
-  return webhookRecord(endpoint, { maxInFlight: settings.webhookConcurrency, graceUntil, secret });
+  const sealed = signer?.secret ?? null;
+  const signing = sealed === null ? null : openedSecret(deps.sealer, sealed, place);
+  const standardWebhooks = signing !== null && isStandardSecret(signing);
+  return webhookRecord(endpoint, { maxInFlight: settings.webhookConcurrency, standardWebhooks, graceUntil, secret });
 }
 
 /**
@@ -271,7 +278,7 @@ async function recordOf(deps: Deps, endpoint: Endpoint, secret: string | null = 
  * or of the primary endpoint for null. Throws 404 if the endpoint is gone.
  */
 async function configuredReply(
-  deps: Deps,
+  deps: With<"sealer">,
   customerId: CustomerId,
   result: IdempotentResult<Configured> | { repeated: true; firstResult: EndpointRef },
   status: number,

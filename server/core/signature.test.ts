@@ -5,7 +5,13 @@ import { randomBytes, webcrypto } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { runsOf } from "../../test/support/runs.ts";
-import { newSigningSecret, signatureHeaders, verifySignature } from "./signature.ts";
+import {
+  isBrokenStandardSecret,
+  isStandardSecret,
+  newSigningSecret,
+  signatureHeaders,
+  verifySignature,
+} from "./signature.ts";
 
 const NOW = 1_750_000_000;
 const SECRET = "a secret of the caller's own";
@@ -92,7 +98,7 @@ test("a rotation between a whsec_ secret and another secret signs webhook-signat
   assert.equal(sign({ secret: SECRET, previousSecret: standard })["webhook-signature"], only);
 });
 
-test("a secret that is not whsec_ and exact base64 of 24 to 64 bytes leaves the three headers out", () => {
+test("a secret that is not whsec_ and base64 of 24 to 64 bytes leaves the three headers out", () => {
   const key = (bytes: number) => randomBytes(bytes).toString("base64");
   const without = [
     SECRET,
@@ -100,16 +106,36 @@ test("a secret that is not whsec_ and exact base64 of 24 to 64 bytes leaves the 
     "whsec_",
     `whsec_${key(23)}`,
     `whsec_${key(65)}`,
-    `whsec_${key(32).slice(0, -1)}`,
+    `whsec_${key(32).slice(0, -2)}`,
+    `whsec_${key(32)}=`,
+    `whsec_${key(33)}=`,
     `whsec_${key(32)} `,
     `WHSEC_${key(32)}`,
-    `whsec_${Buffer.alloc(32, 0xff).toString("base64url")}`,
     `whsec_${key(24)}!`,
+    // Its last character has bits that belong to no byte.
+    `whsec_${Buffer.alloc(32, 0xff).toString("base64").replace("8=", "9=")}`,
   ];
   for (const secret of without) {
     assert.deepEqual(Object.keys(sign({ secret })), ["X-Signature", "X-Timestamp"], secret);
+    assert.equal(isStandardSecret(secret), false, secret);
+    assert.equal(isBrokenStandardSecret(secret), secret.startsWith("whsec_"), secret);
   }
+  assert.equal(isStandardSecret(""), false);
   for (const bytes of [24, 32, 64]) assert.equal(Object.keys(sign({ secret: `whsec_${key(bytes)}` })).length, 5);
+});
+
+test("a whsec_ secret signs webhook-signature alike with and without padding, and in both alphabets of base64", async () => {
+  for (const bytes of [24, 25, 26, 32, 64]) {
+    const key = Buffer.alloc(bytes, 0xfb);
+    const padded = key.toString("base64");
+    const independent = await independentHmac(key, `evt_1.${NOW}.${BODY}`);
+    const url = (text: string) => text.replaceAll("+", "-").replaceAll("/", "_");
+    for (const encoded of [padded, padded.replace(/=+$/, ""), url(padded), key.toString("base64url")]) {
+      const secret = `whsec_${encoded}`;
+      assert.equal(sign({ secret })["webhook-signature"], `v1,${independent.toString("base64")}`, secret);
+      assert.deepEqual([isStandardSecret(secret), isBrokenStandardSecret(secret)], [true, false], secret);
+    }
+  }
 });
 
 test("a generated secret is whsec_ and 32 bytes, and never the same twice", () => {

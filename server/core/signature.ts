@@ -90,11 +90,26 @@ export function verifySignature(received: Received): boolean {
   return Math.abs(received.nowSeconds - Number(timestamp)) <= received.toleranceSeconds;
 }
 
-/** The key of Standard Webhooks in a secret; null unless it is `whsec_` and exact base64 of 24 to 64 bytes. */
+/** Whether the secret makes signatures of Standard Webhooks, beside `X-Signature`. */
+export function isStandardSecret(secret: string): boolean {
+  return secret !== "" && keysOf(secret).standard !== null;
+}
+
+/** Whether the secret looks like one of Standard Webhooks and is none: what follows `whsec_` is no key. */
+export function isBrokenStandardSecret(secret: string): boolean {
+  return secret.startsWith(SECRET_PREFIX) && !isStandardSecret(secret);
+}
+
+/**
+ * The key of Standard Webhooks in a secret; null unless it is `whsec_` and base64 of 24 to 64 bytes, padded or not, in either
+ * alphabet of RFC 4648.
+ */
 function standardKey(secret: string): HmacKey | null {
   if (!secret.startsWith(SECRET_PREFIX)) return null;
-  const encoded = secret.slice(SECRET_PREFIX.length);
+  const encoded = secret.slice(SECRET_PREFIX.length).replaceAll("-", "+").replaceAll("_", "/");
   const key = Buffer.from(encoded, "base64");
   if (key.length < STANDARD_KEY_BYTES_MIN || key.length > STANDARD_KEY_BYTES_MAX) return null;
-  return key.toString("base64") === encoded ? new HmacKey(key) : null;
+  // Node skips what is no base64: only a text that the bytes lead back to is one.
+  const padded = key.toString("base64");
+  return encoded === padded || encoded === padded.replace(/=+$/, "") ? new HmacKey(key) : null;
 }

@@ -40,6 +40,8 @@ export function subscribes(endpoint: Pick<Endpoint, "active" | "events">, type: 
 interface ShownWebhook {
   /** The default. */
   maxInFlight: number;
+  /** Whether the secret that the endpoint signs with makes signatures of Standard Webhooks. */
+  standardWebhooks: boolean;
   /** The end of the grace period of the secret that the endpoint signs with; null without one. */
   graceUntil: number | null;
   /** Only if this request generated it. */
@@ -47,7 +49,8 @@ interface ShownWebhook {
 }
 
 /** The record as the API answers it. */
-export function webhookRecord(endpoint: Endpoint, { maxInFlight, graceUntil, secret }: ShownWebhook): Webhook {
+export function webhookRecord(endpoint: Endpoint, shown: ShownWebhook): Webhook {
+  const { maxInFlight, standardWebhooks, graceUntil, secret } = shown;
   return {
     id: endpoint.id,
     name: endpoint.name,
@@ -56,6 +59,7 @@ export function webhookRecord(endpoint: Endpoint, { maxInFlight, graceUntil, sec
     active: endpoint.active,
     primary: endpoint.kind === "primary",
     maxInFlight: endpoint.maxInFlight ?? maxInFlight,
+    standardWebhooks,
     createdAt: iso(endpoint.createdAt),
     updatedAt: iso(endpoint.updatedAt),
     previousSecretExpiresAt: graceUntil === null ? null : iso(graceUntil),

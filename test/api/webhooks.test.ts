@@ -55,6 +55,7 @@ test("PUT creates the primary endpoint, then changes it in place; GET returns it
     active: true,
     primary: true,
     maxInFlight: 64,
+    standardWebhooks: false,
     createdAt: made.createdAt,
     updatedAt: made.updatedAt,
     previousSecretExpiresAt: null,
@@ -88,6 +89,33 @@ test("PUT with a secret sets the customer's secret, which DELETE and the next PU
   assert.notEqual(again.id, id);
   assert.ok(!("secret" in again));
   assert.equal((await customerSecrets(api)).secret, "mine ~");
+});
+
+test("standardWebhooks is false where the secret that signs is not whsec_ and base64, of the primary and of further endpoints", async (t) => {
+  const api = await serveWebhooks(t);
+  const isStandard = async (path = "") => (await api.data<Webhook>(200, "GET", `/v1/webhooks${path}`)).standardWebhooks;
+  const key = Buffer.alloc(24, 0xfb);
+  const { id } = await create(api, { url: URL_B, events: SENT });
+  assert.equal(await isStandard(`/${id}`), true);
+  assert.equal((await put(api, { url: URL_A, events: SENT })).standardWebhooks, true);
+  for (const [secret, expected] of [
+    ["plain", false],
+    ["whsec_plain", false],
+    [`whsec_${key.toString("base64url")}`, true],
+  ] as const) {
+    assert.equal((await put(api, { url: URL_A, events: SENT, secret })).standardWebhooks, expected, secret);
+    assert.equal(await isStandard(), expected, secret);
+    const changed = await api.data<Webhook>(200, "PATCH", `/v1/webhooks/${id}`, { body: { secret } });
+    assert.equal(changed.standardWebhooks, expected, secret);
+    const list = await api.data<Webhook[]>(200, "GET", "/v1/webhooks/list");
+    assert.deepEqual(
+      list.map(({ standardWebhooks }) => standardWebhooks),
+      [expected, expected],
+      secret,
+    );
+  }
+  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { secret: "plain" } });
+  assert.equal((await api.data<Webhook>(200, "POST", `/v1/webhooks/${id}/rotate-secret`)).standardWebhooks, true);
 });
 
 test("secrets are stored encrypted", async (t) => {

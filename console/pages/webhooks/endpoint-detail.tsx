@@ -51,6 +51,7 @@ export function EndpointDetail({ endpoint, onClose }: { endpoint: Webhook; onClo
       <div className="flex flex-col gap-4 p-4">
         {lost.length > 0 && <Lost lost={lost} isActive={endpoint.active} />}
         <GraceBar endpoint={endpoint} />
+        {!endpoint.standardWebhooks && <SignsAlone />}
         <div className="grid grid-cols-3 gap-px overflow-hidden rounded-xl border bg-line sm:grid-cols-[1fr_1fr_1fr_auto]">
           <Figure title="Success" value={formatShare(succeeded, attempts)} />
           <Figure title="p95" value={p95Ms === null ? "–" : formatMs(p95Ms)} />
@@ -107,6 +108,16 @@ function Lost({ lost, isActive }: { lost: readonly Delivery[]; isActive: boolean
         {retry.isPending ? "Retrying…" : lost.length === 1 ? "Retry it" : "Retry them"}
       </Button>
     </div>
+  );
+}
+
+/** A warning about the endpoint's secret, which the record of the endpoint does not have. */
+function SignsAlone() {
+  return (
+    <p role="status" className="rounded-lg bg-warn-soft px-3 py-2 text-warn">
+      X-Signature alone signs: the secret makes no signature of Standard Webhooks. If it begins with whsec_, what
+      follows is not base64 of 24 to 64 bytes: rotate it, or set another.
+    </p>
   );
 }
 

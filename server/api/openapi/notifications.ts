@@ -47,7 +47,7 @@ const DELIVERY_PARAMETERS: Readonly<Record<string, Parameter>> = {
   WebhookSignature: {
     ...sent(
       "webhook-signature",
-      "Signature of Standard Webhooks; during a rotation one for each secret. Absent if the secret is not `whsec_` and base64.",
+      "Signature of Standard Webhooks; during a rotation one for each secret. Absent if the secret is not `whsec_` and base64 of 24 to 64 bytes, padded or not, in either alphabet.",
       "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
     ),
     required: false,
