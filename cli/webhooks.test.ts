@@ -71,7 +71,10 @@ test("webhooks get, set, list, delete and rotate-secret; a new secret is shown o
     "PUT /v1/webhooks": { data: { ...webhook, secret: "whsec_new" } },
     "GET /v1/webhooks/list": { data: [webhook, { ...webhook, id: "wh_2", active: false, events: ["message.read"] }] },
     "DELETE /v1/webhooks/wh_2": { data: { id: "wh_2", deleted: true } },
-    "POST /v1/webhooks/rotate-secret": { data: { ...webhook, secret: "whsec_next", previousSecretExpiresAt: AT } },
+    "POST /v1/webhooks/rotate-secret": [
+      { data: { ...webhook, secret: "whsec_next", previousSecretExpiresAt: AT } },
+      { data: { id: null, url: null, events: null, secret: "whsec_callbacks", previousSecretExpiresAt: null } },
+    ],
   });
   const shown = async (line: string) => (await runOnTerminal(line.split(" "), env)).stdout;
   assert.match(await shown("webhooks get"), /No webhook is configured: tightbeam webhooks set <url>/);
@@ -92,7 +95,8 @@ test("webhooks get, set, list, delete and rotate-secret; a new secret is shown o
   assert.equal(await shown("webhooks delete wh_2"), "wh_2 deleted\n");
   assert.match(await shown("webhooks rotate-secret"), /whsec_next\nold secret +signs until 2031-05-01T09:00:00\.000Z/);
   assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 86_400 });
-  await shown("webhooks rotate-secret --grace 0");
+  // Without a primary endpoint.
+  assert.match(await shown("webhooks rotate-secret --grace 0"), /^secret +whsec_callbacks\n\nThis is the only time/);
   assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 0 });
 });
 

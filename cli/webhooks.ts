@@ -1,7 +1,7 @@
 /** `tightbeam webhooks`: the rows of its commands, and how an endpoint is shown. */
 
 import type { Tightbeam } from "../sdk/client.ts";
-import { EVENT_TYPES, type EventType, type Webhook } from "../sdk/wire.ts";
+import { EVENT_TYPES, type EventType, type SigningSecret, type Webhook } from "../sdk/wire.ts";
 import { type CommandRow, present, request } from "./command.ts";
 import { deliveryCommands, showAttempt, untilAttempted } from "./deliveries.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
@@ -178,7 +178,9 @@ export const webhooks: CommandRow = {
     request({
       name: "rotate-secret",
       help: "Create a new signing secret and show it once.",
-      arguments: ENDPOINT,
+      arguments: {
+        "[id]": "endpoint id (wh_…); default: your signing secret, that of the primary endpoint and every callbackUrl",
+      },
       options: {
         "--grace <time>": {
           help: "how long the old secret keeps signing, such as 0, 15m or 7d (default: 24h)",
@@ -196,18 +198,21 @@ export const webhooks: CommandRow = {
   ],
 };
 
-function stateOf({ active }: Webhook): string {
+function stateOf({ active }: Pick<Webhook, "active">): string {
   return active ? "active" : "paused";
 }
 
-function detail(webhook: Webhook, paint: Paint): string {
-  const { id, name, url, events, maxInFlight, standardWebhooks, secret, previousSecretExpiresAt: until } = webhook;
-  const state = stateOf(webhook);
+function detail(webhook: Webhook | SigningSecret, paint: Paint): string {
+  const { secret, previousSecretExpiresAt: until } = webhook;
   const old = until === null ? null : `signs until ${until}`;
-  const signed = standardWebhooks ? "X-Signature, webhook-signature" : "X-Signature";
-  const keys = { "signed by": signed, secret, "old secret": old };
-  const shown = { id, name, url, events: events.join(", "), state, "at once": maxInFlight, ...keys };
-  const facts = listing(shown, paint);
+  const facts = listing({ ...(webhook.id === null ? {} : factsOf(webhook)), secret, "old secret": old }, paint);
   if (secret === undefined) return facts;
   return `${facts}\n\n${paint("yellow", "This is the only time that the secret is shown.")}`;
+}
+
+function factsOf(webhook: Webhook) {
+  const { id, name, url, events, maxInFlight, standardWebhooks } = webhook;
+  const signed = standardWebhooks ? "X-Signature, webhook-signature" : "X-Signature";
+  const state = stateOf(webhook);
+  return { id, name, url, events: events.join(", "), state, "at once": maxInFlight, "signed by": signed };
 }

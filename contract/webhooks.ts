@@ -1,6 +1,6 @@
 /** Webhooks: endpoints, their secrets and replays, and the log of deliveries. */
 
-import { type Static, Type } from "typebox";
+import { type Static, type TNull, Type } from "typebox";
 import { EventFilter, EventType, event } from "./event-type.ts";
 import { at, IDS } from "./samples.ts";
 import {
@@ -132,7 +132,7 @@ export const Replay = record("Replay", "The last replay of an endpoint.", {
   endedAt: atOrNull("When all deliveries were made, or the replay was stopped; null while it runs."),
 });
 
-export const Webhook = record("Webhook", "An endpoint that receives events.", {
+const endpoint = {
   id: id("wh"),
   name: stringOrNull("Display name."),
   url: string("URL that receives the events."),
@@ -147,11 +147,26 @@ export const Webhook = record("Webhook", "An endpoint that receives events.", {
     "Whether its secret also makes the signature headers of Standard Webhooks. If not, `X-Signature` alone signs: the secret is not `whsec_` and base64 of 24 to 64 bytes.",
   ),
   ...changed,
+};
+
+const signing = {
   previousSecretExpiresAt: atOrNull(
     "Until when the secret before the last rotation signs too, in real time; null without a grace period.",
   ),
   secret: optional(string("Signing secret; only in the response that generated it.")),
-});
+};
+
+export const Webhook = record("Webhook", "An endpoint that receives events.", { ...endpoint, ...signing });
+
+const noEndpoint = Object.fromEntries(
+  Object.keys(endpoint).map((name) => [name, says(Type.Null(), "Null: there is no primary endpoint.")]),
+) as { [Name in keyof typeof endpoint]: TNull };
+
+export const SigningSecret = record(
+  "SigningSecret",
+  "The customer's signing secret, in the fields of an endpoint: of one who has no primary endpoint, and gets events at a `callbackUrl`.",
+  { ...noEndpoint, ...signing },
+);
 
 export const DELIVERY_STATUSES = ["pending", "succeeded", "exhausted", "cancelled"] as const;
 export const DeliveryStatus = choice("DeliveryStatus", DELIVERY_STATUSES, "Status of a delivery.");

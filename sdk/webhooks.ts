@@ -12,6 +12,7 @@ import type {
   ReplayEvents,
   RotateSecret,
   SetWebhook,
+  SigningSecret,
   StartedReplay,
   TestedDelivery,
   UpdateWebhook,
@@ -56,10 +57,11 @@ export function webhookRoutes(request: Request) {
     /**
      * Rotate the secret of a webhook endpoint. Works like the rotation of the customer's signing secret, for this
      * endpoint.
-     * @remarks The primary endpoint if no id is given.
+     * @remarks The customer's signing secret if no id is given: the fields of the endpoint are null if there is no
+     * primary endpoint.
      */
     rotateSecret: (id?: string, body?: RotateSecret, options?: CallOptions) =>
-      request<Webhook>("POST", `${either(id)}/rotate-secret`, { ...options, body }),
+      request<Webhook | SigningSecret>("POST", `${either(id)}/rotate-secret`, { ...options, body }),
     /**
      * Replay stored events. Begins a replay: every event of the period and types is sent to this endpoint again, as a
      * new delivery.

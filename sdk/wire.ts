@@ -1605,6 +1605,34 @@ export interface SetWebhook {
   maxInFlight?: number;
 }
 
+/** The customer's signing secret, in the fields of an endpoint: of one who has no primary endpoint, and gets events at a `callbackUrl`. */
+export interface SigningSecret {
+  /** Null: there is no primary endpoint. */
+  id: null;
+  /** Null: there is no primary endpoint. */
+  name: null;
+  /** Null: there is no primary endpoint. */
+  url: null;
+  /** Null: there is no primary endpoint. */
+  events: null;
+  /** Null: there is no primary endpoint. */
+  active: null;
+  /** Null: there is no primary endpoint. */
+  primary: null;
+  /** Null: there is no primary endpoint. */
+  maxInFlight: null;
+  /** Null: there is no primary endpoint. */
+  standardWebhooks: null;
+  /** Null: there is no primary endpoint. */
+  createdAt: null;
+  /** Null: there is no primary endpoint. */
+  updatedAt: null;
+  /** Until when the secret before the last rotation signs too, in real time; null without a grace period. */
+  previousSecretExpiresAt: string | null;
+  /** Signing secret; only in the response that generated it. */
+  secret?: string;
+}
+
 /** Response of `POST /v1/webhooks/:id/replay`. */
 export interface StartedReplay {
   /** Opaque id; ids sort by creation. */

@@ -11,6 +11,7 @@ import {
   deliveryExample,
   Replay,
   replayExample,
+  SigningSecret,
   StartedReplay,
   secretExample as secret,
   TestedDelivery,
@@ -67,10 +68,9 @@ const primaryOperations: Section["operations"] = {
     id: "rotateSecret",
     summary: "Rotate your signing secret",
     description:
-      "Returns the new secret, once. Until the grace period ends, `X-Signature` is made with the old secret and `webhook-signature` holds a signature of each.",
-    response: Webhook,
+      "Returns the new secret, once. Until the grace period ends, `X-Signature` is made with the old secret and `webhook-signature` holds a signature of each. The secret also signs deliveries to every `callbackUrl`: without a primary endpoint, the fields of the endpoint are null.",
+    response: Type.Union([Webhook, SigningSecret]),
     example: { ...primary, previousSecretExpiresAt: at(3_600), secret },
-    errors: missing,
     body: { gracePeriodSeconds: 3_600 },
   }),
 };

@@ -8,7 +8,7 @@ import { invalidField } from "../core/error.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { type Replay, replayRecord } from "../core/replay.ts";
 import { isStandardSecret } from "../core/signature.ts";
-import { type Endpoint, webhookRecord } from "../core/webhook.ts";
+import { type Endpoint, signingSecretRecord, webhookRecord } from "../core/webhook.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import type { IdempotentResult } from "../engine/idempotency.ts";
@@ -24,7 +24,7 @@ import {
 import { type EndpointRef, requireEndpoint } from "../engine/webhooks/endpoints.ts";
 import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
 import { beginReplay, lastReplay, type ReplayRequest, startedReplay, stopReplay } from "../engine/webhooks/replay.ts";
-import { findSigners } from "../store/customers.ts";
+import { findSigners, type Signer } from "../store/customers.ts";
 import { tallyReplay } from "../store/replays.ts";
 import type { Store } from "../store/store.ts";
 import { findPrimaryEndpoint, listWebhooks } from "../store/webhooks.ts";
@@ -93,7 +93,7 @@ function endpointsRoutes(deps: With<"membership" | "sealer">): Route[] {
       async handle({ caller: { customerId }, body, idempotencyKey: key }) {
         const request = { key, customerId, route: "POST /v1/webhooks", body };
         const created = await createWebhook(deps, request, customerId, body);
-        return configuredReply(deps, customerId, created, 201);
+        return configuredReply(deps, customerId, created);
       },
     }),
     route({
@@ -159,8 +159,11 @@ function secretRoutes(deps: With<"membership" | "sealer">): Route[] {
         const request = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
         const rotated = await rotateSecret(deps, request, customerId, { target, graceSeconds });
         // Without an id, the current primary endpoint is meant; with an id, exactly that endpoint.
-        const again = rotated.repeated && target === null ? { ...rotated, firstResult: null } : rotated;
-        return configuredReply(deps, customerId, again, 200);
+        const endpoint = rotated.repeated ? await standing(deps, customerId, target) : rotated.value.endpoint;
+        const secret = rotated.repeated ? null : rotated.value.secret;
+        if (endpoint !== null) return { data: await recordOf(deps, endpoint, secret) };
+        const [signer] = await findSigners(deps.store.db, [customerId]);
+        return { data: signingSecretRecord({ graceUntil: graceOf(deps, signer), secret }) };
       },
     }),
   );
@@ -261,28 +264,34 @@ function wishOf(endpointId: string, body: WireReplayEvents): ReplayRequest {
 }
 
 async function recordOf(deps: With<"sealer">, endpoint: Endpoint, secret: string | null = null) {
-  const { settings, store, clock } = deps;
+  const { settings, store } = deps;
   const { id, customerId } = endpoint;
   const [signer] = endpoint.secret === null ? await findSigners(store.db, [customerId]) : [endpoint];
   const place = endpoint.secret === null ? customerSecretPlace(customerId) : endpointSecretPlace(id);
-  const until = signer?.previousSecretUntil ?? null;
-  const graceUntil = until !== null && until > clock.real() ? until : null;
+  const graceUntil = graceOf(deps, signer);
   const sealed = signer?.secret ?? null;
   const signing = sealed === null ? null : openedSecret(deps.sealer, sealed, place);
   const standardWebhooks = signing !== null && isStandardSecret(signing);
   return webhookRecord(endpoint, { maxInFlight: settings.webhookConcurrency, standardWebhooks, graceUntil, secret });
 }
 
-/**
- * The endpoint with its generated secret. A repeat gets the current state without the secret: of the endpoint `result`,
- * or of the primary endpoint for null. Throws 404 if the endpoint is gone.
- */
+/** The end of the grace period that runs; null without one. */
+function graceOf({ clock }: Deps, signer: Pick<Signer, "previousSecretUntil"> | undefined): number | null {
+  const until = signer?.previousSecretUntil ?? null;
+  return until !== null && until > clock.real() ? until : null;
+}
+
+/** The endpoint that a repeated rotation names; null if it is the primary one and there is none. */
+function standing(deps: Deps, customerId: CustomerId, target: EndpointRef): Promise<Endpoint | null> {
+  return target === null ? findPrimaryEndpoint(deps.store.db, customerId) : requireEndpoint(deps, customerId, target);
+}
+
+/** The endpoint with its generated secret. A repeat gets the current state without the secret. Throws 404 if the endpoint is gone. */
 async function configuredReply(
   deps: With<"sealer">,
   customerId: CustomerId,
-  result: IdempotentResult<Configured> | { repeated: true; firstResult: EndpointRef },
-  status: number,
+  result: IdempotentResult<Configured>,
 ): Promise<ApiResponse> {
-  if (!result.repeated) return { status, data: await recordOf(deps, result.value.endpoint, result.value.secret) };
+  if (!result.repeated) return { status: 201, data: await recordOf(deps, result.value.endpoint, result.value.secret) };
   return { data: await recordOf(deps, await requireEndpoint(deps, customerId, result.firstResult)) };
 }

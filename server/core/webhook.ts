@@ -1,8 +1,8 @@
 /** Endpoints: where a customer's events go, and the records of them on the wire. */
 
-import type { EventType, Webhook } from "../../sdk/wire.ts";
+import type { EventType, SigningSecret, Webhook } from "../../sdk/wire.ts";
 import type { CustomerId, EndpointId } from "./id.ts";
-import { iso } from "./instant.ts";
+import { iso, isoOrNull } from "./instant.ts";
 
 /** The primary endpoint of `PUT /v1/webhooks`, a further endpoint, or the sandbox's built-in inbox (in no list). */
 export type EndpointKind = "primary" | "extra" | "inbox";
@@ -62,7 +62,28 @@ export function webhookRecord(endpoint: Endpoint, shown: ShownWebhook): Webhook 
     standardWebhooks,
     createdAt: iso(endpoint.createdAt),
     updatedAt: iso(endpoint.updatedAt),
-    previousSecretExpiresAt: graceUntil === null ? null : iso(graceUntil),
+    previousSecretExpiresAt: isoOrNull(graceUntil),
+    ...(secret === null ? {} : { secret }),
+  };
+}
+
+/** The record of a rotation without a primary endpoint. */
+export function signingSecretRecord({
+  graceUntil,
+  secret,
+}: Pick<ShownWebhook, "graceUntil" | "secret">): SigningSecret {
+  return {
+    id: null,
+    name: null,
+    url: null,
+    events: null,
+    active: null,
+    primary: null,
+    maxInFlight: null,
+    standardWebhooks: null,
+    createdAt: null,
+    updatedAt: null,
+    previousSecretExpiresAt: isoOrNull(graceUntil),
     ...(secret === null ? {} : { secret }),
   };
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Deleted, EVENT_TYPES, type Webhook } from "../../sdk/wire.ts";
+import { type Deleted, EVENT_TYPES, type SigningSecret, type Webhook } from "../../sdk/wire.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../../server/engine/secret-places.ts";
 import { FURTHER_ENDPOINTS_MAX } from "../../server/engine/webhooks/configure.ts";
 import { findCustomer } from "../../server/store/customers.ts";
@@ -39,7 +39,6 @@ test("without a primary endpoint GET returns null, and actions on it are 404", a
   assert.equal(await api.data(200, "GET", "/v1/webhooks"), null);
   await api.refused("WEBHOOK_NOT_CONFIGURED", "DELETE", "/v1/webhooks");
   await api.refused("WEBHOOK_NOT_CONFIGURED", "POST", "/v1/webhooks/test");
-  await api.refused("WEBHOOK_NOT_CONFIGURED", "POST", "/v1/webhooks/rotate-secret");
   assert.deepEqual(await api.data(200, "GET", "/v1/webhooks/list"), []);
 });
 
@@ -197,6 +196,26 @@ test("a rotation shows the new secret and keeps the old one for the grace period
   assert.equal(expiryOf(await api.data<Webhook>(200, "GET", "/v1/webhooks")), expiresAt[0]);
   await api.clock.advance(60_000);
   assert.equal(expiryOf(await api.data<Webhook>(200, "GET", `/v1/webhooks/${extra.id}`)), null);
+});
+
+test("without a primary endpoint a rotation returns the customer's new secret, and null for every other field of the record", async (t) => {
+  const api = await serveWebhooks(t);
+  const unshown = await customerSecrets(api);
+  const ask = { body: { gracePeriodSeconds: 60 }, idempotencyKey: "first" };
+  const { secret, ...first } = await api.data<SigningSecret>(200, "POST", "/v1/webhooks/rotate-secret", ask);
+  assert.match(secret ?? "", /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.notEqual(secret, unshown.secret);
+  assert.deepEqual(await customerSecrets(api), { secret, previous: null, until: null }, "nobody knew the old one");
+  const names = Object.keys(await put(api, { url: URL_A, events: SENT }));
+  assert.deepEqual(first, Object.fromEntries(names.map((name) => [name, null])));
+  await api.data(200, "DELETE", "/v1/webhooks");
+  const second = await api.data<SigningSecret>(200, "POST", "/v1/webhooks/rotate-secret", { body: ask.body });
+  const until = api.clock.real() + 60_000;
+  assert.deepEqual(await customerSecrets(api), { secret: second.secret, previous: secret, until });
+  const again = await api.data<SigningSecret>(200, "POST", "/v1/webhooks/rotate-secret", ask);
+  assert.deepEqual(again, { ...first, previousSecretExpiresAt: new Date(until).toISOString() });
+  assert.equal((await customerSecrets(api)).secret, second.secret);
+  assert.ok(!("secret" in (await put(api, { url: URL_A, events: SENT }))), "it was shown by the rotation");
 });
 
 function expiryOf({ previousSecretExpiresAt }: Webhook): string | null {

@@ -32,6 +32,13 @@ export interface Configured {
   secret: string | null;
 }
 
+/** A rotated secret. */
+interface Rotated {
+  /** Null: the secret is the customer's, who has no primary endpoint. */
+  endpoint: Endpoint | null;
+  secret: string;
+}
+
 /** Columns that hold secrets, of a customer and of a further endpoint. */
 type Secrets = Pick<Customer, "secret" | "previousSecret" | "previousSecretUntil">;
 
@@ -177,8 +184,8 @@ export async function deleteWebhook(
 }
 
 /**
- * Generates and returns a new secret, for the primary endpoint the customer's. The old secret also signs for
- * `graceSeconds` of real time. A repeat returns the endpoint's id. Throws 404 like `deleteWebhook`.
+ * Generates and returns a new secret, for the primary endpoint the customer's, which signs callbacks also without that endpoint. The old
+ * secret also signs for `graceSeconds` of real time. A repeat returns the endpoint's id, or an empty text. Throws 404 `WEBHOOK_NOT_FOUND`.
  */
 export async function rotateSecret(
   deps: With<"membership" | "sealer">,
@@ -186,24 +193,27 @@ export async function rotateSecret(
   customerId: CustomerId,
   { target, graceSeconds }: { target: EndpointRef; graceSeconds: number },
 ) {
-  const rotated = await idempotent<Configured>(deps, request, async () => {
+  const rotated = await idempotent<Rotated>(deps, request, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
-    const before = oneOf(endpoints, target);
+    const before = target === null ? endpoints.find(({ kind }) => kind === "primary") : oneOf(endpoints, target);
     const now = deps.clock.now();
     const secret = newSigningSecret(deps.random);
     const grace = (old: string | null): Partial<Secrets> =>
       graceSeconds === 0 || old === null
         ? {}
         : { previousSecret: old, previousSecretUntil: deps.clock.real() + graceSeconds * 1_000 };
-    const primary = before.kind === "primary";
-    const place = primary ? customerSecretPlace(customerId) : endpointSecretPlace(before.id);
-    const fresh = sealed(deps, secret, place);
-    const theirs = primary
-      ? { ...fresh, ...grace(customer.secretKnown ? customer.secret : null), secretKnown: true }
-      : {};
-    const endpoint: Endpoint = { ...before, ...(primary ? {} : { ...fresh, ...grace(before.secret) }), updatedAt: now };
-    const transaction = [updateCustomer(customer, theirs, now), save(before, endpoint)];
-    return { transaction, value: { endpoint, secret }, result: endpoint.id };
+    if (before?.kind === "extra") {
+      const own = { ...sealed(deps, secret, endpointSecretPlace(before.id)), ...grace(before.secret) };
+      const endpoint = { ...before, ...own, updatedAt: now };
+      const transaction = [updateCustomer(customer, {}, now), save(before, endpoint)];
+      return { transaction, value: { endpoint, secret }, result: endpoint.id };
+    }
+    const shown = customer.secretKnown ? customer.secret : null;
+    const theirs = { ...sealed(deps, secret, customerSecretPlace(customerId)), ...grace(shown), secretKnown: true };
+    const endpoint = before === undefined ? null : { ...before, updatedAt: now };
+    const saved = endpoint === null ? [] : [save(before, endpoint)];
+    const transaction = [updateCustomer(customer, theirs, now), ...saved];
+    return { transaction, value: { endpoint, secret }, result: endpoint?.id ?? "" };
   });
   await waitForSenders(deps, deps.membership.others());
   return rotated;
