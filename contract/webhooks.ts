@@ -179,6 +179,10 @@ export const Attempt = record("Attempt", "One attempt to deliver an event.", {
   durationMs: Type.Number({ minimum: 0, description: "Duration of the attempt in milliseconds." }),
   response: stringOrNull("First 1 KiB of the receiver's response body."),
   error: stringOrNull("Why there was no response; null if there was one."),
+  retryAfterSeconds: orNull(
+    Type.Integer({ minimum: 1, maximum: 86_400 }),
+    "Seconds that a 429 or 503 asked to wait by `Retry-After`, at most a day; null if it did not, or not in one of its forms.",
+  ),
 });
 
 export const Delivery = record("Delivery", "The delivery of one event to one URL.", {
@@ -246,7 +250,7 @@ const delivery: Static<typeof Delivery> = {
   webhookId: IDS.webhook,
   url: webhook.url,
   status: "pending",
-  attempts: [{ at: at(2), status: 503, durationMs: 41, response: "busy", error: null }],
+  attempts: [{ at: at(2), status: 503, durationMs: 41, response: "busy", error: null, retryAfterSeconds: null }],
   nextAttemptAt: at(32),
   createdAt: at(2),
 };
@@ -287,7 +291,7 @@ export const testedExample: Static<typeof TestedDelivery> = {
   eventType: "webhook.test",
   messageId: null,
   status: "succeeded",
-  attempts: [{ at: at(0), status: 200, durationMs: 41, response: "ok", error: null }],
+  attempts: [{ at: at(0), status: 200, durationMs: 41, response: "ok", error: null, retryAfterSeconds: null }],
   nextAttemptAt: null,
   delivered: true,
   responseStatus: 200,

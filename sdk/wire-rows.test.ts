@@ -24,7 +24,7 @@ const message: WireItem = {
 const delivery: Delivery = {
   ...{ id: "dlv_1", eventId: "evt_1", eventType: "message.queued", messageId: "msg_1", webhookId: "wh_1" },
   ...{ url: "https://a.example/hook", status: "pending", createdAt: at(2), nextAttemptAt: at(30_000) },
-  attempts: [{ at: at(4), status: 500, durationMs: 12, response: "no", error: null }],
+  attempts: [{ at: at(4), status: 500, durationMs: 12, response: "no", error: null, retryAfterSeconds: null }],
 };
 
 const lines = (log: WireLog) =>
@@ -53,7 +53,14 @@ test("rows are in order of time, the cause before the effect, whatever order the
 test("a delivery that changes replaces its rows: the retry goes when it ends, and the end says after how many attempts", () => {
   const log = new WireLog();
   log.add({ kind: "delivery", delivery });
-  const again = { at: at(30_000), status: null, durationMs: 5_000, response: null, error: "timed out" };
+  const again = {
+    at: at(30_000),
+    status: null,
+    durationMs: 5_000,
+    response: null,
+    error: "timed out",
+    retryAfterSeconds: null,
+  };
   const ended: Delivery = {
     ...delivery,
     status: "exhausted",
@@ -66,7 +73,7 @@ test("a delivery that changes replaces its rows: the retry goes when it ends, an
     "29996 | out | attempt | POST a.example | no response | bad | message.queued, 5000 ms, timed out",
     "5000 | out | end | delivery to a.example | exhausted | bad | message.queued, after 2 attempts",
   ]);
-  const ok = { ...again, status: 200, error: null };
+  const ok = { ...again, status: 200, error: null, retryAfterSeconds: null };
   log.add({ kind: "delivery", delivery: { ...ended, status: "succeeded", attempts: [ok] } });
   assert.deepEqual(lines(log), ["- | out | attempt | POST a.example | 200 | ok | message.queued, 5000 ms"]);
 });
@@ -125,8 +132,8 @@ test("after the sandbox's clock was moved and reset, rows stay in order of real 
     ...delivery,
     ...{ eventId: `evt_${uuid(10_000)}`, status: "succeeded", nextAttemptAt: null, createdAt: at(10_000) },
     attempts: [
-      { at: at(11_000), status: 500, durationMs: 1, response: "", error: null },
-      { at: at(25_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null },
+      { at: at(11_000), status: 500, durationMs: 1, response: "", error: null, retryAfterSeconds: null },
+      { at: at(25_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null, retryAfterSeconds: null },
     ],
   };
   const steps: WireItem = {
@@ -168,7 +175,9 @@ test("an attempt after a move of the clock that no record tells stands where it 
   const log = new WireLog(500, () => now);
   log.add(eventAt(10_000, 0));
   now += 20_000;
-  const attempts = [{ at: at(30_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null }];
+  const attempts = [
+    { at: at(30_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null, retryAfterSeconds: null },
+  ];
   const own = { ...delivery, eventId: `evt_${uuid(10_000)}`, status: "succeeded" as const, nextAttemptAt: null };
   log.add({ kind: "delivery", delivery: { ...own, attempts } });
   now += 30_000;
@@ -185,7 +194,10 @@ test("a reader whose clock is behind sees no move of the service's clock", () =>
   const own = { ...delivery, eventId: `evt_${uuid(10_000)}`, status: "succeeded" as const, nextAttemptAt: null };
   log.add({
     kind: "delivery",
-    delivery: { ...own, attempts: [{ at: at(12_000), status: 200, durationMs: 1, response: "", error: null }] },
+    delivery: {
+      ...own,
+      attempts: [{ at: at(12_000), status: 200, durationMs: 1, response: "", error: null, retryAfterSeconds: null }],
+    },
   });
   assert.deepEqual(times(log), [
     ["event", 10, 0],

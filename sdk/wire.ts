@@ -1480,6 +1480,8 @@ export interface Attempt {
   response: string | null;
   /** Why there was no response; null if there was one. */
   error: string | null;
+  /** Seconds that a 429 or 503 asked to wait by `Retry-After`, at most a day; null if it did not, or not in one of its forms. */
+  retryAfterSeconds: number | null;
 }
 
 /** Body of `POST /v1/webhooks`. */

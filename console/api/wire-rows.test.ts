@@ -25,6 +25,7 @@ function told(eventId: string, statuses: readonly number[]): WireItem {
     durationMs: 4,
     response: null,
     error: null,
+    retryAfterSeconds: null,
   }));
   const isOver = statuses.at(-1) === 200;
   const delivery: Delivery = {

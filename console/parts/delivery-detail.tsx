@@ -95,6 +95,9 @@ function AttemptRow({ attempt, of, number }: AttemptRowProps) {
         <span className="w-5 text-right text-faint tabular-nums">{number}</span>
         <AttemptBadge attempt={attempt} of={of} />
         <span className="text-soft tabular-nums">{formatMs(attempt.durationMs)}</span>
+        {attempt.retryAfterSeconds !== null && (
+          <span className="text-warn tabular-nums">asked to wait {attempt.retryAfterSeconds} s</span>
+        )}
         <span className="flex-1" />
         <Time at={attempt.at} className="text-faint" />
       </div>

@@ -62,6 +62,8 @@ export interface Attempt {
   durationMs: number;
   response: string | null;
   error: string | null;
+  /** The seconds that a 429 or 503 asked to wait by `Retry-After`; absent: none. */
+  retryAfterSeconds?: number;
 }
 
 /** The lane of a `callbackUrl`: the customer's callbacks to its origin. */
@@ -162,11 +164,21 @@ export function afterAttempt(
   endedAt: number,
   chance: number,
 ): Partial<Delivery> {
-  const next = afterScheduled(delivery, isSuccess(attempt), schedule, endedAt, chance);
+  const next = putOff(afterScheduled(delivery, isSuccess(attempt), schedule, endedAt, chance), attempt, endedAt);
   const attempts = [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT_MAX);
   const ended = { ...next, attempts, attemptCount: delivery.attemptCount + 1 };
   if (!delivery.retryRequested) return { ...ended, byHand: false, resumeAt: null };
   return { ...ended, retryRequested: false, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
+}
+
+/** Puts the next attempt off to the time that the receiver asked for, if that is later. */
+function putOff<Next extends Pick<Delivery, "dueAt">>(
+  next: Next,
+  { retryAfterSeconds }: Attempt,
+  endedAt: number,
+): Next {
+  if (next.dueAt === null || retryAfterSeconds === undefined) return next;
+  return { ...next, dueAt: Math.max(next.dueAt, endedAt + retryAfterSeconds * 1_000) };
 }
 
 function afterScheduled(
@@ -226,5 +238,6 @@ function attemptRecord(attempt: Attempt): WireAttempt {
     durationMs: attempt.durationMs,
     response: attempt.response,
     error: attempt.error,
+    retryAfterSeconds: attempt.retryAfterSeconds ?? null,
   };
 }

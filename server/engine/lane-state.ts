@@ -19,6 +19,10 @@ export interface Lane<Item> {
   claimingSince: number | null;
   /** Whether nothing of the lane could begin when that was last asked: it was paused, or its account was down or at its limit. */
   isBlocked: boolean;
+  /** Until when the peer asked the lane to wait, in the service's time. */
+  heldUntil: number;
+  /** Until when new items go through the store, in the service's time: earlier ones, which were put off, may be there. */
+  putOffUntil: number;
   /** Ends the pause of the lane. */
   cancelPause: (() => void) | null;
 }
@@ -42,6 +46,8 @@ export function createLane<Item>({ name, permits, orderingKeyOf, monotonic }: La
     moreSince: null,
     claimingSince: null,
     isBlocked: false,
+    heldUntil: Number.NEGATIVE_INFINITY,
+    putOffUntil: Number.NEGATIVE_INFINITY,
     cancelPause: null,
   };
 }
@@ -66,6 +72,23 @@ export function addClaimed<Item>(
     lastSince.set(lane.name, since);
   }
   return lastSince;
+}
+
+/** Whether the peer asked the lane to wait, and the time is not over. `now`: the service's time. */
+export function isHeld<Item>({ heldUntil }: Lane<Item>, now: number): boolean {
+  return heldUntil > now;
+}
+
+/** Whether a lane may run fewer items at once than its own number: its peer was not reached, or asked it to wait. */
+export function isLimited<Item>(lane: Lane<Item>, now: number): boolean {
+  return lane.breaker.isLimited || isHeld(lane, now);
+}
+
+/** Whether nothing of a lane runs, waits or holds it up. */
+export function isIdle<Item>(lane: Lane<Item>, now: number): boolean {
+  const { running, claimingSince, cancelPause, prefetched, moreSince, putOffUntil } = lane;
+  const isStill = running === 0 && claimingSince === null && cancelPause === null;
+  return isStill && prefetched.size === 0 && moreSince === null && putOffUntil <= now && !isHeld(lane, now);
 }
 
 /** Whether the breaker of a lane is not closed, and work of the lane is due or runs. */

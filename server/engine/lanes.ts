@@ -5,17 +5,17 @@ import { RoundRobin } from "../core/round-robin.ts";
 import { UNREACHED_MS } from "./breaker.ts";
 import type { Drain } from "./drain.ts";
 import { DueLook } from "./due-look.ts";
-import { canBegin, demandOf, permitsOf, prefetchOf } from "./lane-demand.ts";
-import { addClaimed, createLane, type Lane } from "./lane-state.ts";
+import { canBegin, demandOf, type LaneDemand, permitsOf, takeDemands } from "./lane-demand.ts";
+import { addClaimed, createLane, isHeld, isIdle, isLimited, type Lane } from "./lane-state.ts";
 import { LoopLag } from "./loop-lag.ts";
 import { hadConnection, isUntried, PERMITS_AT_START, pausesLane, permitsAfter, type RunResult } from "./run-result.ts";
 
-/** Lanes named in one claim. */
-const LANES_PER_CLAIM_MAX = 64;
 /** The pause after a failed claim, such as on a full disk, in real milliseconds. */
 const PAUSE_AFTER_FAULT_MS = 500;
 /** The pause of a lane whose item could not be tried, such as for want of a free port, in real milliseconds. */
 const UNTRIED_PAUSE_MS = 1_000;
+/** A look finds the due items of a lane within this time, in milliseconds; otherwise they lag. */
+const FOUND_WITHIN_MS = 5_000;
 /** Lanes whose earned permits are kept; beyond it idle lanes are dropped. */
 const LANES_KEPT_MAX = 10_000;
 
@@ -80,22 +80,45 @@ export class Lanes<Item> {
 
   /**
    * Takes over items that the store leased to this loop, in the order in which they have to run: before those of a claim that
-   * is in progress, since the store leased them first. Those to a peer that is not reached go back to the store.
+   * is in progress, since the store leased them first. Those to a peer that is not reached, or asked to wait, go back to the store.
    */
   push(items: readonly Item[]): void {
+    const now = this.#drain.clock.now();
     for (const item of items) {
       const lane = this.#lane(this.#drain.laneOf(item));
-      if (lane.breaker.isLimited) this.#drain.release([item]);
+      const isThroughStore = isLimited(lane, now) || lane.putOffUntil > now;
+      if (isThroughStore) this.#drain.release([item]);
       else lane.prefetched.add(item);
-      this.#mark(lane.name, lane.breaker.isLimited);
+      this.#mark(lane.name, isThroughStore);
     }
     if (this.#isStopped) this.#releaseAll();
     else this.#pump();
   }
 
-  /** Lanes that may run fewer items at once than their own number, since their peer was not reached. */
+  /** Lanes that may run fewer items at once than their own number: their peer was not reached, or asked them to wait. */
   get limited(): Lane<Item>[] {
-    return [...this.#lanes.values()].filter(({ breaker }) => breaker.isLimited);
+    const now = this.#drain.clock.now();
+    return [...this.#lanes.values()].filter((lane) => isLimited(lane, now));
+  }
+
+  /** The peer asks the lane to wait until then, in the service's time. Its items go back to the store, and the looks find them later. */
+  hold(name: string, until: number): void {
+    const lane = this.#lane(name);
+    lane.heldUntil = Math.max(lane.heldUntil, until);
+    this.#lag.changed(lane);
+    this.#releaseHeld(lane);
+  }
+
+  /** Items of the lane are put off until then, in the service's time: a new one may not overtake them before a look has found them. */
+  putOff(name: string, until: number): void {
+    const lane = this.#lane(name);
+    lane.putOffUntil = Math.max(lane.putOffUntil, until + FOUND_WITHIN_MS);
+  }
+
+  #releaseHeld(lane: Lane<Item>): void {
+    if (lane.prefetched.size === 0 || !isHeld(lane, this.#drain.clock.now())) return;
+    lane.moreSince ??= this.#drain.clock.monotonic();
+    this.#release(lane);
   }
 
   /**
@@ -128,7 +151,8 @@ export class Lanes<Item> {
   /** The peer of a lane has changed: what was learned about the former one's connections does not count. */
   peerChanged(name: string): void {
     const lane = this.#lanes.get(name);
-    if (lane?.breaker.isLimited !== true) return;
+    if (lane === undefined || !isLimited(lane, this.#drain.clock.now())) return;
+    lane.heldUntil = Number.NEGATIVE_INFINITY;
     lane.breaker.reset();
     lane.cancelPause?.();
     lane.cancelPause = null;
@@ -177,7 +201,9 @@ export class Lanes<Item> {
     if (this.#isStopped || this.#cancelPause !== null) return;
     this.#beginAll();
     if (this.#unknown.size > 0 && !this.#isLoading) this.#track(this.#loadOwners());
-    const wanted = this.#isClaiming ? [] : this.#take();
+    const wanted = this.#isClaiming
+      ? []
+      : takeDemands(this.#toClaim, this.#permits, this.#drain, (name) => this.#lane(name));
     if (wanted.length > 0) this.#track(this.#claim(wanted));
   }
 
@@ -234,32 +260,7 @@ export class Lanes<Item> {
     return !isOwned || release !== null;
   }
 
-  /** Lanes for the next claim, owner by owner, each with the number of items that it wants. */
-  #take(): { lane: Lane<Item>; owner: string; permits: number }[] {
-    const wanted: { lane: Lane<Item>; owner: string; permits: number }[] = [];
-    let refused = 0;
-    while (wanted.length < LANES_PER_CLAIM_MAX && refused < this.#toClaim.owners) {
-      const owner = this.#toClaim.nextOwner();
-      if (owner === null) break;
-      const room = this.#permits.room(owner);
-      const name = room > 0 ? this.#toClaim.take(owner) : null;
-      if (name === null) {
-        refused += 1;
-        continue;
-      }
-      refused = 0;
-      const lane = this.#lane(name);
-      const demand = demandOf(lane, this.#drain);
-      const permits = prefetchOf(lane, this.#drain) === 0 ? Math.min(demand, room) : demand;
-      if (lane.moreSince === null || permits === 0) continue;
-      lane.claimingSince = lane.moreSince;
-      lane.moreSince = null;
-      wanted.push({ lane, owner, permits });
-    }
-    return wanted;
-  }
-
-  async #claim(wanted: readonly { lane: Lane<Item>; owner: string; permits: number }[]): Promise<void> {
+  async #claim(wanted: readonly LaneDemand<Item>[]): Promise<void> {
     this.#isClaiming = true;
     try {
       const { items, more } = await this.#drain.claim(
@@ -280,6 +281,7 @@ export class Lanes<Item> {
 
   #endClaim(lane: Lane<Item>): void {
     lane.claimingSince = null;
+    this.#releaseHeld(lane);
     this.#mark(lane.name, false);
     this.#forgetIdle(lane);
   }
@@ -369,20 +371,14 @@ export class Lanes<Item> {
     this.#noteConnection(lane, result);
     if (result === "local") this.#pause(new Error("this machine is out of files or memory: deliveries wait"));
     if (this.#isStopped) this.#release(lane);
+    this.#releaseHeld(lane);
     this.#mark(lane.name, false);
     this.#forgetIdle(lane);
     this.#pump();
   }
 
   #forgetIdle(lane: Lane<Item>): void {
-    if (
-      this.#lanes.size <= LANES_KEPT_MAX ||
-      lane.running > 0 ||
-      lane.claimingSince !== null ||
-      lane.cancelPause !== null
-    )
-      return;
-    if (lane.prefetched.size > 0 || lane.moreSince !== null) return;
+    if (this.#lanes.size <= LANES_KEPT_MAX || !isIdle(lane, this.#drain.clock.now())) return;
     this.#lag.remove(lane);
     this.#lanes.delete(lane.name);
   }

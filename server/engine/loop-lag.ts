@@ -2,7 +2,7 @@
 
 import type { FairSemaphore } from "../core/fair-semaphore.ts";
 import type { Drain } from "./drain.ts";
-import { type Lane, waitingSince } from "./lane-state.ts";
+import { isHeld, type Lane, waitingSince } from "./lane-state.ts";
 
 /** A peer that responds within this many turns of the event loop is not what its lane waits for. */
 const PEER_TURNS = 4;
@@ -30,7 +30,7 @@ interface Reading {
  *
  * | The lane | Its work waits for |
  * |---|---|
- * | is paused, its peer was not reached, its owner is not loaded, its account is down or at its limit | that |
+ * | is paused, its peer was not reached or asked it to wait, its owner is not loaded, its account is down or at its limit | that |
  * | could run more, but its owner has no permit left | the runs with these permits: it lags unless half of them wait for their peers |
  * | has all of its own permits in use | its own runs: it lags unless they wait for the peer (`LaneLag`) |
  *
@@ -94,8 +94,10 @@ export class LoopLag<Item> {
     return lane.lag.waitsForPeer(reading.now, reading.soonMs);
   }
 
-  #isBlocked({ name, breaker, cancelPause }: Lane<Item>): boolean {
-    const { ownerOf, takesMore } = this.#parts.drain;
+  #isBlocked(lane: Lane<Item>): boolean {
+    const { name, breaker, cancelPause } = lane;
+    const { clock, ownerOf, takesMore } = this.#parts.drain;
+    if (isHeld(lane, clock.now())) return true;
     return cancelPause !== null || breaker.isLimited || ownerOf(name) === null || !takesMore(name);
   }
 

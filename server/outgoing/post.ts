@@ -1,5 +1,6 @@
 /** Posts webhooks by the guarded connector, each within one deadline, and reports how each attempt ended. */
 
+import type { IncomingHttpHeaders } from "node:http";
 import type { Agent, Dispatcher } from "undici";
 import type { AllowList } from "../core/address.ts";
 import {
@@ -46,6 +47,8 @@ export interface PostResult {
   connected: boolean;
   /** Whether `error` is `TIMEOUT`. */
   timedOut: boolean;
+  /** The values of the `Retry-After` headers of a 429 or 503; absent for others, and without one. */
+  retryAfter?: readonly string[];
   /** Whether the address is private, so that only the operator's allow list permits it. */
   isPrivate: boolean;
 }
@@ -98,6 +101,9 @@ const OWN_HEADERS = new Set(["content-type", "user-agent"]);
 /** Most bytes of a response's body that are read, and the time for that. */
 const BODY_BYTES_MAX = 1_024;
 const BODY_LIMIT_MS = 1_000;
+
+/** Statuses whose `Retry-After` counts: too many requests, and service unavailable. */
+const ASKS_TO_WAIT: ReadonlySet<number> = new Set([429, 503]);
 
 /** Most 1xx responses before the final one. */
 const INTERIM_ANSWERS_MAX = 16;
@@ -187,6 +193,7 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
   #answering = false;
   #interim = 0;
   #status: number | null = null;
+  #retryAfter: readonly string[] = [];
   #chunks: Buffer[] = [];
   #bytes = 0;
 
@@ -220,13 +227,14 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
     this.#answering = true;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) {
       this.#interim += 1;
       if (status === SWITCHING_PROTOCOLS || this.#interim > INTERIM_ANSWERS_MAX) this.end("PROTOCOL_ERROR");
       return;
     }
     this.#status = status;
+    if (ASKS_TO_WAIT.has(status)) this.#retryAfter = [headers["retry-after"] ?? []].flat();
     this.#bodyTimer = setTimeout(onDeadline, BODY_LIMIT_MS, this);
   }
 
@@ -277,6 +285,7 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
       connected: this.#controller !== null,
       timedOut: failed === "TIMEOUT",
       isPrivate: this.connection?.isPrivate === true,
+      ...(this.#retryAfter.length === 0 ? {} : { retryAfter: this.#retryAfter }),
     });
     this.#chunks = [];
   }

@@ -107,7 +107,8 @@ export const ATTEMPTS = listOf(
     typeof item.durationMs === "number" &&
     (item.status === null || typeof item.status === "number") &&
     (item.response === null || typeof item.response === "string") &&
-    (item.error === null || typeof item.error === "string"),
+    (item.error === null || typeof item.error === "string") &&
+    (item.retryAfterSeconds === undefined || typeof item.retryAfterSeconds === "number"),
   ATTEMPTS_PACKING,
 );
 export const ROUTES = listOf(

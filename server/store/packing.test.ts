@@ -16,13 +16,17 @@ const entry = fc.record(
   },
   { requiredKeys: ["status", "at", "channel"] },
 );
-const attempt = fc.record({
-  at,
-  status: fc.option(fc.integer({ min: 100, max: 599 })),
-  durationMs: fc.double({ min: 0, noNaN: true }),
-  response: fc.option(fc.string()),
-  error: fc.option(fc.string()),
-});
+const attempt = fc.record(
+  {
+    at,
+    status: fc.option(fc.integer({ min: 100, max: 599 })),
+    durationMs: fc.double({ min: 0, noNaN: true }),
+    response: fc.option(fc.string()),
+    error: fc.option(fc.string()),
+    retryAfterSeconds: fc.integer({ min: 1, max: 86_400 }),
+  },
+  { requiredKeys: ["at", "status", "durationMs", "response", "error"] },
+);
 
 for (const { title, packing, item } of [
   { title: "a timeline", packing: TIMELINE_PACKING, item: entry },

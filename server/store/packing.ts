@@ -57,14 +57,15 @@ function entryOf([status, ms, channel, instanceId, reason]: readonly unknown[], 
 /** The values of an attempt in this order. The SQL that erases responses knows the place of `response`. */
 export const ATTEMPTS_PACKING: Packing = {
   pack: (items) =>
-    (items as readonly Item[]).map(({ at, status, durationMs, response, error }) =>
-      withoutEnd([at, status, durationMs, response, error]),
+    (items as readonly Item[]).map(({ at, status, durationMs, response, error, retryAfterSeconds }) =>
+      withoutEnd([at, status, durationMs, response, error, retryAfterSeconds]),
     ),
   unpack: (items) =>
     items.map((item) => {
       if (!Array.isArray(item)) return item;
-      const [at, status = null, durationMs, response = null, error = null] = item;
-      return { at, status, durationMs, response, error };
+      const [at, status = null, durationMs, response = null, error = null, retryAfterSeconds] = item;
+      const attempt = { at, status, durationMs, response, error };
+      return retryAfterSeconds === undefined ? attempt : { ...attempt, retryAfterSeconds };
     }),
 };
 

@@ -139,5 +139,6 @@ test("responses of addresses that only the operator allowed are hidden once ther
     durationMs: 3,
     response: null,
     error: "TIMEOUT",
+    retryAfterSeconds: null,
   });
 });

@@ -12,6 +12,7 @@ const delivery = (webhookId: string | null, status: Delivery["status"], attempts
     durationMs: 1,
     response: null,
     error: null,
+    retryAfterSeconds: null,
   })),
 });
 

@@ -10,6 +10,7 @@ const attempt = (status: number | null, second = 0) => ({
   durationMs: 1,
   response: null,
   error: null,
+  retryAfterSeconds: null,
 });
 const delivery = (...attempts: Delivery["attempts"]) =>
   ({ url: "http://127.0.0.1:3000/hook", eventId: "evt_1", attempts }) as unknown as Delivery;

@@ -26,6 +26,7 @@ import type { CustomerId, DeliveryId } from "../../core/id.ts";
 import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import { isUnreached, type Poster, type PostResult } from "../../outgoing/post.ts";
+import { retryAfterSeconds as readRetryAfter } from "../../outgoing/retry-after.ts";
 import type { Sealer } from "../../secrets.ts";
 import { type ClaimedDelivery, type ReceiverChange, type Store, StoreFull } from "../../store/store.ts";
 import type { EngineSettings } from "../deps.ts";
@@ -40,6 +41,7 @@ import { AtOnce } from "./at-once.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
 import type { DeliverLoop } from "./deliver-loop.ts";
 import { DeliveryReleases } from "./delivery-releases.ts";
+import { Holds, putOffUntil } from "./holds.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { type Receiver, ReceiverCache } from "./receiver-cache.ts";
 import { cancelled, type HeldDelivery, type Recording, record, recordPosted, type Target } from "./record-attempt.ts";
@@ -100,6 +102,7 @@ interface Attempting extends Recording {
   deps: DeliverDeps;
   sender: WebhookSender;
   unrecorded: UnrecordedResponses;
+  holds: Holds;
   releases: DeliveryReleases;
 }
 
@@ -126,6 +129,11 @@ export class Deliver implements DeliverLoop {
         sender,
         outcomes: new OutcomeBatch(store),
         unrecorded: new UnrecordedResponses(UNRECORDED_MAX),
+        holds: new Holds({
+          clock: deps.clock,
+          hold: (lane, until) => this.#lanes.hold(lane, until),
+          putOff: (lane, until) => this.#lanes.putOff(lane, until),
+        }),
         releases: this.#releases,
       },
       () => this.#look(),
@@ -279,6 +287,11 @@ async function deliver(
     await record(attempting, item, cancelled);
     return "good";
   }
+  const heldUntil = attempting.holds.untilOf(delivery);
+  if (heldUntil !== null) {
+    await record(attempting, item, putOffUntil(heldUntil));
+    return "bad";
+  }
   const target = { endpoint, signer, url: endpoint?.url ?? delivery.url };
   const at = clock.now();
   times.asks();
@@ -292,10 +305,12 @@ async function deliver(
   const endedAt = clock.now();
   const succeeded = isSuccess(posted);
   const result = resultOf(posted);
+  const retryAfterSeconds = readRetryAfter(posted.retryAfter ?? [], clock.real());
+  if (retryAfterSeconds !== null) attempting.holds.ask(delivery, retryAfterSeconds);
   // The receiver is free for the next delivery; the response is recorded meanwhile.
   if (attempting.unrecorded.add(lane)) free(result);
   try {
-    await recordPosted(attempting, item, target, { ...posted, at, endedAt, jitter: chance() });
+    await recordPosted(attempting, item, target, { ...posted, at, endedAt, retryAfterSeconds, jitter: chance() });
   } finally {
     attempting.unrecorded.remove(lane);
   }

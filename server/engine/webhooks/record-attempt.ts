@@ -42,6 +42,8 @@ export interface Target {
 
 /** The result of a request, when it began and ended, and the jitter of the retry after it. */
 export interface TimedResult extends PostResult {
+  /** The seconds that the receiver asked to wait; null: none. */
+  retryAfterSeconds: number | null;
   at: number;
   endedAt: number;
   jitter: number;
@@ -58,7 +60,8 @@ export async function recordPosted(
   const inTime = <Value>(read: () => Promise<Value>) => commitInTime(deps, item.leasedUntil, read);
   const { at, endedAt, jitter, status, durationMs, error } = posted;
   const response = await inTime(() => shownResponse(recording, target, posted));
-  const attempt: Attempt = { at, status, durationMs, response, error };
+  const asked = posted.retryAfterSeconds === null ? {} : { retryAfterSeconds: posted.retryAfterSeconds };
+  const attempt: Attempt = { at, status, durationMs, response, error, ...asked };
   const ended = (fresh: Delivery): Delivery => ({
     ...fresh,
     ...afterAttempt(fresh, attempt, deps.settings.webhookRetryScheduleMs, endedAt, jitter),
