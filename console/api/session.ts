@@ -2,6 +2,7 @@
 
 import { TightbeamError } from "../../sdk/errors.ts";
 import type { Session } from "../../sdk/wire.ts";
+import { keepsPreferences, readPreference, writePreference } from "../parts/kept.ts";
 
 interface Refusal {
   error?: { code?: string; message?: string };
@@ -19,20 +20,30 @@ async function callSession<Data>(method: string, init: RequestInit = {}): Promis
   });
 }
 
-/** The session of this browser; null if it has none. Throws if the service cannot be reached. */
+/** The note that this browser signed in and not out. No script can see the cookie of a session. */
+const SIGNED_IN = "signed-in";
+
+/**
+ * The session of this browser; null if it has none. Throws if the service cannot be reached. Asks for nothing if this browser did not
+ * sign in: the browser would show the 401 as an error of the page.
+ */
 export async function readSession(): Promise<Session | null> {
+  if (keepsPreferences() && readPreference(SIGNED_IN) !== "yes") return null;
   try {
     return await callSession<Session>("GET");
   } catch (error) {
-    if (error instanceof TightbeamError && error.status === 401) return null;
-    throw error;
+    if (!(error instanceof TightbeamError) || error.status !== 401) throw error;
+    writePreference(SIGNED_IN, "no");
+    return null;
   }
 }
 
 /** Signs in by a key or by the token of a one-time link. Throws `TightbeamError` if the service refuses it. */
-export function signIn(credential: { key: string } | { link: string }): Promise<Session> {
+export async function signIn(credential: { key: string } | { link: string }): Promise<Session> {
   const headers = { "Content-Type": "application/json" };
-  return callSession<Session>("POST", { headers, body: JSON.stringify(credential) });
+  const session = await callSession<Session>("POST", { headers, body: JSON.stringify(credential) });
+  writePreference(SIGNED_IN, "yes");
+  return session;
 }
 
 /** Ends the session in this browser and in the service. Throws if the service did not end it. */
@@ -40,6 +51,7 @@ export async function signOut(session: Session): Promise<void> {
   const headers = { "X-CSRF-Token": session.csrfToken };
   const response = await fetch("/session", { method: "DELETE", credentials: "same-origin", headers });
   if (!response.ok && response.status !== 401) throw new Error(`The service answered ${response.status}.`);
+  writePreference(SIGNED_IN, "no");
 }
 
 /** Tells the other tabs that the cookie, which they share, is of another session now, and receives it from them. */

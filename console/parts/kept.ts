@@ -22,6 +22,15 @@ export function readPreference(name: string): string | null {
   }
 }
 
+/** Whether this browser keeps choices: some private windows do not. */
+export function keepsPreferences(): boolean {
+  try {
+    return localStorage.getItem(PREFIX) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Keeps a choice, and shows it wherever it is used. */
 export function writePreference(name: string, value: string): void {
   try {

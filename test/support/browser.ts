@@ -174,14 +174,14 @@ function watch(page: Page, seen: Seen): void {
 }
 
 /**
- * The answer to a browser that is not signed in, and a service that is down, are on Chromium's console without the page's doing.
- * A service that is being stopped answers 503 to what comes in its last moments.
+ * A service that is down is on Chromium's console without the page's doing. A service that is being stopped answers 503 to what comes in its
+ * last moments.
  */
 function isExpected(text: string, url: string, { refusedPath, wasRestarted }: Seen): boolean {
   if (!text.startsWith("Failed to load resource")) return false;
   if (wasRestarted() && text.includes("503")) return true;
   if (refusedPath !== "" && url.endsWith(refusedPath) && /status of 4/.test(text)) return true;
-  return (url.endsWith("/session") && text.includes("401")) || /ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text);
+  return /ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text);
 }
 
 /** Opens the palette, and types into it once it has the focus. */
