@@ -183,7 +183,7 @@ export function eventLine(event: AnyEvent, paint: Paint, width = Number.POSITIVE
   return `${time}  ${paint("bold", type.padEnd(TYPE_WIDTH))}  ${shownId}  ${subject}`.trimEnd();
 }
 
-const TIME_WIDTH = "12:00:00.000".length;
+const TIME_WIDTH = "12:00:00.000Z".length;
 const TYPE_WIDTH = 26;
 /** Characters of the subject that are shown on the narrowest terminal. */
 const ABOUT_WIDTH_MIN = 20;

@@ -82,7 +82,7 @@ for (const isTTY of [true, false]) {
     const lines = text.stdout.trim().split("\n");
     if (isTTY) {
       const line = (at: number, status: number, signed: string) =>
-        `09:00:00.000  ${status}  ${signed}  message.sent  sent  msg_${at}`;
+        `09:00:00.000Z  ${status}  ${signed}  message.sent  sent  msg_${at}`;
       assert.deepEqual(lines, [
         line(2, 200, "signed"),
         line(3, 401, "NOT signed"),

@@ -94,7 +94,7 @@ function identityOf(request: InboxRequest): string {
 function requestLine(request: InboxRequest, bodies: boolean, paint: Paint, width: number): string {
   const { type, status, about } = eventOf(request);
   const signed = request.verified ? "signed" : "NOT signed";
-  const time = request.receivedAt.slice(11, 23);
+  const time = request.receivedAt.slice(11, 24);
   const lead = `${time}  ${request.status}  ${signed}  `.length;
   const what = (id: string | null) =>
     printableLine([type ?? "no event", status, id].filter((part) => part !== null).join("  "));

@@ -161,7 +161,7 @@ function upTo(last: string): (request: LoggedRequest) => boolean {
 
 function requestLine(request: LoggedRequest, paint: Paint, width: number): string {
   const { id, createdAt, status, method, path, durationMs, errorCode } = request;
-  const time = createdAt.slice(11, 23);
+  const time = createdAt.slice(11, 24);
   const more = [`${durationMs} ms`, ...(errorCode === null ? [] : [errorCode]), id].join("  ");
   const lead = `${time}  ${status}  ${method.padEnd(6)}  `.length;
   const shown = cut(printableLine(path), Math.max(PATH_WIDTH_MIN, width - lead - more.length - 2));

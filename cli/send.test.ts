@@ -18,9 +18,9 @@ test("send follows the message to its delivery, and on a terminal shows its page
   assert.deepEqual(stdout.split("\n"), [
     "msg_1  to +15005550100  from +15005550000  by imessage",
     `${env.TIGHTBEAM_URL}/m/msg_1`,
-    `09:00:00.000  queued     imessage`,
-    `09:00:00.000  sent       imessage`,
-    `09:00:00.000  delivered  imessage`,
+    `09:00:00.000Z  queued     imessage`,
+    `09:00:00.000Z  sent       imessage`,
+    `09:00:00.000Z  delivered  imessage`,
     "",
   ]);
   assert.deepEqual(requests[0]?.body, { to: "+15005550100", content: { text: "Hello" } });

@@ -113,7 +113,7 @@ async function sendAndFollow(cli: Cli, to: string, text: string, options: SendOp
   output.progress((paint, width) => `${summary(accepted, width)}\n${page(accepted, paint)}`);
   const message = await follow(client, cli.terminal, accepted.id, options, (entry) =>
     output.progress((paint, width) => {
-      const [time, status, channel] = [entry.at.slice(11, 23), entry.status.padEnd(9), entry.channel.padEnd(8)];
+      const [time, status, channel] = [entry.at.slice(11, 24), entry.status.padEnd(9), entry.channel.padEnd(8)];
       const lead = `${time}  ${status}  ${channel}  `.length;
       const reason = wrapped(printableLine(entry.reason ?? ""), Math.max(20, width - lead), lead);
       return `${paint("dim", time)}  ${paint(statusStyle(entry.status), status)}  ${channel}  ${reason}`.trimEnd();

@@ -117,7 +117,7 @@ export function wireLine(row: WireRow, paint: Paint, width: number): string {
 }
 
 function clock(at: number): string {
-  return new Date(at).toISOString().slice(11, 19);
+  return `${new Date(at).toISOString().slice(11, 19)}Z`;
 }
 
 function sinceOf(ms: number): string {
