@@ -41,8 +41,23 @@ export function greetingOf(started: Started): string {
       "",
       ...FIRST_COMMANDS.map((line) => `  ${commandLine(started, line)}`),
       "",
+      "  The first of them as a request of the API:",
+      "",
+      ...curl(url, apiKey),
+      "",
     );
   return `${lines.join("\n")}\n`;
+}
+
+/** The request of the first command. */
+function curl(url: string, apiKey: string): string[] {
+  const body = JSON.stringify({ to: CONTACT, content: { text: "Are you there?" } });
+  return [
+    `  curl -s ${url}/v1/messages \\`,
+    `    -H 'Authorization: Bearer ${apiKey}' \\`,
+    "    -H 'Content-Type: application/json' \\",
+    `    -d '${body}'`,
+  ];
 }
 
 /** The link on a line of its own, which fits a terminal of 80 columns, and how to open it. */
