@@ -118,23 +118,27 @@ browserTest(
   },
 );
 
-browserTest("a one-time link works once, and is gone from the address bar", async (stage) => {
-  const { data } = await stage.service.ask("POST", "/session/links");
-  // A program that fetches the link before somebody opens it, such as a chat's preview or a browser's prefetch, does not use it up.
-  for (const [method, headers] of [
-    ["HEAD", {}],
-    ["GET", { "Sec-Purpose": "prefetch" }],
-  ] as const)
-    assert.equal((await fetch(data.url, { method, headers })).status, 200);
-  const page = await stage.open();
-  await page.goto(data.url);
-  await page.getByRole("navigation", { name: "Screens" }).waitFor();
-  assert.ok(!page.url().includes("link="), page.url());
-  const other = await stage.open();
-  await other.goto(data.url);
-  await other.getByRole("alert").waitFor();
-  assert.ok(!other.url().includes("link="), other.url());
-});
+browserTest(
+  "a one-time link works once, and is gone from the address bar",
+  async (stage) => {
+    const { data } = await stage.service.ask("POST", "/session/links");
+    // A program that fetches the link before somebody opens it, such as a chat's preview or a browser's prefetch, does not use it up.
+    for (const [method, headers] of [
+      ["HEAD", {}],
+      ["GET", { "Sec-Purpose": "prefetch" }],
+    ] as const)
+      assert.equal((await fetch(data.url, { method, headers })).status, 200);
+    const page = await stage.open();
+    await page.goto(data.url);
+    await page.getByRole("navigation", { name: "Screens" }).waitFor();
+    assert.ok(!page.url().includes("link="), page.url());
+    const other = await stage.open();
+    await other.goto(data.url);
+    await other.getByRole("alert").waitFor();
+    assert.ok(!other.url().includes("link="), other.url());
+  },
+  { refusedPath: "/session" },
+);
 
 browserTest(
   "a page that the browser renders in advance uses a one-time link up only once it is shown",

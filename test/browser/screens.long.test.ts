@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest, findViolations, overflowOf, scrollOf, settle } from "../support/browser.ts";
+import { browserTest, findViolations, forgetChoices, overflowOf, scrollOf, settle } from "../support/browser.ts";
 import { ADMIN_KEY, KEY } from "../support/process.ts";
 import { DESKTOP, SCREENS, VIEWS } from "../support/screens.ts";
 import { tellStory } from "../support/story.ts";
@@ -44,7 +44,7 @@ browserTest(
       const page = await stage.signedIn("/", DESKTOP, key);
       for (const { name, isAdmin = false, path, ready } of SCREENS) {
         if (isAdmin !== (key === ADMIN_KEY)) continue;
-        await page.evaluate("localStorage.clear()");
+        await forgetChoices(page);
         await page.setViewportSize({ width: DESKTOP.width, height: DESKTOP.height });
         await page.goto(stage.service.url + path(story));
         await ready(page);

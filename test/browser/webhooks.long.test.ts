@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest, type Stage } from "../support/browser.ts";
+import { browserTest, forgetChoices, type Stage } from "../support/browser.ts";
 
 /** Makes an endpoint at the inbox by hand, and leaves its page open. */
 async function addInbox(page: Page): Promise<void> {
@@ -39,7 +39,7 @@ browserTest("an endpoint is added, tested, rotated, replayed, paused and deleted
   await secret.getByRole("button", { name: "I have stored it" }).click();
   const grace = endpoint.getByRole("progressbar", { name: "Grace period of the old secret" });
   await grace.waitFor();
-  await page.evaluate(() => localStorage.clear());
+  await forgetChoices(page);
   await page.reload();
   await grace.waitFor();
 

@@ -184,6 +184,13 @@ function isExpected(text: string, url: string, { refusedPath, wasRestarted }: Se
   return /ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text);
 }
 
+/** Forgets the choices that the browser keeps of its reader, and not that it has signed in. */
+export async function forgetChoices(page: Page): Promise<void> {
+  await page.evaluate(
+    "for (const key of Object.keys(localStorage)) if (key !== 'tightbeam.signed-in') localStorage.removeItem(key)",
+  );
+}
+
 /** Opens the palette, and types into it once it has the focus. */
 export async function typeInPalette(page: Page, text: string): Promise<void> {
   await page.keyboard.press("Control+k");

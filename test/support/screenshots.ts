@@ -10,7 +10,7 @@ import { globSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { Page } from "playwright-core";
-import { type Stage, settle, withStage } from "./browser.ts";
+import { forgetChoices, type Stage, settle, withStage } from "./browser.ts";
 import { ADMIN_KEY, KEY } from "./process.ts";
 import { recordFromClone, requireEncoder } from "./recording.ts";
 import { pictureOf, RECORDING, SCREENS, type ScreenCase, VIEWS, type View } from "./screens.ts";
@@ -47,7 +47,7 @@ async function takeAll(stage: Stage, story: Story, view: View, wanted: readonly 
     if (screens.length === 0) continue;
     const page = await stage.signedIn("/", view, key);
     for (const screen of screens) {
-      await page.evaluate("localStorage.clear()");
+      await forgetChoices(page);
       await page.goto(stage.service.url + screen.path(story));
       await screen.ready(page);
       await page.mouse.move(0, view.height - 1);
