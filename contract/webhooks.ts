@@ -2,7 +2,7 @@
 
 import { type Static, type TNull, Type } from "typebox";
 import { EventFilter, EventType, event } from "./event-type.ts";
-import { at, IDS } from "./samples.ts";
+import { at, CORRELATION_ID, IDS } from "./samples.ts";
 import {
   atOrNull,
   choice,
@@ -183,6 +183,10 @@ export const Attempt = record("Attempt", "One attempt to deliver an event.", {
     Type.Integer({ minimum: 1, maximum: 86_400 }),
     "Seconds that a 429 or 503 asked to wait by `Retry-After`, at most a day; null if it did not, or not in one of its forms.",
   ),
+  requestHeaders: orNull(
+    Type.Record(Type.String(), Type.String()),
+    "Headers of the request by name, as they were sent, signatures included, without `Host`, `Content-Length` and `Connection`; null if there was no connection, if the event is no longer stored, or if an older version made the attempt.",
+  ),
 });
 
 export const Delivery = record("Delivery", "The delivery of one event to one URL.", {
@@ -242,6 +246,14 @@ const webhook: Static<typeof Webhook> = {
   previousSecretExpiresAt: null,
 };
 
+const sentHeaders = {
+  "Content-Type": "application/json",
+  "User-Agent": "Tightbeam/1.0.0",
+  "X-Correlation-Id": CORRELATION_ID,
+  "X-Signature": `sha256=${"0f".repeat(32)}`,
+  "X-Timestamp": "1772366430",
+};
+
 const delivery: Static<typeof Delivery> = {
   id: IDS.delivery,
   eventId: IDS.event,
@@ -250,7 +262,17 @@ const delivery: Static<typeof Delivery> = {
   webhookId: IDS.webhook,
   url: webhook.url,
   status: "pending",
-  attempts: [{ at: at(2), status: 503, durationMs: 41, response: "busy", error: null, retryAfterSeconds: null }],
+  attempts: [
+    {
+      at: at(2),
+      status: 503,
+      durationMs: 41,
+      response: "busy",
+      error: null,
+      retryAfterSeconds: null,
+      requestHeaders: sentHeaders,
+    },
+  ],
   nextAttemptAt: at(32),
   createdAt: at(2),
 };
@@ -291,7 +313,17 @@ export const testedExample: Static<typeof TestedDelivery> = {
   eventType: "webhook.test",
   messageId: null,
   status: "succeeded",
-  attempts: [{ at: at(0), status: 200, durationMs: 41, response: "ok", error: null, retryAfterSeconds: null }],
+  attempts: [
+    {
+      at: at(0),
+      status: 200,
+      durationMs: 41,
+      response: "ok",
+      error: null,
+      retryAfterSeconds: null,
+      requestHeaders: sentHeaders,
+    },
+  ],
   nextAttemptAt: null,
   delivered: true,
   responseStatus: 200,

@@ -24,7 +24,17 @@ const message: WireItem = {
 const delivery: Delivery = {
   ...{ id: "dlv_1", eventId: "evt_1", eventType: "message.queued", messageId: "msg_1", webhookId: "wh_1" },
   ...{ url: "https://a.example/hook", status: "pending", createdAt: at(2), nextAttemptAt: at(30_000) },
-  attempts: [{ at: at(4), status: 500, durationMs: 12, response: "no", error: null, retryAfterSeconds: null }],
+  attempts: [
+    {
+      at: at(4),
+      status: 500,
+      durationMs: 12,
+      response: "no",
+      error: null,
+      retryAfterSeconds: null,
+      requestHeaders: null,
+    },
+  ],
 };
 
 const lines = (log: WireLog) =>
@@ -60,6 +70,7 @@ test("a delivery that changes replaces its rows: the retry goes when it ends, an
     response: null,
     error: "timed out",
     retryAfterSeconds: null,
+    requestHeaders: null,
   };
   const ended: Delivery = {
     ...delivery,
@@ -73,7 +84,7 @@ test("a delivery that changes replaces its rows: the retry goes when it ends, an
     "29996 | out | attempt | POST a.example | no response | bad | message.queued, 5000 ms, timed out",
     "5000 | out | end | delivery to a.example | exhausted | bad | message.queued, after 2 attempts",
   ]);
-  const ok = { ...again, status: 200, error: null, retryAfterSeconds: null };
+  const ok = { ...again, status: 200, error: null, retryAfterSeconds: null, requestHeaders: null };
   log.add({ kind: "delivery", delivery: { ...ended, status: "succeeded", attempts: [ok] } });
   assert.deepEqual(lines(log), ["- | out | attempt | POST a.example | 200 | ok | message.queued, 5000 ms"]);
 });
@@ -132,8 +143,24 @@ test("after the sandbox's clock was moved and reset, rows stay in order of real 
     ...delivery,
     ...{ eventId: `evt_${uuid(10_000)}`, status: "succeeded", nextAttemptAt: null, createdAt: at(10_000) },
     attempts: [
-      { at: at(11_000), status: 500, durationMs: 1, response: "", error: null, retryAfterSeconds: null },
-      { at: at(25_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null, retryAfterSeconds: null },
+      {
+        at: at(11_000),
+        status: 500,
+        durationMs: 1,
+        response: "",
+        error: null,
+        retryAfterSeconds: null,
+        requestHeaders: null,
+      },
+      {
+        at: at(25_000 + HOUR_MS),
+        status: 200,
+        durationMs: 1,
+        response: "",
+        error: null,
+        retryAfterSeconds: null,
+        requestHeaders: null,
+      },
     ],
   };
   const steps: WireItem = {
@@ -176,7 +203,15 @@ test("an attempt after a move of the clock that no record tells stands where it 
   log.add(eventAt(10_000, 0));
   now += 20_000;
   const attempts = [
-    { at: at(30_000 + HOUR_MS), status: 200, durationMs: 1, response: "", error: null, retryAfterSeconds: null },
+    {
+      at: at(30_000 + HOUR_MS),
+      status: 200,
+      durationMs: 1,
+      response: "",
+      error: null,
+      retryAfterSeconds: null,
+      requestHeaders: null,
+    },
   ];
   const own = { ...delivery, eventId: `evt_${uuid(10_000)}`, status: "succeeded" as const, nextAttemptAt: null };
   log.add({ kind: "delivery", delivery: { ...own, attempts } });
@@ -196,7 +231,17 @@ test("a reader whose clock is behind sees no move of the service's clock", () =>
     kind: "delivery",
     delivery: {
       ...own,
-      attempts: [{ at: at(12_000), status: 200, durationMs: 1, response: "", error: null, retryAfterSeconds: null }],
+      attempts: [
+        {
+          at: at(12_000),
+          status: 200,
+          durationMs: 1,
+          response: "",
+          error: null,
+          retryAfterSeconds: null,
+          requestHeaders: null,
+        },
+      ],
     },
   });
   assert.deepEqual(times(log), [

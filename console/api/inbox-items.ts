@@ -48,7 +48,15 @@ function deliveryOf(event: Event, url: string, attempts: Attempt[]): Delivery {
 }
 
 function attemptOf({ receivedAt, status }: InboxRequest): Attempt {
-  return { at: receivedAt, status, durationMs: 0, response: null, error: null, retryAfterSeconds: null };
+  return {
+    at: receivedAt,
+    status,
+    durationMs: 0,
+    response: null,
+    error: null,
+    retryAfterSeconds: null,
+    requestHeaders: null,
+  };
 }
 
 /** The event of a request. Null if the body is no event: anybody who knows the secret may write to the inbox. */

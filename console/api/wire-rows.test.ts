@@ -26,6 +26,7 @@ function told(eventId: string, statuses: readonly number[]): WireItem {
     response: null,
     error: null,
     retryAfterSeconds: null,
+    requestHeaders: null,
   }));
   const isOver = statuses.at(-1) === 200;
   const delivery: Delivery = {

@@ -4,7 +4,15 @@ import type { Attempt, InboxRequest } from "../../sdk/wire.ts";
 import { attemptOf, byteLength, isAccepted, receivedOf } from "./sent.ts";
 
 const attempt = (at: number, status: number | null): Attempt => ({
-  ...{ at: new Date(at).toISOString(), status, durationMs: 1, response: null, error: null, retryAfterSeconds: null },
+  ...{
+    at: new Date(at).toISOString(),
+    status,
+    durationMs: 1,
+    response: null,
+    error: null,
+    retryAfterSeconds: null,
+    requestHeaders: null,
+  },
 });
 const first = attempt(1_000, 503);
 const second = attempt(31_000, 200);

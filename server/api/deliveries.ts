@@ -5,11 +5,14 @@ import { DeliveriesQuery } from "../../contract/webhooks.ts";
 import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
 import { type Delivery, deliveryRecord } from "../core/delivery.ts";
+import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { requireDelivery, retryDelivery } from "../engine/webhooks/redeliver.ts";
 import { listCustomers } from "../store/customers.ts";
 import { listDeliveries } from "../store/deliveries.ts";
+import { findEventBytes } from "../store/events.ts";
+import type { Store } from "../store/store.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
@@ -28,7 +31,7 @@ export function deliveryRoutes(deps: With<"attempted">): Route[] {
         const { records, pagination } = await pageOf("dlv_", query, (start, limit) =>
           listDeliveries(db, caller.customerId, filter, start, limit),
         );
-        const deliveries = await Promise.all(records.map((delivery) => oneRecord(deps, delivery)));
+        const deliveries = await recordsOf(deps, caller.customerId, records, db);
         return { data: { deliveries, pagination } satisfies DeliveryList };
       },
     }),
@@ -58,10 +61,40 @@ export function deliveryRoutes(deps: With<"attempted">): Route[] {
 
 const NOTHING_ALLOWED = parseAllowList("");
 
-/** The record of a delivery, without responses from the operator's own network if several customers share the service. */
+/** The record of a delivery, as `recordsOf` makes it. */
 export async function oneRecord(deps: Deps, delivery: Delivery): Promise<WireDelivery> {
+  const [record = deliveryRecord(delivery, null)] = await recordsOf(
+    deps,
+    delivery.customerId,
+    [delivery],
+    deps.store.db,
+  );
+  return record;
+}
+
+/**
+ * The records of a customer's deliveries, without responses from the operator's own network if several customers share the service. `db` reads
+ * the events whose attempts have headers.
+ */
+async function recordsOf(
+  deps: Deps,
+  customerId: CustomerId,
+  deliveries: readonly Delivery[],
+  db: Store["db"],
+): Promise<WireDelivery[]> {
+  const withHeaders = deliveries.filter(({ attempts }) => attempts.some(({ headers }) => headers !== undefined));
+  const ids = [...new Set(withHeaders.map(({ eventId }) => eventId))];
+  const events = ids.length === 0 ? null : await findEventBytes(db, customerId, ids);
+  return await Promise.all(
+    deliveries.map(async (delivery) =>
+      deliveryRecord(await withShownResponses(deps, delivery), events?.get(delivery.eventId)?.correlationId ?? null),
+    ),
+  );
+}
+
+async function withShownResponses(deps: Deps, delivery: Delivery): Promise<Delivery> {
   const { attempts, url } = delivery;
   const isShown = checkAddress(url, NOTHING_ALLOWED) === null || attempts.every(({ response }) => response === null);
-  if (isShown || (await listCustomers(deps.store.db, null, 2)).length < 2) return deliveryRecord(delivery);
-  return deliveryRecord({ ...delivery, attempts: attempts.map((attempt) => ({ ...attempt, response: null })) });
+  if (isShown || (await listCustomers(deps.store.db, null, 2)).length < 2) return delivery;
+  return { ...delivery, attempts: attempts.map((attempt) => ({ ...attempt, response: null })) };
 }

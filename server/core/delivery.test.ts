@@ -246,7 +246,7 @@ test("a manual retry during an attempt follows that attempt; two requests before
 test("the record of a delivery has every field, its attempts in order, and null for a missing value", () => {
   const timedOut: Attempt = { ...FAILED, at: NOW + 1, status: null, response: null, error: "TIMEOUT" };
   const attempts = [FAILED, timedOut];
-  const record = deliveryRecord(delivery({ id: "dlv_1", dueAt: RESUME_AT, endpointId: null, attempts }));
+  const record = deliveryRecord(delivery({ id: "dlv_1", dueAt: RESUME_AT, endpointId: null, attempts }), null);
   assert.deepEqual(record, {
     id: "dlv_1",
     eventId: "evt_1",
@@ -263,6 +263,7 @@ test("the record of a delivery has every field, its attempts in order, and null 
         response: "busy",
         error: null,
         retryAfterSeconds: null,
+        requestHeaders: null,
       },
       {
         at: "2026-01-02T03:04:05.679Z",
@@ -271,10 +272,11 @@ test("the record of a delivery has every field, its attempts in order, and null 
         response: null,
         error: "TIMEOUT",
         retryAfterSeconds: null,
+        requestHeaders: null,
       },
     ],
     nextAttemptAt: "2026-01-02T03:05:05.678Z",
     createdAt: "2026-01-02T03:04:05.678Z",
   });
-  assert.equal(deliveryRecord(delivery({ dueAt: null })).nextAttemptAt, null);
+  assert.equal(deliveryRecord(delivery({ dueAt: null }), null).nextAttemptAt, null);
 });

@@ -14,6 +14,7 @@ import {
   timeOfId,
 } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
+import { type HeadersOfEvent, unpackHeaders } from "./request-headers.ts";
 import { nextRetryAt } from "./retry.ts";
 import { type Endpoint, subscribes } from "./webhook.ts";
 
@@ -64,6 +65,8 @@ export interface Attempt {
   error: string | null;
   /** The seconds that a 429 or 503 asked to wait by `Retry-After`; absent: none. */
   retryAfterSeconds?: number;
+  /** The headers of the request as `packHeaders` wrote them; absent: no request was sent, or an older version sent it. */
+  headers?: string;
 }
 
 /** The lane of a `callbackUrl`: the customer's callbacks to its origin. */
@@ -215,8 +218,9 @@ export function goesAtOnce({ byHand, retryRequested, eventType, attemptCount }: 
   return byHand || retryRequested || (eventType === "webhook.test" && attemptCount === 0);
 }
 
-/** The record as the API answers it. */
-export function deliveryRecord(delivery: Delivery): WireDelivery {
+/** The record as the API answers it. `correlationId`: of the event; null if that is no longer stored, and with it the headers of attempts. */
+export function deliveryRecord(delivery: Delivery, correlationId: string | null): WireDelivery {
+  const event = correlationId === null ? null : { eventId: delivery.eventId, correlationId };
   return {
     id: delivery.id,
     eventId: delivery.eventId,
@@ -225,13 +229,14 @@ export function deliveryRecord(delivery: Delivery): WireDelivery {
     webhookId: delivery.endpointId,
     url: delivery.url,
     status: delivery.status,
-    attempts: delivery.attempts.map(attemptRecord),
+    attempts: delivery.attempts.map((attempt) => attemptRecord(attempt, event)),
     nextAttemptAt: isoOrNull(delivery.dueAt),
     createdAt: iso(delivery.createdAt),
   };
 }
 
-function attemptRecord(attempt: Attempt): WireAttempt {
+function attemptRecord(attempt: Attempt, event: HeadersOfEvent | null): WireAttempt {
+  const { headers } = attempt;
   return {
     at: iso(attempt.at),
     status: attempt.status,
@@ -239,5 +244,6 @@ function attemptRecord(attempt: Attempt): WireAttempt {
     response: attempt.response,
     error: attempt.error,
     retryAfterSeconds: attempt.retryAfterSeconds ?? null,
+    requestHeaders: headers === undefined || event === null ? null : unpackHeaders(headers, event),
   };
 }

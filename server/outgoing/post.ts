@@ -49,6 +49,8 @@ export interface PostResult {
   timedOut: boolean;
   /** The values of the `Retry-After` headers of a 429 or 503; absent for others, and without one. */
   retryAfter?: readonly string[];
+  /** The headers of the request, names and values in turn, without those of the connection; absent if no connection was made. */
+  sent?: readonly string[];
   /** Whether the address is private, so that only the operator's allow list permits it. */
   isPrivate: boolean;
 }
@@ -161,7 +163,7 @@ export class Poster {
       const agent = request.trusted === true ? this.#agents.trusted : this.#agents.guarded;
       attempt.start(
         { origin, path: pathname + search, method: "POST", headers, body },
-        { agent, again: request.trusted === true ? agent : this.#agents.fresh, deadlineMs: this.#deadlineMs },
+        { headers, agent, again: request.trusted === true ? agent : this.#agents.fresh, deadlineMs: this.#deadlineMs },
       );
     });
   }
@@ -181,6 +183,7 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
   readonly #ended: (posted: PostResult) => void;
   readonly #startedAt: number;
   #options: Dispatcher.DispatchOptions | null = null;
+  #headers: readonly string[] = [];
   /** The agent for a second try; null if none is left. */
   #again: Agent | null = null;
   #controller: Dispatcher.DispatchController | null = null;
@@ -203,8 +206,12 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
     this.#startedAt = now();
   }
 
-  start(options: Dispatcher.DispatchOptions, how: { agent: Agent; again: Agent; deadlineMs: number }): void {
+  start(
+    options: Dispatcher.DispatchOptions,
+    how: { headers: readonly string[]; agent: Agent; again: Agent; deadlineMs: number },
+  ): void {
     this.#options = options;
+    this.#headers = how.headers;
     this.#again = how.again;
     this.#deadline = setTimeout(onDeadline, how.deadlineMs, this);
     how.agent.dispatch(options, this);
@@ -286,6 +293,7 @@ class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
       timedOut: failed === "TIMEOUT",
       isPrivate: this.connection?.isPrivate === true,
       ...(this.#retryAfter.length === 0 ? {} : { retryAfter: this.#retryAfter }),
+      ...(this.#controller === null ? {} : { sent: this.#headers }),
     });
     this.#chunks = [];
   }

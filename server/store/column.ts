@@ -108,7 +108,8 @@ export const ATTEMPTS = listOf(
     (item.status === null || typeof item.status === "number") &&
     (item.response === null || typeof item.response === "string") &&
     (item.error === null || typeof item.error === "string") &&
-    (item.retryAfterSeconds === undefined || typeof item.retryAfterSeconds === "number"),
+    (item.retryAfterSeconds === undefined || typeof item.retryAfterSeconds === "number") &&
+    (item.headers === undefined || typeof item.headers === "string"),
   ATTEMPTS_PACKING,
 );
 export const ROUTES = listOf(

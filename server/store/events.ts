@@ -167,7 +167,7 @@ export async function findEvent(
   return null;
 }
 
-type EventBytes = Pick<Event, "id" | "type" | "bytes">;
+type EventBytes = Pick<Event, "id" | "type" | "bytes" | "correlationId">;
 
 /** The bytes of all events of a message, even if the rest of their rows cannot be decoded. */
 export async function listEventBytes(db: Kysely<Database>, messageId: MessageId): Promise<EventBytes[]> {
@@ -200,7 +200,7 @@ const selectBytes = (db: Kysely<Database>) =>
 
 function bytesOf({ id, type, bytes, message_id, correlation_id }: Selected): EventBytes {
   const columns = { id, type, messageId: message_id, correlationId: String(correlation_id) };
-  return { id, type, bytes: unpackEnvelope(String(bytes), columns) };
+  return { id, type, bytes: unpackEnvelope(String(bytes), columns), correlationId: columns.correlationId };
 }
 
 type Selected = Awaited<ReturnType<ReturnType<typeof selectBytes>["execute"]>>[number];

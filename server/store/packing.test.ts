@@ -24,6 +24,7 @@ const attempt = fc.record(
     response: fc.option(fc.string()),
     error: fc.option(fc.string()),
     retryAfterSeconds: fc.integer({ min: 1, max: 86_400 }),
+    headers: fc.string(),
   },
   { requiredKeys: ["at", "status", "durationMs", "response", "error"] },
 );

@@ -57,15 +57,17 @@ function entryOf([status, ms, channel, instanceId, reason]: readonly unknown[], 
 /** The values of an attempt in this order. The SQL that erases responses knows the place of `response`. */
 export const ATTEMPTS_PACKING: Packing = {
   pack: (items) =>
-    (items as readonly Item[]).map(({ at, status, durationMs, response, error, retryAfterSeconds }) =>
-      withoutEnd([at, status, durationMs, response, error, retryAfterSeconds]),
+    (items as readonly Item[]).map(({ at, status, durationMs, response, error, retryAfterSeconds, headers }) =>
+      withoutEnd([at, status, durationMs, response, error, retryAfterSeconds, headers]),
     ),
   unpack: (items) =>
     items.map((item) => {
       if (!Array.isArray(item)) return item;
-      const [at, status = null, durationMs, response = null, error = null, retryAfterSeconds] = item;
-      const attempt = { at, status, durationMs, response, error };
-      return retryAfterSeconds === undefined ? attempt : { ...attempt, retryAfterSeconds };
+      const [at, status = null, durationMs, response = null, error = null, retryAfterSeconds = null, headers] = item;
+      const attempt: Record<string, unknown> = { at, status, durationMs, response, error };
+      if (retryAfterSeconds !== null) attempt.retryAfterSeconds = retryAfterSeconds;
+      if (headers !== undefined) attempt.headers = headers;
+      return attempt;
     }),
 };
 

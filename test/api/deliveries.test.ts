@@ -140,5 +140,6 @@ test("responses of addresses that only the operator allowed are hidden once ther
     response: null,
     error: "TIMEOUT",
     retryAfterSeconds: null,
+    requestHeaders: null,
   });
 });

@@ -310,5 +310,5 @@ export function idempotencyOf(key: string, changes: Partial<Idempotency> = {}): 
 
 /** An attempt that ended at `at`. */
 export function attemptAt(at: number): Attempt {
-  return { at, status: 500, durationMs: 12, response: "no", error: null };
+  return { at, status: 500, durationMs: 12, response: "no", error: null, headers: "1.2.3 ri0a0g AAECAw" };
 }

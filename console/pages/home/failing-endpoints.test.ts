@@ -13,6 +13,7 @@ const delivery = (webhookId: string | null, status: Delivery["status"], attempts
     response: null,
     error: null,
     retryAfterSeconds: null,
+    requestHeaders: null,
   })),
 });
 

@@ -11,6 +11,7 @@ const attempt = (status: number | null, second = 0) => ({
   response: null,
   error: null,
   retryAfterSeconds: null,
+  requestHeaders: null,
 });
 const delivery = (...attempts: Delivery["attempts"]) =>
   ({ url: "http://127.0.0.1:3000/hook", eventId: "evt_1", attempts }) as unknown as Delivery;

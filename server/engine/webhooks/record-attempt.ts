@@ -3,6 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
 import type { DeliveryId } from "../../core/id.ts";
+import { packHeaders } from "../../core/request-headers.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import type { PostResult } from "../../outgoing/post.ts";
 import type { Signer } from "../../store/customers.ts";
@@ -61,7 +62,9 @@ export async function recordPosted(
   const { at, endedAt, jitter, status, durationMs, error } = posted;
   const response = await inTime(() => shownResponse(recording, target, posted));
   const asked = posted.retryAfterSeconds === null ? {} : { retryAfterSeconds: posted.retryAfterSeconds };
-  const attempt: Attempt = { at, status, durationMs, response, error, ...asked };
+  const headers = packHeaders(posted.sent ?? []);
+  const sent = headers === null ? {} : { headers };
+  const attempt: Attempt = { at, status, durationMs, response, error, ...asked, ...sent };
   const ended = (fresh: Delivery): Delivery => ({
     ...fresh,
     ...afterAttempt(fresh, attempt, deps.settings.webhookRetryScheduleMs, endedAt, jitter),

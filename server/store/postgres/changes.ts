@@ -154,7 +154,7 @@ const ATTEMPTS = String.raw`regexp_replace(d.attempts, '\\u[0-9a-f]{4}', '\\n', 
 
 /**
  * Erases the responses to rewritten events: they may quote their texts. A version more keeps an attempt in flight from writing them
- * back. Attempts are lists of five values, or objects as an older version wrote them.
+ * back. Attempts are lists whose fourth value is the response, or objects as an older version wrote them.
  */
 function eraseResponses(clause: string, clauses: Clauses): string {
   return `update deliveries d set version = d.version + 1, attempts = (
