@@ -2,9 +2,10 @@
 
 import type { Delivery } from "../../sdk/wire.ts";
 import { useEvent } from "../api/events.ts";
+import { attemptCurl } from "./attempt-curl.ts";
 import { Badge, StatusBadge } from "./badge.tsx";
 import { ContactName, useEventContact } from "./contact-name.tsx";
-import { CopyId } from "./copy.tsx";
+import { CopyButton, CopyId } from "./copy.tsx";
 import { AttemptBadge, RetryDelivery } from "./delivery-line.tsx";
 import { Fields, Panel } from "./fields.tsx";
 import { formatMs } from "./formats.ts";
@@ -23,7 +24,8 @@ const VERBS: Record<Delivery["status"], string> = {
 /** The detail. */
 export function DeliveryDetail({ delivery }: { delivery: Delivery }) {
   const { id, url, status, eventId, eventType, messageId, webhookId, createdAt, attempts } = delivery;
-  const contact = useEventContact(useEvent(eventId).data);
+  const event = useEvent(eventId).data;
+  const contact = useEventContact(event);
   return (
     <div className="mx-auto flex w-full max-w-3xl flex-col gap-4 p-4">
       <Panel title="Delivery" aside={<RetryDelivery delivery={delivery} label={VERBS[status]} />}>
@@ -59,7 +61,17 @@ export function DeliveryDetail({ delivery }: { delivery: Delivery }) {
         {attempts.length === 0 && <p className="p-4 text-soft">No attempt has been made yet.</p>}
         <ol>
           {attempts.toReversed().map((attempt, index) => (
-            <AttemptRow key={attempt.at} attempt={attempt} of={status} number={attempts.length - index} />
+            <AttemptRow
+              key={attempt.at}
+              attempt={attempt}
+              of={status}
+              number={attempts.length - index}
+              curl={
+                attempt.requestHeaders === null || event === undefined
+                  ? null
+                  : attemptCurl(url, attempt.requestHeaders, JSON.stringify(event))
+              }
+            />
           ))}
         </ol>
       </Panel>
@@ -86,9 +98,11 @@ interface AttemptRowProps {
   attempt: Delivery["attempts"][number];
   of: Delivery["status"];
   number: number;
+  /** Its request as curl; null if its headers or the event are not stored. */
+  curl: string | null;
 }
 
-function AttemptRow({ attempt, of, number }: AttemptRowProps) {
+function AttemptRow({ attempt, of, number, curl }: AttemptRowProps) {
   return (
     <li className="border-t px-4 py-2 first:border-t-0">
       <div className="flex items-center gap-3">
@@ -99,6 +113,7 @@ function AttemptRow({ attempt, of, number }: AttemptRowProps) {
           <span className="text-warn tabular-nums">asked to wait {attempt.retryAfterSeconds} s</span>
         )}
         <span className="flex-1" />
+        {curl !== null && <CopyButton text={curl} label="Copy as curl" />}
         <Time at={attempt.at} className="text-faint" />
       </div>
       {(attempt.response ?? "") !== "" && (

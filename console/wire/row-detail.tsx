@@ -10,6 +10,7 @@ import { useMessage } from "../api/messages.ts";
 import { useRequest } from "../api/requests.ts";
 import { useInbox } from "../api/sandbox.ts";
 import { numberInApiPath, pathOf, pathOfRequest } from "../parts/addresses.ts";
+import { attemptCurl } from "../parts/attempt-curl.ts";
 import { StatusBadge } from "../parts/badge.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
@@ -181,6 +182,9 @@ function DeliveryParts({ delivery, eventId, at }: { delivery: Delivery; eventId:
   const isInbox = delivery.url.startsWith("/sandbox/inbox/");
   const box = isInbox ? (inbox.data ?? null) : null;
   const received = box === null ? null : receivedOf(delivery, attempt, body, box.requests);
+  const sent = attempt?.requestHeaders ?? null;
+  const headers = sent ?? received?.headers ?? null;
+  const url = isInbox ? location.origin + delivery.url : delivery.url;
   return (
     <>
       {delivery.nextAttemptAt !== null && (
@@ -209,18 +213,23 @@ function DeliveryParts({ delivery, eventId, at }: { delivery: Delivery; eventId:
           {delivery.attempts.length === 0 && <li className="px-3 py-1 text-faint">No attempt yet.</li>}
         </ol>
       </Panel>
-      {received !== null && (
-        <Headers title={`Headers of POST ${isInbox ? "the inbox" : delivery.url}`} headers={received.headers} />
+      {headers !== null && (
+        <Headers title={`Headers of POST ${isInbox ? "the inbox" : delivery.url}`} headers={headers} />
       )}
       <Bytes title="Body: the event's bytes" text={body} />
       <Signature
         body={body}
-        timestamp={received?.headers["x-timestamp"] ?? null}
-        sent={received?.headers["x-signature"] ?? null}
+        timestamp={sent?.["X-Timestamp"] ?? received?.headers["x-timestamp"] ?? null}
+        sent={sent?.["X-Signature"] ?? received?.headers["x-signature"] ?? null}
         secret={box?.secret ?? null}
       />
       {attempt?.response != null && attempt.response !== "" && (
         <Bytes title="The receiver's answer" text={attempt.response} />
+      )}
+      {sent !== null && (
+        <div className="shrink-0">
+          <CodeBlock label="The attempt as curl" snippets={{ curl: attemptCurl(url, sent, body) }} />
+        </div>
       )}
       {isInbox ? (
         <Code label="The event as code" call={eventCall(eventId)} />
