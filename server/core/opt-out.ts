@@ -103,11 +103,6 @@ function firstLineOf(text: string): string {
   return [...line].length > COMPARED_CHARACTERS_MAX ? "" : line;
 }
 
-/** Every form of a contact's address: an opt-out by one of them holds for all. Today an address has one form. */
-export function formsOf(contact: string): readonly string[] {
-  return [contact];
-}
-
 /** The record on the wire. */
 export function optOutRecord(optOut: OptOut): WireOptOut {
   const { number, contact, scope, source, keyword, createdAt } = optOut;

@@ -48,6 +48,17 @@ test("PUT adds an opt-out once; DELETE removes it", async () => {
   assert.equal((await api.ask("DELETE", pathOf(contact))).error?.code, "NOT_FOUND");
 });
 
+test("an opt-out is found, kept and removed by any form of the phone, and shows the form that it was made with", async () => {
+  const [former, present] = ["+541123456789", "+5491123456789"];
+  const { data } = await api.ask("PUT", pathOf(former));
+  assert.equal(data.contact, former);
+  assert.deepEqual((await api.ask("GET", pathOf(present))).data, data);
+  assert.deepEqual((await api.ask("PUT", pathOf(present))).data, data);
+  assert.equal((await send(present)).error?.code, "RECIPIENT_OPTED_OUT");
+  assert.equal((await api.ask("DELETE", pathOf(present))).status, 200);
+  assert.equal(await isListed(former), false);
+});
+
 /** The data of the newest events of a contact, oldest first. */
 async function changesOf(contact: string): Promise<object[]> {
   const { data } = await api.ask("GET", "/v1/events?limit=100");

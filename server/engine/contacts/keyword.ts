@@ -7,8 +7,9 @@ import { type Message, NEW_MESSAGE, pairOf } from "../../core/message.ts";
 import { NO_FILES } from "../../core/message-files.ts";
 import { begin } from "../../core/message-lifecycle.ts";
 import { SERVICE_TIME_TO_LIVE_MS } from "../../core/message-routing.ts";
-import { asksForHelp, formsOf, keywordOf } from "../../core/opt-out.ts";
+import { asksForHelp, keywordOf } from "../../core/opt-out.ts";
 import { chosenWords } from "../../core/opt-out-settings.ts";
+import { phoneKey } from "../../core/phone-forms.ts";
 import { answerTo, CHANNEL_NAMES } from "../../core/routing.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
@@ -64,8 +65,9 @@ async function help(deps: KeywordDeps, message: Message, settings: OptOutSetting
   // The contact may write to several numbers of the customer: the mark is kept with one of them.
   const [first] = await deps.configCache.numbers(scope);
   const instanceId = first?.instanceId ?? message.instanceId;
-  const contact = formsOf(from).toSorted()[0] ?? from;
-  const reference = `help ${createHash("sha256").update(`${scope} ${contact}`).digest("hex")}`;
+  const reference = `help ${createHash("sha256")
+    .update(`${scope} ${phoneKey(from)}`)
+    .digest("hex")}`;
   const createdAt = deps.clock.now();
   const before = await findArrival(deps.store.db, instanceId, reference);
   // After a reset of the sandbox's clock the last answer may lie in the future.

@@ -3,8 +3,9 @@
 import type { OptOutEventData, OptOutSettings } from "../../../sdk/wire.ts";
 import { makeEvent } from "../../core/event.ts";
 import { type CustomerId, newCorrelationId } from "../../core/id.ts";
-import { formsOf, type OptOut } from "../../core/opt-out.ts";
+import type { OptOut } from "../../core/opt-out.ts";
 import { DEFAULT_OPT_OUT_SETTINGS } from "../../core/opt-out-settings.ts";
+import { formsOf } from "../../core/phone-forms.ts";
 import { findOptOuts, hasOptOut, type OptOutPair } from "../../store/opt-outs.ts";
 import type { Operation } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";

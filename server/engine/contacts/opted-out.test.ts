@@ -22,11 +22,10 @@ async function write(
   text: string,
   group: GroupSnapshot | null = null,
   channel: Channel = "imessage",
+  from = PEER,
 ): Promise<void> {
   writes += 1;
-  await stage.report(
-    inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, channel, text, group }),
-  );
+  await stage.report(inbound({ reference: `in-${writes}`, from, to: stage.number.address, channel, text, group }));
 }
 let writes = 0;
 
@@ -45,6 +44,20 @@ test("STOP ends messages from the number that received it, and START allows them
   const id = await stage.send();
   await stage.run();
   assert.equal((await stage.message(id)).status, "sent");
+});
+
+test("STOP and START from one form of a phone hold for its other form, and for a landline that may be its phone", async (t) => {
+  const stage = await engineStage(t);
+  const pairs: [string, string][] = [
+    ["+5215512345678", "+525512345678"],
+    ["+5511933334444", "+551133334444"],
+  ];
+  for (const [written, other] of pairs) {
+    await write(stage, "STOP", null, "sms", written);
+    await assert.rejects(stage.send({ to: other }), isRefused, other);
+    await write(stage, "START", null, "sms", other);
+    await stage.send({ to: other });
+  }
 });
 
 test("a scheduled message is sent if the contact wrote START before it is due", async (t) => {
@@ -191,4 +204,10 @@ test("a word that comes by RCS is answered by SMS over the route, where the numb
     [["sms", CONFIRMATION]],
   );
   assert.deepEqual(texts(stage), []);
+});
+
+test("HELP from both forms of a phone is answered once an hour", async (t) => {
+  const stage = await answering(await engineStage(t), { help: HELP });
+  for (const from of ["+22995123456", "+2290195123456"]) await write(stage, "HELP", null, "imessage", from);
+  assert.deepEqual(texts(stage), [HELP]);
 });
