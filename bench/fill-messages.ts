@@ -67,7 +67,19 @@ answerParent<MessageFilling, MessageFilled>(({ dataDir, messages }) => {
 
 function chatWith({ customerId, from, instanceId, channel, createdAt }: Message, contact: string, id: ChatId): Chat {
   const key = threadKey(customerId, from, contact);
-  const of = { id, version: 1, customerId, key, isGroup: false, from, contact, instanceId, reference: null, channel };
+  const of = {
+    id,
+    version: 1,
+    customerId,
+    key,
+    isGroup: false,
+    from,
+    contact,
+    lastForm: null,
+    instanceId,
+    reference: null,
+    channel,
+  };
   return { ...of, name: null, participants: [contact], leftAt: null, createdAt, updatedAt: createdAt };
 }
 

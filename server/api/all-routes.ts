@@ -67,7 +67,7 @@ export function allRoutes(
     ...deliveryRoutes(deps),
     ...numberRoutes(deps),
     ...contactRoutes(deps),
-    ...capabilityRoutes(inquiries),
+    ...capabilityRoutes(deps, inquiries),
     ...optOutRoutes(deps),
     ...customerRoutes(deps),
     ...customerRouteRoutes(deps),

@@ -4,6 +4,7 @@ import type { Channel, Chat as WireChat } from "../../sdk/wire.ts";
 import type { ChatId, CustomerId, InstanceId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import { parseAddress } from "./phone.ts";
+import { phoneKey } from "./phone-forms.ts";
 
 export interface Chat {
   id: ChatId;
@@ -14,8 +15,10 @@ export interface Chat {
   isGroup: boolean;
   /** The customer's own address in it. */
   from: string;
-  /** The contact of a one-to-one thread; null for a group. */
+  /** The contact of a one-to-one thread, in the first form that was seen; null for a group. */
   contact: string | null;
+  /** The form that the contact last wrote with; null if nobody wrote, and for a contact whose address has one form. */
+  lastForm: string | null;
   /** The instance that the chat lives on. */
   instanceId: InstanceId;
   /** The provider's reference of a group; null before it exists, and for a one-to-one thread. */
@@ -56,15 +59,23 @@ export function isConversation(to: string): boolean {
   return parseAddress(to) === null && (isGroupId(to) || THREAD_GUID.test(to));
 }
 
-/** Key of the one-to-one thread of a customer's address with a contact. The keys of all threads with a contact begin alike. */
+/**
+ * Key of the one-to-one thread of a customer's address with a contact, the same for all forms of the contact's phone. The keys of all threads
+ * with a contact begin alike.
+ */
 export function threadKey(customerId: CustomerId, from: string, contact: string): string {
-  return `${customerId}/${contact}/${from}`;
+  return `${customerId}/${phoneKey(contact)}/${from}`;
 }
 
-/** The keys of a customer's threads with a contact are between these two. */
-export function threadKeysBetween(customerId: CustomerId, contact: string): readonly [after: string, before: string] {
+/** The keys of a customer's threads with a contact of this `phoneKey` are between these two. */
+export function threadKeysBetween(customerId: CustomerId, key: string): readonly [after: string, before: string] {
   // "0" follows "/".
-  return [`${customerId}/${contact}/`, `${customerId}/${contact}0`];
+  return [`${customerId}/${key}/`, `${customerId}/${key}0`];
+}
+
+/** The form of the contact's address that the service writes to: the one that the contact last wrote with. Null for a group. */
+export function addressIn({ contact, lastForm }: Pick<Chat, "contact" | "lastForm">): string | null {
+  return lastForm ?? contact;
 }
 
 /** Key of a group: the provider's reference of it, for one customer's address. */

@@ -4,6 +4,7 @@ import type { Metadata, Contact as WireContact } from "../../sdk/wire.ts";
 import type { ContactId, CustomerId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import { parseAddress } from "./phone.ts";
+import { phoneKey } from "./phone-forms.ts";
 import { searchForm } from "./search.ts";
 
 export interface Contact {
@@ -26,6 +27,7 @@ export interface Contact {
 /** One address of a contact: a customer's contacts share none. */
 export interface ContactAddress {
   customerId: CustomerId;
+  /** Its `phoneKey`: no two contacts have forms of one phone. */
   address: string;
   contactId: ContactId;
 }
@@ -80,6 +82,11 @@ function orNull(text: string | null): string | null {
 /** The addresses of a contact; a contact has at least one. */
 export function addressesOf({ phoneNumber, email }: Pick<Contact, "phoneNumber" | "email">): string[] {
   return [phoneNumber, email].filter((address) => address !== null);
+}
+
+/** The keys of its addresses: those of two contacts differ. */
+export function addressKeysOf(fields: Pick<Contact, "phoneNumber" | "email">): string[] {
+  return addressesOf(fields).map(phoneKey);
 }
 
 /** The searched text of a contact. First and last name are adjacent, so that a whole name is found. */

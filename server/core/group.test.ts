@@ -17,6 +17,7 @@ function group(participants: string[], name: string | null = null): Chat {
     isGroup: true,
     from: OWN,
     contact: null,
+    lastForm: null,
     instanceId: "inst_1",
     reference: "g",
     channel: "imessage",

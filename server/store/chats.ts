@@ -4,6 +4,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Channel } from "../../sdk/wire.ts";
 import { type Chat, type LastMessage, threadKey, threadKeysBetween } from "../core/chat.ts";
 import type { ChatId, CustomerId } from "../core/id.ts";
+import { phoneKey, subscriberForms } from "../core/phone-forms.ts";
 import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { hasItem, narrowedId } from "./spelling.ts";
@@ -67,8 +68,15 @@ export async function findGroupOfPeople(
  * keys are also the threads with names that begin with the contact and a slash, as an SMS may come from one.
  */
 export function isThreadWith(customerId: CustomerId, contact: string): RawBuilder<SqlBool> {
-  const [after, before] = threadKeysBetween(customerId, contact);
-  return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before} and chats.contact = ${contact}`;
+  const [after, before] = threadKeysBetween(customerId, phoneKey(contact));
+  return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before} and ${isOneOf("chats.contact", subscriberForms(contact))}`;
+}
+
+/** Whether a column has one of these values, at least one. */
+function isOneOf(column: string, values: readonly string[]): RawBuilder<SqlBool> {
+  const [only] = values;
+  if (values.length === 1) return sql<SqlBool>`${sql.raw(column)} = ${only}`;
+  return sql<SqlBool>`${sql.raw(column)} in (${sql.join(values)})`;
 }
 
 /** A customer's newest one-to-one thread with a contact; `from` restricts it to one of the customer's addresses. */

@@ -3,6 +3,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { ContactId, CustomerId, InstanceId } from "../core/id.ts";
+import { subscriberForms } from "../core/phone-forms.ts";
 import { searchForm } from "../core/search.ts";
 import { isThreadWith } from "./chats.ts";
 import { decodeRows } from "./quarantine.ts";
@@ -61,7 +62,10 @@ export function contactList(
   customerId: CustomerId,
   { search, tag }: ContactFilter,
 ): IndexedList<Contact> {
-  const pattern = `%${searchForm(search).replace(/[!%_]/g, "!$&")}%`;
+  const isFound = subscriberForms(search).map((form) => {
+    const pattern = `%${searchForm(form).replace(/[!%_]/g, "!$&")}%`;
+    return sql<SqlBool>`search_text like ${pattern} escape '!'`;
+  });
   return {
     db,
     table: "contacts",
@@ -70,13 +74,15 @@ export function contactList(
     narrow: [indexed("customer_id", customerId)],
     // A page of contacts has no cursor to end with.
     windowsMax: Number.POSITIVE_INFINITY,
-    filter: [
-      ...(search === "" ? [] : [sql<SqlBool>`search_text like ${pattern} escape '!'`]),
-      ...(tag === undefined ? [] : [hasItem("tags", tag)]),
-    ],
+    filter: [...(search === "" ? [] : [anyOf(isFound)]), ...(tag === undefined ? [] : [hasItem("tags", tag)])],
     decode: (row) => decode("contacts", row),
     placeOf: ({ id }) => id,
   };
+}
+
+/** Whether one of the conditions holds, at least one. */
+function anyOf(conditions: readonly RawBuilder<SqlBool>[]): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 }
 
 /**
@@ -91,23 +97,41 @@ export async function findLastContacts(
   if (ids.length === 0) return new Map();
   const rows = await db
     .selectFrom("contacts")
-    .select(["id", newestTo("phone_number").as("by_phone"), newestTo("email").as("by_email")])
+    .select([
+      "id",
+      newestTo(sql.ref("contacts.phone_number")).as("by_phone"),
+      newestTo(sql.ref("contacts.email")).as("by_email"),
+    ])
     .where("id", "in", ids)
     .execute();
+  const others = await Promise.all(contacts.map((contact) => findLastByOtherForm(db, contact)));
+  const byOtherForm = new Map(contacts.map(({ id }, index) => [id, others[index] ?? 0]));
   return new Map(
     rows.flatMap(({ id, by_phone, by_email }) => {
-      const at = Math.max(by_phone ?? 0, by_email ?? 0);
+      const at = Math.max(by_phone ?? 0, by_email ?? 0, byOtherForm.get(id) ?? 0);
       return at === 0 ? [] : [[id, at]];
     }),
   );
+}
+
+/** The same for the other form of a contact's phone; reads nothing for a phone with one form. */
+async function findLastByOtherForm(db: Kysely<Database>, { id, phoneNumber }: Contact): Promise<number> {
+  const [, other] = phoneNumber === null ? [] : subscriberForms(phoneNumber);
+  if (other === undefined) return 0;
+  const row = await db
+    .selectFrom("contacts")
+    .select(newestTo(sql`${other}`).as("at"))
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row?.at ?? 0;
 }
 
 /**
  * The time of the newest message that counts among the newest 200 messages to an address, so that the read is bounded. A
  * scheduled message counts when it was sent.
  */
-function newestTo(address: "phone_number" | "email") {
-  const theirs = sql`${ofSameCustomer("m", "contacts.customer_id")} and m."to" = contacts.${sql.ref(address)}`;
+function newestTo(address: RawBuilder<unknown>) {
+  const theirs = sql`${ofSameCustomer("m", "contacts.customer_id")} and m."to" = ${address}`;
   return sql<number | null>`(
     select coalesce(m.sent_at, m.scheduled_at, m.created_at) from messages m
     where ${theirs} and ${amongNewest(200, theirs)}
@@ -124,9 +148,13 @@ export async function findDialogueInstance(
   customerId: CustomerId,
   contact: string,
 ): Promise<InstanceId | null> {
-  const theirs = sql`${ofSameCustomer("m", "chats.customer_id")} and m."to" = chats.contact`;
-  const hasSent = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
-    and ${unindexed("m.from")} = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
+  const hasSent = anyOf(
+    subscriberForms(contact).map((form) => {
+      const theirs = sql`${ofSameCustomer("m", "chats.customer_id")} and m."to" = ${form}`;
+      return sql<SqlBool>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
+        and ${unindexed("m.from")} = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
+    }),
+  );
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound'`);
   const thread = await db
     .selectFrom("chats")
@@ -141,10 +169,12 @@ export async function findDialogueInstance(
 
 /** Whether the contact has received or written an iMessage with the customer. */
 export async function hasUsedImessage(db: Kysely<Database>, customerId: CustomerId, contact: string): Promise<boolean> {
-  const theirs = sql`${ofCustomer(customerId)} and m."to" = ${contact}`;
-  const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
-    and m.channel = 'imessage' and ${unindexed("m.status")} in ('delivered', 'read') limit 1`.execute(db);
-  if (rows.length > 0) return true;
+  for (const form of subscriberForms(contact)) {
+    const theirs = sql`${ofCustomer(customerId)} and m."to" = ${form}`;
+    const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
+      and m.channel = 'imessage' and ${unindexed("m.status")} in ('delivered', 'read') limit 1`.execute(db);
+    if (rows.length > 0) return true;
+  }
   const hasInbound = hasMessageWhere(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
   const chats = db.selectFrom("chats").select("id").where(isThreadWith(customerId, contact));
   return (await chats.where(hasInbound).executeTakeFirst()) !== undefined;

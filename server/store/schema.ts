@@ -260,6 +260,7 @@ const DECLARED = {
     isGroup: FLAG,
     from: TEXT,
     contact: orNull(TEXT),
+    lastForm: orNull(TEXT),
     instanceId: TEXT,
     reference: orNull(TEXT),
     channel: oneOf(CHANNELS),

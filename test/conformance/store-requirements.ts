@@ -20,6 +20,7 @@ function chatOf(stage: Stage, customer: Customer, changes: Partial<Chat> = {}): 
     isGroup: false,
     from: "+15550000001",
     contact: CONTACT,
+    lastForm: null,
     instanceId: stage.instanceId,
     reference: null,
     channel: "sms",

@@ -111,6 +111,7 @@ export function newGroup(
     isGroup: true,
     from,
     contact: null,
+    lastForm: null,
     instanceId: group.instanceId,
     reference,
     channel: group.channel,

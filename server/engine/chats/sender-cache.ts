@@ -2,6 +2,7 @@
 
 import { setBounded } from "../../core/bounded-map.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { phoneKey } from "../../core/phone-forms.ts";
 import { listSendersTo } from "../../store/chats.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -45,5 +46,5 @@ export class SenderCache {
 }
 
 function keyOf(customerId: CustomerId, contact: string): string {
-  return `${customerId} ${contact}`;
+  return `${customerId} ${phoneKey(contact)}`;
 }

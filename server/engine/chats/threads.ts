@@ -4,7 +4,10 @@ import type { Channel } from "../../../sdk/wire.ts";
 import { type Chat, threadKey } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
+import { subscriberForms } from "../../core/phone-forms.ts";
+import { findChatByKey } from "../../store/chats.ts";
 import type { Operation } from "../../store/store.ts";
+import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 
 /** Most repeats of work whose thread another request created at the same time. */
@@ -41,7 +44,27 @@ class ThreadDuplicate extends Error {}
 export async function prepareThread(deps: With<"threadCache">, pair: ThreadPair): Promise<PreparedChat> {
   const key = threadKey(pair.customerId, pair.from, pair.contact);
   const known = await deps.threadCache.find(deps.store, key);
-  if (known !== null) return storedChat(known);
+  return known === null ? newThread(deps, pair, key) : storedChat(known);
+}
+
+/** The thread of a pair in which the contact writes: it notes the form of the contact's address. */
+export async function prepareInboundThread(deps: With<"threadCache">, pair: ThreadPair): Promise<PreparedChat> {
+  const { contact } = pair;
+  if (subscriberForms(contact).length === 1) return prepareThread(deps, pair);
+  const key = threadKey(pair.customerId, pair.from, contact);
+  // Another process may have noted a form: what is cached may be old.
+  const known = await findChatByKey(deps.store.db, key);
+  if (known === null) return newThread(deps, pair, key, contact);
+  if (known.lastForm === contact) return storedChat(known);
+  const { id, version } = known;
+  const set: Partial<Chat> = { lastForm: contact };
+  return {
+    chat: { ...known, ...set, version: version + 1 },
+    make: [{ op: "update", table: "chats", id, version, set }],
+  };
+}
+
+function newThread(deps: Deps, pair: ThreadPair, key: string, lastForm: string | null = null): PreparedChat {
   const now = deps.clock.now();
   const chat: Chat = {
     id: deps.newId("chat"),
@@ -51,6 +74,7 @@ export async function prepareThread(deps: With<"threadCache">, pair: ThreadPair)
     isGroup: false,
     from: pair.from,
     contact: pair.contact,
+    lastForm,
     instanceId: pair.instanceId,
     reference: null,
     channel: pair.channel,

@@ -3,6 +3,7 @@
 import type { CreateContact, CreatedContacts, UpdateContact } from "../../../sdk/wire.ts";
 import {
   addressesOf,
+  addressKeysOf,
   type Contact,
   type ContactAddress,
   type ContactChanges,
@@ -14,6 +15,7 @@ import {
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { phoneKey } from "../../core/phone-forms.ts";
 import { findContact, findContactAddresses, findContacts } from "../../store/contacts.ts";
 import type { Operation } from "../../store/store.ts";
 import { change, decide, difference } from "../commit.ts";
@@ -44,8 +46,8 @@ export async function createContact(
   const fields = requireAddress(changeFields(NO_FIELDS, given));
   const idempotentRequest = { key, customerId, route: "POST /v1/contacts", body: given };
   const decision = async () => {
-    const [taken] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
-    if (taken !== undefined) throw duplicate([taken.address], taken.contactId);
+    const [taken] = await findContactAddresses(deps.store.db, customerId, addressKeysOf(fields));
+    if (taken !== undefined) throw duplicate(withKey(fields, taken.address), taken.contactId);
     const contact = newContact(deps, customerId, fields);
     return { transaction: makingOf(contact), value: contact, result: contact.id };
   };
@@ -58,7 +60,7 @@ export async function createContact(
 export async function ensureContact(deps: Deps, customerId: CustomerId, address: string): Promise<void> {
   const given = parseAddress(address)?.kind === "email" ? { email: address } : { phoneNumber: address };
   const fields = changeFields(NO_FIELDS, given);
-  const [known] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
+  const [known] = await findContactAddresses(deps.store.db, customerId, addressKeysOf(fields));
   if (known !== undefined) return;
   await decide(deps, () => ({ transaction: makingOf(newContact(deps, customerId, fields)), value: undefined }));
 }
@@ -105,7 +107,7 @@ export async function createContacts(
 
 async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly BulkEntry[]) {
   const wanted = entries.map((entry) => ("error" in entry ? entry : changeFields(NO_FIELDS, entry.fields)));
-  const addresses = wanted.flatMap((fields) => ("error" in fields ? [] : addressesOf(fields)));
+  const addresses = wanted.flatMap((fields) => ("error" in fields ? [] : addressKeysOf(fields)));
   const taken = await findContactAddresses(deps.store.db, customerId, addresses);
   const owners = new Map<string, string>(taken.map(({ address, contactId }) => [address, contactId]));
   const transaction: Operation[] = [];
@@ -113,7 +115,7 @@ async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly 
   for (const [index, fields] of wanted.entries()) {
     try {
       if ("error" in fields) throw new ApiError("VALIDATION_ERROR", fields.error);
-      const own = addressesOf(requireAddress(fields));
+      const own = addressKeysOf(requireAddress(fields));
       const double = own.find((address) => owners.has(address));
       if (double !== undefined)
         throw new ApiError("CONTACT_DUPLICATE", `${takenBy(fieldOf(double), owners.get(double))}.`);
@@ -143,18 +145,22 @@ export async function updateContact(
   const decided = await decide(deps, async () => {
     const before = await requireContact(deps, customerId, id);
     const fields = requireAddress(changeFields(before, given));
-    const [removed, kept] = [addressesOf(before), addressesOf(fields)];
-    added = kept.filter((address) => !removed.includes(address));
-    const [taken] = await findContactAddresses(deps.store.db, customerId, added);
-    if (taken !== undefined && taken.contactId !== before.id) throw duplicate([taken.address], taken.contactId);
+    const [removed, kept] = [addressKeysOf(before), addressKeysOf(fields)];
+    const claimed = kept.filter((address) => !removed.includes(address));
+    added = claimed.flatMap((key) => withKey(fields, key));
+    const [taken] = await findContactAddresses(deps.store.db, customerId, claimed);
+    if (taken !== undefined && taken.contactId !== before.id) {
+      throw duplicate(withKey(fields, taken.address), taken.contactId);
+    }
     if (isSame(before, fields)) return { transaction: null, value: before };
     const after: Contact = { ...before, ...fields, searchText: searchTextOf(fields), updatedAt: deps.clock.now() };
     const gone = removed.filter((address) => !kept.includes(address));
+    const contactId = before.id;
     // The update comes first: if the contact has changed, the transaction conflicts before its addresses are checked.
     const transaction: Operation[] = [
       { op: "update", table: "contacts", id: before.id, version: before.version, set: difference(before, after) },
-      ...gone.map((address): Operation => forgetting({ customerId, address })),
-      ...added.map((address): Operation => claiming({ customerId, address, contactId: before.id })),
+      ...gone.map((address): Operation => forgetting({ customerId, address, contactId })),
+      ...claimed.map((address): Operation => claiming({ customerId, address, contactId })),
     ];
     return { transaction, value: after };
   });
@@ -183,7 +189,10 @@ export function deletionOf(contact: Contact): Operation[] {
     // An address added after the read would be left behind, so the deletion requires the version that was read.
     { op: "update", table: "contacts", id, version, set: {} },
     { op: "delete", table: "contacts", where: { id } },
-    ...addressesOf(contact).map((address): Operation => forgetting({ customerId, address })),
+    // A contact of an older version whose phone another contact has too kept the address as its key.
+    ...[...new Set([...addressKeysOf(contact), ...addressesOf(contact)])].map(
+      (address): Operation => forgetting({ customerId, address, contactId: id }),
+    ),
   ];
 }
 
@@ -210,7 +219,7 @@ function newContact(deps: Deps, customerId: CustomerId, fields: ContactFields): 
 /** Operations that create a contact, unless another contact has one of its addresses. */
 function makingOf(contact: Contact): Operation[] {
   const { id: contactId, customerId } = contact;
-  const claims = addressesOf(contact).map((address) => claiming({ customerId, address, contactId }));
+  const claims = addressKeysOf(contact).map((address) => claiming({ customerId, address, contactId }));
   return [...claims, { op: "insert", table: "contacts", record: contact }];
 }
 
@@ -218,7 +227,12 @@ function claiming(record: ContactAddress): Operation {
   return { op: "insertUnique", table: "contactAddresses", record };
 }
 
-function forgetting(where: Omit<ContactAddress, "contactId">): Operation {
+/** Those of the addresses that have a key. */
+function withKey(fields: ContactFields, key: string): string[] {
+  return addressesOf(fields).filter((address) => phoneKey(address) === key);
+}
+
+function forgetting(where: ContactAddress): Operation {
   return { op: "delete", table: "contactAddresses", where };
 }
 

@@ -13,6 +13,7 @@ import { begin } from "../../core/message-lifecycle.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-record.ts";
 import { type NewMessage, problemsOf, requestedFields } from "../../core/new-message.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { phoneKey } from "../../core/phone-forms.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { type AttachmentOwner, attach, type PreparedAttachments } from "../attachments/attach.ts";
@@ -96,7 +97,9 @@ function withDefaults(message: NewMessage): unknown {
   // The default is left out, as in the requests of versions that had no other.
   const isDefault = attachments === attachmentsRuleOf({ ...filesOf(message), attachmentsRule: null });
   const rule = attachments === undefined || isDefault ? {} : { attachments };
-  return { ...fields, routing: { preference: DEFAULT_PREFERENCE, fallback: true, ...routing, ...rule } };
+  // A repeat may name another form of the phone.
+  const to = message.to === undefined ? {} : { to: phoneKey(message.to) };
+  return { ...fields, ...to, routing: { preference: DEFAULT_PREFERENCE, fallback: true, ...routing, ...rule } };
 }
 
 /** Adds the recipient to the customer's contacts, unless it is a group. */
@@ -128,7 +131,7 @@ export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promis
   const { generation } = deps.threadCache;
   const context = changeContext(deps);
   const messageId = wanted.messageId ?? deps.newId("msg");
-  const coded = codedRefusals(wanted, context.now);
+  const coded = await codedRefusals(deps, wanted, context.now);
   const files = checkFields(deps, { customerId, messageId }, wanted, coded);
   const scheduledAt = scheduleOf(wanted.scheduledAt, context.now);
   const recipient = await recipientOf(deps, wanted);
@@ -168,7 +171,7 @@ export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promis
       correlationId,
       instanceId: chosen.instanceId,
     },
-    [reason, recipient.sender].filter((part) => part !== null).join("; "),
+    [reason, recipient.sender, recipient.form].filter((part) => part !== null).join("; "),
     context,
   );
   const { message } = change;
@@ -195,17 +198,25 @@ function committed(
 const NO_FILES: PreparedAttachments = { attachments: [], operations: [] };
 
 /** Refusals of the fields that have an error code of their own. */
-function codedRefusals({ to, scheduledAt }: NewMessage, now: number): ApiError[] {
-  const checks = [() => scheduleOf(scheduledAt, now), () => (to === undefined ? null : requireRecipient(to))];
-  return checks.flatMap((check) => {
+async function codedRefusals(
+  deps: Deps,
+  { customerId, to, scheduledAt }: NewMessage,
+  now: number,
+): Promise<ApiError[]> {
+  const checks = [
+    () => scheduleOf(scheduledAt, now),
+    () => (to === undefined ? null : requireRecipient(deps, customerId, to)),
+  ];
+  const refusals: ApiError[] = [];
+  for (const check of checks) {
     try {
-      check();
-      return [];
+      await check();
     } catch (error) {
-      if (error instanceof ApiError) return [error];
-      throw error;
+      if (!(error instanceof ApiError)) throw error;
+      refusals.push(error);
     }
-  });
+  }
+  return refusals;
 }
 
 /** Checks the fields and prepares the attachments. Throws one 400 that names every invalid field. */

@@ -33,7 +33,9 @@ export async function dryRun(deps: AcceptDeps, lookups: AvailabilityLookups, wan
     from: message.from,
     channel: chosen?.channel ?? null,
     instanceId: chosen?.instanceId ?? null,
-    reason: [(chosen ?? hops[0])?.reason, recipient.sender ?? ""].filter((part) => part !== "").join("; "),
+    reason: [(chosen ?? hops[0])?.reason, recipient.sender, recipient.form]
+      .filter((part) => part != null && part !== "")
+      .join("; "),
     attachmentsDropped: chosen?.attachmentsDropped ?? 0,
     hops,
     ...measured(deps, message, sms),

@@ -21,7 +21,7 @@ import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { keepInbound } from "../attachments/attach.ts";
 import type { BoundedSignal } from "../bounded-signal.ts";
 import { prepareGroup } from "../chats/groups.ts";
-import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
+import { duplicateThread, type PreparedChat, prepareInboundThread, retryDuplicateThread } from "../chats/threads.ts";
 import { endTyping } from "../chats/typing.ts";
 import { decide } from "../commit.ts";
 import { announceAnswer, type KeywordEffect, keywordEffect, NO_KEYWORD } from "../contacts/keyword.ts";
@@ -102,7 +102,7 @@ async function arrival(
   const place = { customerId, from: address, channel };
   const { chat, make }: PreparedChat =
     group === null
-      ? await prepareThread(deps, { ...place, contact: from, instanceId: number.instanceId })
+      ? await prepareInboundThread(deps, { ...place, contact: from, instanceId: number.instanceId })
       : await prepareGroup(deps, { ...place, snapshot: group, instanceId });
   const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments, signal.grows === true);
   const context = changeContext(deps);

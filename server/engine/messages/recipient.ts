@@ -1,14 +1,24 @@
 /** Finds the recipient of a new message, the number to send from and the usable channels, from the customer's own records. */
 
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
-import { type Chat, parseConversation } from "../../core/chat.ts";
+import { addressIn, type Chat, parseConversation, threadKey } from "../../core/chat.ts";
 import { ApiError, invalidField, refusedField } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
 import type { MessageFiles } from "../../core/message-files.ts";
 import type { NewMessage } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
-import { checkRecipient, isSenderName, NAMES_CANNOT_BE_ANSWERED, parseAddress } from "../../core/phone.ts";
+import {
+  type CheckedRecipient,
+  checkRecipient,
+  isSenderName,
+  NAMES_CANNOT_BE_ANSWERED,
+  parseAddress,
+} from "../../core/phone.ts";
+import { subscriberForms } from "../../core/phone-forms.ts";
 import { answerTo, CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
+import { findChatByKey, findThreadByContact } from "../../store/chats.ts";
 import { requireChat } from "../chats/require-chat.ts";
+import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { offered, planFrom, plansInGroup, type RoutePlan } from "../routing/route.ts";
 
@@ -20,8 +30,10 @@ export interface Recipient {
   number: CustomerNumber;
   /** Why this number was chosen, for the timeline; null if the request named the number or the conversation. */
   sender: string | null;
-  /** The address, or the id of the group's chat. */
+  /** The address, in the form that the message goes to, or the id of the group's chat. */
   to: string;
+  /** Why the message goes to this form of the address, for the timeline; null if the request named it. */
+  form: string | null;
   /** The chat, if it is known without a search. */
   chat: Chat | null;
   isGroup: boolean;
@@ -38,7 +50,7 @@ export async function recipientOf(
 ): Promise<Recipient> {
   const { customerId } = wanted;
   if (wanted.chatId !== undefined) return chatRecipient(deps, wanted, wanted.chatId);
-  const to = requireRecipient(wanted.to ?? "");
+  const to = await requireRecipient(deps, customerId, wanted.to ?? "");
   const numbers = await deps.configCache.numbers(customerId);
   if (wanted.from !== undefined) return addressRecipient(deps, chooseNumber(numbers, wanted.from), to, wanted);
   return (await stickyRecipient(deps, numbers, to, wanted)) ?? defaultRecipient(deps, numbers, to, wanted);
@@ -80,13 +92,41 @@ async function defaultRecipient(
 async function addressRecipient(
   deps: With<"configCache" | "providers">,
   number: CustomerNumber,
-  to: string,
+  given: string,
   wanted: NewMessage,
   chat: Chat | null = null,
 ): Promise<Recipient> {
+  const { to, form } = await formOf(deps, number, given, chat);
   const plan = await planFrom(deps, number, to, filesOf(wanted));
   const usable = CHANNELS.filter((channel) => plan.reaches(channel));
-  return { number, sender: null, to, chat, isGroup: false, plan, usable };
+  return { number, sender: null, to, form, chat, isGroup: false, plan, usable };
+}
+
+/**
+ * The form of the recipient's address that a message goes to:
+ *
+ * | The contact wrote | The given form | The message goes to |
+ * |---|---|---|
+ * | with a form | any | that form |
+ * | never | possible | the given form |
+ * | never | impossible, and there is a thread | the thread's contact |
+ */
+async function formOf(
+  { store }: Deps,
+  { customerId, address }: CustomerNumber,
+  given: string,
+  chat: Chat | null,
+): Promise<Pick<Recipient, "to" | "form">> {
+  if (subscriberForms(given).length === 1) return { to: given, form: null };
+  const thread = chat ?? (await findChatByKey(store.db, threadKey(customerId, address, given)));
+  const hasWritten = thread !== null && thread.lastForm !== null;
+  const isGiven = !hasWritten && checkRecipient(given).problem === null;
+  const to = isGiven || thread === null ? given : (addressIn(thread) ?? given);
+  if (to === given) return { to, form: null };
+  return {
+    to,
+    form: `to ${to} (${hasWritten ? "the form that the contact last wrote with" : "the form of this conversation"})`,
+  };
 }
 
 /** Channels of a number on its own instance; the customer's routes may add SMS. */
@@ -110,7 +150,7 @@ async function chatRecipient(
   }
   // The provider's reference of a group exists on its own instance only, and a group has one channel.
   const plan = (await plansInGroup(deps, chat.instanceId))(filesOf(wanted));
-  return { number, sender: null, to: chat.id, chat, isGroup: true, plan, usable: [answerTo(chat.channel)] };
+  return { number, sender: null, to: chat.id, form: null, chat, isGroup: true, plan, usable: [answerTo(chat.channel)] };
 }
 
 /** The customer's number in a chat. A `from` that names another number is refused. */
@@ -120,9 +160,21 @@ function numberOfChat(numbers: readonly CustomerNumber[], chat: Chat, from: stri
   throw invalidField("from", `is not the number of this conversation, which is ${chat.from}; leave it out`);
 }
 
+/** Like `checkRecipient`, but a number with which the customer has a thread is possible, whatever its numbering plan says. */
+export async function checkKnownRecipient(
+  { store }: Deps,
+  customerId: CustomerId,
+  text: string,
+): Promise<CheckedRecipient> {
+  const checked = checkRecipient(text);
+  const address = checked.problem === null ? null : (parseAddress(text)?.address ?? null);
+  if (address === null || (await findThreadByContact(store.db, customerId, address, null)) === null) return checked;
+  return { address, problem: null };
+}
+
 /** The stored form of the address. Throws `INVALID_PHONE_NUMBER`. */
-export function requireRecipient(text: string): string {
-  const { address, problem } = checkRecipient(text);
+export async function requireRecipient(deps: Deps, customerId: CustomerId, text: string): Promise<string> {
+  const { address, problem } = await checkKnownRecipient(deps, customerId, text);
   if (address !== null) return address;
   throw new ApiError("INVALID_PHONE_NUMBER", `to: ${JSON.stringify(text.slice(0, 40))} ${problem}.`, {
     details: [{ path: "to", message: problem }],

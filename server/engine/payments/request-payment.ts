@@ -88,7 +88,7 @@ async function checkRequest(deps: AcceptDeps, asking: PaymentRequest, asked: Pay
     },
   );
   // A payment has one payer, so a chat id, which may name a group, is refused as an invalid recipient.
-  if (wanted.chatId !== undefined) requireRecipient(to);
+  if (wanted.chatId !== undefined) await requireRecipient(deps, customerId, to);
   const checked = await checkMessage(deps, { ...wanted, payment: { id, amountCents } });
   const { message } = checked;
   const { payment, event } = beginPayment(

@@ -22,6 +22,7 @@ import { up as sessions } from "./0019-sessions.ts";
 import { up as requests } from "./0020-requests.ts";
 import { up as replays } from "./0021-replays.ts";
 import { up as optOuts } from "./0022-opt-outs.ts";
+import { up as phoneForms } from "./0023-phone-forms.ts";
 import { up as droppedAttachments } from "./0025-dropped-attachments.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
@@ -46,5 +47,6 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0020-requests": { up: requests },
   "0021-replays": { up: replays },
   "0022-opt-outs": { up: optOuts },
+  "0023-phone-forms": { up: phoneForms },
   "0025-dropped-attachments": { up: droppedAttachments },
 };

@@ -56,6 +56,7 @@ test("the commit of a change raises the version of its part for every process, a
     customerId: customer.id,
     number: "+1",
     contact: "+2",
+    lastForm: null,
     scope: "number",
     source: "api",
     keyword: null,
@@ -80,6 +81,7 @@ test("other processes learn of deleted threads, of opt-outs that a reset removes
     isGroup: false,
     from: "+1",
     contact: "+2",
+    lastForm: null,
   };
   const thread = {
     ...chat,
@@ -100,6 +102,7 @@ test("other processes learn of deleted threads, of opt-outs that a reset removes
     customerId: customer.id,
     number: "+1",
     contact: "+2",
+    lastForm: null,
     scope: "number",
     source: "api",
     keyword: null,

@@ -2,6 +2,7 @@
 
 import { sql } from "kysely";
 import type { Migration } from "kysely/migration";
+import { movePhoneKeys } from "../../migrations/move-phone-keys.ts";
 import { INDEXES_0001 } from "./0001-indexes.ts";
 import { PARTITIONS_0001 } from "./0001-partitions.ts";
 import { QUEUES_0001 } from "./0001-queues.ts";
@@ -14,6 +15,7 @@ import { ANNOUNCED_DELIVERIES_0006 } from "./0006-announced-deliveries.ts";
 import { LANE_FLOORS_0007 } from "./0007-lane-floors.ts";
 import { REPLAYS_0008 } from "./0008-replays.ts";
 import { OPT_OUTS_0009 } from "./0009-opt-outs.ts";
+import { PHONE_FORMS_0010 } from "./0010-phone-forms.ts";
 import { DROPPED_ATTACHMENTS_0012 } from "./0012-dropped-attachments.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
@@ -61,6 +63,12 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0009": {
     async up(db) {
       for (const statement of OPT_OUTS_0009.split(";")) await sql.raw(statement).execute(db);
+    },
+  },
+  "0010": {
+    async up(db) {
+      await sql.raw(PHONE_FORMS_0010).execute(db);
+      await movePhoneKeys(db);
     },
   },
   "0012": {

@@ -1,0 +1,141 @@
+/** One phone in two written forms, over HTTP: one conversation, and sends to the form that the contact last wrote with. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startTestService, type TestService } from "../support/service.ts";
+
+let api: TestService;
+let phones = 0;
+
+before(async () => {
+  api = await startTestService();
+});
+after(() => api.stop());
+
+/** The forms of a Mexican phone that nobody has written with. libphonenumber says that no number has the former one. */
+function nextPhone(): { former: string; present: string } {
+  phones += 1;
+  const rest = `55${String(phones).padStart(8, "0")}`;
+  return { former: `+521${rest}`, present: `+52${rest}` };
+}
+
+const send = (body: object, path = "/v1/messages") =>
+  api.ask("POST", path, { body: { content: { text: "Hi" }, ...body } });
+const write = (from: string, text = "Hola") =>
+  api.ask("POST", `/v1/sandbox/phones/${from}/messages`, { body: { text } });
+const newestReason = async (id: string): Promise<string> =>
+  (await api.ask("GET", `/v1/messages/${id}`)).data.timeline[0].reason.split("; ").at(-1);
+const WRITTEN = "the form that the contact last wrote with";
+
+test("an answer goes to the form that the contact last wrote with, whichever form is named, and the timeline says why", async () => {
+  const { former, present } = nextPhone();
+  const { data: received } = await write(former);
+  for (const named of [{ to: former }, { to: present }, { chatId: received.chatId }, { chatId: `SMS;-;${present}` }]) {
+    const run = await send(named, "/v1/messages?dryRun=true");
+    const { status, data } = await send(named);
+    assert.deepEqual([status, data.to, run.data.to], [202, former, former], JSON.stringify(named));
+    const { data: record } = await api.ask("GET", `/v1/messages/${data.id}`);
+    assert.deepEqual([record.to, record.chatId], [former, received.chatId]);
+    if (!("to" in named) || named.to === former) continue;
+    assert.equal(await newestReason(data.id), `to ${former} (${WRITTEN})`);
+    assert.equal(run.data.reason.split("; ").at(-1), `to ${former} (${WRITTEN})`);
+  }
+  const { data: again } = await write(present);
+  assert.equal(again.chatId, received.chatId);
+  const { data } = await send({ chatId: received.chatId });
+  assert.equal(data.to, present);
+  assert.equal(await newestReason(data.id), `to ${present} (${WRITTEN})`);
+  assert.equal((await send({ to: former })).data.to, present);
+  const { data: chat } = await api.ask("GET", `/v1/chats/${present}`);
+  assert.deepEqual([chat.id, chat.participants], [received.chatId, [former]], "the first form is the thread's");
+});
+
+test("before the contact writes, a message goes to the form that it names, in one conversation", async () => {
+  const [present, former] = ["+5491150000001", "+541150000001"];
+  const first = await send({ to: former });
+  const second = await send({ to: present });
+  assert.deepEqual([first.data.to, second.data.to], [former, present]);
+  const chats = await Promise.all(
+    [first, second].map(async ({ data }) => (await api.ask("GET", `/v1/messages/${data.id}`)).data.chatId),
+  );
+  assert.equal(chats[0], chats[1]);
+});
+
+test("a form that no numbering plan has is possible where there is a conversation, and its number is refused elsewhere", async () => {
+  const { former, present } = nextPhone();
+  assert.equal((await send({ to: former })).error?.code, "INVALID_PHONE_NUMBER");
+  assert.equal((await api.ask("GET", `/v1/capabilities/${former}`)).status, 400);
+  await send({ to: present });
+  const { status, data } = await send({ to: former });
+  assert.deepEqual([status, data.to], [202, present], "nobody wrote from it");
+  assert.equal(await newestReason(data.id), `to ${present} (the form of this conversation)`);
+  assert.equal((await api.ask("GET", `/v1/capabilities/${former}`)).status, 200);
+});
+
+test("an idempotency key and the number of the newest conversation hold for both forms", async () => {
+  const { former, present } = nextPhone();
+  const [{ id: customerId }] = (await api.ask("GET", "/v1/admin/customers", { key: api.adminKey })).data.customers;
+  const second = "+15550000078";
+  const body = { phoneNumber: second, provider: "sandbox" };
+  await api.ask("POST", `/v1/admin/customers/${customerId}/numbers`, { key: api.adminKey, body });
+  await api.ask("POST", `/v1/sandbox/phones/${former}/messages`, { body: { text: "Hola", to: second } });
+  const { data } = await send({ to: present });
+  assert.deepEqual([data.from, data.to], [second, former]);
+  const key = { idempotencyKey: `key-${former}` };
+  const [one, other] = [await send({ to: present, ...key }), await send({ to: former, ...key })];
+  assert.equal(one.data.id, other.data.id);
+});
+
+test("two forms that write for the first time at once have one conversation", async () => {
+  const { former, present } = nextPhone();
+  const written = await Promise.all([former, present, former, present].map((from) => write(from)));
+  const chats = new Set(written.map(({ data }) => data.chatId));
+  assert.equal(chats.size, 1);
+  const { data } = await api.ask("GET", "/v1/chats");
+  const theirs = data.chats.filter(({ participants }: { participants: string[] }) =>
+    participants.some((one) => one === former || one === present),
+  );
+  assert.equal(theirs.length, 1);
+});
+
+test("two forms of a phone are one contact: created at once, one is 409 CONTACT_DUPLICATE, and a search finds it by both", async () => {
+  const { former, present } = nextPhone();
+  const create = (phoneNumber: string) => api.ask("POST", "/v1/contacts", { body: { phoneNumber } });
+  const made = await Promise.all([create(former), create(present)]);
+  assert.deepEqual(made.map(({ status }) => status).toSorted(), [201, 409]);
+  const refused = made.find(({ status }) => status === 409);
+  assert.equal(refused?.error?.code, "CONTACT_DUPLICATE");
+  const contact = made.find(({ status }) => status === 201)?.data;
+  const bulk = await api.ask("POST", "/v1/contacts/bulk", {
+    body: { contacts: [{ phoneNumber: former }, { phoneNumber: present }] },
+  });
+  assert.deepEqual([bulk.data.created, bulk.data.failed], [0, 2]);
+  for (const form of [former, present]) {
+    const { data } = await api.ask("GET", `/v1/contacts?search=${encodeURIComponent(form)}`);
+    assert.deepEqual(
+      data.contacts.map(({ id }: { id: string }) => id),
+      [contact.id],
+    );
+  }
+  await write(former);
+  await send({ to: present, createContact: true });
+  const { data: seen } = await api.ask("GET", `/v1/contacts/${contact.id}`);
+  assert.notEqual(seen.lastContactedAt, null);
+  const changed = await api.ask("PUT", `/v1/contacts/${contact.id}`, {
+    body: { phoneNumber: contact.phoneNumber === former ? present : former },
+  });
+  assert.equal(changed.status, 200);
+  assert.equal((await create(former)).status, 409);
+  assert.equal((await api.ask("DELETE", `/v1/contacts/${contact.id}`)).status, 200);
+  assert.equal((await create(former)).status, 201);
+});
+
+test("capabilities and focus of a phone count its messages in both forms", async () => {
+  const { former, present } = nextPhone();
+  await write(former);
+  await send({ to: former });
+  for (const form of [former, present]) {
+    const { status, data } = await api.ask("GET", `/v1/capabilities/${form}`);
+    assert.deepEqual([status, data.iMessage], [200, true]);
+  }
+});
