@@ -18,6 +18,7 @@ import type {
 } from "../../sdk/wire.ts";
 import type { MessageAttachment } from "./attachment.ts";
 import type { ChatId, CustomerId, InstanceId, KeyId, MessageId, PaymentId } from "./id.ts";
+import { phoneKey } from "./phone-forms.ts";
 
 export interface TimelineEntry {
   status: MessageStatus;
@@ -125,9 +126,9 @@ export interface Message {
   timeline: TimelineEntry[];
 }
 
-/** Key of a sender and a recipient: messages between the two are sent in the order of acceptance. */
+/** Key of a sender and a recipient, in whatever form: messages between the two are sent in the order of acceptance. */
 export function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
-  return `${from} ${to}`;
+  return `${from} ${phoneKey(to)}`;
 }
 
 /** Two or more media make a carousel. */

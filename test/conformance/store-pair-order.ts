@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { countQuarantined } from "../../server/store/quarantine.ts";
+import type { Operation } from "../../server/store/store.ts";
 import { LEASE_END, NOW, type Promises, type Stage } from "./store-stage.ts";
 
 /** How long a row may take to get into quarantine, in milliseconds. */
@@ -40,6 +41,29 @@ export function ordersOfPairs(promise: Promises): void {
       assert.deepEqual(await stage.claimMessages(stage.instanceId, 9), []);
       await set(stage, first, SENT);
       assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 9)), idsOf([...others, later]));
+    },
+  );
+
+  promise(
+    "messages to both forms of a phone are one pair: claimed in the order of acceptance, and none beside a leased one",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const [former, present] = ["+22995123456", "+2290195123456"];
+      const [first, second, third, fourth] = [former, present, former, present].map((to) =>
+        stage.message(customer, { to, dueAt: NOW }),
+      );
+      assert.ok(first !== undefined && second !== undefined && third !== undefined && fourth !== undefined);
+      for (const record of [first, second, third]) await stage.ok([{ op: "insert", table: "messages", record }]);
+      assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), idsOf([first]));
+      await set(stage, first, ATTEMPT);
+      await stage.ok([{ op: "insert", table: "messages", record: fourth }]);
+      assert.deepEqual(await stage.claimMessages(stage.instanceId, 9), []);
+      for (const to of [former, present]) {
+        const required: Operation = { op: "requireUnleased", lane: stage.instanceId, from: first.from, to };
+        assert.equal((await stage.store.commit([required])).result, "unmet", to);
+      }
+      await set(stage, first, SENT);
+      assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 9)), idsOf([second, third, fourth]));
     },
   );
 

@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import fc from "fast-check";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import { FORM_ROWS, phoneKey } from "../../core/phone-forms.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { createPool } from "../postgres/pool.ts";
 import { queryDatabase } from "../sqlite/driver.ts";
@@ -80,6 +82,31 @@ test("PostgreSQL: a thread and a contact of an older version get the key of thei
     const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
     await fill(db);
     await check(db);
+  } finally {
+    await pool.end();
+    await drop();
+  }
+});
+
+test("PostgreSQL: the function phone_key is phoneKey, for both forms of every row and for other addresses", async () => {
+  const { url, drop } = await postgres.create();
+  const pool = createPool(url, 1);
+  try {
+    await migrate(pool);
+    const rows = FORM_ROWS.flatMap((row) =>
+      [row.former, row.present].map((digits) => `^${row.head}${digits}${row.rest}$`),
+    );
+    const written = rows.flatMap((pattern) => fc.sample(fc.stringMatching(new RegExp(pattern)), 20));
+    const others = fc.sample(fc.stringMatching(/^\+(?:5[0-9]|22[0-9])\d{6,12}$/), 200);
+    const addresses = [...written, ...others, "chat_1", "a@b.example", ""];
+    const found = await pool.query(
+      "select phone_key(one) as key from unnest($1::text[]) with ordinality t (one, place) order by place",
+      [addresses],
+    );
+    assert.deepEqual(
+      found.rows.map(({ key }) => key),
+      addresses.map(phoneKey),
+    );
   } finally {
     await pool.end();
     await drop();

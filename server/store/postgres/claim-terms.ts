@@ -1,5 +1,6 @@
 /** The terms of a claim of messages as SQL: which rows of the queue it may lease. */
 
+import { phoneKey } from "../../core/phone-forms.ts";
 import type { WaitingPair } from "../store.ts";
 import type { Clauses } from "./clauses.ts";
 
@@ -46,7 +47,7 @@ export function bind(given: Clauses, { now, leaseMs, owner, firstLease, waiting,
     waiting:
       waiting.length === 0
         ? null
-        : { from: texts(waiting.map(({ from }) => from)), to: texts(waiting.map(({ to }) => to)) },
+        : { from: texts(waiting.map(({ from }) => from)), to: texts(waiting.map(({ to }) => phoneKey(to))) },
     held: texts(leased?.ids ?? []),
     since: leased === null ? null : `${given.parameter(leased.since)}::xid8`,
   };

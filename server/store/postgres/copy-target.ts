@@ -185,7 +185,7 @@ const FINISHING = [
      case status when 'queued' then least(coalesce(scheduled_at, created_at), $1::bigint) else $1 end
    where claimed_until is not null`,
   `insert into due_messages (id, lane, due_at, is_queued, "from", "to")
-     select id, instance_id, due_at, (status = 'queued')::int, "from", "to" from messages where due_at is not null`,
+     select id, instance_id, due_at, (status = 'queued')::int, "from", phone_key("to") from messages where due_at is not null`,
   `insert into due_deliveries (id, lane, due_at, row, replay_id)
      select id, lane, due_at, rowid, replay_id from deliveries where due_at is not null`,
 ];

@@ -34,9 +34,9 @@ export function keepDueMessages(changed: string): string {
     )`;
 }
 
-/** A query of the rows that messages have in the queue, to be followed by further conditions. */
+/** A query of the rows that messages have in the queue, to be followed by further conditions. Their recipient is its `phoneKey`. */
 export function dueRowsOf(messages: string): string {
-  return `select id, instance_id, "from", "to", due_at, case when status = 'queued' and due_at is not null then 1 else 0 end
+  return `select id, instance_id, "from", phone_key("to"), due_at, case when status = 'queued' and due_at is not null then 1 else 0 end
     from ${messages} where (due_at is not null or claimed_until is not null)`;
 }
 

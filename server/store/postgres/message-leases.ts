@@ -1,5 +1,6 @@
 /** The statements that end leases of messages, and those that ask for leased pairs. A lease is in the message's row of `due_messages`, with its owner. */
 
+import { phoneKey } from "../../core/phone-forms.ts";
 import { lockLanes } from "./claim-messages.ts";
 import { DUE_COLUMNS, keepDueMessages, UNLEASED } from "./due-messages.ts";
 import type { Sql, SqlParameter } from "./sql.ts";
@@ -68,7 +69,7 @@ export async function leasedAmong(
   const rows = await sql.values(
     `select (${isLeasedPair("p.lane", 'p."from"', 'p."to"')})::int
      from unnest($1::text[], $2::text[], $3::text[]) with ordinality p (lane, "from", "to", place) order by place`,
-    [pairs.map(({ lane }) => lane), pairs.map(({ from }) => from), pairs.map(({ to }) => to)],
+    [pairs.map(({ lane }) => lane), pairs.map(({ from }) => from), pairs.map(({ to }) => phoneKey(to))],
   );
   return rows.map(([isLeased]) => isLeased === 1);
 }

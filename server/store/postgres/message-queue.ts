@@ -3,6 +3,7 @@
  * each claim goes on where the one before ended (`claim-walk.ts`).
  */
 
+import { phoneKey } from "../../core/phone-forms.ts";
 import { type ClaimWalk, WALK_BEGINS, type WalkedPart, walkOn } from "../claim-walk.ts";
 import type { ClaimedMessageRows, LeasedRow } from "../jobs/jobs.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
@@ -211,7 +212,7 @@ function laneClaimOf<Read>(rows: readonly SqlValue[][]): LaneClaim<Read> {
 
 /** Leased messages with those of each pair in the order of acceptance, which is the order of ids. */
 function inOrderOfAcceptance(rows: readonly LeasedRow[]): LeasedRow[] {
-  const pairOf = ({ values }: LeasedRow) => `${values[FROM]} ${values[TO]}`;
+  const pairOf = ({ values }: LeasedRow) => `${values[FROM]} ${phoneKey(String(values[TO]))}`;
   const runs = Map.groupBy(
     rows.toSorted((a, b) => (String(a.values[ID]) < String(b.values[ID]) ? -1 : 1)),
     pairOf,

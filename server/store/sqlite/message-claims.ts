@@ -3,6 +3,7 @@
  * in front: once when a lane's cursor passes it, once when its pair of sender and recipient is free.
  */
 
+import { subscriberForms } from "../../core/phone-forms.ts";
 import { type ClaimWalk, STEPS_MAX, type TimerPosition, WALK_BEGINS, walkOn } from "../claim-walk.ts";
 import type { LeasedRow } from "../jobs/jobs.ts";
 import type { SqlValue } from "../rows.ts";
@@ -253,7 +254,7 @@ export class MessageClaims {
       return;
     }
     const limit = this.#leases.lookups(lane, pair) + permits - found.length + 1;
-    const rows = this.#statements.dueOfPair().iterate(lane, ...pair, now, limit) as unknown as Iterable<PlaceRow>;
+    const rows = this.#dueOfPair(lane, pair, now, limit);
     this.#rowsRead += 1;
     let run = 0;
     for (const next of rows) {
@@ -268,6 +269,15 @@ export class MessageClaims {
       lease(one);
       if (!one.isLookup) run += 1;
     }
+  }
+
+  /** Due messages of a pair, in order; the rows of both forms of a phone are read first. */
+  #dueOfPair(lane: string, [from, to]: AddressPair, now: number, limit: number): Iterable<PlaceRow> {
+    const due = this.#statements.dueOfPair();
+    const forms = subscriberForms(to);
+    if (forms.length === 1) return due.iterate(lane, from, to, now, limit) as unknown as Iterable<PlaceRow>;
+    const rows = forms.flatMap((form) => due.all(lane, from, form, now, limit)) as unknown as PlaceRow[];
+    return rows.sort((a, b) => compare(placeOf(a), placeOf(b))).slice(0, limit);
   }
 
   /** Adds messages after the cursor and those of free pairs, oldest first, and moves the cursor. Returns whether there may be more. */

@@ -1,5 +1,7 @@
 /** Leases of messages, in the writer's memory. They end by time, by release, or when a commit changes what was claimed. */
 
+import { phoneKey } from "../../core/phone-forms.ts";
+
 /** A sender and a recipient. */
 export type AddressPair = readonly [from: string, to: string];
 
@@ -147,7 +149,7 @@ export class MessageLeases {
   }
 }
 
-/** The key of a pair. */
+/** The key of a pair, whichever form of the recipient's phone it names. */
 export function pairName([from, to]: AddressPair): string {
-  return `${from} ${to}`;
+  return `${from} ${phoneKey(to)}`;
 }

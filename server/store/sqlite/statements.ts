@@ -172,7 +172,7 @@ export class Statements {
     );
   }
 
-  /** Due messages of a sender and recipient in a lane: `PLACE`. */
+  /** Due messages of a sender and a form of the recipient's address in a lane: `PLACE`. */
   dueOfPair(): StatementSync {
     return this.#get(
       "dueOfPair",

@@ -67,7 +67,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   },
   "0010": {
     async up(db) {
-      await sql.raw(PHONE_FORMS_0010).execute(db);
+      for (const statement of PHONE_FORMS_0010) await sql.raw(statement).execute(db);
       await movePhoneKeys(db);
     },
   },
