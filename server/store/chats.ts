@@ -7,7 +7,7 @@ import type { ChatId, CustomerId } from "../core/id.ts";
 import { phoneKey, subscriberForms } from "../core/phone-forms.ts";
 import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
-import { hasItem, narrowedId } from "./spelling.ts";
+import { hasItem, isOneOf, narrowedId } from "./spelling.ts";
 import { amongNewest } from "./windows.ts";
 
 /** The chat with this key, of any customer; null if there is none. */
@@ -67,16 +67,9 @@ export async function findGroupOfPeople(
  * The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with it. Between the
  * keys are also the threads with names that begin with the contact and a slash, as an SMS may come from one.
  */
-export function isThreadWith(customerId: CustomerId, contact: string): RawBuilder<SqlBool> {
-  const [after, before] = threadKeysBetween(customerId, phoneKey(contact));
-  return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before} and ${isOneOf("chats.contact", subscriberForms(contact))}`;
-}
-
-/** Whether a column has one of these values, at least one. */
-function isOneOf(column: string, values: readonly string[]): RawBuilder<SqlBool> {
-  const [only] = values;
-  if (values.length === 1) return sql<SqlBool>`${sql.raw(column)} = ${only}`;
-  return sql<SqlBool>`${sql.raw(column)} in (${sql.join(values)})`;
+export function isThreadWith(customerId: CustomerId, contact: string, key = phoneKey(contact)): RawBuilder<SqlBool> {
+  const [after, before] = threadKeysBetween(customerId, key);
+  return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before} and ${isOneOf(sql.ref("chats.contact"), subscriberForms(contact))}`;
 }
 
 /** A customer's newest one-to-one thread with a contact; `from` restricts it to one of the customer's addresses. */

@@ -12,11 +12,12 @@ import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from
 import type { Channel, Direction, MessageStatus } from "../../sdk/wire.ts";
 import { type ChatId, type CustomerId, firstIdAt, type MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import { subscriberForms } from "../core/phone-forms.ts";
 import { hasWords } from "../core/search.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { hasWholeId, nearCustomer } from "./rows-of-customer.ts";
-import { spelled, unindexed } from "./spelling.ts";
+import { isOneOf, spelled, unindexed } from "./spelling.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** A filter of messages. Times are epoch milliseconds. */
@@ -197,9 +198,9 @@ function messageList(
   }
   const narrowed = () => {
     if (externalMessageId !== undefined) return [indexed("external_message_id", externalMessageId)];
-    if (to !== undefined) return [indexed("to", to)];
+    if (to !== undefined) return [isOneOf(sql.ref("to"), subscriberForms(to))];
     if (from !== undefined && direction === "inbound") {
-      return [indexed("from", from), sql<SqlBool>`direction = 'inbound'`];
+      return [isOneOf(sql.ref("from"), subscriberForms(from)), sql<SqlBool>`direction = 'inbound'`];
     }
     if (status === undefined || !(RARE as readonly string[]).includes(status)) return [];
     return [hasRareStatus(status)];
@@ -218,8 +219,8 @@ function conditionsOf(filter: MessageFilter): Expression<SqlBool>[] {
   const { words } = filter;
   return [
     ...is("status", filter.status),
-    ...is("to", filter.to),
-    ...is("from", filter.from),
+    ...isFormOf("to", filter.to),
+    ...isFormOf("from", filter.from),
     ...is("direction", filter.direction),
     ...is("external_message_id", filter.externalMessageId),
     ...is("channel", filter.channel),
@@ -229,6 +230,11 @@ function conditionsOf(filter: MessageFilter): Expression<SqlBool>[] {
     // Last, since it costs the most.
     ...(words === undefined ? [] : [mayHave(words)]),
   ];
+}
+
+/** Whether an address is this one, in any form of its phone; empty without an address. */
+function isFormOf(column: string, address: string | undefined): RawBuilder<SqlBool>[] {
+  return address === undefined ? [] : [isOneOf(unindexed(column), subscriberForms(address))];
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Kysely } from "kysely";
 import type { PaymentStatus } from "../../sdk/wire.ts";
 import type { CustomerId, PaymentId } from "../core/id.ts";
 import type { Payment } from "../core/payment.ts";
+import { subscriberForms } from "../core/phone-forms.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { narrowedId } from "./spelling.ts";
@@ -71,7 +72,7 @@ export async function findOldestPending(db: Kysely<Database>, paid: Paid): Promi
     .selectAll()
     .where("customer_id", "=", paid.customerId)
     .where("from", "=", paid.from)
-    .where("to", "=", paid.to)
+    .where("to", "in", subscriberForms(paid.to))
     .where("amount_cents", "=", paid.amountCents)
     .where("status", "=", "pending")
     .orderBy(narrowedId("payments"))

@@ -77,3 +77,9 @@ export function hasItem(column: string, item: string): RawBuilder<SqlBool> {
   const escaped = JSON.stringify(item).slice(1, -1).replaceAll("\\\\", BACKSLASH).replaceAll('\\"', QUOTE);
   return sql<SqlBool>`replace(${listed}, ${BETWEEN + escaped + BETWEEN}, '') <> ${listed}`;
 }
+
+/** Whether a column has one of these values, at least one. */
+export function isOneOf(column: RawBuilder<unknown>, values: readonly string[]): RawBuilder<SqlBool> {
+  const [only] = values;
+  return values.length === 1 ? sql<SqlBool>`${column} = ${only}` : sql<SqlBool>`${column} in (${sql.join(values)})`;
+}

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
 
 let api: TestService;
 let phones = 0;
@@ -138,4 +139,53 @@ test("capabilities and focus of a phone count its messages in both forms", async
     const { status, data } = await api.ask("GET", `/v1/capabilities/${form}`);
     assert.deepEqual([status, data.iMessage], [200, true]);
   }
+});
+
+test("lists of messages filter by a phone in any form", async () => {
+  const { former, present } = nextPhone();
+  const { data: received } = await write(former);
+  const { data: sent } = await send({ to: present });
+  await write(present);
+  const { data: again } = await send({ to: former });
+  assert.deepEqual([sent.to, again.to], [former, present]);
+  for (const form of [former, present]) {
+    const listed = async (query: string) => {
+      const { data } = await api.ask("GET", `/v1/messages?${query}=${encodeURIComponent(form)}`);
+      return data.messages.map(({ id }: { id: string }) => id);
+    };
+    assert.deepEqual(await listed("to"), [again.id, sent.id]);
+    assert.equal((await listed("from")).length, 2);
+    assert.equal((await listed("direction=inbound&from")).at(-1), received.id);
+  }
+});
+
+test("a payment in the other form of the phone pays the request", async () => {
+  const { former, present } = nextPhone();
+  const { data: request } = await api.ask("POST", "/v1/payments/request", { body: { to: present, amount: 5 } });
+  const paid = await api.ask("POST", `/v1/sandbox/phones/${former}/payments`, { body: { amount: 5 } });
+  assert.equal(paid.status, 200, JSON.stringify(paid.error));
+  const { data } = await api.ask("GET", `/v1/payments/requests/${request.id}`);
+  assert.equal(data.status, "paid");
+});
+
+test("the erasure of a contact erases what was written with every form of its phone", async () => {
+  const { former, present } = nextPhone();
+  const { data: contact } = await api.ask("POST", "/v1/contacts", { body: { phoneNumber: present } });
+  const written = [(await write(former)).data.id, (await write(present)).data.id];
+  const erase = () => api.ask("DELETE", `/v1/contacts/${contact.id}?erase=true`);
+  assert.equal((await erase()).status, 200);
+  await until(async () => (await erase()).data.erasedAt !== null, { what: "the end of the erasure" });
+  for (const form of [former, present]) assert.equal((await api.ask("GET", `/v1/chats/${form}`)).status, 404);
+  for (const id of written) assert.equal((await api.ask("GET", `/v1/messages/${id}`)).error?.code, "NOT_FOUND");
+  const { data } = await api.ask("GET", `/v1/messages?from=${encodeURIComponent(former)}`);
+  assert.deepEqual(data.messages, []);
+});
+
+test("a phone of the sandbox may act in the other form of its number", async () => {
+  const { former, present } = nextPhone();
+  const { data: received } = await write(former);
+  const { status } = await api.ask("POST", `/v1/sandbox/phones/${present}/messages`, {
+    body: { text: "Again", replyTo: received.id },
+  });
+  assert.equal(status, 200);
 });

@@ -3,6 +3,7 @@
 import type { Chat } from "../../core/chat.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { phoneKey } from "../../core/phone-forms.ts";
 import type { TypingSignal } from "../../providers/provider.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { decide } from "../commit.ts";
@@ -71,5 +72,5 @@ export function endTyping(deps: With<"typingContacts">, chat: TypingChat, from: 
 type TypingChat = Pick<Chat, "customerId" | "from" | "reference">;
 
 function subjectOf({ customerId, from: to, reference }: TypingChat, from: string): string {
-  return `typing ${JSON.stringify([customerId, to, from, reference])}`;
+  return `typing ${JSON.stringify([customerId, to, phoneKey(from), reference])}`;
 }

@@ -18,6 +18,7 @@ import { ApiError } from "../../core/error.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
 import { cancel } from "../../core/message-lifecycle.ts";
 import { cancelPayment, type Payment } from "../../core/payment.ts";
+import { subscriberForms } from "../../core/phone-forms.ts";
 import { findContact } from "../../store/contacts.ts";
 import {
   findErasure,
@@ -65,7 +66,7 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
     const asked: Erasure = {
       contactId: contact.id,
       customerId,
-      addresses: addressesOf(contact),
+      addresses: addressesOf(contact).flatMap(subscriberForms),
       before: deps.newId("msg"),
       position: 0,
       eventsUntil: (await newestPosition(db, customerId)) ?? 0,

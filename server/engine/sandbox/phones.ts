@@ -21,6 +21,7 @@ import type { Message } from "../../core/message.ts";
 import { NotRunningHere } from "../../core/not-running-here.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
+import { isSamePhone } from "../../core/phone-forms.ts";
 import { parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
 import { CHANNEL_NAMES } from "../../core/routing.ts";
 import type { Phone, Phones } from "../../providers/phones.ts";
@@ -154,7 +155,8 @@ async function requireGroup(
   const chat = await chatById(deps, customerId, chatId);
   const { id, isGroup, leftAt, reference, participants, name, from } = chat;
   if (!isGroup || reference === null) throw new ApiError("INVALID_STATUS", `${id} is no group.`);
-  if (!participants.includes(number)) throw new ApiError("NOT_FOUND", `${number} is not in ${id}.`);
+  if (!participants.some((one) => isSamePhone(one, number)))
+    throw new ApiError("NOT_FOUND", `${number} is not in ${id}.`);
   if (leftAt !== null)
     throw new ApiError("INVALID_STATUS", `${id}: you have left this group and receive nothing from it any more.`);
   return { chat, from, snapshot: { reference, name, participants } };
@@ -297,7 +299,7 @@ const ON_PHONE: ReadonlySet<Message["status"]> = new Set(["sent", "delivered", "
 
 /** Whether a message belongs to the thread of the customer and this contact, in either direction. A group's message does not. */
 function isBetween(message: Message, contact: string): boolean {
-  return (message.direction === "inbound" ? message.from : message.to) === contact;
+  return isSamePhone(message.direction === "inbound" ? message.from : message.to, contact);
 }
 
 /** An iMessage that the phone has, with its provider reference. `what`: the action, for the error of an SMS. */
@@ -335,7 +337,7 @@ async function requireParent(deps: Deps, { customerId, number }: PhoneAction<unk
 
 async function requireRequest(deps: Deps, { customerId, number }: PhoneAction<unknown>, id: string) {
   const request = await findPaymentOf(deps.store.db, customerId, id);
-  if (request === null || request.to !== number) {
+  if (request === null || !isSamePhone(request.to, number)) {
     throw new ApiError("NOT_FOUND", `There is no payment request ${id.slice(0, 100)} to ${number}.`);
   }
   if (request.status === "pending") return request;
