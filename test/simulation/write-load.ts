@@ -189,10 +189,10 @@ class WriteLoad {
       chance: () => jitter.next(),
       createProvider,
       poster: {
-        post: () =>
+        post: ({ headers }) =>
           after(this.#clock, POST_MS, async () => {
             this.#posted += 1;
-            return ok;
+            return { ...ok, sent: ["User-Agent", "Tightbeam/1.2.3", ...Object.entries(headers).flat()] };
           }),
         close() {},
       },
