@@ -31,6 +31,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, str
     sandbox: "Act as a contact, move the clock, reset",
     inbox: "Show the signed webhooks of the built-in inbox",
     trigger: "Make an event happen by the steps that lead to it",
+    test: "Run a test that you recorded on the phone page",
   },
   "Administration, with the admin key:": {
     keys: "Create, list, rotate and revoke API keys",
