@@ -118,7 +118,7 @@ export const Message = record("Message", "A message, as `GET /v1/messages/:id` r
   direction: says(Direction, "Whether you sent or received the message."),
   origin: orNull(
     MessageOrigin,
-    "`api`: a request. `service`: the service itself, as `confirmation` or `help` of opt-outs. `device`: written by hand on the phone. Null for an inbound message.",
+    "`api`: a request. `service`: the service itself, as `confirmation` or `help` of opt-outs. `device`: a person wrote it in Messages on the Mac; it is `sent`, and no receipt changes that. Null for an inbound message.",
   ),
   chatId: orNull(id("chat", "The chat."), "The chat that the message belongs to."),
   messageType: says(MessageType, "Kind of the message."),

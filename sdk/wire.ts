@@ -557,7 +557,7 @@ export interface Message {
   createdAt: string;
   /** Whether you sent or received the message. */
   direction: Direction;
-  /** `api`: a request. `service`: the service itself, as `confirmation` or `help` of opt-outs. `device`: written by hand on the phone. Null for an inbound message. */
+  /** `api`: a request. `service`: the service itself, as `confirmation` or `help` of opt-outs. `device`: a person wrote it in Messages on the Mac; it is `sent`, and no receipt changes that. Null for an inbound message. */
   origin: MessageOrigin | null;
   /** The chat that the message belongs to. */
   chatId: string | null;

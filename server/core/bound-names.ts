@@ -22,6 +22,7 @@ const NAMES: ReadonlySet<string> = new Set([
   "actor",
   "callUuid",
   "caller",
+  "contact",
   "from",
   "participant",
   "participants",

@@ -11,6 +11,7 @@ import { receiveOptOut } from "./contacts/opt-outs.ts";
 import type { EngineDeps } from "./engine-deps.ts";
 import { receiveReceipt } from "./messages/receipts.ts";
 import { receiveAudioKept, receiveMessage, receiveReaction, receiveRevision } from "./messages/receive.ts";
+import { receiveWritten } from "./messages/receive-written.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
 type SignalHandler<Received extends Signal> = (
@@ -22,6 +23,7 @@ type SignalHandler<Received extends Signal> = (
 const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind>> } = {
   receipt: receiveReceipt,
   inbound: receiveMessage,
+  written: receiveWritten,
   reaction: receiveReaction,
   revision: receiveRevision,
   audioKept: receiveAudioKept,

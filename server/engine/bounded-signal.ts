@@ -10,6 +10,6 @@ export type BoundedSignal<Reported extends InboundSignal | RevisionSignal> = Rep
 /** The signal with all of its texts and names cut; an inbound message and an edit say so of their text. */
 export function boundedSignal(signal: Signal): Signal | BoundedSignal<InboundSignal | RevisionSignal> {
   const cut = cutTexts(boundNames(signal));
-  if (!("text" in cut && "text" in signal) || cut.text === signal.text) return cut;
+  if (!("text" in cut && "text" in signal) || cut.kind === "written" || cut.text === signal.text) return cut;
   return { ...cut, textTruncated: true };
 }

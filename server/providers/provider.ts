@@ -14,6 +14,7 @@ import type { Clock } from "../clock.ts";
 import type { AddressLookups } from "../core/address-lookups.ts";
 import type { InboundAttachment } from "../core/attachment.ts";
 import type { Capabilities } from "../core/capabilities.ts";
+import type { Availability, FocusState } from "../core/contact-state.ts";
 import type { GroupSnapshot } from "../core/group.ts";
 import type { HookRequest, HookResponse } from "../core/hook.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
@@ -22,7 +23,7 @@ import type { SentPart } from "../core/message.ts";
 import type { NewNote, SendAttempts } from "../core/send-attempt.ts";
 import type { Phones } from "./phones.ts";
 
-export type { Capabilities, HookRequest, HookResponse, Memory, SendAttempts, SentPart };
+export type { Availability, Capabilities, FocusState, HookRequest, HookResponse, Memory, SendAttempts, SentPart };
 
 /** A chat, as the engine describes it to a provider. */
 export interface Conversation {
@@ -184,6 +185,18 @@ export interface InboundSignal extends IncomingSignal {
   effect: Effect | null;
 }
 
+/**
+ * A message that a person wrote in the peer's own program, under the number `to`, and no request sent. `unknown` in response to it:
+ * a send attempt to that chat has no outcome yet, which may explain the message. The provider reports it again later.
+ */
+export interface WrittenSignal extends Omit<InboundSignal, "kind" | "from" | "grows" | "payment"> {
+  kind: "written";
+  /** The recipient; null for a group. */
+  contact: string | null;
+  /** When it was written, by the service's real clock; earlier rather than later where the peer's clock is off. */
+  writtenAt: number;
+}
+
 /** A contact reacted to the message with the reference `target`, or removed the reaction (`remove`). */
 export interface ReactionSignal extends IncomingSignal {
   kind: "reaction";
@@ -253,6 +266,7 @@ export interface OptOutSignal extends IncomingSignal {
 export type Signal =
   | ReceiptSignal
   | InboundSignal
+  | WrittenSignal
   | ReactionSignal
   | TypingSignal
   | CallSignal
@@ -261,7 +275,7 @@ export type Signal =
   | GroupSignal
   | OptOutSignal;
 
-/** How the engine applied a signal. `unknown`: a receipt for a message that the service does not know, or not yet. */
+/** How the engine applied a signal. `unknown`: a receipt for a message that the service does not know, or not yet; see also `WrittenSignal`. */
 export type Applied = "applied" | "unknown";
 
 /** A customer's address on the instance. */
@@ -288,18 +302,6 @@ export interface ActionTarget {
 
 /** The result of an action. If the peer refused it, `reason` says why; a throw counts as refused. */
 export type ActionResult = { done: true } | { done: false; reason: string };
-
-/** The channels that reach an address. Null: the provider cannot say. */
-export interface Availability {
-  imessage: boolean | null;
-  facetime: boolean | null;
-}
-
-/** Whether a contact has silenced notifications and, if known, in which focus mode. */
-export interface FocusState {
-  focused: boolean;
-  focusMode?: string;
-}
 
 /**
  * Actions that only some providers have. A request for a missing one is refused with `CHANNEL_NOT_SUPPORTED`. The

@@ -111,6 +111,13 @@ async function readRestored({
   return { stored, backup: { record, isHeld, takenAt: takenAt + shiftMs, restoredAt } };
 }
 
+/** When the last restore of the database ended, in real time; minus infinity if it was not restored. */
+export async function findRestoredAt(deps: Deps): Promise<number> {
+  const { backup } = await readRestored(deps);
+  if (backup === null) return Number.NEGATIVE_INFINITY;
+  return backup.restoredAt - (deps.clock.now() - deps.clock.real());
+}
+
 async function holdOne(
   deps: With<"link" | "messageCache">,
   message: Message,

@@ -45,6 +45,10 @@ async function take(
     return "unknown";
   }
   const { message, isRecorded } = subject;
+  if (message.origin === "device") {
+    await acknowledgeOnly(deps, forgets);
+    return "applied";
+  }
   const plan = await planOf(deps, message);
   const decide = (fresh: Message): MessageDecision => {
     const verdict = receiptOf(deps, plan, fresh, { instanceId, isRecorded, signal });

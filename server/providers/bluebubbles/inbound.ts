@@ -11,6 +11,7 @@ import type {
   ReactionSignal,
   ReceiptSignal,
   RevisionSignal,
+  WrittenSignal,
 } from "../provider.ts";
 import { type AppleCash, isAppleCash } from "./apple-cash.ts";
 import { effectOfId } from "./effects.ts";
@@ -116,6 +117,29 @@ export function inboundOf(
     replyTo: withoutPart(row.threadOriginatorGuid ?? (isSticker(row) ? row.associatedMessageGuid : null)),
     payment,
     effect: effectOfId(row.expressiveSendStyleId),
+  };
+}
+
+/** Signal of a message that somebody wrote in Messages; null if the row does not say to whom. */
+export function writtenOf(
+  row: MacMessage,
+  { to, channel, group }: RowDestination,
+  writtenAt: number,
+): WrittenSignal | null {
+  const contact = group === null ? (row.chats[0]?.chatIdentifier ?? null) : null;
+  if (group === null && contact === null) return null;
+  return {
+    kind: "written",
+    reference: row.guid,
+    contact,
+    to,
+    channel,
+    group,
+    text: textOfRow(row),
+    attachments: attachmentsOf(row),
+    replyTo: withoutPart(row.threadOriginatorGuid),
+    effect: effectOfId(row.expressiveSendStyleId),
+    writtenAt,
   };
 }
 

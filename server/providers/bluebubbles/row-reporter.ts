@@ -17,6 +17,7 @@ import {
   changedAtOf,
   groupChangeOf,
   inboundOf,
+  isEmpty,
   isIncomplete,
   isPaymentRow,
   isRetracted,
@@ -30,6 +31,7 @@ import {
   revisionOf,
   sizeOf,
   textOfRow,
+  writtenOf,
 } from "./inbound.ts";
 import type { LateRows } from "./late-rows.ts";
 import type { Mac } from "./mac.ts";
@@ -38,6 +40,7 @@ import { tapbackOf } from "./reactions.ts";
 import { isGroupChat, type MacChat, type MacMessage, parseMessage } from "./records.ts";
 import { findChannel } from "./row-channel.ts";
 import { RetryLater, RowQueue, retryLater, type ShouldGiveUp } from "./row-queue.ts";
+import { clockOffMs } from "./status.ts";
 
 /** Messages remembered as reported. Beyond that the oldest is reported once more. */
 const REPORTED_MAX = 20_000;
@@ -144,14 +147,33 @@ export class RowReporter {
     const receipt = receiptOf(row, channel, isGroup);
     const signal = { ...receipt, ...noteWith(receipt) };
     const applied = await report(signal);
-    // The response to the send may still come. If it does not, somebody typed the message on the Mac.
+    // The response to the send may still come. If it does not, somebody wrote the message on the Mac.
     if (applied === "unknown" && !shouldGiveUp("unknownMessage"))
       throw new RetryLater("unknownMessage", "the service does not know this message of ours yet");
+    if (applied === "unknown") await this.#reportWritten(row, used, shouldGiveUp);
     this.#markReported(row, rank);
     if (applied === "unknown") return;
     // `sent` and `failed` may come from the Mac alone, and do not prove that Messages reaches Apple.
     if (rank >= RECEIPT_RANK.delivered) mac.health.activitySeen();
     receiptReported(signal);
+  }
+
+  /** Reports a row of ours that no send of the service explains, if it is fresh: somebody wrote it in Messages. */
+  async #reportWritten(row: MacMessage, channel: Channel, shouldGiveUp: ShouldGiveUp): Promise<void> {
+    const { mac, freshFrom, report } = this.#options;
+    if (row.dateCreated === null || isOlderThan(row, freshFrom())) return;
+    const whole = await this.#wholeOf(row, shouldGiveUp);
+    const chat = whole?.chats[0];
+    if (whole === null || chat === undefined || whole.error !== 0 || isRetracted(whole) || isEmpty(whole)) return;
+    const to = await ownAddress(mac.context, chat.lastAddressedHandle);
+    if (to === null) return;
+    const group = isGroupChat(chat) ? await this.#groupOf(chat, shouldGiveUp) : null;
+    // By its participants the engine recognises a group that was created here, and its open attempts.
+    if (group?.participants.length === 0) return;
+    const writtenAt = row.dateCreated - clockOffMs(mac.health.info);
+    const signal = writtenOf(whole, { to, channel, group }, writtenAt);
+    if (signal !== null && (await report(signal)) === "unknown")
+      throw new RetryLater("unknownMessage", "a send attempt without an outcome may explain this message");
   }
 
   /** Signals that are due for a contact's row. Rows that are too old produce none. */
