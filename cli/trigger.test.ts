@@ -36,7 +36,10 @@ test("trigger makes a new event each time, even after the sandbox's clock was mo
   assert.equal((await runOnTerminal(["sandbox", "clock", "advance", "3d"], env)).code, 0);
   await id("message.scheduled");
   const shown = await runOnTerminal(["trigger", "message.failed"], env);
-  assert.match(shown.stdout, /^send to \+15005550105.*\n[\d:.]+ {2}message\.failed +evt_\S+ {2}.*NO_CHANNEL_AVAILABLE/);
+  assert.match(
+    shown.stdout,
+    /^send to \+15005550105.*\n[\d:.]+Z {2}message\.failed +evt_\S+ {2}.*NO_CHANNEL_AVAILABLE/,
+  );
 });
 
 test("sandbox clock uses the admin key if the server has several customers", async (t) => {
