@@ -98,7 +98,7 @@ browserTest(
     await page.waitForURL(`${url}/docs/reference/messages#sendMessage`);
     await page.goto(`${url}/docs/guides/receiving`);
     await page.keyboard.press("j");
-    assert.equal(await page.evaluate("document.activeElement.closest('[id]').id"), "keep-another-system-in-sync");
+    assert.equal(await page.evaluate("document.activeElement.closest('[id]').id"), "one-phone-in-two-forms");
     await page.keyboard.press("]");
     await page.waitForURL(`${url}/docs/guides/groups`);
     await page.keyboard.press("?");
