@@ -41,6 +41,18 @@ export const test: CommandRow = {
 /** Longest evaluation of the steps in milliseconds. */
 const EVALUATION_MS_MAX = 1_000;
 
+/** The line that begins the list of steps, up to its bracket; the list ends with a bracket that begins a line. */
+const BEGIN = /^(?:export )?const steps = (?=\[)/m;
+
+/** The literal of the steps; null without one. */
+function stepsLiteral(text: string): string | null {
+  const begin = BEGIN.exec(text);
+  if (begin === null) return null;
+  const from = begin.index + begin[0].length;
+  const end = text.indexOf("\n]", from);
+  return end === -1 ? null : text.slice(from, end + 2);
+}
+
 /** The steps in a file, also if an editor formatted it anew: they are the literal of `const steps`. Throws `UsageError`. */
 function readSteps(file: string): RecordedStep[] {
   let text: string;
@@ -49,8 +61,8 @@ function readSteps(file: string): RecordedStep[] {
   } catch (error) {
     throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
-  const literal = /^(?:export )?const steps = (\[[\s\S]*?^\])/m.exec(text)?.[1];
-  if (literal === undefined)
+  const literal = stepsLiteral(text);
+  if (literal === null)
     throw new UsageError(
       `${file} is no recorded test: it has no const steps = [...]. Run other tests with node --test.`,
     );

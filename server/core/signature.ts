@@ -4,6 +4,7 @@ import { timingSafeEqual } from "node:crypto";
 import { setBounded } from "./bounded-map.ts";
 import { HmacKey } from "./hmac.ts";
 import type { Random } from "./id.ts";
+import { withoutTrailing } from "./trim-end.ts";
 
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
@@ -111,5 +112,5 @@ function standardKey(secret: string): HmacKey | null {
   if (key.length < STANDARD_KEY_BYTES_MIN || key.length > STANDARD_KEY_BYTES_MAX) return null;
   // Node skips what is no base64: only a text that the bytes lead back to is one.
   const padded = key.toString("base64");
-  return encoded === padded || encoded === padded.replace(/=+$/, "") ? new HmacKey(key) : null;
+  return encoded === padded || encoded === withoutTrailing(padded, "=") ? new HmacKey(key) : null;
 }
