@@ -185,7 +185,7 @@ export const Attempt = record("Attempt", "One attempt to deliver an event.", {
   ),
   requestHeaders: orNull(
     Type.Record(Type.String(), Type.String()),
-    "Headers of the request by name, as they were sent, signatures included, without `Host`, `Content-Length` and `Connection`; null if there was no connection, if the event is no longer stored, or if an older version made the attempt.",
+    "Headers of the request by name, as they were sent, signatures included, without `Host`, `Content-Length` and `Connection`; null if there was no connection, or if the event is no longer stored.",
   ),
 });
 

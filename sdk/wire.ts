@@ -1482,7 +1482,7 @@ export interface Attempt {
   error: string | null;
   /** Seconds that a 429 or 503 asked to wait by `Retry-After`, at most a day; null if it did not, or not in one of its forms. */
   retryAfterSeconds: number | null;
-  /** Headers of the request by name, as they were sent, signatures included, without `Host`, `Content-Length` and `Connection`; null if there was no connection, if the event is no longer stored, or if an older version made the attempt. */
+  /** Headers of the request by name, as they were sent, signatures included, without `Host`, `Content-Length` and `Connection`; null if there was no connection, or if the event is no longer stored. */
   requestHeaders: Record<string, string> | null;
 }
 

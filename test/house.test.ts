@@ -196,7 +196,7 @@ const EXAMPLES: readonly Example[] = [
     source: `import "${own.refused}";\n`,
     rule: "noRestrictedImports",
   })),
-  { path: "contract/sibling.ts", source: 'import "./schema.ts";\nimport "typebox";\n', rule: null },
+  { path: "contract/sibling.ts", source: 'import "./tables.ts";\nimport "typebox";\n', rule: null },
   { path: "sdk/sibling.ts", source: 'import "./wire.ts";\n', rule: null },
   { path: "server/core/down.ts", source: 'import "../../sdk/wire.ts";\nimport "node:crypto";\n', rule: null },
   { path: "server/core/clock.ts", source: 'import "node:fs";\n', rule: "noRestrictedImports" },

@@ -96,7 +96,7 @@ const REPLACED: readonly RegExp[] = [
   /\b[Cc]ommanded\b/,
 ];
 
-/** Names that are stored in databases of earlier versions: keys of an instance's memory and columns, as string literals. */
+/** Names that are stored: keys of an instance's memory and columns, as string literals. */
 const STORED = /["'`(|^](heard|owed)[/ |:]|"owed"|`owed`|\bowed: /;
 
 test("no word that the glossary replaced comes back", () => {

@@ -28,7 +28,7 @@ export interface BackupManifest {
   version: string;
   /** RFC 3339: the backup has everything that was on disk before. */
   takenAt: string;
-  /** Name of the newest migration of the database. */
+  /** The id of the schema of the database: a restore takes no other than its own. */
   schema: string;
   /** Rows of some tables. */
   counts: Readonly<Record<string, number>>;

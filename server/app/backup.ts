@@ -101,7 +101,7 @@ export async function verifyBackup(from: string, progress: BackupProgress): Prom
     (file, report) => checkFile(path, file, report),
   );
   try {
-    await requireOwnSchema(join(path, DATABASE_FILE), path, manifest.schema);
+    requireOwnSchema(join(path, DATABASE_FILE), path, manifest.schema);
     inspectCopy(join(path, DATABASE_FILE), true);
   } catch (error) {
     throw explain(error, join(path, DATABASE_FILE), path);

@@ -3,20 +3,20 @@
 import { ConfigError } from "../config.ts";
 import { printable } from "../core/printable.ts";
 import { listForeign } from "../store/sqlite/foreign-schema.ts";
-import { isKnownSchema } from "../store/sqlite/snapshot.ts";
+import { isOwnSchema } from "../store/sqlite/snapshot.ts";
 
 /** Names that an error shows, and their length. */
 const SHOWN_MAX = 5;
 const NAME_LENGTH_MAX = 60;
 
 /**
- * Throws `ConfigError` if the database `path` of the backup has triggers, views or virtual tables which `schema`, the migration that its
- * manifest names, does not have. Throws `DatabaseDamaged`. Call before anything else reads or writes the database. Says nothing about a
- * backup of a newer version, which no restore takes.
+ * Throws `ConfigError` if the database `path` of the backup has triggers, views or virtual tables that a new database does not have. Throws
+ * `DatabaseDamaged`. Call before anything else reads or writes the database. Says nothing about a backup of another version, whose manifest
+ * names another `schema`: no restore takes it.
  */
-export async function requireOwnSchema(path: string, backup: string, schema: string): Promise<void> {
-  if (!isKnownSchema(schema)) return;
-  const foreign = await listForeign(path, schema);
+export function requireOwnSchema(path: string, backup: string, schema: string): void {
+  if (!isOwnSchema(schema)) return;
+  const foreign = listForeign(path);
   if (foreign.length === 0) return;
   const names = foreign.slice(0, SHOWN_MAX).map((name) => printable(name.slice(0, NAME_LENGTH_MAX)));
   const more = foreign.length > SHOWN_MAX ? ` and ${foreign.length - SHOWN_MAX} more` : "";

@@ -43,7 +43,7 @@ export async function copyFromPostgres(url: string, path: string, progress: RowP
 
 async function copyRows(url: string, path: string, progress: RowProgress): Promise<Map<string, RowSum>> {
   const sums = new Map<string, RowSum>();
-  const target = await RowTarget.make(path);
+  const target = RowTarget.make(path);
   try {
     const source = await CopySource.open(url);
     try {

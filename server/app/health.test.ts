@@ -38,7 +38,7 @@ test("/health of a process that runs no instance reports how its owner finds it,
       isAlone: false,
       member: { id: "member_1", role: "api" },
       ownerOf: () => workers[0] ?? null,
-      reportOf: () => (isUp === null ? null : { isUp }),
+      reportOf: () => (isUp === null ? null : { isUp, lastEventAt: null }),
       others: () => workers,
     };
     const ports = { apply: async () => "applied" as const, attempts: () => attemptsIn(new AttemptsKept()), membership };

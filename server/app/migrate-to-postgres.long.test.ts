@@ -19,8 +19,8 @@ import { ConfigError, readConfig } from "../config.ts";
 import { COPIED } from "../store/copied-tables.ts";
 import { openPostgres } from "../store/postgres/store.ts";
 import type { Records, TableName } from "../store/records.ts";
-import { TABLES } from "../store/schema.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
+import { TABLES } from "../store/tables.ts";
 import { type MigrationOptions, migrateToPostgres } from "./migrate-to-postgres.ts";
 import { openStoreAlone } from "./open-store.ts";
 
@@ -311,9 +311,9 @@ test("a copy is refused with one line that says what to do", async (t) => {
   await other.store.close();
   await refused(/is not empty \(customers has rows\)/);
   await ask(url, "delete from customers");
-  await ask(url, "insert into kysely_migration (name, timestamp) values ('9999', '')");
-  await refused(/written by a newer version/);
-  await ask(url, "delete from kysely_migration where name = '9999'");
+  await ask(url, "update schema_id set id = 'x' || id");
+  await refused(/another version of Tightbeam/);
+  await ask(url, "update schema_id set id = substr(id, 2)");
   const stopped = { ...QUIET, progress: () => die("stop") };
   await assert.rejects(migrateToPostgres({ dataDir }, url, stopped), /stop/);
   stage.store = await openSqlite(dataDir, die);
@@ -321,7 +321,7 @@ test("a copy is refused with one line that says what to do", async (t) => {
   await stage.store.close();
   await refused(/is of another embedded database, or of this one before it changed: empty it/);
   const database = new DatabaseSync(join(dataDir, "tightbeam.db"));
-  database.exec("delete from kysely_migration where name = '0017-held-messages'");
+  database.exec("update schema_id set id = 'x' || id");
   database.close();
-  await refused(/is from an older version of Tightbeam: start this version on it once/);
+  await refused(/tightbeam\.db has the tables of another version of Tightbeam/);
 });

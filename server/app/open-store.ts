@@ -15,8 +15,8 @@ export interface StoreEvents {
   /** A thread of the embedded database ended: the process must end. `reason` is a sentence without a point. */
   lost(reason: string): void;
   committed: CommitObserver;
-  /** Progress of a long migration, or the wait for the one of another process. */
-  upgrading(progress: string): void;
+  /** Another process makes the tables of PostgreSQL, and this one waits for it. */
+  waiting(progress: string): void;
   /** Vacuums of the embedded database that an erasure asks for; null: the next start of the service does them. */
   vacuum: VacuumLog | null;
   /** A setting of the server or of the data directory that deserves a look. */
@@ -34,17 +34,17 @@ export async function openStore(
   return await refusing(async () => {
     if (databaseUrl === null) {
       refuseMigrated(dataDir);
-      const { lost, committed, upgrading, vacuum } = events;
-      return await openSqlite(dataDir, lost, committed, upgrading, vacuum);
+      const { lost, committed, vacuum } = events;
+      return await openSqlite(dataDir, lost, committed, vacuum);
     }
     for (const warning of await checkServer(databaseUrl)) events.warn(warning);
     if (existsSync(join(dataDir, "tightbeam.db")))
       events.warn(`DATABASE_URL is set: the embedded database in ${dataDir} is not used`);
-    const { committed: observe, reachable, upgrading, lost } = events;
+    const { committed: observe, reachable, waiting, lost } = events;
     return await openPostgres(databaseUrl, memberId, {
       observe,
       reachable,
-      upgrading,
+      waiting,
       retentionMs,
       lost,
     });
@@ -56,7 +56,7 @@ const NO_EVENTS: StoreEvents = {
     throw new Error(reason);
   },
   committed() {},
-  upgrading() {},
+  waiting() {},
   vacuum: null,
   warn() {},
   reachable() {},

@@ -10,12 +10,12 @@ import type { Packing } from "../store/packing.ts";
 import type { TableName } from "../store/records.ts";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "../store/rows.ts";
 import { isNearCustomer } from "../store/rows-of-customer.ts";
-import { TABLES } from "../store/schema.ts";
 import { lockDirectory, openReader, openWriter } from "../store/sqlite/connection.ts";
-import { migrate } from "../store/sqlite/migrate.ts";
+import { makeTables } from "../store/sqlite/make-tables.ts";
 import { finishRestore } from "../store/sqlite/restored-files.ts";
 import { allRows } from "../store/sqlite/wide-rows.ts";
 import { StoreUnusable } from "../store/store.ts";
+import { TABLES } from "../store/tables.ts";
 import { requireEmbedded } from "./embedded-only.ts";
 
 /** A row in quarantine. */
@@ -109,7 +109,7 @@ async function change<Result>(config: Config, work: (database: DatabaseSync) => 
     finishRestore(dataDir);
     const database = openWriter(join(dataDir, "tightbeam.db"));
     try {
-      await migrate(database);
+      makeTables(database);
       return work(database);
     } finally {
       database.close();

@@ -239,24 +239,6 @@ test("a restore that is killed at any step leaves the old data, or the new data 
   }
 });
 
-test("a backup with the tables of an older version is brought up to date", async (t) => {
-  const old = emptyDirectory(t);
-  const database = new DatabaseSync(join(old, "tightbeam.db"));
-  database.exec(readFileSync(new URL("../../test/fixtures/in-flight.sql", import.meta.url), "utf8"));
-  database.close();
-  const backup = join(emptyDirectory(t), "backup");
-  const options = { version: "old", now: Date.now(), withKey: false, progress: quiet };
-  const { manifest } = await takeBackup(readConfig({ TB_DATA_DIR: old }), backup, options);
-  assert.ok(manifest.schema < "0015", manifest.schema);
-  const place = emptyDirectory(t);
-  const { work } = await restore(place, backup);
-  assert.ok(work.held > 3 && work.deliveries > 3, JSON.stringify(work));
-  const copy = join(emptyDirectory(t), "again");
-  const again = await takeBackup(readConfig({ TB_DATA_DIR: place }), copy, options);
-  assert.ok(again.manifest.schema >= "0017", again.manifest.schema);
-  assert.deepEqual(again.manifest.counts, manifest.counts);
-});
-
 test("a restore that was committed is finished from every step of it", async (t) => {
   const { backup } = await dataOf(t);
   const names = ["tightbeam.db", "secret.key"];

@@ -12,7 +12,6 @@ import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { createPrivateFile, makePrivateDirectory } from "../private-file.ts";
 import { fingerprint, secretKeysIn } from "../secrets.ts";
 import { lockDirectory, openWriter } from "../store/sqlite/connection.ts";
-import { migrate } from "../store/sqlite/migrate.ts";
 import {
   commitStaging,
   dropStaging,
@@ -20,7 +19,7 @@ import {
   listOwnFiles,
   makeStaging,
 } from "../store/sqlite/restored-files.ts";
-import { inspectCopy, isKnownSchema, NoSpace, requireSpace } from "../store/sqlite/snapshot.ts";
+import { inspectCopy, isOwnSchema, NoSpace, requireSpace } from "../store/sqlite/snapshot.ts";
 import { StoreUnusable } from "../store/store.ts";
 import type { BackupProgress } from "./backup.ts";
 import {
@@ -68,9 +67,9 @@ export async function restoreBackup(config: Config, from: string, options: Resto
   const { dataDir, databaseUrl } = config;
   const backup = resolve(from);
   const manifest = readManifest(backup);
-  if (!isKnownSchema(manifest.schema)) {
+  if (!isOwnSchema(manifest.schema)) {
     throw new ConfigError(
-      `The backup ${backup} was made by a newer version of Tightbeam (${manifest.version}); install that version.`,
+      `The backup ${backup} was made by another version of Tightbeam (${manifest.version}), which has other tables: install that version.`,
     );
   }
   const lock = lockData(dataDir);
@@ -121,7 +120,7 @@ function lockData(dataDir: string): DatabaseSync {
   }
 }
 
-/** Copies the backup beside the data, checks the copies, and brings the database up to date. Returns the path of the database. */
+/** Copies the backup beside the data, and checks the copies. Returns the path of the database. */
 async function stage(
   config: Config,
   backup: string,
@@ -146,14 +145,8 @@ async function stage(
   );
   const copy = join(staging, DATABASE_FILE);
   if (!existsSync(copy)) throw new ConfigError(`The backup ${backup} has no ${DATABASE_FILE}.`);
-  await requireSound(copy, backup, manifest);
+  requireSound(copy, backup, manifest);
   takeKey(config, manifest, staging);
-  const database = openWriter(copy);
-  try {
-    await migrate(database);
-  } finally {
-    database.close();
-  }
   return copy;
 }
 
@@ -176,9 +169,9 @@ async function copyFile(from: string, to: string, progress: (doneBytes: number) 
   }
 }
 
-async function requireSound(copy: string, backup: string, { schema }: BackupManifest): Promise<void> {
+function requireSound(copy: string, backup: string, { schema }: BackupManifest): void {
   try {
-    await requireOwnSchema(copy, backup, schema);
+    requireOwnSchema(copy, backup, schema);
     inspectCopy(copy, true);
   } catch (error) {
     if (error instanceof ConfigError) throw error;

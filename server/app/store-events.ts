@@ -12,7 +12,7 @@ export function logged(log: Log, lost: (reason: string) => void, committed: Comm
         `the thread of the database failed (${reason}): start again; if that fails, look at the disk of the database`,
       ),
     committed,
-    upgrading: (progress) => log.info("upgrade", { reason: progress }),
+    waiting: (progress) => log.info("tables", { reason: progress }),
     vacuum: {
       info: (reason) => log.info("vacuum", { reason }),
       warn: (reason) => log.warn("vacuum", { reason }),

@@ -19,7 +19,7 @@ export interface Call {
   caller: string;
   /** The customer's address. */
   to: string;
-  /** Without video. Calls stored by older versions have both flags: `isVideo` decides. */
+  /** Without video. */
   isAudio: boolean;
   isVideo: boolean;
   isOutgoing: boolean;

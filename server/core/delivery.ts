@@ -65,7 +65,7 @@ export interface Attempt {
   error: string | null;
   /** The seconds that a 429 or 503 asked to wait by `Retry-After`; absent: none. */
   retryAfterSeconds?: number;
-  /** The headers of the request as `packHeaders` wrote them; absent: no request was sent, or an older version sent it. */
+  /** The headers of the request as `packHeaders` wrote them; absent: no request was sent. */
   headers?: string;
 }
 

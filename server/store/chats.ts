@@ -67,8 +67,8 @@ export async function findGroupOfPeople(
  * The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with it. Between the
  * keys are also the threads with names that begin with the contact and a slash, as an SMS may come from one.
  */
-export function isThreadWith(customerId: CustomerId, contact: string, key = phoneKey(contact)): RawBuilder<SqlBool> {
-  const [after, before] = threadKeysBetween(customerId, key);
+export function isThreadWith(customerId: CustomerId, contact: string): RawBuilder<SqlBool> {
+  const [after, before] = threadKeysBetween(customerId, phoneKey(contact));
   return sql<SqlBool>`chats."key" > ${after} and chats."key" < ${before} and ${isOneOf(sql.ref("chats.contact"), subscriberForms(contact))}`;
 }
 

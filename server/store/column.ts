@@ -1,4 +1,4 @@
-/** Describes one column of a table: the kind of its values, null, the values of an enumeration, the form of its JSON. */
+/** Describes a table and its columns: the kind of their values, null, the values of an enumeration, the form of their JSON. */
 
 import { ATTEMPTS_PACKING, type Packing, TIMELINE_PACKING } from "./packing.ts";
 
@@ -13,6 +13,8 @@ export interface Column<Kind extends ColumnKind = ColumnKind, Nullable extends b
   readonly words: ReadonlySet<unknown> | null;
   /** The form of a JSON column; null for the others. */
   readonly form: Form | null;
+  /** Whether it changes in the life of its record: PostgreSQL has these columns at the end of a row. */
+  readonly isHot: boolean;
 }
 
 /** The form of a JSON value: a check, a description for operators, and its packed form. */
@@ -48,6 +50,7 @@ function column<Kind extends ColumnKind>(kind: Kind, more?: { words?: ReadonlySe
     isNullable: false,
     words: more?.words ?? null,
     form: more?.form ?? null,
+    isHot: false,
   };
   return made;
 }
@@ -83,6 +86,12 @@ function objectWith(members: string, fits: (value: JsonObject) => boolean) {
 /** The column, whose values may be null. */
 export function orNull<Kind extends ColumnKind>(of: Column<Kind, false>) {
   const made: Column<Kind, true> = { ...of, isNullable: true };
+  return made;
+}
+
+/** The column, whose value changes in the life of its record. */
+export function hot<Kind extends ColumnKind, Nullable extends boolean>(of: Column<Kind, Nullable>) {
+  const made: Column<Kind, Nullable> = { ...of, isHot: true };
   return made;
 }
 
@@ -133,3 +142,22 @@ export const SENT_PART = objectWith(
   " with reference and what",
   ({ reference, what }) => typeof reference === "string" && typeof what === "string",
 );
+
+/** A table: its name in SQL, the properties of its key, and its columns by property, in order. */
+export interface Table<Record_, Name extends string = string, Columns extends ColumnsOf<Record_> = ColumnsOf<Record_>> {
+  readonly name: Name;
+  readonly key: readonly (keyof Record_ & string)[];
+  /** The properties that `insertUnique` requires to be new. */
+  readonly unique: readonly (keyof Record_ & string)[];
+  readonly columns: Columns;
+}
+
+/** Declares a table. A column that its record does not have is an error. */
+export function table<Record_, const Name extends string, Columns extends ColumnsOf<Record_>>(
+  name: Name,
+  key: readonly (keyof Record_ & string)[],
+  unique: readonly (keyof Record_ & string)[],
+  columns: Columns & { readonly [Property in Exclude<keyof Columns, keyof Record_>]: never },
+): Table<Record_, Name, Columns> {
+  return { name, key, unique, columns };
+}

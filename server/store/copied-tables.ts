@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import type { TableName } from "./records.ts";
 import { columnOf, LAYOUT, type SqlValue } from "./rows.ts";
-import { TABLES } from "./schema.ts";
+import { TABLES } from "./tables.ts";
 
 /** A column of PostgreSQL. */
 interface CopiedColumn {

@@ -1,7 +1,7 @@
 /**
  * SQL that finds deliveries by their ids and by their events. The id of a delivery begins as the id of its event, so that PostgreSQL
- * finds it by the index of ids. On SQLite the only index is of customer and id: either id names the customer. The id of a replay,
- * or one of an older version, does not begin so: those are in small indexes of their own.
+ * finds it by the index of ids. On SQLite the only index is of customer and id: either id names the customer. The id of a delivery
+ * that a replay made does not begin so: those are in small indexes of their own.
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";

@@ -4,7 +4,6 @@ import { type Kysely, type SqlBool, sql } from "kysely";
 import type { Call } from "../core/call.ts";
 import { ERASED, type Erasure } from "../core/erasure.ts";
 import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
-import { phoneKey } from "../core/phone-forms.ts";
 import { isThreadWith } from "./chats.ts";
 import { isAwaited } from "./deliveries-of-event.ts";
 import type { PositionedEvent } from "./events.ts";
@@ -151,17 +150,8 @@ export async function listThreadIds(
   { customerId, addresses }: Erasure,
   limit: number,
 ): Promise<ChatId[]> {
-  // A thread of an older version may have kept its address as its key.
-  const keyed = addresses.flatMap((address) =>
-    [...new Set([phoneKey(address), address])].map((key) => [address, key] as const),
-  );
-  const found = keyed.map(([address, key]) =>
-    db
-      .selectFrom("chats")
-      .select("id")
-      .where(isThreadWith(customerId, address, key))
-      .limit(limit)
-      .execute(),
+  const found = addresses.map((address) =>
+    db.selectFrom("chats").select("id").where(isThreadWith(customerId, address)).limit(limit).execute(),
   );
   return (await Promise.all(found))
     .flat()

@@ -1,4 +1,4 @@
-/** A packed list is unpacked as it was, also beside items that an older version stored. */
+/** A packed list is unpacked as it was, also beside damaged items. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,16 +33,16 @@ for (const { title, packing, item } of [
   { title: "a timeline", packing: TIMELINE_PACKING, item: entry },
   { title: "the attempts of a delivery", packing: ATTEMPTS_PACKING, item: attempt },
 ] as const) {
-  test(`${title} is unpacked as it was packed, with items of an older version before it or without`, () => {
+  test(`${title} is unpacked as it was packed, also behind damaged items`, () => {
     fc.assert(
       fc.property(
         fc.array<object>(item, { maxLength: 8 }),
         fc.array<object>(item, { maxLength: 3 }),
-        (items, older) => {
+        (items, damaged) => {
           const plain = JSON.parse(JSON.stringify(items));
           const stored = JSON.parse(JSON.stringify(packing.pack(items)));
           assert.deepEqual(packing.unpack(stored), plain);
-          assert.deepEqual(packing.unpack(older), older);
+          assert.deepEqual(packing.unpack(damaged), damaged);
         },
       ),
     );

@@ -3,7 +3,7 @@
  * of the members of its timeline, and one id again and again.
  */
 
-/** Packs the items of a list. `unpack` leaves an item that is no list as it is: older versions stored objects. */
+/** Packs the items of a list. `unpack` leaves an item that is no list as it is: it is damaged, and the form of its column judges it. */
 export interface Packing {
   pack(items: readonly object[]): unknown[];
   unpack(items: readonly unknown[]): unknown[];

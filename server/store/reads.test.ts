@@ -7,7 +7,7 @@ import { before, test } from "node:test";
 import { planOf, slowSteps } from "../../test/support/query-plans.ts";
 import { READS, statementsOf } from "../../test/support/store-reads.ts";
 import { openWriter } from "./sqlite/connection.ts";
-import { migrate } from "./sqlite/migrate.ts";
+import { makeTables } from "./sqlite/make-tables.ts";
 
 /** Steps of a plan that are not of the usual kind, and why they may be. */
 const EXCEPTIONS: Record<string, { step: RegExp; why: string }> = {
@@ -76,7 +76,7 @@ const EXCEPTIONS: Record<string, { step: RegExp; why: string }> = {
 let database: DatabaseSync;
 before(async () => {
   database = openWriter(":memory:");
-  await migrate(database);
+  makeTables(database);
 });
 
 test("no read scans a whole table or sorts its rows, except those listed here with the reason", async () => {

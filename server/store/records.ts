@@ -66,8 +66,8 @@ export interface Idempotency {
 }
 
 /**
- * A provider's reference of a message that came in, or that an older version sent.
- * Receipts, reactions and repeats find the message by it, as by the reference of its send attempt.
+ * A provider's reference of a message that came in. Receipts, reactions and repeats find the message by it, as by the reference of a
+ * send attempt.
  */
 export interface ProviderReference {
   instanceId: string;

@@ -3,8 +3,8 @@
 import type { Column, Form } from "./column.ts";
 import { unpackEnvelope } from "./packed-envelope.ts";
 import type { Records, TableName } from "./records.ts";
-import { type SqlTableName, TABLES } from "./schema.ts";
 import { wholeTimeline } from "./split-timeline.ts";
+import { type SqlTableName, TABLES } from "./tables.ts";
 
 /** The SQL name of a property's column: `createdAt` → `created_at`. */
 export function columnOf(property: string): string {
@@ -29,7 +29,7 @@ function encodeJson(form: Form | null, value: unknown): string {
 }
 
 /** A column in its table: with its property and its name in SQL. */
-interface PlacedColumn extends Column {
+export interface PlacedColumn extends Column {
   property: string;
   column: string;
 }
@@ -40,14 +40,7 @@ export const LAYOUT = Object.fromEntries(
 ) as Record<TableName, PlacedColumn[]>;
 
 function layoutOf(columns: Readonly<Record<string, Column>>): PlacedColumn[] {
-  return Object.entries(columns).map(([property, { kind, isNullable, words, form }]) => ({
-    property,
-    column: columnOf(property),
-    kind,
-    isNullable,
-    words,
-    form,
-  }));
+  return Object.entries(columns).map(([property, column]) => ({ property, column: columnOf(property), ...column }));
 }
 
 /** Identifies a row that cannot be decoded, without its contents. */

@@ -3,20 +3,15 @@
  * the row from its first changed byte to its last: the reason in this entry was half of that. Pure.
  */
 
-/** The column of the first entry; null if the column `timeline` has all entries. */
+/** The column of the first entry; null if the timeline has no entry. */
 const START = "timeline_start";
 
 /** Columns with their new values, both SQL. */
 export type Assignments = readonly (readonly [column: string, value: string])[];
 
-/** How a column of a table gets its value. `isSplit`: whether timelines are stored in two parts. */
-export function assignmentsOf(table: string, column: string, value: string, isSplit: boolean): Assignments {
+/** How a column of a table gets its value. */
+export function assignmentsOf(table: string, column: string, value: string): Assignments {
   if (!isTimeline(table, column)) return [[column, value]];
-  if (!isSplit)
-    return [
-      [column, value],
-      [START, "null"],
-    ];
   const start = `(${value}::json -> 0)::text`;
   const rest = `'[' || coalesce(nullif(substr(${value}, length(${start}) + 3), ''), ']')`;
   return [

@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { hashKey } from "../../server/core/key.ts";
 import { prepareThread } from "../../server/engine/chats/threads.ts";
 import { openWriter } from "../../server/store/sqlite/connection.ts";
-import { migrate } from "../../server/store/sqlite/migrate.ts";
+import { makeTables } from "../../server/store/sqlite/make-tables.ts";
 import type { Ports } from "../../server/store/sqlite/store.ts";
 import { planOf } from "../support/query-plans.ts";
 import { listRoutes, routesOf } from "../support/routes.ts";
@@ -121,7 +121,7 @@ test("every filter of a list is served by its index or by windows, and by a read
   const api = await servedLists(t, asked);
   const database = openWriter(":memory:");
   t.after(() => database.close());
-  await migrate(database);
+  makeTables(database);
   for (const [name, { path, index, filters }] of Object.entries(LISTS)) {
     const route = path?.(api) ?? name.slice("GET ".length);
     const key = route.startsWith("/v1/admin") ? api.adminKey : api.key;

@@ -264,7 +264,7 @@ export function leasesOfMessages(promise: Promises): void {
     },
   );
 
-  promise("a queued message that an older version leased is claimed before later messages", async (stage) => {
+  promise("a queued message whose lease was left behind is claimed before later messages", async (stage) => {
     const customer = await stage.addCustomer();
     const ids = async () => (await stage.claimMessages(stage.instanceId, 1)).map(({ id }) => id);
     // Deferred once, or sent another way.

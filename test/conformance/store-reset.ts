@@ -5,7 +5,7 @@ import type { Customer } from "../../server/core/customer.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import { openReference } from "../../server/core/send-attempt.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
-import { TABLES } from "../../server/store/schema.ts";
+import { TABLES } from "../../server/store/tables.ts";
 import { recordsBeside } from "./store-records.ts";
 import { attemptAt, idempotencyOf, keyOf, NOW, numberOf, type Promises, requestOf, type Stage } from "./store-stage.ts";
 

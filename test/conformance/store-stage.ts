@@ -16,7 +16,6 @@ import type { CustomerNumber } from "../../server/core/number.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
 import type { Idempotency, Records, TableName } from "../../server/store/records.ts";
 import { columnOf, decode } from "../../server/store/rows.ts";
-import { TABLES } from "../../server/store/schema.ts";
 import type {
   ClaimedDelivery,
   ClaimedMessage,
@@ -28,6 +27,7 @@ import type {
   Transaction,
   Versioned,
 } from "../../server/store/store.ts";
+import { TABLES } from "../../server/store/tables.ts";
 
 /** Registers one promise of a store as a test; `run` gets a store of its own. */
 export type Promises = (title: string, run: (stage: Stage, deps: TestContext) => Promise<void>) => void;

@@ -7,8 +7,8 @@ import type { Message } from "../../server/core/message.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
 import type { Records, TableName } from "../../server/store/records.ts";
 import { decode } from "../../server/store/rows.ts";
-import { TABLES } from "../../server/store/schema.ts";
 import type { Queue, Store, Transaction } from "../../server/store/store.ts";
+import { TABLES } from "../../server/store/tables.ts";
 import { NOW, Stage } from "../conformance/store-stage.ts";
 import { seeded } from "../support/load.ts";
 

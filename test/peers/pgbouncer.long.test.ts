@@ -65,7 +65,7 @@ test("a store behind PgBouncer that another one uses opens ten times, waits for 
   const waits: string[] = [];
   const open = async () => {
     opened += 1;
-    return await openPostgres(bouncer.through(url), `member_${opened}`, { upgrading: (wait) => waits.push(wait) });
+    return await openPostgres(bouncer.through(url), `member_${opened}`, { waiting: (wait) => waits.push(wait) });
   };
   try {
     const [first, second] = await Promise.all([open(), open()]);

@@ -8,7 +8,7 @@ import { addPartition } from "../../server/store/postgres/partitions.ts";
 import { sqlOn } from "../../server/store/postgres/sql.ts";
 import type { TableName } from "../../server/store/records.ts";
 import { LAYOUT } from "../../server/store/rows.ts";
-import { TABLES } from "../../server/store/schema.ts";
+import { TABLES } from "../../server/store/tables.ts";
 
 /** Rows of the tables that grow the most, and of the others that grow. */
 const MANY = 24_000;

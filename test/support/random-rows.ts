@@ -12,7 +12,7 @@ import { addPartition } from "../../server/store/postgres/partitions.ts";
 import { sqlOn } from "../../server/store/postgres/sql.ts";
 import type { TableName } from "../../server/store/records.ts";
 import { encodeValue, LAYOUT, type SqlValue } from "../../server/store/rows.ts";
-import { TABLES } from "../../server/store/schema.ts";
+import { TABLES } from "../../server/store/tables.ts";
 import { seeded } from "./engine.ts";
 
 /** The time of the first id, and of most instants. */

@@ -148,7 +148,7 @@ export function filesGained(
   before: readonly MessageAttachment[],
   reported: readonly InboundAttachment[],
 ): GainedFiles | null {
-  // Records of earlier versions do not say which files they have.
+  // A provider that reports each message whole names no references.
   if (before.some(({ reference }) => reference === undefined)) return null;
   const known = new Map(before.map((one) => [one.reference, one]));
   const news = reported.filter(({ reference, missing }) => {

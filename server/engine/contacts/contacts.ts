@@ -189,10 +189,7 @@ export function deletionOf(contact: Contact): Operation[] {
     // An address added after the read would be left behind, so the deletion requires the version that was read.
     { op: "update", table: "contacts", id, version, set: {} },
     { op: "delete", table: "contacts", where: { id } },
-    // A contact of an older version whose phone another contact has too kept the address as its key.
-    ...[...new Set([...addressKeysOf(contact), ...addressesOf(contact)])].map(
-      (address): Operation => forgetting({ customerId, address, contactId: id }),
-    ),
+    ...addressKeysOf(contact).map((address): Operation => forgetting({ customerId, address, contactId: id })),
   ];
 }
 

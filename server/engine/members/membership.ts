@@ -6,8 +6,8 @@ import type { LeaseEpoch, Member } from "../../store/members.ts";
 /** A report of the owner of an instance to the other members. */
 export interface InstanceReport {
   isUp: boolean;
-  /** When the peer last sent an event, in epoch milliseconds; null if there was none yet. Owners of earlier versions do not say it. */
-  lastEventAt?: number | null;
+  /** When the peer last sent an event, in epoch milliseconds; null if there was none yet. */
+  lastEventAt: number | null;
 }
 
 /**

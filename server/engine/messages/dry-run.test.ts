@@ -9,7 +9,7 @@ import { groupFor } from "../../../test/support/sending.ts";
 import { PNG } from "../../../test/support/shapes.ts";
 import { STAYS } from "../../../test/support/stays.ts";
 import { newMessage } from "../../core/new-message.ts";
-import { TABLES } from "../../store/schema.ts";
+import { TABLES } from "../../store/tables.ts";
 import { AvailabilityLookups } from "../contacts/availability.ts";
 import { setQuietHours } from "../routing/quiet-hours.ts";
 import { dryRun } from "./dry-run.ts";

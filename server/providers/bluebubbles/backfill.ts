@@ -8,7 +8,7 @@ import { type MacMessage, newestOf } from "./records.ts";
 import { RowPages, type RowQuery } from "./row-pages.ts";
 import { clockOffMs } from "./status.ts";
 
-/** Key in the instance's memory. Databases of earlier versions hold it under this name. */
+/** Key in the instance's memory. */
 const KEY = "catch-up";
 
 /** Real milliseconds from the end of one pass to the next. */

@@ -6,7 +6,7 @@ import type { Phone } from "../phones.ts";
 import type { Outbound } from "../provider.ts";
 import type { PhoneStep } from "./phones.ts";
 
-/** Prefix of every entry's key. Databases of earlier versions hold it under this name. */
+/** Prefix of every entry's key. */
 export const JOURNAL_PREFIX = "owed/";
 
 /** A message that a phone accepted, until all its signals are reported. */

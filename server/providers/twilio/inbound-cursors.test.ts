@@ -28,7 +28,6 @@ test("a number begins when it is first seen, and goes on from there in the next 
   await cursors.setNumbers([own(ONE), own(TWO)], 2_000);
   await cursors.advance(ONE, cursor(cursors, ONE), 5_000);
   assert.deepEqual(cursor(cursors, ONE), { customerId: "cust_1", bornAt: 1_000, readUntil: 5_000 });
-  // Databases of earlier versions have these names.
   assert.deepEqual(JSON.parse(entries.get(`inbound/${ONE}`) ?? ""), {
     customerId: "cust_1",
     bornAt: 1_000,

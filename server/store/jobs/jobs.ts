@@ -5,7 +5,6 @@ import type { Column } from "../column.ts";
 import type { MemberBeat } from "../members.ts";
 import type { Records, TableName } from "../records.ts";
 import { encodeValue, LAYOUT, type SqlValue, type UnreadableRow } from "../rows.ts";
-import { TABLES } from "../schema.ts";
 import type {
   CommitResult,
   DeliveryClaim,
@@ -18,6 +17,7 @@ import type {
   RowKey,
   Transaction,
 } from "../store.ts";
+import { TABLES } from "../tables.ts";
 
 /** The properties that the end of an attempt sets, in the order of an `EncodedOutcome`. */
 export const FINISHED_COLUMNS = [

@@ -3,8 +3,8 @@
 import { idsInPostgres } from "../deliveries-of-event.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
-import { TABLES } from "../schema.ts";
 import { assignmentsOf } from "../split-timeline.ts";
+import { TABLES } from "../tables.ts";
 import { DUPLICATE } from "./checks.ts";
 import type { Clauses } from "./clauses.ts";
 import { type ChangedQueues, changesQueue, QUEUE_COLUMNS } from "./due-rows.ts";
@@ -16,10 +16,10 @@ const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).jo
 const columnsOf = (table: TableName) => LAYOUT[table].map(({ column }) => column);
 
 /** The start of an insertion of the rows `i` of a clause. Events get the next positions, in the order of their rows. */
-function insertion({ splitsTimelines }: Clauses, table: TableName, clause: string, properties: readonly InputColumn[]) {
+function insertion(table: TableName, clause: string, properties: readonly InputColumn[]) {
   const [position, next] = table === "events" ? ["position, ", "nextval('event_positions'), "] : ["", ""];
   const assigned = properties.flatMap((property, index) =>
-    assignmentsOf(table, columnsOf(table)[index] ?? "", columnValue("i", property), splitsTimelines),
+    assignmentsOf(table, columnsOf(table)[index] ?? "", columnValue("i", property)),
   );
   return `insert into ${TABLES[table].name} (${position}${quoted(assigned.map(([column]) => column))})
     select ${next}${assigned.map(([, value]) => value).join(", ")} from ${clause} i`;
@@ -45,7 +45,7 @@ export function addUniqueInserts(
     const { clause, properties } = inputs.of(shape);
     const columns = uniqueColumns(table);
     const made = clauses.add(
-      `${insertion(clauses, table, clause, properties)} where ${clauses.isAccepted("i")}
+      `${insertion(table, clause, properties)} where ${clauses.isAccepted("i")}
         on conflict (${quoted(columns)}) do nothing returning ${isQueueTable(table) ? QUEUE_COLUMNS[table] : quoted(columns)}`,
     );
     const key = uniquePlaces(table).map((place) => properties[place]?.name ?? "");
@@ -111,7 +111,7 @@ function changeOf(inputs: ShapeInputs, shape: Shape, clauses: Clauses, isChecked
   const isAccepted = clauses.isAccepted("i");
   const sets = shape.properties.flatMap((property, index) => {
     const value = columnValue("i", properties[index] as InputColumn);
-    const assigned = assignmentsOf(table, columnOf(property), value, clauses.splitsTimelines);
+    const assigned = assignmentsOf(table, columnOf(property), value);
     return assigned.map(([column, sql]) => `"${column}" = ${sql}`);
   });
   const isFound = shape.where
@@ -127,12 +127,12 @@ function changeOf(inputs: ShapeInputs, shape: Shape, clauses: Clauses, isChecked
       return null;
     case "insert":
     case "event":
-      return `${insertion(clauses, table, clause, properties)} where ${isAccepted}`;
+      return `${insertion(table, clause, properties)} where ${isAccepted}`;
     case "put": {
       const replaced = columnsOf(table)
-        .flatMap((column) => assignmentsOf(table, column, "", clauses.splitsTimelines))
+        .flatMap((column) => assignmentsOf(table, column, ""))
         .map(([column]) => `"${column}" = excluded."${column}"`);
-      return `${insertion(clauses, table, clause, properties)} where ${isAccepted}
+      return `${insertion(table, clause, properties)} where ${isAccepted}
         on conflict (${quoted(key.map(columnOf))}) do update set ${replaced.join(", ")}`;
     }
     case "update":
@@ -154,12 +154,12 @@ const ATTEMPTS = String.raw`regexp_replace(d.attempts, '\\u[0-9a-f]{4}', '\\n', 
 
 /**
  * Erases the responses to rewritten events: they may quote their texts. A version more keeps an attempt in flight from writing them
- * back. Attempts are lists whose fourth value is the response, or objects as an older version wrote them.
+ * back. The fourth value of an attempt is the response.
  */
 function eraseResponses(clause: string, clauses: Clauses): string {
   return `update deliveries d set version = d.version + 1, attempts = (
       select json_agg(case json_typeof(one) when 'array' then jsonb_set(one::jsonb, '{3}', 'null')
-        else jsonb_set(one::jsonb, '{response}', 'null') end order by place)::text
+        else one::jsonb end order by place)::text
       from json_array_elements(${ATTEMPTS}) with ordinality as attempts (one, place))
     where d.attempts <> '[]' and d.id = any(array(${idsInPostgres(`(select k0 as id from ${clause} i where ${clauses.isAccepted("i")}) e`)}))`;
 }

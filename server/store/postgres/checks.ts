@@ -5,7 +5,7 @@
 
 import type { TableName } from "../records.ts";
 import { columnOf } from "../rows.ts";
-import { TABLES } from "../schema.ts";
+import { TABLES } from "../tables.ts";
 import type { Clauses } from "./clauses.ts";
 import type { PlacedOperation, Shape, ShapeInputs } from "./shapes.ts";
 import { uniqueColumns, uniquePlaces } from "./touched-keys.ts";

@@ -11,17 +11,11 @@ export interface SqlStatement {
 }
 
 export class Clauses {
-  /** Whether timelines are stored in two parts. */
-  readonly splitsTimelines: boolean;
   readonly #parameters: SqlParameter[] = [];
   readonly #clauses: string[] = [];
   #names = 0;
   /** Names of clauses with the transactions that are refused. */
   readonly #refused: string[] = [];
-
-  constructor(splitsTimelines = true) {
-    this.splitsTimelines = splitsTimelines;
-  }
 
   parameter(value: SqlParameter): string {
     this.#parameters.push(value);

@@ -6,7 +6,7 @@ import { unpackEnvelope } from "../packed-envelope.ts";
 import { StoreUnusable } from "../store.ts";
 import { readRows } from "./copied-rows.ts";
 import { requireNoPartialCopy } from "./copy-target.ts";
-import { MIGRATIONS } from "./migrations/list.ts";
+import { hasTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
 import { type Sql, sqlOn } from "./sql.ts";
 
@@ -23,7 +23,7 @@ export class CopySource {
   readonly #client: pg.PoolClient;
   readonly #sql: Sql;
 
-  /** Begins the snapshot. Throws `StoreUnusable` if this version of the service did not make the tables. */
+  /** Begins the snapshot. Throws `StoreUnusable` if the database has not the tables of this version. */
   static async open(url: string): Promise<CopySource> {
     const pool = createPool(url, 1, QUERY_MS_MAX);
     try {
@@ -77,13 +77,6 @@ function withBytes({ columns }: CopiedTable, row: readonly CopiedValue[]): Copie
 }
 
 async function requireCurrent(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query("select to_regclass('kysely_migration') as name");
-  if (rows[0]?.name === null) throw new StoreUnusable("The database of DATABASE_URL has no tables of Tightbeam.");
+  if (!(await hasTables(pool))) throw new StoreUnusable("The database of DATABASE_URL has no tables of Tightbeam.");
   await requireNoPartialCopy(pool);
-  const { rows: migrations } = await pool.query<{ name: string }>("select name from kysely_migration");
-  const done = new Set(migrations.map(({ name }) => name));
-  if ([...done].some((name) => !(name in MIGRATIONS)))
-    throw new StoreUnusable("The database was written by a newer version of Tightbeam; install that version.");
-  if (Object.keys(MIGRATIONS).every((name) => done.has(name))) return;
-  throw new StoreUnusable("The database is from an older version of Tightbeam: start this version on it first.");
 }

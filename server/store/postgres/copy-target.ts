@@ -12,7 +12,7 @@ import type { SqlValue } from "../rows.ts";
 import { StoreUnusable } from "../store.ts";
 import { readRows } from "./copied-rows.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { addPartition } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import { skipPositions } from "./restored-database.ts";
@@ -80,7 +80,7 @@ export class CopyTarget {
     const { rows } = await this.#pool.query("select to_regclass('embedded_copy') as name");
     if (rows[0]?.name === null) {
       await requireEmpty(this.#pool);
-      await migrate(this.#pool);
+      await makeTables(this.#pool);
       await inTransaction(this.#pool, async (sql) => {
         await sql.values(`create table embedded_copy (step text collate "C" primary key, value text not null)`);
         await sql.values("insert into embedded_copy values ($1, $2)", [SOURCE, source]);
@@ -216,7 +216,7 @@ async function requireEmpty(pool: pg.Pool): Promise<void> {
     "select tablename::text as name from pg_tables where schemaname = current_schema()",
   );
   const found = new Set(rows.map(({ name }) => name));
-  if (found.size > 0 && !found.has("kysely_migration"))
+  if (found.size > 0 && !found.has("schema_id"))
     throw new StoreUnusable("the database has tables of another program: create a database for Tightbeam");
   for (const { name } of [...COPIED, { name: "members" }]) {
     if (!found.has(name)) continue;

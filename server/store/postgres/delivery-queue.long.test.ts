@@ -6,7 +6,7 @@ import type pg from "pg";
 import { claimBuffers, raceFor } from "../../../test/support/delivery-members.ts";
 import { type DeliveryRows, insertDeliveries } from "../../../test/support/delivery-rows.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 import { vacuumQueues } from "./vacuum.ts";
@@ -22,7 +22,7 @@ async function database(t: TestContext, rows: DeliveryRows): Promise<pg.Pool> {
     await pool.end();
     await drop();
   });
-  await migrate(pool);
+  await makeTables(pool);
   await insertDeliveries(pool, rows);
   return pool;
 }

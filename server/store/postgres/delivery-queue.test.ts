@@ -18,8 +18,8 @@ import { isLockAwaited, sharedPostgresForFile } from "../../../test/support/post
 import { until } from "../../../test/support/wait.ts";
 import type { ClaimedDelivery, DeliveryOutcome, Store } from "../store.ts";
 import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
+import { makeTables } from "./make-tables.ts";
 import { beat } from "./member-leases.ts";
-import { migrate } from "./migrate.ts";
 import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
@@ -28,7 +28,7 @@ import { vacuumQueues } from "./vacuum.ts";
 
 const postgres = sharedPostgresForFile(async (url) => {
   const pool = createPool(url, 1);
-  await migrate(pool);
+  await makeTables(pool);
   await pool.end();
 });
 

@@ -8,7 +8,7 @@ import { postgresForFile } from "../../../test/support/postgres.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
 import { readLook } from "./readers.ts";
 
@@ -26,7 +26,7 @@ test("a look reads a few pages a lane of 50,000 due deliveries, also if as many 
     await pool.end();
     await drop();
   });
-  await migrate(pool);
+  await makeTables(pool);
   const rows = { count: 50_000, lanes: 4, records: 1 };
   await insertDeliveries(pool, rows);
   await pool.query("delete from due_deliveries; delete from deliveries");

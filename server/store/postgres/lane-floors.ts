@@ -18,7 +18,7 @@ export interface LaneFloor {
 const CHANGED_MAX = 64;
 /** Lanes whose floors are kept. Without a floor a claim begins at the start. */
 const LANES_MAX = 10_000;
-/** A claim begins at the start again after this time, in milliseconds: a process of an older version does not set `changed_in`. */
+/** A claim begins at the start again after this time, in milliseconds: what a floor misses for a reason that nobody foresaw is found then. */
 const FULL_EVERY_MS = 1_000;
 
 /** Before all due times. */

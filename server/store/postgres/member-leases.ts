@@ -13,7 +13,7 @@ const BEAT = `
   with wanted as (
     select lease, state from json_to_recordset($1) as given (lease text, state text) order by lease
   ), beaten as (
-    insert into members (id, role, url, lag_ms, beat_at, reads_split) values ($2, $3, $4, 0, clock_timestamp(), 1)
+    insert into members (id, role, url, lag_ms, beat_at) values ($2, $3, $4, 0, clock_timestamp())
     on conflict (id) do update
       set role = excluded.role, url = excluded.url, beat_at = excluded.beat_at
   ), dead as (
@@ -40,10 +40,6 @@ const BEAT = `
       from members where id <> $2 and beat_at >= clock_timestamp() - $6 * interval '1 ms'
     ) as others,
     (
-      select count(*)::int from members
-      where id <> $2 and beat_at >= clock_timestamp() - $6 * interval '1 ms' and reads_split is null
-    ) as older,
-    (
       select coalesce(json_agg(json_build_object('lease', lease, 'owner', owner, 'epoch', epoch, 'state', state)), '[]')
       from (
         select lease, owner, epoch, state from acquired
@@ -56,21 +52,16 @@ const BEAT = `
 interface AfterBeatRow {
   now: number;
   others: MembersAfterBeat["members"];
-  older: number;
   leases: MemberLease[];
 }
 
-/** All live members and leases, and whether a member of an older version is among them. */
-export async function beat(
-  sql: Sql,
-  { member, leases, leaseMs, deadAfterMs }: MemberBeat,
-): Promise<{ after: MembersAfterBeat; isOlderThere: boolean }> {
+/** All live members and leases. */
+export async function beat(sql: Sql, { member, leases, leaseMs, deadAfterMs }: MemberBeat): Promise<MembersAfterBeat> {
   const { id, role, url } = member;
   const wanted = JSON.stringify(leases);
   const [row] = await sql.query<AfterBeatRow>(BEAT, [wanted, id, role, url, leaseMs, deadAfterMs]);
   if (row === undefined) throw new Error("a beat returned nothing");
-  const after = { now: row.now, members: [member, ...row.others], leases: row.leases };
-  return { after, isOlderThere: row.older > 0 };
+  return { now: row.now, members: [member, ...row.others], leases: row.leases };
 }
 
 /** Removes a member: its leases are free at once. */

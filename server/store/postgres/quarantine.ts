@@ -3,9 +3,9 @@
 import type { QuarantineEntry } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "../rows.ts";
-import { TABLES } from "../schema.ts";
 import { storedColumn } from "../split-timeline.ts";
 import type { RecheckResult, RowKey } from "../store.ts";
+import { TABLES } from "../tables.ts";
 import { keepDueRow } from "./due-rows.ts";
 import type { Sql } from "./sql.ts";
 

@@ -16,7 +16,7 @@ import {
 import { READS } from "../../../test/support/store-reads.ts";
 import type { SqlQuery } from "../jobs/queries.ts";
 import { queryDatabase } from "./driver.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
 
 /** All rows of the largest customer, which are fewer than a window, and what is looked up beside them. */
@@ -84,7 +84,7 @@ before(async () => {
   server = await startPostgres(["fsync=off", "autovacuum=off", "random_page_cost=1.1"]);
   database = await createDatabase(server);
   pool = createPool(database.url, 1);
-  await migrate(pool);
+  await makeTables(pool);
   await fillPostgres(pool);
   const { rows } = await pool.query<{ name: string; rows: number }>(
     "select relname as name, reltuples::bigint as rows from pg_class where relkind = 'r'",

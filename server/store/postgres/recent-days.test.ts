@@ -8,7 +8,7 @@ import { type CustomerId, firstIdAt } from "../../core/id.ts";
 import { listEvents, newestPosition, pageOfEvents } from "../events.ts";
 import { DAY_MS, FIRST_DAY, firstPositionOf } from "../positions.ts";
 import { queryDatabase } from "./driver.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { addPartition } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
@@ -41,7 +41,7 @@ test("a first page and the newest position of a busy customer plan the last days
   t.after(drop);
   const pool = createPool(url, 1);
   t.after(() => pool.end());
-  await migrate(pool);
+  await makeTables(pool);
   await fill(pool);
   const planned = new Set<string>();
   const db = queryDatabase(async ({ sql, parameters }) => {

@@ -4,8 +4,8 @@ import { firstIdAt } from "../../core/id.ts";
 import { hasOpenInPostgres, idsInPostgres } from "../deliveries-of-event.ts";
 import { DAY_MS } from "../positions.ts";
 import { columnOf } from "../rows.ts";
-import { TABLES } from "../schema.ts";
 import type { RequestRemoval } from "../store.ts";
+import { TABLES } from "../tables.ts";
 import { listPartitions, partitionOf } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 

@@ -20,10 +20,10 @@ import { reportUnreadable } from "../quarantine.ts";
 import type { Database } from "../rows.ts";
 import { openWriter } from "../sqlite/connection.ts";
 import * as sqlite from "../sqlite/driver.ts";
-import { migrate as migrateSqlite } from "../sqlite/migrate.ts";
+import { makeTables as makeSqliteTables } from "../sqlite/make-tables.ts";
 import { createReader } from "../sqlite/query.ts";
 import * as postgres from "./driver.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
 
 /** Calls of each read for the rows of a seed. */
@@ -41,7 +41,7 @@ test("SQLite and PostgreSQL answer every read alike, with any rows and arguments
   const { url, drop } = await databases.create();
   const pool = createPool(url, 1);
   try {
-    await migrate(pool);
+    await makeTables(pool);
     await addPartitions(pool);
     const onPostgres = watched(
       postgres.queryDatabase(async (query) => (await pool.query(query.sql, query.parameters)).rows),
@@ -50,7 +50,7 @@ test("SQLite and PostgreSQL answer every read alike, with any rows and arguments
       const rows = randomRows(seed);
       await putIntoPostgres(pool, rows);
       const database = openWriter(":memory:");
-      await migrateSqlite(database);
+      makeSqliteTables(database);
       putIntoSqlite(database, rows);
       const read = createReader(database);
       const onSqlite = watched(sqlite.queryDatabase(async (query) => read(query)));

@@ -4,7 +4,7 @@ import type { EncodedOperation } from "../jobs/jobs.ts";
 import { packEnvelope } from "../packed-envelope.ts";
 import type { TableName } from "../records.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
-import { TABLES } from "../schema.ts";
+import { TABLES } from "../tables.ts";
 import type { Clauses } from "./clauses.ts";
 import { type InputColumn, inputColumn, numberColumn } from "./json-rows.ts";
 

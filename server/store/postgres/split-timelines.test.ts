@@ -1,4 +1,4 @@
-/** Tests that the first entry of a timeline is stored apart, unless a member of an older version would read it. */
+/** Tests that the first entry of a timeline is stored apart. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -67,20 +67,12 @@ test("the first entry of a timeline is stored once, and every read has the whole
   assert.deepEqual(copied, [`[${PACKED_START},["pending",5,0,0],["sent",4,0,0]]`]);
 });
 
-test("a message without a timeline, and one of an older version, change like others", async (t) => {
-  const { stage, stored, database } = await open(t);
-  const customer = await stage.addCustomer();
-  const empty = await stage.addMessage(customer, { timeline: [] });
+test("a message without a timeline changes like others", async (t) => {
+  const { stage, stored } = await open(t);
+  const empty = await stage.addMessage(await stage.addCustomer(), { timeline: [] });
   assert.deepEqual(await stored(empty), { timeline: "[]", timeline_start: null });
-  const older = await stage.addMessage(customer, { timeline: [QUEUED, PENDING] });
-  const inOne = `[${PACKED_START},["pending",5,0,0]]`;
-  await database.query("update messages set timeline = $2, timeline_start = null where id = $1", [older.id, inOne]);
-  assert.deepEqual((await stage.one("messages", older.id)).timeline, [QUEUED, PENDING]);
-  assert.equal(await stage.update("messages", older, { timeline: [QUEUED, PENDING, SENT] }), "ok");
-  assert.deepEqual(await stored(older), {
-    timeline: '[["pending",5,0,0],["sent",4,0,0]]',
-    timeline_start: PACKED_START,
-  });
+  assert.equal(await stage.update("messages", empty, { timeline: [QUEUED, PENDING] }), "ok");
+  assert.deepEqual(await stored(empty), { timeline: '[["pending",5,0,0]]', timeline_start: PACKED_START });
 });
 
 test("a damaged timeline cannot be read, although its first entry is apart", async (t) => {
@@ -90,22 +82,4 @@ test("a damaged timeline cannot be read, although its first entry is apart", asy
     await database.query("update messages set timeline = $2 where id = $1", [message.id, damaged]);
     await assert.rejects(stage.one("messages", message.id), /timeline is not JSON/, damaged);
   }
-});
-
-test("while a member of an older version is there, timelines are stored in one part", async (t) => {
-  const { stage, stored, database } = await open(t);
-  const customer = await stage.addCustomer();
-  const before = await stage.addMessage(customer, { timeline: [QUEUED] });
-  const member = { id: "member_1", role: "all", url: null } as const;
-  const beat = () => stage.store.beat({ member, leases: [], leaseMs: 35_000, deadAfterMs: 35_000 });
-  await database.query(`insert into members (id, role, lag_ms, beat_at) values ('older', 'all', 0, clock_timestamp())`);
-  await beat();
-  assert.equal(await stage.update("messages", before, { timeline: [QUEUED, PENDING] }), "ok");
-  const during = await stage.addMessage(customer, { timeline: [QUEUED, PENDING] });
-  const inOne = { timeline: `[${PACKED_START},["pending",5,0,0]]`, timeline_start: null };
-  assert.deepEqual([await stored(before), await stored(during)], [inOne, inOne]);
-  await database.query("delete from members where id = 'older'");
-  await beat();
-  const after = await stage.addMessage(customer, { timeline: [QUEUED] });
-  assert.deepEqual(await stored(after), { timeline: "[]", timeline_start: PACKED_START });
 });

@@ -10,7 +10,7 @@ import { requireNoPartialCopy } from "./copy-target.ts";
 import { queryDatabase } from "./driver.ts";
 import { dueLanesQuery } from "./due-lanes.ts";
 import { exchangeLag } from "./lag-exchange.ts";
-import { migrateDatabase } from "./migrate.ts";
+import { makeTablesAt } from "./make-tables.ts";
 import { listOpenAttempts } from "./open-attempts.ts";
 import { type OwnWriter, writeHere, writeInThread } from "./own-writer.ts";
 import { Partitions } from "./partitions.ts";
@@ -21,7 +21,7 @@ import { openReads } from "./readers.ts";
 import { sqlOn } from "./sql.ts";
 import { vacuumQueues } from "./vacuum.ts";
 
-/** Connections for migrations, partitions and vacuums. */
+/** Connections for partitions and vacuums. */
 const CHORES = 1;
 /** How often the partitions of the days ahead are looked at. */
 const PARTITIONS_EVERY_MS = 60_000;
@@ -37,8 +37,8 @@ export interface PostgresOptions {
   observe?: CommitObserver;
   /** Gets the reason when the database cannot be reached any more, and null when it can be again. */
   reachable?: (trouble: string | null) => void;
-  /** Gets a sentence while the opening waits for the migrations of another process. */
-  upgrading?: (progress: string) => void;
+  /** Gets a sentence while another process makes the tables. */
+  waiting?: (progress: string) => void;
   /** How long events are kept; null, the default: for ever. */
   retentionMs?: number | null;
   /** Called if the writer's thread ends by itself: the process must end then. Left out: the writer has no thread of its own. */
@@ -46,13 +46,13 @@ export interface PostgresOptions {
 }
 
 /**
- * Opens the database at a URL and migrates it. `member` names this process in the leases that it holds; no other process ever
+ * Opens the database at a URL, and makes its tables if it is empty. `member` names this process in the leases that it holds; no other process ever
  * has the same name. Throws `StoreUnusable` with a one-line message if it cannot be opened.
  */
 export async function openPostgres(
   url: string,
   member: string,
-  { observe = () => {}, reachable = () => {}, upgrading = () => {}, retentionMs = null, lost }: PostgresOptions = {},
+  { observe = () => {}, reachable = () => {}, waiting = () => {}, retentionMs = null, lost }: PostgresOptions = {},
 ): Promise<Store> {
   const pool = createPool(url, CHORES);
   const reachability = new Reachability(pool, reachable);
@@ -67,7 +67,7 @@ export async function openPostgres(
     await Promise.all([pool.end(), readers.close(), writer?.close()]);
   };
   try {
-    await migrateDatabase(url, upgrading);
+    await makeTablesAt(url, waiting);
     await requireNoPartialCopy(pool);
     await partitions.keep();
   } catch (error) {

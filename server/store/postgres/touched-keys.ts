@@ -3,7 +3,7 @@
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
-import { TABLES } from "../schema.ts";
+import { TABLES } from "../tables.ts";
 
 /** The records of a table that an operation touches: those with these keys, or any. */
 export interface Touched {

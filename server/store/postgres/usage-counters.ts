@@ -1,7 +1,7 @@
 /** Adds to the usage counters of hours, in the order of their keys: others who add at the same time wait, and block nobody in a circle. */
 
 import { columnOf, LAYOUT, type SqlValue } from "../rows.ts";
-import { TABLES } from "../schema.ts";
+import { TABLES } from "../tables.ts";
 import { noteBatch } from "../usage-batch.ts";
 import type { Sql } from "./sql.ts";
 

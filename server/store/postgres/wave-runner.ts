@@ -2,8 +2,8 @@
 
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
-import { TABLES } from "../schema.ts";
 import type { CommitResult } from "../store.ts";
+import { TABLES } from "../tables.ts";
 import { CONFLICT, DUPLICATE, STALE, type Unmet, type UsedRouting } from "./checks.ts";
 import type { DeliveryLeases } from "./delivery-leases.ts";
 import { changeRouting, customersOfEndpoints, EndpointCache } from "./endpoint-cache.ts";
@@ -57,8 +57,6 @@ export interface SentWave {
 }
 
 export class WaveRunner {
-  /** Whether timelines are stored in two parts, which members of older versions cannot read. */
-  splitsTimelines = true;
   readonly #leases: DeliveryLeases;
   readonly #endpoints = new EndpointCache();
 
@@ -155,7 +153,6 @@ export class WaveRunner {
     const { made, used } = makeDeliveries(applied, routing, this.#leases);
     const { owner, leaseMs, floors } = this.#leases;
     const floorOf = (lane: string) => floors.of(lane);
-    const { splitsTimelines } = this;
     const content = {
       checked,
       applied,
@@ -165,7 +162,6 @@ export class WaveRunner {
       owner,
       leaseMs,
       floorOf,
-      splitsTimelines,
     };
     const { text, parameters } = writeWave(content);
     return { outcome: this.#outcomeOf(sql.values(text, parameters), made, used) };

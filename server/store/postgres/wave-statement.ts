@@ -27,8 +27,6 @@ export interface WaveContent {
   leaseMs: number | null;
   /** The first row that the last claim of a lane of deliveries found. */
   floorOf(lane: string): LaneFloor | null;
-  /** Whether timelines are stored in two parts. */
-  splitsTimelines: boolean;
 }
 
 /** The rows that the statement returns: a refusal (transaction, number of the operation, why), or the lease of a delivery (lease, id). */
@@ -36,7 +34,7 @@ export const REFUSAL_ROW = 0;
 export const LEASE_ROW = 1;
 
 export function writeWave(content: WaveContent): SqlStatement {
-  const clauses = new Clauses(content.splitsTimelines);
+  const clauses = new Clauses();
   const inputs = new ShapeInputs(clauses);
   const changed: ChangedQueues = { messages: [], deliveries: [], inserted: { messages: [], deliveries: [] } };
   const shapes = shapesOf(content.applied);

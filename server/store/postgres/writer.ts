@@ -369,8 +369,7 @@ export class PostgresWriter {
 
   /** Beats. The first beat of a member is before all its work. New deliveries of lanes whose home is another member stay on disk. */
   async #beat(sql: Sql, sign: MemberBeat): Promise<MembersAfterBeat> {
-    const { after, isOlderThere } = await beat(sql, sign);
-    this.#waves.splitsTimelines = !isOlderThere;
+    const after = await beat(sql, sign);
     if (sign.member.id === this.#owner) {
       const workers = workersOf(after.members);
       this.#deliveries.isHome = (lane) => homeAmong(lane, workers) === this.#owner;

@@ -9,7 +9,7 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { type ClaimedMessageRows, encodeTransaction } from "../jobs/jobs.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { SqliteWriter } from "./writer.ts";
 
 /** The writer on an empty database with one customer and one endpoint. */
@@ -22,7 +22,7 @@ class Writer {
 
   static async open(): Promise<Writer> {
     const writer = new Writer();
-    await migrate(writer.engine.database);
+    makeTables(writer.engine.database);
     writer.commit([
       { op: "insert", table: "customers", record: writer.customer },
       { op: "insert", table: "endpoints", record: writer.endpoint },

@@ -18,7 +18,7 @@ import {
 } from "../jobs/jobs.ts";
 import { decodeRecord } from "../rows.ts";
 import type { CommitResult, Operation, Store } from "../store.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { SqliteWriter } from "./writer.ts";
 
 const EVENTS_PER_MESSAGE = 3;
@@ -40,7 +40,7 @@ class Writer {
 
   static async open(): Promise<Writer> {
     const writer = new Writer();
-    await migrate(writer.engine.database);
+    makeTables(writer.engine.database);
     writer.commit([
       { op: "insert", table: "customers", record: writer.customer },
       { op: "insert", table: "endpoints", record: writer.endpoint },

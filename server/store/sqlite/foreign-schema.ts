@@ -2,22 +2,22 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { errorCode } from "./connection.ts";
-import { migrateTo } from "./migrate.ts";
+import { SQLITE_SCHEMA } from "./schema.ts";
 import { DatabaseDamaged, openCopy } from "./snapshot.ts";
 
 /** The beginning of statements that run nothing, as SQLite stores them. */
 const PASSIVE = /^create (?:table|index|unique index) /i;
 
 /**
- * Names of what the copy has besides tables and indexes, unless a new database of the migration `schema` has it too, letter by letter. Reads
- * no table of the copy. Throws `DatabaseDamaged`.
+ * Names of what the copy has besides tables and indexes, unless a new database has it too, letter by letter. Reads no table of the copy. Throws
+ * `DatabaseDamaged`.
  */
-export async function listForeign(path: string, schema: string): Promise<string[]> {
+export function listForeign(path: string): string[] {
   const found = activeIn(path);
   if (found.size === 0) return [];
   const own = new DatabaseSync(":memory:");
   try {
-    await migrateTo(own, schema);
+    own.exec(SQLITE_SCHEMA.sql);
     const known = activeOf(own);
     return [...found].filter(([name, sql]) => known.get(name) !== sql).map(([name]) => name);
   } finally {

@@ -8,7 +8,7 @@ import type { Message } from "../../core/message.ts";
 import { type ClaimedMessageRows, encodeTransaction } from "../jobs/jobs.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { SqliteWriter } from "./writer.ts";
 
 const LEASE_MS = 10;
@@ -71,7 +71,7 @@ test("in any history of messages a claim leases lookups and due messages of free
       /** How far the service's clock was set back. The monotonic clock, which leases use, never is. */
       let backMs = 0;
       const engine = new SqliteWriter(":memory:", () => now);
-      await migrate(engine.database);
+      await makeTables(engine.database);
       const make = new Stage({} as Store);
       const customer = make.customer();
       const lanes = [make.newId("inst"), make.newId("inst")] as const;

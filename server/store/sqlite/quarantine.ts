@@ -5,8 +5,8 @@ import type { QuarantineEntry } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "../rows.ts";
 import { isOfCustomer } from "../rows-of-customer.ts";
-import { TABLES } from "../schema.ts";
 import type { RecheckResult, RowKey } from "../store.ts";
+import { TABLES } from "../tables.ts";
 import { allRows } from "./wide-rows.ts";
 
 /** Tables with a queue, and when a repaired row becomes due, as SQL with `:now`. */

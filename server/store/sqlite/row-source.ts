@@ -3,10 +3,12 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { CopiedTable } from "../copied-tables.ts";
-import { MIGRATIONS } from "../migrations/list.ts";
 import type { SqlValue } from "../rows.ts";
+import { otherSchema } from "../schema-sql.ts";
 import { StoreUnusable } from "../store.ts";
 import { openReader } from "./connection.ts";
+import { schemaIdOf } from "./make-tables.ts";
+import { SQLITE_SCHEMA } from "./schema.ts";
 import { allRows } from "./wide-rows.ts";
 
 /** A row as SQLite has it. */
@@ -16,7 +18,7 @@ export class RowSource {
   readonly #database: DatabaseSync;
   readonly #path: string;
 
-  /** Throws `StoreUnusable` if this version did not leave the database complete. */
+  /** Throws `StoreUnusable` if the database has not the tables of this version. */
   constructor(path: string) {
     this.#path = path;
     this.#database = openReader(path);
@@ -74,20 +76,9 @@ export class RowSource {
   }
 
   #requireCurrent(): void {
-    const isMigrated = this.#value("select 1 from sqlite_schema where name = 'kysely_migration'");
-    if (isMigrated === undefined) throw new StoreUnusable(`${this.#path} is no database of Tightbeam`);
-    const names = this.#database.prepare("select name from kysely_migration").all();
-    const done = new Set(names.map(({ name }) => String(name)));
-    const newer = [...done].filter((name) => !(name in MIGRATIONS));
-    if (newer.length > 0)
-      throw new StoreUnusable(`${this.#path} was written by a newer version of Tightbeam; install that version`);
-    const isMoved = this.#value(
-      "select 1 from sqlite_schema where type = 'table' and name like '%\\_before' escape '\\'",
-    );
-    if (isMoved === undefined && Object.keys(MIGRATIONS).every((name) => done.has(name))) return;
-    throw new StoreUnusable(
-      `${this.#path} is from an older version of Tightbeam: start this version on it once, and stop it`,
-    );
+    const id = schemaIdOf(this.#database);
+    if (id === null) throw new StoreUnusable(`${this.#path} is no database of Tightbeam`);
+    if (id !== SQLITE_SCHEMA.id) throw otherSchema(this.#path);
   }
 
   #value(sql: string): unknown {

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { CopiedTable, CopiedValue } from "../copied-tables.ts";
 import { errorCode, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { NoSpace, syncFile } from "./snapshot.ts";
 
 export class RowTarget {
@@ -13,11 +13,11 @@ export class RowTarget {
   readonly #database: DatabaseSync;
 
   /** Makes the tables of this version in a new file. */
-  static async make(path: string): Promise<RowTarget> {
+  static make(path: string): RowTarget {
     const database = openWriter(path);
     try {
       chmodSync(path, 0o600);
-      await migrate(database);
+      makeTables(database);
       // One flush at the end is enough: nobody reads the file before.
       database.exec("pragma journal_mode = delete; pragma synchronous = off");
       return new RowTarget(path, database);

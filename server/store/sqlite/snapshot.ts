@@ -4,8 +4,9 @@ import { chmodSync, closeSync, fsyncSync, openSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { MIGRATIONS } from "../migrations/list.ts";
 import { errorCode, openReader, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
+import { schemaIdOf } from "./make-tables.ts";
+import { SQLITE_SCHEMA } from "./schema.ts";
 
 /** Pages copied between two reports of progress: 4 MiB. */
 const PAGES_AT_ONCE = 1_000;
@@ -24,9 +25,9 @@ export class DatabaseDamaged extends Error {}
 /** Tables whose rows a copy counts. */
 const COUNTED = ["customers", "messages", "events", "deliveries"] as const;
 
-/** The newest migration and the numbers of rows of a copy. */
+/** The tables of a copy, and the numbers of their rows. */
 export interface CopyContent {
-  /** Name of the newest migration. */
+  /** The id of its schema. */
   schema: string;
   counts: Record<string, number>;
 }
@@ -82,13 +83,13 @@ export function inspectCopy(path: string, isThorough: boolean): CopyContent {
     if (verdict !== "ok") throw new DatabaseDamaged(String(verdict));
     const tables = database.prepare("select name from sqlite_schema where type = 'table'").all();
     const names = new Set(tables.map(({ name }) => name));
-    if (!names.has("kysely_migration")) throw new DatabaseDamaged("it has no tables of Tightbeam");
+    const schema = schemaIdOf(database);
+    if (schema === null || schema === "") throw new DatabaseDamaged("it has no tables of Tightbeam");
     const counted = COUNTED.filter((table) => names.has(table));
     const counts = Object.fromEntries(
       counted.map((table) => [table, numberOf(database, `select count(*) from "${table}"`)]),
     );
-    const schema = database.prepare("select max(name) as name from kysely_migration").get()?.name;
-    return { schema: String(schema), counts };
+    return { schema, counts };
   } catch (error) {
     if (error instanceof DatabaseDamaged || errorCode(error) === null) throw error;
     throw new DatabaseDamaged((error as Error).message);
@@ -108,9 +109,9 @@ export function settingOfCopy(path: string, name: string): string | null {
   }
 }
 
-/** Whether this version of the program knows the tables of a migration. */
-export function isKnownSchema(name: string): boolean {
-  return name in MIGRATIONS;
+/** Whether a schema is that of this version of the program. */
+export function isOwnSchema(id: string): boolean {
+  return id === SQLITE_SCHEMA.id;
 }
 
 /** Opens a copy for reads. No files appear beside it. */

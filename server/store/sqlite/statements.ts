@@ -6,7 +6,7 @@ import { FINISHED_COLUMNS } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { isOfCustomer } from "../rows-of-customer.ts";
-import { TABLES } from "../schema.ts";
+import { TABLES } from "../tables.ts";
 import {
   DELETE_OLD_NOTES,
   DELETE_OLD_UNNAMED,
@@ -246,7 +246,7 @@ export class Statements {
       "eraseResponses",
       () => `update deliveries set version = version + 1, attempts = (
                select json_group_array(json(case type
-                 when 'array' then json_set(value, '$[3]', null) else json_set(value, '$.response', null) end))
+                 when 'array' then json_set(value, '$[3]', null) else value end))
                from json_each(attempts))
              where rowid in (${deliveriesOf("?1")}) and attempts <> '[]'`,
     );

@@ -14,7 +14,7 @@ import type { OpenPort } from "../jobs/writer-client.ts";
 import { type CommitObserver, type Store, StoreUnusable } from "../store.ts";
 import { connectStore, SQLITE } from "./connect-store.ts";
 import { lockDirectory, openWriter } from "./connection.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { createReader } from "./query.ts";
 import { finishRestore } from "./restored-files.ts";
 import { ReaderThread, startThread } from "./thread.ts";
@@ -46,15 +46,13 @@ export interface Ports extends Reads {
 }
 
 /**
- * Opens the database in a data directory: locks the directory, migrates, starts the threads. Throws `StoreUnusable` with a
- * one-line message if it cannot. `lost` is called if a database thread ends: the process has to end then. `report` gets the
- * progress of a long migration. `vacuumLog`: vacuums if an erasure asks for it; null: the next start does.
+ * Opens the database in a data directory: locks the directory, makes the tables, starts the threads. Throws `StoreUnusable` with a
+ * one-line message if it cannot. `lost` is called if a database thread ends: the process has to end then. `vacuumLog`: vacuums if an erasure asks for it; null: the next start does.
  */
 export async function openSqlite(
   dataDir: string,
   lost: (reason: string) => void,
   observe: CommitObserver = () => {},
-  report: (progress: string) => void = () => {},
   vacuumLog: VacuumLog | null = null,
 ): Promise<Store> {
   try {
@@ -66,7 +64,7 @@ export async function openSqlite(
   const path = join(dataDir, "tightbeam.db");
   try {
     finishRestore(dataDir);
-    await prepare(path, report, vacuumLog);
+    prepare(path, vacuumLog);
   } catch (error) {
     lock.close();
     throw error;
@@ -89,10 +87,10 @@ export async function openSqlite(
   return store;
 }
 
-async function prepare(path: string, report: (progress: string) => void, vacuumLog: VacuumLog | null): Promise<void> {
+function prepare(path: string, vacuumLog: VacuumLog | null): void {
   const first = openWriter(path);
   try {
-    await migrate(first, report);
+    makeTables(first, `the database ${path}`);
     const reason = vacuumLog === null ? null : vacuumAfterErasure(first, path, vacuumLog.info);
     if (reason !== null)
       vacuumLog?.warn(
@@ -114,7 +112,8 @@ export async function openSqliteInProcess(
   now?: () => number,
 ): Promise<Store> {
   const writer = new SqliteWriter(path, now);
-  await (path === ":memory:" ? prepareInMemory(writer.database) : migrate(writer.database));
+  if (path === ":memory:") fillEmpty(writer.database);
+  else makeTables(writer.database);
   const read = createReader(writer.database);
   const ports = through({
     write: async (jobs) => writer.runGroup(jobs),
@@ -136,11 +135,14 @@ function sharedReads({ read, lists }: Reads): Reads {
   return { read, lists, close: async () => {} };
 }
 
-/** A migrated database with no rows: tests open hundreds of databases in memory, and a migration is most of an opening. */
+/** A database with the tables and no rows: tests open hundreds in memory, and making the tables costs four times as much as this copy. */
 let empty: Uint8Array | undefined;
 
-async function prepareInMemory(database: DatabaseSync): Promise<void> {
-  if (empty !== undefined) return database.deserialize(empty);
-  await migrate(database);
+function fillEmpty(database: DatabaseSync): void {
+  if (empty !== undefined) {
+    database.deserialize(empty);
+    return;
+  }
+  makeTables(database);
   empty = database.serialize();
 }

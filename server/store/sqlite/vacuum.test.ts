@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { ERASED_SINCE_VACUUM } from "../settings.ts";
 import { openWriter } from "./connection.ts";
-import { migrate } from "./migrate.ts";
+import { makeTables } from "./make-tables.ts";
 import { openSqlite, type VacuumLog } from "./store.ts";
 import { vacuum, vacuumAfterErasure } from "./vacuum.ts";
 
@@ -22,7 +22,7 @@ async function erased(t: TestContext): Promise<{ directory: string; path: string
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, "tightbeam.db");
   const database = openWriter(path);
-  await migrate(database);
+  makeTables(database);
   database.exec("create table texts (id text primary key, text text) without rowid; begin");
   const insert = database.prepare("insert into texts values (?, ?)");
   // In the middle of pages, which SQLite then splits.
@@ -59,7 +59,7 @@ function collect(): { lines: string[]; log: VacuumLog } {
 
 async function start(directory: string): Promise<string[]> {
   const { lines, log } = collect();
-  const store = await openSqlite(directory, assert.fail, undefined, undefined, log);
+  const store = await openSqlite(directory, assert.fail, undefined, log);
   await store.close();
   return lines;
 }
@@ -166,7 +166,7 @@ test("a file that may not grow is a vacuum that failed: the start says so, and s
   const script = `(async () => {
     const { openSqlite } = await import(${JSON.stringify(new URL("store.ts", import.meta.url).href)});
     const say = (line) => console.log(line);
-    const store = await openSqlite(process.argv[1], say, undefined, undefined, { info: say, warn: say });
+    const store = await openSqlite(process.argv[1], say, undefined, { info: say, warn: say });
     console.log((await store.db.selectFrom("settings").select("value").execute()).length);
     await store.close();
   })();`;

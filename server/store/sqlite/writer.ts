@@ -16,8 +16,8 @@ import {
 } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import { decodeEach, decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
-import { TABLES } from "../schema.ts";
 import type { CommitResult, MessageClaim, RecheckResult, RowKey } from "../store.ts";
+import { TABLES } from "../tables.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { DeliveryWriter } from "./delivery-writer.ts";
 import { EventPositions } from "./event-positions.ts";

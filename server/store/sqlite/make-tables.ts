@@ -1,0 +1,33 @@
+/** Makes the tables of a database file, before any thread opens it. */
+
+import type { DatabaseSync } from "node:sqlite";
+import { otherSchema } from "../schema-sql.ts";
+import { SQLITE_SCHEMA } from "./schema.ts";
+
+/**
+ * Makes the tables in an empty database, all of them or none. A database that has them is left as it is. Throws `StoreUnusable` if the
+ * database has other tables. `name`: how an operator calls the database.
+ */
+export function makeTables(database: DatabaseSync, name = "the database"): void {
+  database.exec("begin immediate");
+  try {
+    const id = schemaIdOf(database);
+    if (id === null) database.exec(SQLITE_SCHEMA.sql);
+    if (id === null) database.exec(`create table schema_id (id text not null)`);
+    if (id === null) database.prepare("insert into schema_id (id) values (?)").run(SQLITE_SCHEMA.id);
+    else if (id !== SQLITE_SCHEMA.id) throw otherSchema(name);
+    database.exec("commit");
+  } catch (error) {
+    // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
+    if (database.isTransaction) database.exec("rollback");
+    throw error;
+  }
+}
+
+/** The id of the schema that a database has; null: it has no tables. A database of strangers, or one from before there were ids, has the empty id. */
+export function schemaIdOf(database: DatabaseSync): string | null {
+  const tables = database.prepare("select name from sqlite_schema where type = 'table'").all();
+  if (tables.length === 0) return null;
+  if (!tables.some(({ name }) => name === "schema_id")) return "";
+  return String(database.prepare("select id from schema_id").get()?.id);
+}
