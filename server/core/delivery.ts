@@ -54,7 +54,7 @@ export interface Delivery {
 }
 
 /** Attempts that a delivery keeps: at most 21 of the schedule (the first, and up to 20 retries), and manual retries. */
-export const ATTEMPTS_KEPT_MAX = 50;
+const ATTEMPTS_KEPT_MAX = 50;
 
 /** An attempt that ended. */
 export interface Attempt {

@@ -147,7 +147,7 @@ export const SENT_PART = objectWith(
 export interface Table<Record_, Name extends string = string, Columns extends ColumnsOf<Record_> = ColumnsOf<Record_>> {
   readonly name: Name;
   readonly key: readonly (keyof Record_ & string)[];
-  /** The properties that `insertUnique` requires to be new. */
+  /** The properties that `insertUnique` requires to be new: those of the key, or of a unique index. */
   readonly unique: readonly (keyof Record_ & string)[];
   readonly columns: Columns;
 }
@@ -156,8 +156,7 @@ export interface Table<Record_, Name extends string = string, Columns extends Co
 export function table<Record_, const Name extends string, Columns extends ColumnsOf<Record_>>(
   name: Name,
   key: readonly (keyof Record_ & string)[],
-  unique: readonly (keyof Record_ & string)[],
   columns: Columns & { readonly [Property in Exclude<keyof Columns, keyof Record_>]: never },
-): Table<Record_, Name, Columns> {
-  return { name, key, unique, columns };
+): Omit<Table<Record_, Name, Columns>, "unique"> {
+  return { name, key, columns };
 }

@@ -1,26 +1,6 @@
 /** Every table as data: its name, its key and its columns. Rows are encoded and decoded by it, and `npm run schema` writes the SQL of both databases from it. */
 
-import {
-  ATTACHMENTS_RULES,
-  CALL_STATUSES,
-  CHANNELS,
-  DELIVERY_STATUSES,
-  DIRECTIONS,
-  EFFECTS,
-  ENCODINGS,
-  ERROR_STATUS,
-  EVENT_TYPES,
-  KEY_SCOPES,
-  MESSAGE_ERROR_CODES,
-  MESSAGE_ORIGINS,
-  MESSAGE_STATUSES,
-  MESSAGE_TYPES,
-  OPT_OUT_SCOPES,
-  OPT_OUT_SOURCES,
-  PAYMENT_STATUSES,
-  PROVIDERS,
-  REPLAY_STATUSES,
-} from "../../sdk/wire.ts";
+import * as words from "../../sdk/wire.ts";
 import { ATTEMPT_STATES } from "../core/send-attempt.ts";
 import { SESSION_KINDS } from "../core/session.ts";
 import {
@@ -54,7 +34,7 @@ const PREVIOUS_SECRET = { previousSecret: orNull(TEXT), previousSecretUntil: orN
 
 /** The tables with their exact types, from which the types of rows are made. */
 const DECLARED = {
-  customers: table("customers", ["id"], ["id"], {
+  customers: table("customers", ["id"], {
     ...VERSIONED,
     name: TEXT,
     email: orNull(TEXT),
@@ -67,20 +47,20 @@ const DECLARED = {
     optOuts: orNull(OPT_OUT_SETTINGS),
     ...CHANGED,
   }),
-  numbers: table("numbers", ["id"], ["address"], {
+  numbers: table("numbers", ["id"], {
     id: TEXT,
     customerId: TEXT,
     address: TEXT,
-    provider: oneOf(PROVIDERS),
+    provider: oneOf(words.PROVIDERS),
     instanceId: TEXT,
     isDefault: FLAG,
     createdAt: NUMBER,
   }),
-  keys: table("keys", ["id"], ["hash"], {
+  keys: table("keys", ["id"], {
     ...VERSIONED,
     name: TEXT,
     customerId: orNull(TEXT),
-    scope: oneOf(KEY_SCOPES),
+    scope: oneOf(words.KEY_SCOPES),
     permissions: TEXTS,
     hash: TEXT,
     last4: TEXT,
@@ -91,29 +71,29 @@ const DECLARED = {
     revokedAt: orNull(NUMBER),
     replacedBy: orNull(TEXT),
   }),
-  instances: table("instances", ["id"], ["id"], {
+  instances: table("instances", ["id"], {
     ...VERSIONED,
     name: TEXT,
-    provider: oneOf(PROVIDERS),
+    provider: oneOf(words.PROVIDERS),
     config: orNull(TEXT),
     ...CHANGED,
   }),
-  messages: table("messages", ["id"], ["id"], {
+  messages: table("messages", ["id"], {
     id: TEXT,
     customerId: TEXT,
     keyId: orNull(TEXT),
-    direction: oneOf(DIRECTIONS),
+    direction: oneOf(words.DIRECTIONS),
     from: TEXT,
     to: TEXT,
     fallback: FLAG,
     fallbackAfterMs: orNull(NUMBER),
     text: orNull(TEXT),
-    messageType: oneOf(MESSAGE_TYPES),
+    messageType: oneOf(words.MESSAGE_TYPES),
     mediaUrls: TEXTS,
     attachments: OBJECTS,
-    attachmentsRule: orNull(oneOf(ATTACHMENTS_RULES)),
+    attachmentsRule: orNull(oneOf(words.ATTACHMENTS_RULES)),
     chatId: orNull(TEXT),
-    effect: orNull(oneOf(EFFECTS)),
+    effect: orNull(oneOf(words.EFFECTS)),
     replyTo: orNull(TEXT),
     parentMessageId: orNull(TEXT),
     mentions: OBJECTS,
@@ -121,7 +101,7 @@ const DECLARED = {
     metadata: orNull(OBJECT),
     externalMessageId: orNull(TEXT),
     callbackUrl: orNull(TEXT),
-    origin: orNull(oneOf(MESSAGE_ORIGINS)),
+    origin: orNull(oneOf(words.MESSAGE_ORIGINS)),
     correlationId: TEXT,
     scheduledAt: orNull(NUMBER),
     createdAt: NUMBER,
@@ -131,17 +111,17 @@ const DECLARED = {
     attachmentsDropped: NUMBER,
     fallbackTriggered: hot(FLAG),
     instanceId: hot(TEXT),
-    channel: hot(oneOf(CHANNELS)),
+    channel: hot(oneOf(words.CHANNELS)),
     channelsLeft: hot(TEXTS),
     instancesTried: hot(TEXTS),
     sentPart: hot(orNull(SENT_PART)),
-    errorCode: hot(orNull(oneOf(MESSAGE_ERROR_CODES))),
+    errorCode: hot(orNull(oneOf(words.MESSAGE_ERROR_CODES))),
     errorMessage: hot(orNull(TEXT)),
     providerErrorCode: hot(orNull(TEXT)),
-    encoding: hot(orNull(oneOf(ENCODINGS))),
+    encoding: hot(orNull(oneOf(words.ENCODINGS))),
     account: hot(orNull(TEXT)),
     providerMessageId: hot(orNull(TEXT)),
-    status: hot(oneOf(MESSAGE_STATUSES)),
+    status: hot(oneOf(words.MESSAGE_STATUSES)),
     timeline: hot(TIMELINE),
     sequence: hot(NUMBER),
     version: hot(NUMBER),
@@ -157,35 +137,35 @@ const DECLARED = {
     deliveredAt: hot(orNull(NUMBER)),
     readAt: hot(orNull(NUMBER)),
   }),
-  sendAttempts: table("send_attempts", ["instanceId", "reference"], ["instanceId", "reference"], {
+  sendAttempts: table("send_attempts", ["instanceId", "reference"], {
     instanceId: TEXT,
     reference: TEXT,
     messageId: TEXT,
     number: NUMBER,
-    channel: oneOf(CHANNELS),
+    channel: oneOf(words.CHANNELS),
     state: oneOf(ATTEMPT_STATES),
     startedAt: NUMBER,
     endedAt: orNull(NUMBER),
     note: orNull(TEXT),
   }),
-  providerReferences: table("provider_references", ["instanceId", "reference"], ["instanceId", "reference"], {
+  providerReferences: table("provider_references", ["instanceId", "reference"], {
     instanceId: TEXT,
     reference: TEXT,
     messageId: TEXT,
-    channel: oneOf(CHANNELS),
+    channel: oneOf(words.CHANNELS),
     createdAt: NUMBER,
   }),
-  events: table("events", ["id"], ["id"], {
+  events: table("events", ["id"], {
     id: TEXT,
     customerId: TEXT,
-    type: oneOf(EVENT_TYPES),
+    type: oneOf(words.EVENT_TYPES),
     messageId: orNull(TEXT),
     sequence: NUMBER,
     correlationId: TEXT,
     createdAt: NUMBER,
     bytes: TEXT,
   }),
-  endpoints: table("endpoints", ["id"], ["id"], {
+  endpoints: table("endpoints", ["id"], {
     ...VERSIONED,
     customerId: TEXT,
     kind: oneOf(["primary", "extra", "inbox"]),
@@ -198,11 +178,11 @@ const DECLARED = {
     ...PREVIOUS_SECRET,
     ...CHANGED,
   }),
-  deliveries: table("deliveries", ["id"], ["customerId", "id"], {
+  deliveries: table("deliveries", ["id"], {
     id: TEXT,
     customerId: TEXT,
     eventId: TEXT,
-    eventType: oneOf(EVENT_TYPES),
+    eventType: oneOf(words.EVENT_TYPES),
     messageId: orNull(TEXT),
     endpointId: orNull(TEXT),
     url: TEXT,
@@ -212,7 +192,7 @@ const DECLARED = {
     createdAt: NUMBER,
     byHand: hot(FLAG),
     retryRequested: hot(FLAG),
-    status: hot(oneOf(DELIVERY_STATUSES)),
+    status: hot(oneOf(words.DELIVERY_STATUSES)),
     attempts: hot(ATTEMPTS),
     version: hot(NUMBER),
     attemptCount: hot(NUMBER),
@@ -220,11 +200,11 @@ const DECLARED = {
     dueAt: hot(orNull(NUMBER)),
     resumeAt: hot(orNull(NUMBER)),
   }),
-  replays: table("replays", ["id"], ["endpointId"], {
+  replays: table("replays", ["id"], {
     ...VERSIONED,
     customerId: TEXT,
     endpointId: TEXT,
-    status: oneOf(REPLAY_STATUSES),
+    status: oneOf(words.REPLAY_STATUSES),
     since: NUMBER,
     until: orNull(NUMBER),
     types: orNull(TEXTS),
@@ -236,14 +216,14 @@ const DECLARED = {
     startedAt: NUMBER,
     endedAt: orNull(NUMBER),
   }),
-  idempotency: table("idempotency", ["scope", "key"], ["scope", "key"], {
+  idempotency: table("idempotency", ["scope", "key"], {
     scope: TEXT,
     key: TEXT,
     fingerprint: TEXT,
     result: TEXT,
     createdAt: NUMBER,
   }),
-  usage: table("usage", ["subject", "at"], ["subject", "at"], {
+  usage: table("usage", ["subject", "at"], {
     subject: TEXT,
     at: NUMBER,
     requests: NUMBER,
@@ -254,9 +234,9 @@ const DECLARED = {
     webhooksDelivered: NUMBER,
     webhooksFailed: NUMBER,
   }),
-  memory: table("memory", ["instanceId", "key"], ["instanceId", "key"], { instanceId: TEXT, key: TEXT, value: TEXT }),
-  settings: table("settings", ["name"], ["name"], { name: TEXT, value: TEXT }),
-  chats: table("chats", ["id"], ["key"], {
+  memory: table("memory", ["instanceId", "key"], { instanceId: TEXT, key: TEXT, value: TEXT }),
+  settings: table("settings", ["name"], { name: TEXT, value: TEXT }),
+  chats: table("chats", ["id"], {
     ...VERSIONED,
     customerId: TEXT,
     key: TEXT,
@@ -266,13 +246,13 @@ const DECLARED = {
     lastForm: orNull(TEXT),
     instanceId: TEXT,
     reference: orNull(TEXT),
-    channel: oneOf(CHANNELS),
+    channel: oneOf(words.CHANNELS),
     name: orNull(TEXT),
     participants: TEXTS,
     leftAt: orNull(NUMBER),
     ...CHANGED,
   }),
-  contacts: table("contacts", ["id"], ["id"], {
+  contacts: table("contacts", ["id"], {
     ...VERSIONED,
     customerId: TEXT,
     firstName: orNull(TEXT),
@@ -285,12 +265,12 @@ const DECLARED = {
     searchText: TEXT,
     ...CHANGED,
   }),
-  contactAddresses: table("contact_addresses", ["customerId", "address"], ["customerId", "address"], {
+  contactAddresses: table("contact_addresses", ["customerId", "address"], {
     customerId: TEXT,
     address: TEXT,
     contactId: TEXT,
   }),
-  payments: table("payments", ["id"], ["id"], {
+  payments: table("payments", ["id"], {
     ...VERSIONED,
     customerId: TEXT,
     keyId: TEXT,
@@ -300,7 +280,7 @@ const DECLARED = {
     amountCents: NUMBER,
     currency: oneOf(["USD"]),
     note: orNull(TEXT),
-    status: oneOf(PAYMENT_STATUSES),
+    status: oneOf(words.PAYMENT_STATUSES),
     metadata: orNull(OBJECT),
     callbackUrl: orNull(TEXT),
     correlationId: TEXT,
@@ -312,7 +292,7 @@ const DECLARED = {
     cancelledAt: orNull(NUMBER),
     ...CHANGED,
   }),
-  calls: table("calls", ["id"], ["instanceId", "callUuid"], {
+  calls: table("calls", ["id"], {
     ...VERSIONED,
     customerId: TEXT,
     instanceId: TEXT,
@@ -323,11 +303,11 @@ const DECLARED = {
     isAudio: FLAG,
     isVideo: FLAG,
     isOutgoing: FLAG,
-    status: oneOf(CALL_STATUSES),
+    status: oneOf(words.CALL_STATUSES),
     history: HISTORY,
     ...CHANGED,
   }),
-  contents: table("contents", ["id"], ["id"], {
+  contents: table("contents", ["id"], {
     id: TEXT,
     customerId: TEXT,
     messageId: TEXT,
@@ -339,21 +319,17 @@ const DECLARED = {
     reference: orNull(TEXT),
     createdAt: NUMBER,
   }),
-  arrivals: table("arrivals", ["instanceId", "reference"], ["instanceId", "reference"], {
-    instanceId: TEXT,
-    reference: TEXT,
-    createdAt: NUMBER,
-  }),
-  optOuts: table("opt_outs", ["number", "contact"], ["number", "contact"], {
+  arrivals: table("arrivals", ["instanceId", "reference"], { instanceId: TEXT, reference: TEXT, createdAt: NUMBER }),
+  optOuts: table("opt_outs", ["number", "contact"], {
     customerId: TEXT,
     number: TEXT,
     contact: TEXT,
-    scope: oneOf(OPT_OUT_SCOPES),
-    source: oneOf(OPT_OUT_SOURCES),
+    scope: oneOf(words.OPT_OUT_SCOPES),
+    source: oneOf(words.OPT_OUT_SOURCES),
     keyword: orNull(TEXT),
     createdAt: NUMBER,
   }),
-  erasures: table("erasures", ["contactId"], ["contactId"], {
+  erasures: table("erasures", ["contactId"], {
     contactId: TEXT,
     customerId: TEXT,
     addresses: TEXTS,
@@ -363,7 +339,7 @@ const DECLARED = {
     requestedAt: NUMBER,
     completedAt: orNull(NUMBER),
   }),
-  sessions: table("sessions", ["id"], ["hash"], {
+  sessions: table("sessions", ["id"], {
     ...VERSIONED,
     kind: oneOf(SESSION_KINDS),
     hash: TEXT,
@@ -373,7 +349,7 @@ const DECLARED = {
     lastUsedAt: NUMBER,
   }),
   // Its key is a position that the database draws, as for events: an id is the client's own choice.
-  requests: table("requests", ["id"], ["id"], {
+  requests: table("requests", ["id"], {
     id: TEXT,
     customerId: orNull(TEXT),
     keyId: TEXT,
@@ -383,7 +359,7 @@ const DECLARED = {
     status: NUMBER,
     durationUs: NUMBER,
     correlationId: TEXT,
-    errorCode: orNull(oneOf(Object.keys(ERROR_STATUS))),
+    errorCode: orNull(oneOf(Object.keys(words.ERROR_STATUS))),
     createdAt: NUMBER,
     loggedAt: NUMBER,
     requestCut: FLAG,
@@ -391,11 +367,24 @@ const DECLARED = {
     request: orNull(TEXT),
     response: orNull(TEXT),
   }),
-} satisfies { [Name in TableName]: Table<Records[Name]> };
+} satisfies { [Name in TableName]: Omit<Table<Records[Name]>, "unique"> };
 
 type Declared = typeof DECLARED;
 
-export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = DECLARED;
+/** The properties that `insertUnique` requires to be new, where they are not the key. */
+const UNIQUE: { readonly [Name in TableName]?: readonly (keyof Records[Name] & string)[] } = {
+  numbers: ["address"],
+  keys: ["hash"],
+  deliveries: ["customerId", "id"],
+  replays: ["endpointId"],
+  chats: ["key"],
+  calls: ["instanceId", "callUuid"],
+  sessions: ["hash"],
+};
+
+export const TABLES = Object.fromEntries(
+  Object.entries(DECLARED).map(([name, one]) => [name, { ...one, unique: UNIQUE[name as TableName] ?? one.key }]),
+) as unknown as { readonly [Name in TableName]: Table<Records[Name]> };
 
 /** The name of a table in SQL. */
 export type SqlTableName<Name extends TableName> = Declared[Name]["name"];
