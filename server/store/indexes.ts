@@ -152,7 +152,6 @@ const DECLARED: Readonly<Partial<Record<TableName, Readonly<Record<string, Spell
   contacts: { contacts_list: ["contacts of a customer", "(customer_id, id)", `(customer_id, ${ID})`] },
   payments: {
     payments_list: ["payment requests of a customer", "(customer_id, id)", `(customer_id, ${ID})`],
-    payments_message: ["the payment request of a message", "(message_id)"],
     payments_due: ["payment requests that expire", `(due_at, id) where ${DUE}`],
     payments_pending: [
       "the request that a payment is for",

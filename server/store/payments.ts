@@ -1,6 +1,6 @@
 /** Reads of payment requests. */
 
-import type { Kysely } from "kysely";
+import { type Kysely, type SqlBool, sql } from "kysely";
 import type { PaymentStatus } from "../../sdk/wire.ts";
 import type { CustomerId, PaymentId } from "../core/id.ts";
 import type { Payment } from "../core/payment.ts";
@@ -74,7 +74,8 @@ export async function findOldestPending(db: Kysely<Database>, paid: Paid): Promi
     .where("from", "=", paid.from)
     .where("to", "in", subscriberForms(paid.to))
     .where("amount_cents", "=", paid.amountCents)
-    .where("status", "=", "pending")
+    // As a literal: neither database takes an index with this condition for a parameter.
+    .where(sql<SqlBool>`status = 'pending'`)
     .orderBy(narrowedId("payments"))
     .limit(1)
     .executeTakeFirst();

@@ -660,9 +660,6 @@ create index contacts_list on contacts (customer_id, id collate "POSIX");
 -- payment requests of a customer
 create index payments_list on payments (customer_id, id collate "POSIX");
 
--- the payment request of a message
-create index payments_message on payments (message_id);
-
 -- payment requests that expire
 create index payments_due on payments (due_at, id) where due_at is not null;
 

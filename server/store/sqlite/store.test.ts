@@ -10,6 +10,7 @@ import { sql } from "kysely";
 import { storeConformance } from "../../../test/conformance/store.ts";
 import { planOf, slowSteps } from "../../../test/support/query-plans.ts";
 import { READS, statementsOf } from "../../../test/support/store-reads.ts";
+import { INDEXES } from "../indexes.ts";
 import { findLanesWithDueTimers, listWaiting } from "../messages.ts";
 import { openWriter } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
@@ -113,6 +114,23 @@ test("no statement that this suite runs reads a whole table or sorts its rows, e
   assert.ok(ran.length > 100, "statements are recorded");
   assert.deepEqual(slow, []);
   assert.equal(needed.size, EXCEPTIONS.length, "an exception that nothing needs goes");
+});
+
+test("each index is one that a statement uses, or makes a key unique", async (t) => {
+  const statements = new Set(prepared);
+  const database = await emptyDatabase(t);
+  for (const ask of Object.values(READS)) {
+    for (const statement of await statementsOf(database, ask)) statements.add(statement);
+  }
+  const plans = [...statements]
+    .filter((one) => /^\s*(select|insert|update|delete|with)\b/.test(one))
+    .flatMap((one) => planOf(database, one));
+  const found = new Set(plans.flatMap((step) => /USING (?:COVERING )?INDEX (\w+)/.exec(step)?.[1] ?? []));
+  const needed = INDEXES.filter(({ isUnique, sqlite }) => !isUnique && sqlite !== null).map(({ name }) => name);
+  assert.deepEqual(
+    needed.filter((name) => !found.has(name)),
+    [],
+  );
 });
 
 test("this suite runs every statement of the writer", () => {
