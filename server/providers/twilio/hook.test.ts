@@ -84,7 +84,7 @@ test("Twilio's opt-out is reported after the message that it came with; HELP cha
 });
 
 test("a message that the engine cannot accept is a 500, so that Twilio sends it again", async (t) => {
-  const stage = await twilioStage(t, { clock: fastClock(50) });
+  const stage = await twilioStage(t, { clock: fastClock(10) });
   stage.listen = async () => {
     throw new Error("the store is busy");
   };

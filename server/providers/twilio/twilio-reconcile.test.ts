@@ -9,6 +9,9 @@ import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Outcome } from "../provider.ts";
 
+/** The limit of a request to Twilio, in milliseconds. */
+const REQUEST_MS = 30_000;
+
 test("a lost response is unknown, and reconciled by the list: accepted once, and its callbacks count", async (t) => {
   for (const answer of ["lost", "error", "nameless", "garbage"] as const) {
     const stage = await twilioStage(t);
@@ -123,7 +126,7 @@ test("a list is read to its end, page by page, and an endless one proves nothing
 });
 
 test("a message without a callback is polled, also by the next process", async (t) => {
-  const stage = await twilioStage(t, { clock: fastClock(200) });
+  const stage = await twilioStage(t, { clock: fastClock(200, REQUEST_MS) });
   stage.fake.behaviours.set(TO, { callbacks: false });
   await accepted(stage.provider.send(message(), NEVER));
   assert.deepEqual(await reportedReceipts(stage, 1), ["delivered"]);
@@ -139,7 +142,7 @@ test("a message without a callback is polled, also by the next process", async (
 });
 
 test("a message that was deleted at Twilio or here is not polled any more", async (t) => {
-  const stage = await twilioStage(t, { clock: fastClock(200) });
+  const stage = await twilioStage(t, { clock: fastClock(200, REQUEST_MS) });
   stage.fake.behaviours.set(TO, { callbacks: false, statuses: ["sent"] });
   stage.listen = async () => "unknown";
   await accepted(stage.provider.send(message(), NEVER));
@@ -150,7 +153,7 @@ test("a message that was deleted at Twilio or here is not polled any more", asyn
 });
 
 test("a callback that cannot be stored is a 500, and its status is polled", async (t) => {
-  const stage = await twilioStage(t, { clock: fastClock(200) });
+  const stage = await twilioStage(t, { clock: fastClock(20) });
   let isBusy = true;
   stage.listen = async () => {
     if (isBusy) throw new Error("the store is busy");

@@ -22,6 +22,8 @@ const REMOVED_AT_ONCE = 1_000;
 const DROP_EVERY_MS = 60_000;
 /** The advisory lock of whoever changes partitions. */
 const LOCK = "select pg_advisory_xact_lock(7236914582)";
+/** The lock of a transaction that names partitions: none of them is dropped before its end. */
+export const KEEP_PARTITIONS = "select pg_advisory_xact_lock_shared(7236914582)";
 
 /** The tables with partitions. */
 type Partitioned = "events" | "deliveries";

@@ -6,7 +6,7 @@ import { DAY_MS } from "../positions.ts";
 import { columnOf } from "../rows.ts";
 import type { RequestRemoval } from "../store.ts";
 import { TABLES } from "../tables.ts";
-import { listPartitions, partitionOf } from "./partitions.ts";
+import { KEEP_PARTITIONS, listPartitions, partitionOf } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 
 /** Tables from which `reset` removes every record of the customer, and the column that names it. */
@@ -45,6 +45,7 @@ const FIRST_REFERENCE: ReferenceProgress = { table: 0, after: ["", ""] };
 /** Removes old events with their deliveries, idempotency keys, files, arrivals and notes about attempts. Returns how many records. */
 export async function prune(sql: Sql, held: ReadonlySet<number>, before: number, limit: number): Promise<number> {
   let removed = 0;
+  await sql.values(KEEP_PARTITIONS);
   for (const { name, below } of await listOldRows(sql, held, before)) {
     if (removed < limit) removed += await pruneEvents(sql, name, below, limit - removed);
   }

@@ -2,8 +2,11 @@
 
 import type { Clock } from "../../../server/clock.ts";
 
-/** A clock that is `speed` times as fast as the machine's. */
-export function fastClock(speed: number): Clock {
+/**
+ * A clock that is `speed` times as fast as the machine's. Timers of exactly `realMs` end by real time: a request to a real server on a
+ * machine that may be slow has its whole limit.
+ */
+export function fastClock(speed: number, realMs: number | null = null): Clock {
   const startedAt = Date.now();
   const startedMs = performance.now();
   const now = () => startedAt + Math.floor((performance.now() - startedMs) * speed);
@@ -13,7 +16,7 @@ export function fastClock(speed: number): Clock {
     monotonic: () => (performance.now() - startedMs) * speed,
     turnMs: () => 0,
     after(ms, action) {
-      const timer = setTimeout(action, ms / speed);
+      const timer = setTimeout(action, ms === realMs ? ms : ms / speed);
       return () => clearTimeout(timer);
     },
   };
