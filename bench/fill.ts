@@ -116,6 +116,7 @@ class Filler {
       maxInFlight: null,
       secret: null,
       ...previous,
+      goneSince: null,
       ...times,
     };
     this.#insert("endpoints", endpoint);

@@ -146,6 +146,9 @@ const endpoint = {
   standardWebhooks: flag(
     "Whether its secret also makes the signature headers of Standard Webhooks. If not, `X-Signature` alone signs: the secret is not `whsec_` and base64 of 24 to 64 bytes.",
   ),
+  isGone: flag(
+    "Whether its receiver is gone: ten answers in a row within a day were 410. Ends with the next 2xx, and with another URL. Nothing is paused or cancelled.",
+  ),
   ...changed,
 };
 
@@ -241,6 +244,7 @@ const webhook: Static<typeof Webhook> = {
   primary: true,
   maxInFlight: 64,
   standardWebhooks: true,
+  isGone: false,
   createdAt: at(0),
   updatedAt: at(0),
   previousSecretExpiresAt: null,

@@ -1628,6 +1628,8 @@ export interface SigningSecret {
   /** Null: there is no primary endpoint. */
   standardWebhooks: null;
   /** Null: there is no primary endpoint. */
+  isGone: null;
+  /** Null: there is no primary endpoint. */
   createdAt: null;
   /** Null: there is no primary endpoint. */
   updatedAt: null;
@@ -1709,6 +1711,8 @@ export interface Webhook {
   maxInFlight: number;
   /** Whether its secret also makes the signature headers of Standard Webhooks. If not, `X-Signature` alone signs: the secret is not `whsec_` and base64 of 24 to 64 bytes. */
   standardWebhooks: boolean;
+  /** Whether its receiver is gone: ten answers in a row within a day were 410. Ends with the next 2xx, and with another URL. Nothing is paused or cancelled. */
+  isGone: boolean;
   /** When the record was created. */
   createdAt: string;
   /** When the record was last changed. */

@@ -38,6 +38,7 @@ function endpoint(id: Endpoint["id"], changes: Partial<Endpoint> = {}): Endpoint
     secret: null,
     previousSecret: null,
     previousSecretUntil: null,
+    goneSince: null,
     createdAt: NOW,
     updatedAt: NOW,
     ...changes,

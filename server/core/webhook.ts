@@ -23,6 +23,8 @@ export interface Endpoint {
   /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
   previousSecret: string | null;
   previousSecretUntil: number | null;
+  /** Since when its receiver answers 410, by the clock that drives retries (`core/gone-receivers.ts`); null: it is not known to be gone. */
+  goneSince: number | null;
   createdAt: number;
   updatedAt: number;
 }
@@ -60,6 +62,7 @@ export function webhookRecord(endpoint: Endpoint, shown: ShownWebhook): Webhook 
     primary: endpoint.kind === "primary",
     maxInFlight: endpoint.maxInFlight ?? maxInFlight,
     standardWebhooks,
+    isGone: endpoint.goneSince !== null,
     createdAt: iso(endpoint.createdAt),
     updatedAt: iso(endpoint.updatedAt),
     previousSecretExpiresAt: isoOrNull(graceUntil),
@@ -81,6 +84,7 @@ export function signingSecretRecord({
     primary: null,
     maxInFlight: null,
     standardWebhooks: null,
+    isGone: null,
     createdAt: null,
     updatedAt: null,
     previousSecretExpiresAt: isoOrNull(graceUntil),

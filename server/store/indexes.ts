@@ -111,6 +111,7 @@ const DECLARED: Readonly<Partial<Record<TableName, Readonly<Record<string, Spell
   endpoints: {
     endpoints_customer: ["endpoints of a customer", "(customer_id)"],
     endpoints_inbox: ["built-in inboxes", "(url) where kind = 'inbox'"],
+    endpoints_gone: ["endpoints whose receiver is gone", "(id) where gone_since is not null"],
   },
   deliveries: {
     "deliveries_list!": ["a delivery by its id, and deliveries of a customer", `(${NEAR}, id)`, null],

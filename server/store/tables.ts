@@ -176,6 +176,7 @@ const DECLARED = {
     maxInFlight: orNull(NUMBER),
     secret: orNull(TEXT),
     ...PREVIOUS_SECRET,
+    goneSince: orNull(NUMBER),
     ...CHANGED,
   }),
   deliveries: table("deliveries", ["id"], {

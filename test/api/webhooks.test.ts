@@ -55,6 +55,7 @@ test("PUT creates the primary endpoint, then changes it in place; GET returns it
     primary: true,
     maxInFlight: 64,
     standardWebhooks: false,
+    isGone: false,
     createdAt: made.createdAt,
     updatedAt: made.updatedAt,
     previousSecretExpiresAt: null,

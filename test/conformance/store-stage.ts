@@ -99,6 +99,7 @@ export class Stage {
       secret: "sealed: endpoint",
       previousSecret: null,
       previousSecretUntil: null,
+      goneSince: null,
       createdAt: NOW,
       updatedAt: NOW,
       ...changes,

@@ -68,7 +68,7 @@ export async function emitEvent(made: TestContext, more: EventFields & { callbac
 }
 
 /** Adds the built-in inbox of the context's customer, as the service creates it. */
-export async function addInbox({ deps, customer }: TestContext): Promise<Endpoint> {
+export async function addInbox({ deps, customer }: Pick<TestContext, "deps" | "customer">): Promise<Endpoint> {
   const id = deps.newId("wh");
   const now = deps.clock.now();
   const inbox: Endpoint = {
@@ -84,6 +84,7 @@ export async function addInbox({ deps, customer }: TestContext): Promise<Endpoin
     secret: deps.sealer.seal("whsec_inbox", endpointSecretPlace(id)),
     previousSecret: null,
     previousSecretUntil: null,
+    goneSince: null,
     createdAt: now,
     updatedAt: now,
   };

@@ -89,6 +89,7 @@ function newInbox(deps: With<"sealer">, customerId: CustomerId): Endpoint {
     secret: deps.sealer.seal(newSigningSecret(deps.random), endpointSecretPlace(id)),
     previousSecret: null,
     previousSecretUntil: null,
+    goneSince: null,
     createdAt: now,
     updatedAt: now,
   };

@@ -68,6 +68,7 @@ export async function setWebhook(
       events: unique(wanted.events),
       active: true,
       ...maxInFlightOf(wanted),
+      ...goneSinceOf(before, wanted.url),
       updatedAt: now,
     };
     refuseDuplicate(endpoint, endpoints);
@@ -146,6 +147,7 @@ export async function updateWebhook(
       name: wanted.name === undefined ? before.name : wanted.name,
       active: wanted.active ?? before.active,
       ...maxInFlightOf(wanted),
+      ...goneSinceOf(before, wanted.url),
       updatedAt: now,
     };
     refuseDuplicate(after, endpoints);
@@ -258,6 +260,7 @@ function newEndpoint(deps: Deps, customerId: CustomerId, kind: Endpoint["kind"])
     secret: null,
     previousSecret: null,
     previousSecretUntil: null,
+    goneSince: null,
     createdAt: now,
     updatedAt: now,
   };
@@ -266,6 +269,11 @@ function newEndpoint(deps: Deps, customerId: CustomerId, kind: Endpoint["kind"])
 /** The requested `maxInFlight`; empty if it was not given. */
 function maxInFlightOf({ maxInFlight }: { maxInFlight?: number }): { maxInFlight?: number } {
   return maxInFlight === undefined ? {} : { maxInFlight };
+}
+
+/** Another URL is another receiver: the mark of the former one ends. */
+function goneSinceOf(before: Endpoint | undefined, url: string | undefined): { goneSince?: null } {
+  return url === undefined || url === before?.url ? {} : { goneSince: null };
 }
 
 /** A secret that replaces all others at once: it ends a rotation's grace period. */

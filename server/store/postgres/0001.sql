@@ -184,6 +184,7 @@ create table endpoints (
   events text collate "C" not null,
   max_in_flight bigint,
   previous_secret_until bigint,
+  gone_since bigint,
   name text collate "C",
   secret text collate "C",
   previous_secret text collate "C",
@@ -611,6 +612,9 @@ create index endpoints_customer on endpoints (customer_id);
 
 -- built-in inboxes
 create index endpoints_inbox on endpoints (url) where kind = 'inbox';
+
+-- endpoints whose receiver is gone
+create index endpoints_gone on endpoints (id) where gone_since is not null;
 
 -- deliveries of a customer
 create index deliveries_of_customer on deliveries (customer_id, id collate "POSIX");

@@ -167,6 +167,7 @@ create table endpoints (
   secret text,
   previous_secret text,
   previous_secret_until integer,
+  gone_since integer,
   created_at integer not null,
   updated_at integer not null,
   primary key (id)
@@ -503,6 +504,9 @@ create index endpoints_customer on endpoints (customer_id);
 
 -- built-in inboxes
 create index endpoints_inbox on endpoints (url) where kind = 'inbox';
+
+-- endpoints whose receiver is gone
+create index endpoints_gone on endpoints (id) where gone_since is not null;
 
 -- a delivery by its id, and deliveries of a customer
 create unique index deliveries_list on deliveries (substr(customer_id, -8), id);
