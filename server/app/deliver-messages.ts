@@ -2,6 +2,7 @@
 
 import type { ClockShift } from "../clock.ts";
 import type { AllowList } from "../core/address.ts";
+import type { GoneMark } from "../core/gone-receivers.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
 import type { EngineSettings } from "../engine/deps.ts";
 import type { AttemptOutcome } from "../engine/observer.ts";
@@ -56,6 +57,8 @@ export interface DeliverReport {
   attempted: [DeliveryId, CustomerId][];
   /** Attempts that ended. */
   ended: [CustomerId, AttemptOutcome][];
+  /** Endpoints that are gone, or back, in this order. */
+  gone: GoneMark[];
   dueLagsMs: number[];
   /** Attempts in flight. */
   inFlight: number;

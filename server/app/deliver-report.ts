@@ -46,6 +46,8 @@ export class DeliverReporter {
     notify: (id, customerId) => void this.#add().attempted.push([id, customerId]),
   };
 
+  readonly goneMarks: DeliverDeps["goneMarks"] = { report: (mark) => void this.#add().gone.push(mark) };
+
   readonly committed: CommitObserver = (group) => void this.#add().commits.push(group);
 
   /** Sends what has been collected. */
@@ -72,7 +74,8 @@ export class DeliverReporter {
 }
 
 function emptyReport(inFlight: number, breakersOpen: number): DeliverReport {
-  return { attempted: [], ended: [], dueLagsMs: [], inFlight, breakersOpen, outOf: [], commits: [], faults: [] };
+  const seen = { attempted: [], ended: [], gone: [], dueLagsMs: [], outOf: [], commits: [], faults: [] };
+  return { ...seen, inFlight, breakersOpen };
 }
 
 /** An error as it can be passed to another thread, with its message and stack. */

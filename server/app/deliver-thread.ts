@@ -21,6 +21,7 @@ export interface DeliverThreadParts extends Omit<DeliverStart, "shared" | "ports
   ports: StorePorts;
   state: DeliverState;
   attempted: DeliverDeps["attempted"];
+  goneMarks: DeliverDeps["goneMarks"];
   observer: DeliverDeps["observer"];
   committed: CommitObserver;
   lost: (reason: string) => void;
@@ -146,10 +147,11 @@ export class DeliverThread implements HostedLoop {
     else pending?.reject(new Error(message.error));
   }
 
-  #report({ attempted, breakersOpen, ended, dueLagsMs, inFlight, outOf, commits, faults }: DeliverReport): void {
-    const { observer, attempted: feed, committed } = this.#parts;
+  #report({ attempted, breakersOpen, ended, gone, dueLagsMs, inFlight, outOf, commits, faults }: DeliverReport): void {
+    const { observer, attempted: feed, committed, goneMarks } = this.#parts;
     for (const [id, customerId] of attempted) feed.notify(id, customerId);
     for (const [customerId, outcome] of ended) observer.attempted(customerId, outcome);
+    for (const mark of gone) goneMarks.report(mark);
     for (const lagMs of dueLagsMs) observer.dueLag(lagMs);
     for (const limit of outOf) observer.outOf(limit);
     for (const group of commits) committed(group);

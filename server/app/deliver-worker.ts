@@ -47,6 +47,7 @@ function createLoop(own: Store): HostedLoop {
         throw new Error("the deliver thread seals nothing");
       }),
       attempted: reporter.attempted,
+      goneMarks: reporter.goneMarks,
       observer: {
         ...observer,
         inFlight(name, count) {

@@ -20,6 +20,7 @@ import type { Membership } from "./members/membership.ts";
 import type { BackPressure } from "./messages/back-pressure.ts";
 import type { MessageCache } from "./messages/message-cache.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
+import type { GoneMarks } from "./webhooks/gone-marks.ts";
 
 export interface EngineDeps extends Deps {
   /** How far `clock.now()` is ahead of the real time. Only `sandbox/clock.ts` changes it. */
@@ -42,6 +43,8 @@ export interface EngineDeps extends Deps {
   readonly eventNotifier: EventNotifier;
   /** Notifies requests that wait for an attempt of a delivery. */
   readonly attempted: AttemptFeed;
+  /** Commits which endpoints are gone. */
+  readonly goneMarks: GoneMarks;
   readonly connections: Connections;
   /** The place of this process among those on the database. */
   readonly membership: Membership;

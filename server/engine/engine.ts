@@ -37,6 +37,7 @@ import { leftSandboxAt } from "./sandbox/leave-sandbox.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { DeliverLoop } from "./webhooks/deliver-loop.ts";
+import { GoneMarks } from "./webhooks/gone-marks.ts";
 
 /** The parts of an engine that the composition provides. */
 export interface EngineParts {
@@ -104,6 +105,7 @@ export class Engine {
       optOutCache: new OptOutCache(parts.store.db, { isCurrent: isConfigCurrent }),
       eventNotifier,
       attempted: new AttemptFeed(),
+      goneMarks: new GoneMarks(() => this.deps),
       links: new Links(),
       serial: new SerialQueue(),
       connections,
@@ -237,6 +239,7 @@ export class Engine {
     this.deps.typingIndicators.stop();
     await this.deps.typingContacts.stop(this.deps);
     await this.#deliver?.stop();
+    await this.deps.goneMarks.stop();
   }
 
   /** Stops waiting for send attempts in flight, so that a stop can end; their outcome is unknown. */

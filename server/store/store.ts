@@ -162,10 +162,11 @@ export interface DeliveryHolder {
   push(claimed: ClaimedDelivery[]): void;
 }
 
-/** A change of an endpoint or customer; of any of them if `id` is null. */
+/** A change of an endpoint or customer; of any of them if `id` is null. `isMark`: only the mark that an endpoint is gone. */
 export interface ReceiverChange {
   table: "endpoints" | "customers";
   id: string | null;
+  isMark?: true;
 }
 
 /** Ports to the threads of the database, to be transferred to the thread that uses them. */

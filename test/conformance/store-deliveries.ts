@@ -162,7 +162,7 @@ export function heldDeliveries(promise: Promises): void {
     const applied: string[] = [];
     stage.store.watchReceivers(async (changes) => {
       for (let turns = 0; turns < 5; turns += 1) await turn();
-      applied.push(...changes.map(({ table, id }) => `${table} ${id}`));
+      applied.push(...changes.map(({ table, id, isMark }) => `${table} ${id}${isMark ? " mark" : ""}`));
     });
     const customer = await stage.addCustomer();
     const endpoint = await stage.addEndpoint(customer);
@@ -172,6 +172,11 @@ export function heldDeliveries(promise: Promises): void {
     expected.push(`endpoints ${endpoint.id}`);
     assert.deepEqual(applied, expected);
     assert.equal(await stage.update("endpoints", endpoint, { active: true }), "conflict");
+    assert.equal(await stage.update("endpoints", { ...endpoint, version: 2 }, { goneSince: NOW }), "ok");
+    expected.push(`endpoints ${endpoint.id} mark`);
+    const moved = { goneSince: null, url: "https://moved.example/" };
+    assert.equal(await stage.update("endpoints", { ...endpoint, version: 3 }, moved), "ok");
+    expected.push(`endpoints ${endpoint.id}`);
     await stage.addMessage(customer);
     assert.deepEqual(applied, expected);
   });

@@ -156,6 +156,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: "server/core/delivery.test.ts",
   },
   {
+    name: "the mark that an endpoint is gone ends the wait that its receiver asked for",
+    file: "server/engine/webhooks/deliver.ts",
+    text: " && isMark !== true",
+    replacement: "",
+    caughtBy: "server/engine/webhooks/deliver-gone.test.ts",
+  },
+  {
     name: "the retry schedule loses its first delay",
     file: "server/core/retry.ts",
     text: "const delayMs = schedule[retry];",

@@ -29,6 +29,7 @@ import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
+import { GoneMarks } from "../../server/engine/webhooks/gone-marks.ts";
 import type { OwnLimit } from "../../server/outgoing/connection.ts";
 import type { FileFetcher } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
@@ -170,6 +171,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     optOutCache: new OptOutCache(store.db),
     eventNotifier,
     attempted: new AttemptFeed(),
+    goneMarks: new GoneMarks(() => deps),
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
     serial: new SerialQueue(),

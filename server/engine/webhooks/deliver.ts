@@ -16,12 +16,13 @@
  * |---|---|
  * | claims, outcomes, leases that end unused | `DeliverDeps.store` |
  * | reads of endpoints, signers and due lanes | `DeliverDeps.store`, through its `ReceiverCache` |
- * | recorded attempts, for requests that wait for one | `attempted` |
+ * | recorded attempts, for requests that wait for one; endpoints that are gone, or back | `attempted`, `goneMarks` |
  * | attempts in flight, lags, limits, faults | `observer`, `lagMs`, `ended` |
  */
 
 import type { Clock } from "../../clock.ts";
 import { type Delivery, isSuccess } from "../../core/delivery.ts";
+import { GoneReceivers } from "../../core/gone-receivers.ts";
 import type { CustomerId, DeliveryId } from "../../core/id.ts";
 import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
@@ -94,6 +95,7 @@ export interface DeliverDeps {
   settings: Pick<EngineSettings, "webhookConcurrency" | "webhookRetryScheduleMs">;
   sealer: Pick<Sealer, "open">;
   attempted: Pick<AttemptFeed, "notify">;
+  goneMarks: Recording["deps"]["goneMarks"];
   observer: Pick<Observer, "attempted" | "breakersOpen" | "dueLag" | "fault" | "inFlight" | "outOf">;
 }
 
@@ -128,6 +130,7 @@ export class Deliver implements DeliverLoop {
         wake: (lane, atOnce) => this.wake([lane], atOnce),
         sender,
         outcomes: new OutcomeBatch(store),
+        goneReceivers: new GoneReceivers(),
         unrecorded: new UnrecordedResponses(UNRECORDED_MAX),
         holds: new Holds({
           clock: deps.clock,
@@ -203,7 +206,8 @@ export class Deliver implements DeliverLoop {
 
   changed(changes: readonly ReceiverChange[]): void {
     this.#receiverCache.changed(changes);
-    for (const { table, id } of changes) if (table === "endpoints" && id !== null) this.#lanes.peerChanged(id);
+    for (const { table, id, isMark } of changes)
+      if (table === "endpoints" && id !== null && isMark !== true) this.#lanes.peerChanged(id);
   }
 
   repaired(): void {

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
+import type { GoneReceivers } from "../../core/gone-receivers.ts";
 import type { DeliveryId } from "../../core/id.ts";
 import { packHeaders } from "../../core/request-headers.ts";
 import type { Endpoint } from "../../core/webhook.ts";
@@ -11,6 +12,7 @@ import type { ClaimedDelivery, DeliveryOutcome, Store } from "../../store/store.
 import { commitInTime } from "../commit.ts";
 import type { EngineSettings } from "../deps.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
+import type { GoneMarks } from "./gone-marks.ts";
 import type { OutcomeBatch } from "./outcome-batch.ts";
 import type { ReceiverCache } from "./receiver-cache.ts";
 
@@ -21,7 +23,9 @@ export interface Recording {
     clock: Clock;
     settings: Pick<EngineSettings, "webhookRetryScheduleMs">;
     attempted: Pick<AttemptFeed, "notify">;
+    goneMarks: Pick<GoneMarks, "report">;
   };
+  goneReceivers: GoneReceivers;
   receiverCache: ReceiverCache;
   outcomes: OutcomeBatch;
   /** Looks for due deliveries of a lane. `atOnce`: deliveries among them that a retry by hand asked for. */
@@ -58,6 +62,7 @@ export async function recordPosted(
   posted: TimedResult,
 ): Promise<void> {
   const { deps, receiverCache } = recording;
+  reportGone(recording, target, posted);
   const inTime = <Value>(read: () => Promise<Value>) => commitInTime(deps, item.leasedUntil, read);
   const { at, endedAt, jitter, status, durationMs, error } = posted;
   const response = await inTime(() => shownResponse(recording, target, posted));
@@ -73,6 +78,13 @@ export async function recordPosted(
   const mayBeOff = !isSuccess(posted) && target.endpoint?.kind !== "inbox";
   const isLast = mayBeOff && (await inTime(() => receiverCache.isOff(deps.store, item.delivery)));
   await record(recording, item, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+}
+
+/** Counts the answer of an endpoint, and reports if the endpoint is gone or back. Callbacks and the inbox have no mark. */
+function reportGone({ deps, goneReceivers }: Recording, { endpoint }: Target, posted: TimedResult): void {
+  if (endpoint === null || endpoint.kind === "inbox") return;
+  const mark = goneReceivers.answered(endpoint, posted, posted.endedAt);
+  if (mark !== null) deps.goneMarks.report(mark);
 }
 
 /** The response of a private address is kept only if the service has a single customer. */

@@ -6,8 +6,13 @@ export function receiverChanges(transaction: Transaction): ReceiverChange[] {
   return transaction.flatMap((operation) => {
     if (!("table" in operation)) return [];
     const { table } = operation;
-    return table === "endpoints" || table === "customers" ? [{ table, id: idOf(operation) }] : [];
+    if (table !== "endpoints" && table !== "customers") return [];
+    return [{ table, id: idOf(operation), ...(isMark(operation) ? { isMark: true } : {}) }];
   });
+}
+
+function isMark(operation: Operation): boolean {
+  return operation.op === "update" && Object.keys(operation.set).join() === "goneSince";
 }
 
 /** The id of the one record that an operation changes; null if it does not name one. */
