@@ -5,6 +5,7 @@ import { AttemptsKept, attemptsIn } from "../../test/support/attempts.ts";
 import { failureOf, startEdge } from "../../test/support/edge.ts";
 import { ScriptedProvider } from "../../test/support/provider.ts";
 import { openContext } from "../../test/support/sending.ts";
+import { addInbox } from "../../test/support/webhooks.ts";
 import { healthRoutes } from "../api/health.ts";
 import { Connections } from "../engine/instances/connections.ts";
 import { type Membership, soleMember } from "../engine/members/membership.ts";
@@ -25,6 +26,29 @@ test("/health counts rows in quarantine up to a limit", async (t) => {
   add("chats", 2);
   await deps.store.probe();
   assert.match(String((await health.checks()).rows?.message), /\(2 in chats, 1000 or more in messages\)/);
+});
+
+test("/health counts the endpoints that are gone, names a hundred of them, and stays ok", async (t) => {
+  const { deps, customer } = await openContext(t);
+  const metrics = createMetrics();
+  t.after(() => metrics.stop());
+  const health = createHealth({ deps, metrics, authenticate: () => null, state: () => "ready" });
+  const inbox = await addInbox({ deps, customer });
+  const add = async (from: number, count: number) => {
+    const transaction = Array.from({ length: count }, (_, index) => {
+      const record = { ...inbox, id: `wh_${10_000 + from + index}`, kind: "extra", goneSince: 1 } as const;
+      return { op: "insert", table: "endpoints", record } as const;
+    });
+    assert.equal((await deps.store.commit(transaction)).result, "ok");
+    const { webhooks } = await health.checks();
+    assert.equal(webhooks?.status, "ok");
+    return String(webhooks.message);
+  };
+  assert.equal((await health.checks()).webhooks, undefined);
+  assert.equal(await add(0, 2), "2 endpoints answered ten webhooks in a row with 410: wh_10000, wh_10001");
+  const many = await add(2, 99);
+  assert.match(many, /^101 endpoints .*: wh_10000, .*, wh_10099, …$/);
+  assert.match(await add(101, 1_000), /^1000 or more endpoints .*, wh_10099, …$/);
 });
 
 test("/health of a process that runs no instance reports how its owner finds it, and whether any process sends", async (t) => {

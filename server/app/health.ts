@@ -2,6 +2,7 @@
 
 import type { Health } from "../../sdk/wire.ts";
 import type { HealthOptions } from "../api/health.ts";
+import type { EndpointId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { hasWorker } from "../engine/members/membership.ts";
@@ -10,6 +11,7 @@ import type { Metrics } from "../metrics.ts";
 import { countQuarantined, QUARANTINED_COUNTED_MAX } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Queue } from "../store/store.ts";
+import { findGoneEndpoints } from "../store/webhooks.ts";
 
 /** The phase of the process. */
 export type ServiceState = "starting" | "ready" | "closing";
@@ -73,6 +75,9 @@ const UNNAMED = {
 
 const HELD = "held after a restore, since they may have been sent: see tightbeam held";
 
+/** Most endpoints that are gone that the report counts, and names. */
+const [GONE_COUNTED_MAX, GONE_NAMED_MAX] = [1_000, 100];
+
 /** Work that has waited for the service itself for this long makes it `degraded`, in milliseconds. */
 const LAG_MS_MAX = 5_000;
 
@@ -87,6 +92,8 @@ async function check(
   const checks: Health["checks"] = { database: await checkDatabase(deps), rows: await checkRows(deps) };
   const held = await countHeld(deps.store.db).catch(() => 0);
   if (held > 0) checks.held = { status: "degraded", message: `${many(held, HELD_COUNTED_MAX)} messages are ${HELD}` };
+  const gone = await findGoneEndpoints(deps.store.db, GONE_COUNTED_MAX).catch(() => []);
+  if (gone.length > 0) checks.webhooks = { status: "ok", message: goneMessage(gone) };
   if (!hasWorker(deps.membership)) checks.workers = NO_WORKER;
   const lag = checkLag(deps);
   if (lag !== null) checks.lag = lag;
@@ -133,6 +140,14 @@ async function checkRows({ store }: Deps): Promise<Health["checks"][string]> {
     status: "degraded",
     message: `rows that cannot be read are in quarantine (${counts}): see tightbeam quarantine`,
   };
+}
+
+/** Names endpoints that are gone. That is for their customers to mend: the service itself is well. */
+function goneMessage(gone: readonly EndpointId[]): string {
+  const count = many(gone.length, GONE_COUNTED_MAX);
+  const endpoints = gone.length === 1 ? "1 endpoint" : `${count} endpoints`;
+  const more = gone.length > GONE_NAMED_MAX ? ", …" : "";
+  return `${endpoints} answered ten webhooks in a row with 410: ${gone.slice(0, GONE_NAMED_MAX).join(", ")}${more}`;
 }
 
 /** A count that stops at `max`, in words. */

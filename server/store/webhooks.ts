@@ -58,3 +58,10 @@ export async function listWebhooks(db: Kysely<Database>, customerId: CustomerId)
     .execute();
   return decodeRows(db, "endpoints", rows);
 }
+
+/** Endpoints of all customers whose receivers are gone, in order of their ids. */
+export async function findGoneEndpoints(db: Kysely<Database>, limit: number): Promise<EndpointId[]> {
+  const gone = db.selectFrom("endpoints").select("id").where("gone_since", "is not", null);
+  const rows = await gone.orderBy("id").limit(limit).execute();
+  return rows.map(({ id }) => id as EndpointId);
+}

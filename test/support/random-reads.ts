@@ -392,6 +392,7 @@ export const RANDOM_READS: Record<string, (db: Db, any: Arguments) => Promise<un
   "wire.findVersions": (db, any) => wire.findVersions(db, "messages", any.customer(), any.ids("messages")),
   "wire.findWireMessages": (db, any) => wire.findWireMessages(db, any.customer(), any.ids("messages")),
   "webhooks.findEndpoints": (db, any) => webhooks.findEndpoints(db, any.some(["wh_1", "wh_2", "wh_3", "none"])),
+  "webhooks.findGoneEndpoints": (db, any) => webhooks.findGoneEndpoints(db, any.limit()),
   "webhooks.findPrimaryEndpoint": (db, any) => webhooks.findPrimaryEndpoint(db, any.customer()),
   "webhooks.findWebhook": (db, any) => webhooks.findWebhook(db, any.customer(), any.one(["wh_1", "wh_4"])),
   "webhooks.listWebhooks": (db, any) => webhooks.listWebhooks(db, any.customer()),

@@ -69,7 +69,13 @@ import { findSetting, readDatabaseBytes } from "../../server/store/settings.ts";
 import { queryDatabase } from "../../server/store/sqlite/driver.ts";
 import { createReader } from "../../server/store/sqlite/query.ts";
 import { sumUsage } from "../../server/store/usage.ts";
-import { findEndpoints, findPrimaryEndpoint, findWebhook, listWebhooks } from "../../server/store/webhooks.ts";
+import {
+  findEndpoints,
+  findGoneEndpoints,
+  findPrimaryEndpoint,
+  findWebhook,
+  listWebhooks,
+} from "../../server/store/webhooks.ts";
 import { countAll, readPage } from "../../server/store/windows.ts";
 import {
   findDeliveries,
@@ -306,6 +312,7 @@ export const READS: Record<string, (db: Db) => Promise<unknown>> = {
     await sumUsage(db, { of: "all" }, PERIOD);
   },
   "webhooks.findEndpoints": (db) => findEndpoints(db, ["wh_1", "wh_2"]),
+  "webhooks.findGoneEndpoints": (db) => findGoneEndpoints(db, 1_000),
   "webhooks.findPrimaryEndpoint": (db) => findPrimaryEndpoint(db, "cust_1"),
   "webhooks.findWebhook": (db) => findWebhook(db, "cust_1", "wh_1"),
   "webhooks.listWebhooks": (db) => listWebhooks(db, "cust_1"),
