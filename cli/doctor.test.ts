@@ -77,6 +77,27 @@ test("doctor says why deliveries fail, what to do, and ends with 1", async (t) =
   await until(async () => (await examined(env)).code === 0);
 });
 
+test("doctor warns of an endpoint that answered ten webhooks in a row with 410, and says what to do", async (t) => {
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const receiver = await startReceiver();
+  t.after(() => receiver.stop());
+  receiver.answer = (_, response) => response.writeHead(410).end();
+  const { data } = await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
+  for (let count = 0; count < 10; count += 1) await api.ask("POST", "/v1/webhooks/test", { body: {} });
+  await until(async () => (await api.ask("GET", "/v1/webhooks")).data.isGone);
+  const { of } = await examined(envFor(t, api));
+  const [endpoint] = of("webhooks");
+  assert.equal(endpoint?.state, "warning");
+  assert.equal(endpoint?.found, `${receiver.url} answered ten webhooks in a row with 410 (${data.id})`);
+  assert.match(
+    endpoint?.advice ?? "",
+    new RegExp(`tightbeam webhooks update ${data.id} --to <url>.* tightbeam webhooks delete ${data.id}$`),
+  );
+  assert.match(of("deliveries")[0]?.advice ?? "", /^The receiver says that it is gone/);
+  assert.equal(of("health")[0]?.state, "ok", "the service is well");
+});
+
 test("doctor warns of links that a receiver elsewhere could not open, and of having no webhook", async (t) => {
   const api = await startTestService({ TB_SANDBOX_INBOX: "on" });
   t.after(() => api.stop());

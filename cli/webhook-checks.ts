@@ -27,9 +27,16 @@ function endpointResults(endpoints: Webhook[]): CheckResult[] {
       ),
     ];
   }
-  return endpoints.map(({ id, url, active, events }) => {
+  return endpoints.map(({ id, url, active, events, isGone }) => {
     const types = events.length === 1 ? "1 type of events" : `${events.length} types of events`;
     const what = events.includes("*") ? "every event" : types;
+    if (active && isGone) {
+      return warning(
+        "webhooks",
+        `${url} answered ten webhooks in a row with 410 (${id})`,
+        `If the receiver has moved: tightbeam webhooks update ${id} --to <url>. If it is gone for good: tightbeam webhooks delete ${id}`,
+      );
+    }
     if (active) return ok("webhooks", `${url} gets ${what}`);
     return warning(
       "webhooks",
@@ -92,6 +99,7 @@ function remedyFor({ status, error }: Delivery["attempts"][0]): string {
   if (status === 401 || status === 403) return "The receiver refuses it: does it verify with this endpoint's secret?";
   if (status >= 300 && status < 400) return "Redirects are not followed: set the address that the redirect leads to.";
   if (status === 404 || status === 405) return "The receiver does not know this path or method.";
+  if (status === 410) return "The receiver says that it is gone: set its new address, or delete the endpoint.";
   return "The receiver fails: look at its log.";
 }
 

@@ -10,6 +10,7 @@ const webhook = {
   active: true,
   primary: true,
   standardWebhooks: true,
+  isGone: false,
   previousSecretExpiresAt: null,
 };
 
@@ -69,7 +70,13 @@ test("webhooks get, set, list, delete and rotate-secret; a new secret is shown o
   const { env, requests } = await serverWith(t, {
     "GET /v1/webhooks": [{ data: null }, { data: webhook }],
     "PUT /v1/webhooks": { data: { ...webhook, secret: "whsec_new" } },
-    "GET /v1/webhooks/list": { data: [webhook, { ...webhook, id: "wh_2", active: false, events: ["message.read"] }] },
+    "GET /v1/webhooks/list": {
+      data: [
+        webhook,
+        { ...webhook, id: "wh_2", active: false, isGone: true, events: ["message.read"] },
+        { ...webhook, id: "wh_3", isGone: true },
+      ],
+    },
     "DELETE /v1/webhooks/wh_2": { data: { id: "wh_2", deleted: true } },
     "POST /v1/webhooks/rotate-secret": [
       { data: { ...webhook, secret: "whsec_next", previousSecretExpiresAt: AT } },
@@ -91,7 +98,7 @@ test("webhooks get, set, list, delete and rotate-secret; a new secret is shown o
   });
   await shown("webhooks set https://example.com/hook --max-in-flight 8");
   assert.deepEqual(requests.at(-1)?.body, { url: webhook.url, events: ["*"], maxInFlight: 8 });
-  assert.match(await shown("webhooks list"), /wh_1 +active +all[\s\S]+wh_2 +paused +1/);
+  assert.match(await shown("webhooks list"), /wh_1 +active +all[\s\S]+wh_2 +paused +1[\s\S]+wh_3 +gone +all/);
   assert.equal(await shown("webhooks delete wh_2"), "wh_2 deleted\n");
   assert.match(await shown("webhooks rotate-secret"), /whsec_next\nold secret +signs until 2031-05-01T09:00:00\.000Z/);
   assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 86_400 });

@@ -198,8 +198,9 @@ export const webhooks: CommandRow = {
   ],
 };
 
-function stateOf({ active }: Pick<Webhook, "active">): string {
-  return active ? "active" : "paused";
+function stateOf({ active, isGone }: Pick<Webhook, "active" | "isGone">): string {
+  if (!active) return "paused";
+  return isGone ? "gone" : "active";
 }
 
 function detail(webhook: Webhook | SigningSecret, paint: Paint): string {
