@@ -22,9 +22,13 @@ test("an event of a message makes messages, events, deliveries, conversations an
 });
 
 test("an attempt, which makes no event, makes deliveries stale, and a request the log", () => {
-  assert.deepEqual(staleNouns({ kind: "delivery", delivery: { url: "https://a.example/hook" } as Delivery }), [
-    "deliveries",
-  ]);
+  const answered = (...statuses: number[]): WireItem => {
+    const attempts = statuses.map((status) => ({ status }));
+    return { kind: "delivery", delivery: { url: "https://a.example/hook", attempts } as Delivery };
+  };
+  assert.deepEqual(staleNouns(answered()), ["deliveries"]);
+  assert.deepEqual(staleNouns(answered(410, 200)), ["deliveries"]);
+  assert.deepEqual(staleNouns(answered(200, 410)), ["deliveries", "webhooks"]);
   const toInbox = { url: "/sandbox/inbox/abc" } as Delivery;
   assert.deepEqual(staleNouns({ kind: "delivery", delivery: toInbox }), ["deliveries", "inbox"]);
   assert.deepEqual(staleNouns(request("GET", "/v1/contacts", 200)), ["requests"]);

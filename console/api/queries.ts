@@ -79,7 +79,9 @@ export function staleNouns(item: WireItem): readonly Noun[] {
     case "message":
       return ["messages"];
     case "delivery":
-      return isToInbox(item.delivery) ? ["deliveries", "inbox"] : ["deliveries"];
+      if (isToInbox(item.delivery)) return ["deliveries", "inbox"];
+      // The endpoint may be gone now.
+      return item.delivery.attempts.at(-1)?.status === 410 ? ["deliveries", "webhooks"] : ["deliveries"];
     case "event":
       return ["events", "deliveries", ...(STALE[item.event.type.split(".")[0] ?? ""] ?? [])];
   }

@@ -52,10 +52,17 @@ export function useNumbers() {
   return useQuery({ queryKey: ["numbers"], queryFn: ({ signal }) => api.numbers({ signal }) });
 }
 
+/** The mark of an endpoint that is gone ends with any 2xx: meanwhile the endpoints are asked for again, in milliseconds. */
+const GONE_MS = 10_000;
+
 /** All webhook endpoints. */
 export function useEndpoints() {
   const api = useApi();
-  return useQuery({ queryKey: ["webhooks", "list"], queryFn: ({ signal }) => api.webhooks.endpoints.list({ signal }) });
+  return useQuery({
+    queryKey: ["webhooks", "list"],
+    queryFn: ({ signal }) => api.webhooks.endpoints.list({ signal }),
+    refetchInterval: ({ state }) => (state.data?.some(({ isGone }) => isGone) === true ? GONE_MS : false),
+  });
 }
 
 /** One customer with its numbers, for an admin's session. */

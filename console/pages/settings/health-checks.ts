@@ -18,6 +18,7 @@ const CHECKS: Record<string, Check> = {
   database: { title: "Database" },
   channels: { title: "Channels" },
   rows: { title: "Stored rows", command: "npx tightbeam quarantine" },
+  webhooks: { title: "Webhooks" },
   held: { title: "Held messages", command: "npx tightbeam held" },
   workers: { title: "Processes that send", command: "TB_ROLE=worker npx tightbeam serve" },
 };

@@ -10,6 +10,7 @@ import { Sparkline } from "./sparkline.tsx";
 
 const TONES: Record<EndpointState, Tone> = {
   paused: "neutral",
+  gone: "bad",
   idle: "neutral",
   delivering: "good",
   retrying: "warn",
@@ -24,7 +25,7 @@ function useStats(webhookId: string): EndpointStats {
 /** The state of an endpoint as a badge. */
 export function EndpointBadge({ endpoint }: { endpoint: Webhook }) {
   const stats = useStats(endpoint.id);
-  const state = stateOf(endpoint.active, stats);
+  const state = stateOf(endpoint, stats);
   return <Badge tone={TONES[state]}>{state === "undelivered" ? `${stats.lost.length} undelivered` : state}</Badge>;
 }
 

@@ -49,6 +49,7 @@ export function EndpointDetail({ endpoint, onClose }: { endpoint: Webhook; onClo
         <EndpointVerbs endpoint={endpoint} onReplay={() => setReplaying(true)} onDeleted={onClose} />
       </DetailHead>
       <div className="flex flex-col gap-4 p-4">
+        {endpoint.isGone && <Gone />}
         {lost.length > 0 && <Lost lost={lost} isActive={endpoint.active} />}
         <GraceBar endpoint={endpoint} />
         {!endpoint.standardWebhooks && <SignsAlone />}
@@ -108,6 +109,16 @@ function Lost({ lost, isActive }: { lost: readonly Delivery[]; isActive: boolean
         {retry.isPending ? "Retrying…" : lost.length === 1 ? "Retry it" : "Retry them"}
       </Button>
     </div>
+  );
+}
+
+/** The receiver says that nobody will take these webhooks any more. */
+function Gone() {
+  return (
+    <p role="status" className="rounded-lg bg-bad-soft px-3 py-2 text-bad">
+      The receiver answered ten webhooks in a row with 410 Gone. Retries go on: change the URL if the receiver has
+      moved, or delete the endpoint.
+    </p>
   );
 }
 

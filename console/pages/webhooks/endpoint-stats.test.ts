@@ -40,10 +40,12 @@ test("attempts are counted by their answer, and bars go from old to new", () => 
 test("the state names what needs a hand first", () => {
   const lost = statsOf([delivery("a", "exhausted", [500, 1]), delivery("b", "pending", [500, 1])]);
   const retrying = statsOf([delivery("b", "pending", [500, 1]), delivery("c", "succeeded", [200, 1])]);
-  assert.equal(stateOf(false, lost), "paused");
-  assert.equal(stateOf(true, lost), "undelivered");
-  assert.equal(stateOf(true, retrying), "retrying");
-  assert.equal(stateOf(true, statsOf([delivery("c", "succeeded", [200, 1])])), "delivering");
-  assert.equal(stateOf(true, statsOf([])), "idle");
+  const active = { active: true, isGone: false };
+  assert.equal(stateOf({ active: false, isGone: true }, lost), "paused");
+  assert.equal(stateOf({ active: true, isGone: true }, lost), "gone");
+  assert.equal(stateOf(active, lost), "undelivered");
+  assert.equal(stateOf(active, retrying), "retrying");
+  assert.equal(stateOf(active, statsOf([delivery("c", "succeeded", [200, 1])])), "delivering");
+  assert.equal(stateOf(active, statsOf([])), "idle");
   assert.equal(statsOf([]).p95Ms, null);
 });

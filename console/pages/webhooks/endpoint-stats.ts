@@ -1,6 +1,6 @@
 /** How an endpoint does, from its newest deliveries. Pure. */
 
-import type { Delivery } from "../../../sdk/wire.ts";
+import type { Delivery, Webhook } from "../../../sdk/wire.ts";
 import { quantile } from "../../parts/formats.ts";
 
 /** A delivery as a bar: its height is the time of its last attempt, its colour the result. */
@@ -12,7 +12,7 @@ export interface DeliveryBar {
 }
 
 /** The state of an endpoint, as people would call it. */
-export type EndpointState = "paused" | "idle" | "delivering" | "retrying" | "undelivered";
+export type EndpointState = "paused" | "gone" | "idle" | "delivering" | "retrying" | "undelivered";
 
 /** Figures of an endpoint. */
 export interface EndpointStats {
@@ -62,9 +62,13 @@ export function statsOf(newest: readonly Delivery[]): EndpointStats {
   };
 }
 
-/** The state: a paused endpoint is paused whatever failed before. */
-export function stateOf(active: boolean, { lost, retrying, attempts }: EndpointStats): EndpointState {
+/** The state: a paused endpoint is paused whatever failed before, and one that is gone says why deliveries failed. */
+export function stateOf(
+  { active, isGone }: Pick<Webhook, "active" | "isGone">,
+  { lost, retrying, attempts }: EndpointStats,
+): EndpointState {
   if (!active) return "paused";
+  if (isGone) return "gone";
   if (lost.length > 0) return "undelivered";
   if (retrying > 0) return "retrying";
   return attempts === 0 ? "idle" : "delivering";
