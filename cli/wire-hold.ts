@@ -5,14 +5,10 @@ import { WireLog, type WireRow } from "../sdk/wire-rows.ts";
 
 /** An item waits this long, in milliseconds: the service looks for new requests every 250 ms. */
 const HOLD_MS = 600;
-/** Events that are remembered after their rows were given: they tell how far the sandbox's clock is ahead. */
-const EVENTS_MAX = 200;
 
 /** The items that wait. */
 export class WireHold {
   #held: { item: WireItem; dueAt: number }[] = [];
-  /** The newest events that were given. */
-  #given: WireItem[] = [];
   readonly #now: () => number;
 
   /** `now`: milliseconds of a monotonic clock. */
@@ -34,17 +30,15 @@ export class WireHold {
   takeDue(): WireRow[] {
     const now = this.#now();
     const due = new Set(keysOf(this.#held.filter(({ dueAt }) => dueAt <= now).map(({ item }) => item)));
-    const rows = rowsOf([...this.#given, ...this.#held.map(({ item }) => item)]);
+    const rows = rowsOf(this.#held.map(({ item }) => item));
     const last = rows.findLastIndex(({ key, kind }) => kind !== "retry" && due.has(key));
-    const given = this.#held.filter(({ item, dueAt }) => dueAt <= now && item.kind === "event");
-    this.#given = [...this.#given, ...given.map(({ item }) => item)].slice(-EVENTS_MAX);
     this.#held = this.#held.filter(({ dueAt }) => dueAt > now);
     return rows.filter(({ key }, index) => index <= last || due.has(key));
   }
 
   /** The rows of all items. */
   takeAll(): WireRow[] {
-    return rowsOf([...this.#given, ...this.#held.splice(0).map(({ item }) => item)]);
+    return rowsOf(this.#held.splice(0).map(({ item }) => item));
   }
 }
 

@@ -1,7 +1,7 @@
 /** `tightbeam wire`: requests, what the service did with them, events, deliveries and retries as they happen, a line each. */
 
-import { clockSetBetween } from "../sdk/wire-clock.ts";
-import { realAt, type WireRow } from "../sdk/wire-rows.ts";
+import { clockSetBetween, realTime } from "../sdk/wire-clock.ts";
+import type { WireRow } from "../sdk/wire-rows.ts";
 import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
@@ -78,7 +78,7 @@ export function freshRows(): (rows: readonly WireRow[]) => WireRow[] {
       if (seen.has(key)) return [];
       const [oldest] = seen.add(key);
       if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest);
-      const at = realAt(row);
+      const at = realTime(row);
       const sinceMs = lastAt === null ? null : at - lastAt;
       if (row.kind !== "retry") lastAt = Math.max(at, lastAt ?? at);
       return [{ ...row, sinceMs }];

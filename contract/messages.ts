@@ -107,6 +107,7 @@ export const ReactionCommand = Type.Unsafe<Commands>({
 export const TimelineEntry = record("TimelineEntry", "One step in the life of a message.", {
   status: says(MessageStatus, "Status that the message reached."),
   at: instant("When the message reached it."),
+  realAt: optional(instant("When it did in real time, if the sandbox's clock was ahead.")),
   channel: says(Channel, "Channel that was used or planned."),
   reason: optional(string("Why, if there is a reason.")),
   instanceId: optional(id("inst", "The provider instance.")),

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WireItem } from "./requests.ts";
-import type { Delivery, Event, LoggedRequest } from "./wire.ts";
+import type { Attempt, Delivery, Event, LoggedRequest } from "./wire.ts";
 import { WireLog } from "./wire-rows.ts";
 
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
 const request: LoggedRequest = {
   ...{ id: "req_1", method: "POST", path: "/v1/messages", route: "/v1/messages", status: 202, durationMs: 3.21 },
-  ...{ keyId: "key_1", customerId: "cust_1", correlationId: "cor_1", errorCode: null, createdAt: at(0) },
+  ...{ keyId: "key_1", customerId: "cust_1", correlationId: "cor_1", errorCode: null, createdAt: at(0), realAt: null },
 };
 const event = { id: "evt_1", type: "message.queued", timestamp: at(2), data: { messageId: "msg_1" } } as Event;
 const message: WireItem = {
@@ -21,20 +21,18 @@ const message: WireItem = {
     ],
   },
 };
+/** An attempt of this time, which succeeds. */
+function attempt(ms: number, more: Partial<Attempt> = {}): Attempt {
+  return {
+    ...{ at: at(ms), realAt: null, status: 200, durationMs: 1, response: null, error: null, retryAfterSeconds: null },
+    ...{ requestHeaders: null, ...more },
+  };
+}
+
 const delivery: Delivery = {
   ...{ id: "dlv_1", eventId: "evt_1", eventType: "message.queued", messageId: "msg_1", webhookId: "wh_1" },
   ...{ url: "https://a.example/hook", status: "pending", createdAt: at(2), nextAttemptAt: at(30_000) },
-  attempts: [
-    {
-      at: at(4),
-      status: 500,
-      durationMs: 12,
-      response: "no",
-      error: null,
-      retryAfterSeconds: null,
-      requestHeaders: null,
-    },
-  ],
+  attempts: [attempt(4, { status: 500, durationMs: 12 })],
 };
 
 const lines = (log: WireLog) =>
@@ -63,15 +61,7 @@ test("rows are in order of time, the cause before the effect, whatever order the
 test("a delivery that changes replaces its rows: the retry goes when it ends, and the end says after how many attempts", () => {
   const log = new WireLog();
   log.add({ kind: "delivery", delivery });
-  const again = {
-    at: at(30_000),
-    status: null,
-    durationMs: 5_000,
-    response: null,
-    error: "timed out",
-    retryAfterSeconds: null,
-    requestHeaders: null,
-  };
+  const again = attempt(30_000, { status: null, durationMs: 5_000, error: "timed out" });
   const ended: Delivery = {
     ...delivery,
     status: "exhausted",
@@ -84,7 +74,7 @@ test("a delivery that changes replaces its rows: the retry goes when it ends, an
     "29996 | out | attempt | POST a.example | no response | bad | message.queued, 5000 ms, timed out",
     "5000 | out | end | delivery to a.example | exhausted | bad | message.queued, after 2 attempts",
   ]);
-  const ok = { ...again, status: 200, error: null, retryAfterSeconds: null, requestHeaders: null };
+  const ok = { ...again, status: 200, error: null };
   log.add({ kind: "delivery", delivery: { ...ended, status: "succeeded", attempts: [ok] } });
   assert.deepEqual(lines(log), ["- | out | attempt | POST a.example | 200 | ok | message.queued, 5000 ms"]);
 });
@@ -126,65 +116,41 @@ test("a list that is older than the stream takes nothing back", () => {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const REAL = Date.UTC(2026, 0, 1);
-const uuid = (realMs: number, count = 0) => {
+const uuid = (realMs: number) => {
   const time = (REAL + realMs).toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, "0")}-8000-000000000000`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
 };
+/** The time and real time of a record while the clock is an hour ahead. */
+const hourAhead = (realMs: number) => ({ at: at(realMs + HOUR_MS), realAt: at(realMs) });
 /** An event of this real time, while the clock was ahead. */
 const eventAt = (realMs: number, shiftMs: number): WireItem => ({
   kind: "event",
   event: { ...event, id: `evt_${uuid(realMs)}`, type: "message.sent", timestamp: at(realMs + shiftMs) } as Event,
 });
-const times = (log: WireLog) =>
-  log.rows().map((row) => [row.kind, (row.at - row.shiftMs - REAL) / 1_000, row.shiftMs / MINUTE_MS]);
+const times = (items: readonly WireItem[]) => {
+  const log = new WireLog();
+  for (const item of items) log.add(item);
+  return log.rows().map((row) => [row.kind, (row.at - row.shiftMs - REAL) / 1_000, row.shiftMs / MINUTE_MS]);
+};
 
 test("after the sandbox's clock was moved and reset, rows stay in order of real time, with the shift of each", () => {
   const moved: Delivery = {
     ...delivery,
-    ...{ eventId: `evt_${uuid(10_000)}`, status: "succeeded", nextAttemptAt: null, createdAt: at(10_000) },
-    attempts: [
-      {
-        at: at(11_000),
-        status: 500,
-        durationMs: 1,
-        response: "",
-        error: null,
-        retryAfterSeconds: null,
-        requestHeaders: null,
-      },
-      {
-        at: at(25_000 + HOUR_MS),
-        status: 200,
-        durationMs: 1,
-        response: "",
-        error: null,
-        retryAfterSeconds: null,
-        requestHeaders: null,
-      },
-    ],
+    ...{ status: "succeeded", nextAttemptAt: null, createdAt: at(10_000) },
+    attempts: [attempt(11_000, { status: 500 }), attempt(0, hourAhead(25_000))],
   };
-  const steps: WireItem = {
-    kind: "message",
-    message: {
-      ...{ id: `msg_${uuid(21_000)}`, status: "sent", correlationId: "cor_1" },
-      timeline: [{ status: "sent", at: at(21_500 + HOUR_MS), channel: "sms" }],
-    },
-  };
-  const asked = { ...request, id: `req_${uuid(20_000)}`, createdAt: at(20_000 + HOUR_MS) };
+  const { at: createdAt, realAt } = hourAhead(20_000);
+  const asked: WireItem = { kind: "request", request: { ...request, createdAt, realAt } };
   // A caller chose the id of a former request.
-  const repeated = { ...asked, createdAt: at(50_000) };
+  const repeated: WireItem = { kind: "request", request: { ...request, createdAt: at(50_000) } };
+  const timeline = [{ status: "sent" as const, channel: "sms" as const, ...hourAhead(21_500) }];
   const items: WireItem[] = [
-    ...[eventAt(10_000, 0), eventAt(22_000, HOUR_MS), eventAt(40_000, 0), steps],
-    ...[
-      { kind: "delivery" as const, delivery: moved },
-      { kind: "request" as const, request: asked },
-    ],
-    { kind: "request", request: repeated },
+    ...[eventAt(10_000, 0), eventAt(22_000, HOUR_MS), eventAt(40_000, 0), asked, repeated],
+    { kind: "message", message: { id: "msg_1", status: "sent", correlationId: "cor_1", timeline } },
+    { kind: "delivery", delivery: moved },
   ];
-  for (const order of [items, items.toReversed()]) {
-    const log = new WireLog(500, () => REAL + 10 * MINUTE_MS);
-    for (const item of order) log.add(item);
-    assert.deepEqual(times(log), [
+  for (const order of [items, items.toReversed()])
+    assert.deepEqual(times(order), [
       ["event", 10, 0],
       ["attempt", 11, 0],
       ["request", 20, 60],
@@ -194,58 +160,18 @@ test("after the sandbox's clock was moved and reset, rows stay in order of real 
       ["event", 40, 0],
       ["request", 50, 0],
     ]);
-  }
 });
 
-test("an attempt after a move of the clock that no record tells stands where it was told", () => {
-  let now = REAL + 10_000;
-  const log = new WireLog(500, () => now);
-  log.add(eventAt(10_000, 0));
-  now += 20_000;
-  const attempts = [
-    {
-      at: at(30_000 + HOUR_MS),
-      status: 200,
-      durationMs: 1,
-      response: "",
-      error: null,
-      retryAfterSeconds: null,
-      requestHeaders: null,
-    },
-  ];
-  const own = { ...delivery, eventId: `evt_${uuid(10_000)}`, status: "succeeded" as const, nextAttemptAt: null };
-  log.add({ kind: "delivery", delivery: { ...own, attempts } });
-  now += 30_000;
-  log.add(eventAt(60_000, 0));
-  assert.deepEqual(
-    log.rows().map(({ kind }) => kind),
-    ["event", "attempt", "event"],
-  );
-});
-
-test("a reader whose clock is behind sees no move of the service's clock", () => {
-  const log = new WireLog(500, () => REAL - HOUR_MS);
-  log.add(eventAt(10_000, 0));
-  const own = { ...delivery, eventId: `evt_${uuid(10_000)}`, status: "succeeded" as const, nextAttemptAt: null };
-  log.add({
-    kind: "delivery",
-    delivery: {
-      ...own,
-      attempts: [
-        {
-          at: at(12_000),
-          status: 200,
-          durationMs: 1,
-          response: "",
-          error: null,
-          retryAfterSeconds: null,
-          requestHeaders: null,
-        },
-      ],
-    },
-  });
-  assert.deepEqual(times(log), [
-    ["event", 10, 0],
-    ["attempt", 12, 0],
+test("the end of a delivery has the clock of its last attempt, without one that of its creation, and a retry the newest clock", () => {
+  const cancelled: Delivery = { ...delivery, status: "cancelled", nextAttemptAt: null, attempts: [] };
+  const untried = { ...cancelled, id: `dlv_${uuid(10_000)}`, createdAt: at(10_000 + HOUR_MS) };
+  const tried = { ...cancelled, id: "dlv_2", attempts: [attempt(0, { ...hourAhead(20_000), durationMs: 1_000 })] };
+  const waiting = { ...delivery, nextAttemptAt: at(50_000 + HOUR_MS) };
+  assert.deepEqual(times([untried, tried, waiting].map((one) => ({ kind: "delivery", delivery: one }))), [
+    ["attempt", 0.004, 0],
+    ["end", 10, 60],
+    ["attempt", 20, 60],
+    ["end", 21, 60],
+    ["retry", 50, 60],
   ]);
 });

@@ -5,7 +5,7 @@
 
 import type { WireItem } from "./requests.ts";
 import type { Attempt, Delivery, Event, LoggedRequest, TimelineEntry, WireMessage } from "./wire.ts";
-import { ClockMoves, type ClockTime, realTimeOf, sampleOf } from "./wire-clock.ts";
+import { realTime, timeById, timeOf } from "./wire-clock.ts";
 
 /** One row. */
 export interface WireRow {
@@ -43,49 +43,35 @@ export interface WireRowIds {
 
 type Row = Omit<WireRow, "sinceMs">;
 
-/** A record with steps, and the real time when each of them was told first. */
-interface Told<Record_> {
-  record: Record_;
-  toldAt: readonly number[];
-}
-
-/** Clocks of two machines in step differ by less, in milliseconds. */
-const CLOCKS_DIFFER_MS_MAX = 5_000;
-
 /** The newest state of each record of the feed, bounded: the records that were added first are dropped. */
 export class WireLog {
   readonly #max: number;
-  readonly #requests = new Map<string, Told<LoggedRequest>>();
+  readonly #requests = new Map<string, LoggedRequest>();
   readonly #events = new Map<string, Event>();
-  readonly #deliveries = new Map<string, Told<Delivery>>();
-  readonly #messages = new Map<string, Told<WireMessage>>();
-  readonly #now: () => number;
-  /** How far the service's real clock is ahead of this machine's at least, in milliseconds. */
-  #aheadMs = 0;
+  readonly #deliveries = new Map<string, Delivery>();
+  readonly #messages = new Map<string, WireMessage>();
 
-  /** `max`: records of each kind. `now`: the present real time in milliseconds. */
-  constructor(max = 500, now: () => number = Date.now) {
+  /** `max`: records of each kind. */
+  constructor(max = 500) {
     this.#max = max;
-    this.#now = now;
   }
 
   /** Adds an item. A list may be older than the stream: a record whose last attempt or step is before that of the known one changes nothing. */
   add(item: WireItem): void {
     switch (item.kind) {
       case "request":
-        this.#tell(this.#requests, `${item.request.id} ${item.request.createdAt}`, item.request, 1);
+        this.#put(this.#requests, `${item.request.id} ${item.request.createdAt}`, item.request);
         break;
       case "event":
-        this.#aheadMs = Math.max(this.#aheadMs, (realTimeOf(item.event.id) ?? 0) - this.#now());
         this.#put(this.#events, item.event.id, item.event);
         break;
       case "delivery":
         if (lastAttemptAt(item.delivery) >= lastAttemptAt(this.delivery(item.delivery.id)))
-          this.#tell(this.#deliveries, item.delivery.id, item.delivery, item.delivery.attempts.length);
+          this.#put(this.#deliveries, item.delivery.id, item.delivery);
         break;
       case "message":
-        if (item.message.timeline.length > (this.#messages.get(item.message.id)?.record.timeline.length ?? 0))
-          this.#tell(this.#messages, item.message.id, item.message, item.message.timeline.length);
+        if (item.message.timeline.length > (this.#messages.get(item.message.id)?.timeline.length ?? 0))
+          this.#put(this.#messages, item.message.id, item.message);
         break;
     }
   }
@@ -97,34 +83,28 @@ export class WireLog {
 
   /** A delivery as it was added last; null if it is not known. */
   delivery(id: string): Delivery | null {
-    return this.#deliveries.get(id)?.record ?? null;
+    return this.#deliveries.get(id) ?? null;
   }
 
   /** All rows in order of real time. Of rows of one millisecond the cause comes first. */
   rows(): WireRow[] {
-    // Only events: a caller may choose the id of its request.
-    const samples = [...this.#events.values()].flatMap(({ id, timestamp }) => sampleOf(id, Date.parse(timestamp)));
-    const moves = new ClockMoves(samples);
+    const deliveries = [...this.#deliveries.values()];
     const rows = [
-      ...[...this.#requests.values()].map((told) => requestRow(told, moves)),
-      ...[...this.#messages.values()].flatMap((told) => hopRows(told, moves)),
-      ...[...this.#events.values()].map((event) => eventRow(event, moves)),
-      ...[...this.#deliveries.values()].flatMap((told) => deliveryRows(told, moves)),
-    ];
-    rows.sort((a, b) => realAt(a) - realAt(b) || RANKS[a.kind] - RANKS[b.kind]);
+      ...[...this.#requests.values()].map(requestRow),
+      ...[...this.#messages.values()].flatMap(hopRows),
+      ...[...this.#events.values()].map(eventRow),
+      ...deliveries.flatMap(attemptRows),
+    ].sort(inOrder);
+    // Nothing says what the clock will show when a retry is due: it counts as what it showed last.
+    const shiftMs = rows.at(-1)?.shiftMs ?? 0;
+    rows.push(...deliveries.flatMap((delivery) => retryRows(delivery, shiftMs)));
+    rows.sort(inOrder);
     let before: Row | null = null;
     return rows.map((row) => {
-      const sinceMs = before === null ? null : realAt(row) - realAt(before);
+      const sinceMs = before === null ? null : realTime(row) - realTime(before);
       before = row;
       return { ...row, sinceMs };
     });
-  }
-
-  #tell<Record_>(records: Map<string, Told<Record_>>, key: string, record: Record_, steps: number): void {
-    const known = records.get(key)?.toldAt ?? [];
-    const now = this.#now() + this.#aheadMs + CLOCKS_DIFFER_MS_MAX;
-    const toldAt = Array.from({ length: steps }, (_, index) => known[index] ?? now);
-    this.#put(records, key, { record, toldAt });
   }
 
   #put<Record_>(records: Map<string, Record_>, key: string, record: Record_): void {
@@ -139,37 +119,19 @@ function lastAttemptAt(delivery: Delivery | null): string {
   return delivery?.attempts.at(-1)?.at ?? "";
 }
 
-/** The real time of a row, epoch milliseconds. */
-export function realAt({ at, shiftMs }: ClockTime): number {
-  return at - shiftMs;
-}
-
-/** The times of a record's steps, each after the one before, and the first one after the record with this id. */
-function stepTimes(steps: readonly { at: string }[], id: string, toldAt: readonly number[], moves: ClockMoves) {
-  let from = realTimeOf(id) ?? 0;
-  return steps.map((step, index) => {
-    const time = moves.within(Date.parse(step.at), { from, until: toldAt[index] ?? from });
-    from = Math.max(from, realAt(time));
-    return time;
-  });
-}
-
-/** The time of a request: its id tells it, unless the caller chose one that fits no known state of the clock. */
-function requestTime({ id, createdAt }: LoggedRequest, until: number, moves: ClockMoves): ClockTime {
-  const at = Date.parse(createdAt);
-  const realTime = realTimeOf(id);
-  return (realTime === null ? null : moves.known(at, realTime)) ?? moves.within(at, { from: 0, until });
-}
-
 /** The order of rows of one millisecond. */
 const RANKS: Readonly<Record<WireRow["kind"], number>> = { request: 0, hop: 1, event: 2, attempt: 3, end: 4, retry: 5 };
 
-function requestRow({ record: request, toldAt }: Told<LoggedRequest>, moves: ClockMoves): Row {
-  const { id, method, path, status, durationMs, errorCode, correlationId, createdAt } = request;
+function inOrder(a: Row, b: Row): number {
+  return realTime(a) - realTime(b) || RANKS[a.kind] - RANKS[b.kind];
+}
+
+function requestRow(request: LoggedRequest): Row {
+  const { id, method, path, status, durationMs, errorCode, correlationId, createdAt, realAt } = request;
   const code = errorCode === null ? "" : `${errorCode}, `;
   return {
     key: `request ${id} ${createdAt}`,
-    ...requestTime(request, toldAt[0] ?? 0, moves),
+    ...timeOf(createdAt, realAt),
     direction: "in",
     kind: "request",
     title: `${method} ${path}`,
@@ -180,11 +142,10 @@ function requestRow({ record: request, toldAt }: Told<LoggedRequest>, moves: Clo
   };
 }
 
-function hopRows({ record: { id, correlationId, timeline }, toldAt }: Told<WireMessage>, moves: ClockMoves): Row[] {
-  const times = stepTimes(timeline, id, toldAt, moves);
+function hopRows({ id, correlationId, timeline }: WireMessage): Row[] {
   return timeline.map((entry, index) => ({
     key: `hop ${id} ${index}`,
-    ...(times[index] ?? { at: Date.parse(entry.at), shiftMs: 0 }),
+    ...timeOf(entry.at, entry.realAt),
     direction: "inside",
     kind: "hop",
     title: `${entry.channel} ${entry.status}`,
@@ -200,13 +161,13 @@ function toneOfHop({ status, reason = "" }: TimelineEntry): WireRow["tone"] {
   return status === "cancelled" || /fallback|retr|unknown|deferred|gave up/i.test(reason) ? "warn" : "ok";
 }
 
-function eventRow({ id, type, timestamp, data }: Event, moves: ClockMoves): Row {
+function eventRow({ id, type, timestamp, data }: Event): Row {
   const message = "messageId" in data && typeof data.messageId === "string" ? { message: data.messageId } : {};
   const correlation =
     "correlationId" in data && typeof data.correlationId === "string" ? { correlation: data.correlationId } : {};
   return {
     key: `event ${id}`,
-    ...moves.atReal(Date.parse(timestamp), realTimeOf(id)),
+    ...timeById(id, timestamp),
     direction: "inside",
     kind: "event",
     title: type,
@@ -217,80 +178,69 @@ function eventRow({ id, type, timestamp, data }: Event, moves: ClockMoves): Row 
   };
 }
 
-/** A row of each attempt, then the retry that is due, or the end if it is not a success of the last attempt. */
-function deliveryRows({ record: delivery, toldAt }: Told<Delivery>, moves: ClockMoves): Row[] {
-  const { id, eventId, messageId, attempts } = delivery;
-  const ids = { delivery: id, event: eventId, ...(messageId === null ? {} : { message: messageId }) };
-  const times = stepTimes(attempts, eventId, toldAt, moves);
-  const rows = attempts.map((attempt, index) => ({
-    ...attemptRow(delivery, attempt, ids),
-    ...(times[index] ?? { shiftMs: 0 }),
-  }));
-  const last = lastRow(delivery, ids, { moves, attemptShiftMs: times.at(-1)?.shiftMs ?? moves.shiftMs });
-  return last === null ? rows : [...rows, last];
+/** A row of each attempt, then the end if that is not a success of the last attempt. */
+function attemptRows(delivery: Delivery): Row[] {
+  const rows = delivery.attempts.map((attempt) => attemptRow(delivery, attempt));
+  const { id, eventType, status, attempts, createdAt } = delivery;
+  if (status === "succeeded" || status === "pending") return rows;
+  const last = attempts.at(-1);
+  const time = last === undefined ? timeById(id, createdAt) : timeOf(last.at, last.realAt);
+  const end: Row = {
+    key: `end ${id}`,
+    at: time.at + (last?.durationMs ?? 0),
+    shiftMs: time.shiftMs,
+    direction: "out",
+    kind: "end",
+    title: `delivery to ${hostOf(delivery.url)}`,
+    status,
+    tone: status === "cancelled" ? "warn" : "bad",
+    ids: idsOf(delivery),
+    detail: `${eventType}, after ${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"}`,
+  };
+  return [...rows, end];
 }
 
-function attemptRow(delivery: Delivery, attempt: Attempt, ids: WireRowIds): Omit<Row, "shiftMs"> {
+function attemptRow(delivery: Delivery, attempt: Attempt): Row {
   const { id, eventType, url } = delivery;
-  const { at, status, durationMs, error } = attempt;
+  const { at, realAt, status, durationMs, error } = attempt;
   const isOk = status !== null && status >= 200 && status < 300;
   const isLast = delivery.status === "exhausted" && attempt === delivery.attempts.at(-1);
   return {
     key: `attempt ${id} ${at}`,
-    at: Date.parse(at),
+    ...timeOf(at, realAt),
     direction: "out",
     kind: "attempt",
     title: `POST ${hostOf(url)}`,
     status: status === null ? "no response" : String(status),
     tone: isOk ? "ok" : isLast ? "bad" : "warn",
-    ids,
+    ids: idsOf(delivery),
     detail: [eventType, durationMs === 0 ? "" : formatMs(durationMs), error]
       .filter((part) => part !== null && part !== "")
       .join(", "),
   };
 }
 
-function lastRow(
-  delivery: Delivery,
-  ids: WireRowIds,
-  { moves, attemptShiftMs }: { moves: ClockMoves; attemptShiftMs: number },
-): Row | null {
-  const host = hostOf(delivery.url);
-  const { id, eventType, status, nextAttemptAt, attempts, createdAt } = delivery;
-  const last = attempts.at(-1);
-  if (nextAttemptAt !== null) {
-    if (last === undefined) return null;
-    const title = `retry ${attempts.length} to ${host}`;
-    const at = Date.parse(nextAttemptAt);
-    return {
-      key: `retry ${id} ${attempts.length}`,
-      at,
-      shiftMs: moves.shiftMs,
-      direction: "out",
-      kind: "retry",
-      title,
-      status: "due",
-      tone: "warn",
-      ids,
-      detail: eventType,
-    };
-  }
-  if (status === "succeeded" || status === "pending") return null;
-  const at = last === undefined ? Date.parse(createdAt) : Date.parse(last.at) + last.durationMs;
-  const detail = `${eventType}, after ${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"}`;
-  const tone = status === "cancelled" ? "warn" : "bad";
-  return {
-    key: `end ${id}`,
-    at,
-    shiftMs: attemptShiftMs,
+/** The row of the retry that is due; none if there is none. */
+function retryRows(delivery: Delivery, shiftMs: number): Row[] {
+  const { id, eventType, url, nextAttemptAt, attempts } = delivery;
+  if (nextAttemptAt === null || attempts.length === 0) return [];
+  const retry: Row = {
+    key: `retry ${id} ${attempts.length}`,
+    at: Date.parse(nextAttemptAt),
+    shiftMs,
     direction: "out",
-    kind: "end",
-    title: `delivery to ${host}`,
-    status,
-    tone,
-    ids,
-    detail,
+    kind: "retry",
+    title: `retry ${attempts.length} to ${hostOf(url)}`,
+    status: "due",
+    tone: "warn",
+    ids: idsOf(delivery),
+    detail: eventType,
   };
+  return [retry];
+}
+
+function idsOf({ id, eventId, messageId }: Delivery): WireRowIds {
+  return { delivery: id, event: eventId, ...(messageId === null ? {} : { message: messageId }) };
 }
 
 function hostOf(url: string): string {

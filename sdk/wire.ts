@@ -684,6 +684,8 @@ export interface TimelineEntry {
   status: MessageStatus;
   /** When the message reached it. */
   at: string;
+  /** When it did in real time, if the sandbox's clock was ahead. */
+  realAt?: string;
   /** Channel that was used or planned. */
   channel: Channel;
   /** Why, if there is a reason. */
@@ -1472,6 +1474,8 @@ export type CallStatus = (typeof CALL_STATUSES)[number];
 export interface Attempt {
   /** When the attempt was made. */
   at: string;
+  /** When it was made in real time; null unless the sandbox's clock was ahead. */
+  realAt: string | null;
   /** HTTP status of the receiver's response; null without a response. */
   status: number | null;
   /** Duration of the attempt in milliseconds. */
@@ -2224,6 +2228,8 @@ export interface InboxBehaviour {
 export interface InboxRequest {
   /** When the request was received. */
   receivedAt: string;
+  /** When it was received in real time; null unless the sandbox's clock was ahead. */
+  realAt: string | null;
   /** Whether its signature was valid; if not, the inbox responded with 401. */
   verified: boolean;
   /** HTTP status of the response. */
@@ -2483,6 +2489,8 @@ export interface LoggedExchange {
   errorCode: ErrorCode | null;
   /** When the request came. */
   createdAt: string;
+  /** When it came in real time; null unless the sandbox's clock was ahead. */
+  realAt: string | null;
   /** The request's body; null if there was none, bodies are not logged, or another key sent it. */
   request: LoggedBody | null;
   /** The response's body; null for a stream, if bodies are not logged, or if another key sent the request. */
@@ -2513,6 +2521,8 @@ export interface LoggedRequest {
   errorCode: ErrorCode | null;
   /** When the request came. */
   createdAt: string;
+  /** When it came in real time; null unless the sandbox's clock was ahead. */
+  realAt: string | null;
 }
 
 /** A page of the request log. */

@@ -5,6 +5,8 @@ import { withoutStepBack } from "./core/step-back.ts";
 export interface Clock {
   /** Epoch milliseconds of the service: real time plus the sandbox's shift. The machine's clock hides small steps back (`withoutStepBack`). */
   now(): number;
+  /** How far the sandbox's clock is ahead of real time, in milliseconds; 0 unless somebody moved it. */
+  aheadMs(): number;
   /** Epoch milliseconds, real. */
   real(): number;
   /** Milliseconds since an arbitrary instant. Setting the machine's time does not change it. */
@@ -29,6 +31,7 @@ export function systemClock(shift: ClockShift = { ms: 0 }, skew: Readonly<ClockS
       last = withoutStepBack(last, real());
       return last + shift.ms;
     },
+    aheadMs: () => shift.ms,
     real,
     monotonic: () => performance.now(),
     turnMs: turnMeter(),

@@ -47,9 +47,10 @@ function deliveryOf(event: Event, url: string, attempts: Attempt[]): Delivery {
   };
 }
 
-function attemptOf({ receivedAt, status }: InboxRequest): Attempt {
+function attemptOf({ receivedAt, realAt, status }: InboxRequest): Attempt {
   return {
     at: receivedAt,
+    realAt,
     status,
     durationMs: 0,
     response: null,

@@ -1,6 +1,7 @@
 /** One row of the Wire in one line: milliseconds, direction, status, subject, why, and the record it is about. */
 
-import { realAt, type WireRow } from "../../sdk/wire-rows.ts";
+import { realTime } from "../../sdk/wire-clock.ts";
+import type { WireRow } from "../../sdk/wire-rows.ts";
 import { numberInApiPath, shortenId } from "../parts/addresses.ts";
 import { NameOnly } from "../parts/contact-name.tsx";
 import { formatClock, formatExact, formatMs } from "../parts/formats.ts";
@@ -60,7 +61,7 @@ interface WireLineProps {
 /** The line. */
 export function WireLine({ id, row, start, state, clockSet, onOpen }: WireLineProps) {
   const { at, shiftMs, sinceMs, direction, title, detail, ids, kind } = row;
-  const real = realAt(row);
+  const real = realTime(row);
   const number = kind === "request" ? numberInApiPath(title) : null;
   const about = ids.message ?? ids.event ?? ids.request;
   return (

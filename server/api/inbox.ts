@@ -19,6 +19,7 @@ import {
   receiveInInbox,
   setInboxBehaviour,
 } from "../core/inbox.ts";
+import { iso } from "../core/instant.ts";
 import { NotRunningHere } from "../core/not-running-here.ts";
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
@@ -114,7 +115,8 @@ export class Inboxes {
       nowSeconds: Math.floor(clock.real() / 1_000),
     });
     const request = {
-      receivedAt: new Date(clock.now()).toISOString(),
+      receivedAt: iso(clock.now()),
+      realAt: clock.aheadMs() === 0 ? null : iso(clock.real()),
       verified,
       headers: joinedHeaders(headers),
       // A body that is not UTF-8 is shown with one character for each byte, so that nothing is lost.

@@ -8,9 +8,9 @@ import type { Clock } from "../clock.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, DeliveryId, EventId, KeyId, MessageId } from "../core/id.ts";
-import { iso } from "../core/instant.ts";
 import { loggedRequestRecord } from "../core/logged-request.ts";
 import { RepeatingTask } from "../core/repeating-task.ts";
+import { timelineRecord } from "../core/timeline.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { listDeliveries } from "../store/deliveries.ts";
 import { listRequests, type PositionedRequest } from "../store/requests.ts";
@@ -305,7 +305,7 @@ function ofMessage(id: string | null): (stream: WireStream) => boolean {
 }
 
 function messageItem({ id, status, correlationId, timeline }: WireMessage) {
-  return { id, status, correlationId, timeline: timeline.map((entry) => ({ ...entry, at: iso(entry.at) })) };
+  return { id, status, correlationId, timeline: timelineRecord(timeline) };
 }
 
 function send(hub: WireHub, name: string, data: string, isFor: (stream: WireStream) => boolean): void {

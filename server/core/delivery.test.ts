@@ -245,7 +245,7 @@ test("a manual retry during an attempt follows that attempt; two requests before
 });
 
 test("the record of a delivery has every field, its attempts in order, and null for a missing value", () => {
-  const timedOut: Attempt = { ...FAILED, at: NOW + 1, status: null, response: null, error: "TIMEOUT" };
+  const timedOut: Attempt = { ...FAILED, at: NOW + 1, aheadMs: 1, status: null, response: null, error: "TIMEOUT" };
   const attempts = [FAILED, timedOut];
   const record = deliveryRecord(delivery({ id: "dlv_1", dueAt: RESUME_AT, endpointId: null, attempts }), null);
   assert.deepEqual(record, {
@@ -259,6 +259,7 @@ test("the record of a delivery has every field, its attempts in order, and null 
     attempts: [
       {
         at: "2026-01-02T03:04:05.678Z",
+        realAt: null,
         status: 503,
         durationMs: 12,
         response: "busy",
@@ -268,6 +269,7 @@ test("the record of a delivery has every field, its attempts in order, and null 
       },
       {
         at: "2026-01-02T03:04:05.679Z",
+        realAt: "2026-01-02T03:04:05.678Z",
         status: null,
         durationMs: 12,
         response: null,

@@ -59,6 +59,8 @@ const ATTEMPTS_KEPT_MAX = 50;
 /** An attempt that ended. */
 export interface Attempt {
   at: number;
+  /** How far the sandbox's clock was ahead of real time, in milliseconds; absent: it showed real time. */
+  aheadMs?: number;
   status: number | null;
   durationMs: number;
   response: string | null;
@@ -239,6 +241,7 @@ function attemptRecord(attempt: Attempt, event: HeadersOfEvent | null): WireAtte
   const { headers } = attempt;
   return {
     at: iso(attempt.at),
+    realAt: attempt.aheadMs === undefined ? null : iso(attempt.at - attempt.aheadMs),
     status: attempt.status,
     durationMs: attempt.durationMs,
     response: attempt.response,

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { emptyInbox, inboxRequests, openInbox, receiveInInbox, setInboxBehaviour } from "./inbox.ts";
 
 function request(body: string, verified = true) {
-  return { receivedAt: "2026-01-01T00:00:00.000Z", verified, headers: { "content-type": "application/json" }, body };
+  const headers = { "content-type": "application/json" };
+  return { receivedAt: "2026-01-01T00:00:00.000Z", realAt: null, verified, headers, body };
 }
 
 test("a new inbox responds with 200 at once, and keeps headers and raw body", () => {

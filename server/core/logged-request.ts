@@ -7,7 +7,7 @@ import type {
   LoggedRequest as WireRequest,
 } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId } from "./id.ts";
-import { iso } from "./instant.ts";
+import { iso, isoOrNull } from "./instant.ts";
 
 /** A request with an accepted key, after its response. Texts are masked (`mask.ts`). */
 export interface LoggedRequest {
@@ -37,6 +37,9 @@ export interface LoggedRequest {
   responseCut: boolean;
 }
 
+/** A clock that is less than this ahead of real time shows real time, in milliseconds: the duration of a request is exact to one. */
+const AHEAD_MS_MIN = 1_000;
+
 /** The record without bodies. */
 export type RequestHead = Omit<LoggedRequest, "request" | "response" | "requestCut" | "responseCut">;
 
@@ -56,11 +59,31 @@ export function logOwnerOf({ customerId }: Pick<LoggedRequest, "customerId">): s
   return customerId ?? "admin";
 }
 
+/** When the request came in real time; null if the clock showed that. */
+function realTimeOf({ createdAt, loggedAt, durationUs }: RequestHead): number | null {
+  const realAt = Math.round(loggedAt - durationUs / 1_000);
+  return createdAt - realAt < AHEAD_MS_MIN ? null : realAt;
+}
+
 export function loggedRequestRecord(request: RequestHead): WireRequest {
   const { id, method, path, route, status, durationUs, keyId, customerId, correlationId, errorCode } = request;
   const durationMs = durationUs / 1_000;
   const createdAt = iso(request.createdAt);
-  return { id, method, path, route, status, durationMs, keyId, customerId, correlationId, errorCode, createdAt };
+  const realAt = isoOrNull(realTimeOf(request));
+  return {
+    id,
+    method,
+    path,
+    route,
+    status,
+    durationMs,
+    keyId,
+    customerId,
+    correlationId,
+    errorCode,
+    createdAt,
+    realAt,
+  };
 }
 
 export function loggedExchangeRecord(request: LoggedRequest): WireExchange {

@@ -12,6 +12,7 @@ import { attachmentRecord, type LinkBuilder } from "./attachment.ts";
 import type { MessageId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import type { Message } from "./message.ts";
+import { timelineRecord } from "./timeline.ts";
 
 /** `data` of a `message.*` event. Fields that do not apply are absent, such as the status of an inbound message. */
 export function messageEventData(message: Message, link: LinkBuilder): RevisionEventData {
@@ -136,6 +137,6 @@ export function messageRecord(message: Message, link: LinkBuilder): WireMessage 
     readAt: isoOrNull(message.readAt),
     updatedAt: iso(message.updatedAt),
     retryCount: message.retryCount,
-    timeline: message.timeline.map((entry) => ({ ...entry, at: iso(entry.at) })),
+    timeline: timelineRecord(message.timeline),
   };
 }

@@ -23,6 +23,8 @@ import { phoneKey } from "./phone-forms.ts";
 export interface TimelineEntry {
   status: MessageStatus;
   at: number;
+  /** How far the sandbox's clock was ahead of real time, in milliseconds; absent: it showed real time. */
+  aheadMs?: number;
   channel: Channel;
   reason?: string;
   instanceId?: InstanceId;

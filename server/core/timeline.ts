@@ -1,6 +1,7 @@
 /** Entries of a message's timeline. Pure. */
 
-import type { Channel, MessageStatus } from "../../sdk/wire.ts";
+import type { Channel, MessageStatus, TimelineEntry as WireEntry } from "../../sdk/wire.ts";
+import { iso } from "./instant.ts";
 import type { Message, TimelineEntry } from "./message.ts";
 import { withoutStepBack } from "./step-back.ts";
 
@@ -11,6 +12,22 @@ export type NewEntry = Omit<TimelineEntry, "at">;
 export function withEntry(message: Message, { status, ...more }: NewEntry, now: number): Message {
   const at = withoutStepBack(message.updatedAt, now);
   return { ...message, timeline: [...message.timeline, { status, at, ...more }], updatedAt: at };
+}
+
+/** The message, whose entries from the place `from` on say how far the sandbox's clock is ahead. */
+export function entriesAhead(message: Message, from: number, aheadMs: number): Message {
+  if (aheadMs === 0 || message.timeline.length <= from) return message;
+  const timeline = message.timeline.map((entry, place) => (place < from ? entry : { ...entry, aheadMs }));
+  return { ...message, timeline };
+}
+
+/** The timeline as the API answers it. */
+export function timelineRecord(timeline: readonly TimelineEntry[]): WireEntry[] {
+  return timeline.map(({ aheadMs, ...entry }) => ({
+    ...entry,
+    at: iso(entry.at),
+    ...(aheadMs === undefined ? {} : { realAt: iso(entry.at - aheadMs) }),
+  }));
 }
 
 /** Adds an entry with a reason, without changing the status. */

@@ -103,7 +103,11 @@ const isObject = (value: unknown): value is JsonObject =>
 export const OBJECT = objectWith("", () => true);
 export const TEXTS = listOf("texts", (item) => typeof item === "string");
 export const OBJECTS = listOf("objects", isObject);
-const isEntry = (item: unknown) => isObject(item) && typeof item.status === "string" && Number.isSafeInteger(item.at);
+const isEntry = (item: unknown) =>
+  isObject(item) &&
+  typeof item.status === "string" &&
+  Number.isSafeInteger(item.at) &&
+  (item.aheadMs === undefined || Number.isSafeInteger(item.aheadMs));
 /** Entries of a history: each with a status and an instant. */
 export const HISTORY = listOf("entries with a status and an instant", isEntry);
 /** The timeline of a message. */
@@ -118,7 +122,8 @@ export const ATTEMPTS = listOf(
     (item.response === null || typeof item.response === "string") &&
     (item.error === null || typeof item.error === "string") &&
     (item.retryAfterSeconds === undefined || typeof item.retryAfterSeconds === "number") &&
-    (item.headers === undefined || typeof item.headers === "string"),
+    (item.headers === undefined || typeof item.headers === "string") &&
+    (item.aheadMs === undefined || Number.isSafeInteger(item.aheadMs)),
   ATTEMPTS_PACKING,
 );
 export const ROUTES = listOf(

@@ -13,6 +13,7 @@ const entry = fc.record(
     channel: fc.constantFrom("sms", "imessage"),
     reason: fc.string(),
     instanceId: fc.constantFrom("inst_1", "inst_2", ""),
+    aheadMs: fc.integer({ min: 1 }),
   },
   { requiredKeys: ["status", "at", "channel"] },
 );
@@ -25,6 +26,7 @@ const attempt = fc.record(
     error: fc.option(fc.string()),
     retryAfterSeconds: fc.integer({ min: 1, max: 86_400 }),
     headers: fc.string(),
+    aheadMs: fc.integer({ min: 1 }),
   },
   { requiredKeys: ["at", "status", "durationMs", "response", "error"] },
 );

@@ -14,12 +14,12 @@ type Item = Readonly<Record<string, unknown>>;
 /** Stands for the value of the entry before. */
 const SAME = 0;
 
-/** Status; milliseconds since the entry before; channel and instance, or `SAME`; reason. */
+/** Status; milliseconds since the entry before; channel and instance, or `SAME`; reason; how far the sandbox's clock was ahead. */
 export const TIMELINE_PACKING: Packing = {
   pack(items) {
     let before: Item = { at: 0 };
     return (items as readonly Item[]).map((entry) => {
-      const { status, at, channel, instanceId, reason } = entry;
+      const { status, at, channel, instanceId, reason, aheadMs } = entry;
       const same = (property: string, value: unknown) =>
         value !== undefined && value === before[property] ? SAME : value;
       const packed = [
@@ -28,6 +28,7 @@ export const TIMELINE_PACKING: Packing = {
         same("channel", channel),
         same("instanceId", instanceId),
         reason,
+        aheadMs,
       ];
       before = { at, channel, instanceId: instanceId ?? before.instanceId };
       return withoutEnd(packed);
@@ -43,7 +44,7 @@ export const TIMELINE_PACKING: Packing = {
   },
 };
 
-function entryOf([status, ms, channel, instanceId, reason]: readonly unknown[], before: Item): Item {
+function entryOf([status, ms, channel, instanceId, reason, aheadMs]: readonly unknown[], before: Item): Item {
   const entry: Record<string, unknown> = { status, at: Number(before.at) + Number(ms) };
   const set = (property: string, value: unknown) => {
     if (value !== undefined && value !== null) entry[property] = value === SAME ? before[property] : value;
@@ -51,22 +52,33 @@ function entryOf([status, ms, channel, instanceId, reason]: readonly unknown[], 
   set("channel", channel);
   set("reason", reason);
   set("instanceId", instanceId);
+  set("aheadMs", aheadMs);
   return entry;
 }
 
 /** The values of an attempt in this order. The SQL that erases responses knows the place of `response`. */
 export const ATTEMPTS_PACKING: Packing = {
   pack: (items) =>
-    (items as readonly Item[]).map(({ at, status, durationMs, response, error, retryAfterSeconds, headers }) =>
-      withoutEnd([at, status, durationMs, response, error, retryAfterSeconds, headers]),
+    (items as readonly Item[]).map(({ at, status, durationMs, response, error, retryAfterSeconds, headers, aheadMs }) =>
+      withoutEnd([at, status, durationMs, response, error, retryAfterSeconds, headers, aheadMs]),
     ),
   unpack: (items) =>
     items.map((item) => {
       if (!Array.isArray(item)) return item;
-      const [at, status = null, durationMs, response = null, error = null, retryAfterSeconds = null, headers] = item;
+      const [
+        at,
+        status = null,
+        durationMs,
+        response = null,
+        error = null,
+        retryAfterSeconds = null,
+        headers = null,
+        aheadMs,
+      ] = item;
       const attempt: Record<string, unknown> = { at, status, durationMs, response, error };
       if (retryAfterSeconds !== null) attempt.retryAfterSeconds = retryAfterSeconds;
-      if (headers !== undefined) attempt.headers = headers;
+      if (headers !== null) attempt.headers = headers;
+      if (aheadMs !== undefined) attempt.aheadMs = aheadMs;
       return attempt;
     }),
 };

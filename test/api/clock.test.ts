@@ -34,6 +34,58 @@ test("the clock advances, survives a restart, and can be reset to real time", as
   assert.equal((await stage.data("GET", "/v1/sandbox/clock")).offsetMs, 0);
 });
 
+test("requests, timelines, attempts and requests of the inbox have their real time beside that of a clock that is ahead", async (t) => {
+  const { stage, advance } = await started(t, { TB_SANDBOX_INBOX: "on" });
+  await stage.data("PUT", "/v1/webhooks", { url: "http://127.0.0.1:9/nobody", events: ["message.delivered"] });
+  await stage.data("PUT", "/v1/opt-outs/settings", { confirmation: "You will get no more messages." });
+  const before = await stage.send("0100");
+  await stage.reached(before.id, "delivered");
+  const startedAt = Date.now();
+  await advance("1h");
+  await stage.data("POST", `/v1/messages/${before.id}/unsend`, {});
+  const after = await stage.send("0100");
+  await stage.data("POST", `/v1/sandbox/phones/${number("0199")}/messages`, { text: "STOP" });
+  await stage.reached(after.id, "delivered");
+  /** How far the clock was ahead when a record was made, in milliseconds; 0 if the record has no real time. */
+  const aheadOf = (at: string, realAt: string | null | undefined) => {
+    if (typeof realAt !== "string") return 0;
+    assert.ok(Date.parse(realAt) >= startedAt && Date.parse(realAt) <= Date.now(), realAt);
+    return Date.parse(at) - Date.parse(realAt);
+  };
+
+  const { messages }: { messages: Data[] } = await stage.data("GET", "/v1/messages");
+  const timelineOf = (id: string) => messages.find((one) => one.id === id)?.timeline as Data[];
+  for (const { id, timeline } of messages as { id: string; timeline: Data[] }[])
+    for (const { at, realAt, status } of timeline) {
+      const isAfter = Date.parse(at) >= startedAt + HOUR_MS;
+      assert.equal(aheadOf(at, realAt), isAfter ? HOUR_MS : 0, `${id} ${status}`);
+    }
+  assert.deepEqual(
+    [timelineOf(before.id).at(-1)?.status, "realAt" in (timelineOf(before.id)[0] ?? {})],
+    ["unsent", false],
+  );
+  const answered = messages.filter(({ direction, origin }) => direction === "inbound" || origin === "service");
+  assert.ok(answered.length >= 2, "the STOP and its confirmation");
+  const tried = async () => {
+    const { deliveries } = await stage.data("GET", `/v1/webhooks/deliveries?messageId=${after.id}`);
+    return (deliveries as Data[]).flatMap(({ attempts }) => attempts as Data[]);
+  };
+  await until(async () => (await tried()).length > 0, { what: "an attempt" });
+  for (const { at, realAt } of await tried()) assert.equal(aheadOf(at, realAt), HOUR_MS);
+
+  const { requests: log }: { requests: Data[] } = await stage.data("GET", "/v1/requests");
+  const moved = log.find(({ path, method }) => method === "POST" && path === "/v1/sandbox/clock");
+  assert.equal(moved?.realAt, null, "the request that moves the clock came before");
+  assert.ok(Date.parse(moved?.createdAt) < startedAt + HOUR_MS);
+  const sent = log.find(({ path, method }) => method === "POST" && path === "/v1/messages");
+  assert.ok(Math.abs(aheadOf(sent?.createdAt, sent?.realAt) - HOUR_MS) <= 2);
+
+  const inbox: { requests: Data[] } = await stage.data("GET", "/v1/sandbox/inbox");
+  const ofInbox = inbox.requests.map(({ receivedAt, realAt }) => Math.abs(aheadOf(receivedAt, realAt)));
+  assert.ok(Math.abs((ofInbox[0] ?? 0) - HOUR_MS) <= 2);
+  assert.equal(ofInbox.at(-1), 0);
+});
+
 test("a repeated idempotency key moves the clock once, and moves at once add up", async (t) => {
   const { stage } = await started(t);
   const move = () => stage.data("POST", "/v1/sandbox/clock", { advance: "1h", idempotencyKey: "once" });

@@ -46,6 +46,7 @@ test("a request is found by the requestId of its response, with its bodies, its 
     status: 202,
     correlationId: CORRELATION_ID,
     errorCode: null,
+    realAt: null,
     request: { text: JSON.stringify({ to: TO, content: { text: "Hello" } }), truncated: false },
   });
   assert.equal(JSON.parse(response.text).data.id, sent.data.id);

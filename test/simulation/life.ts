@@ -23,6 +23,7 @@ export class Life {
     });
     this.clock = {
       now: () => clock.now(),
+      aheadMs: () => clock.aheadMs(),
       real: () => clock.real(),
       monotonic: () => clock.monotonic(),
       turnMs: () => clock.turnMs(),

@@ -46,6 +46,10 @@ export class SimulatedClock implements Clock {
     return this.real() + this.ahead.ms;
   }
 
+  aheadMs(): number {
+    return this.ahead.ms;
+  }
+
   real(): number {
     return this.#realAt + this.#steppedMs;
   }

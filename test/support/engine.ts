@@ -182,6 +182,7 @@ export class Life {
   #clock(clock: SimulatedClock): Clock {
     return {
       now: () => clock.now(),
+      aheadMs: () => clock.aheadMs(),
       real: () => clock.real(),
       monotonic: () => clock.monotonic(),
       turnMs: () => clock.turnMs(),

@@ -13,6 +13,7 @@ export class JumpClock {
   clock(shift: ClockShift): Clock {
     return {
       now: () => this.real() + shift.ms,
+      aheadMs: () => shift.ms,
       real: () => this.real(),
       monotonic: () => performance.now() + this.#aheadMs,
       turnMs: () => 0,

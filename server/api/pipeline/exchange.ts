@@ -18,6 +18,8 @@ export interface Exchange {
   readonly correlationId: string;
   /** By `performance.now()`. */
   readonly startedAt: number;
+  /** By the service's clock, when the request came: the request itself may move the clock. */
+  readonly createdAt: number;
   readonly compiled: CompiledRoute | null;
   /** Whether the service was starting or stopping when the request came. */
   readonly wasClosing: boolean;
@@ -59,6 +61,7 @@ export function beginExchange(edge: Edge, state: EdgeState, incoming: Incoming, 
     requestId,
     correlationId: correlationIdOf(request, edge.random),
     startedAt: performance.now(),
+    createdAt: edge.clock.now(),
     compiled,
     wasClosing: edge.isClosing(),
     hopRefusal: claim !== null && "refusal" in claim ? claim.refusal : null,

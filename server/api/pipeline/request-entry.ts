@@ -24,7 +24,7 @@ export function logRequest(exchange: Exchange, end: RequestEnd): void {
 }
 
 function entryOf(exchange: Exchange, { status, errorCode, body }: RequestEnd, keepsBodies: boolean): LoggedRequest {
-  const { edge, key, request, requestId, correlationId, compiled, startedAt } = exchange;
+  const { edge, key, request, requestId, correlationId, compiled, startedAt, createdAt } = exchange;
   if (key === null) throw new Error("a request without a key is not logged");
   const durationMs = performance.now() - startedAt;
   const asked = keepsBodies ? maskedBytes(exchange.body) : null;
@@ -40,7 +40,7 @@ function entryOf(exchange: Exchange, { status, errorCode, body }: RequestEnd, ke
     durationUs: Math.round(durationMs * 1_000),
     correlationId,
     errorCode,
-    createdAt: Math.round(edge.clock.now() - durationMs),
+    createdAt,
     loggedAt: edge.clock.real(),
     request: asked?.text ?? null,
     response: answered?.text ?? null,

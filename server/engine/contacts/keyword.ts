@@ -11,6 +11,7 @@ import { asksForHelp, keywordOf } from "../../core/opt-out.ts";
 import { chosenWords } from "../../core/opt-out-settings.ts";
 import { phoneKey } from "../../core/phone-forms.ts";
 import { answerTo, CHANNEL_NAMES } from "../../core/routing.ts";
+import { entriesAhead } from "../../core/timeline.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
 import { changeContext, type With } from "../engine-deps.ts";
@@ -120,7 +121,7 @@ async function answered(
   const instanceId = await instanceToAnswer(deps, message, channel);
   if (instanceId === null) return { operations, answer: null };
   const context = changeContext(deps);
-  const { message: answer, events } = begin(
+  const { message: begun, events } = begin(
     {
       ...NEW_MESSAGE,
       id: deps.newId("msg"),
@@ -146,6 +147,7 @@ async function answered(
     `${CHANNEL_NAMES[channel]}, as the message that it answers`,
     context,
   );
+  const answer = entriesAhead(begun, 0, deps.clock.aheadMs());
   const sent: Operation[] = [
     { op: "insert", table: "messages", record: answer },
     ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),

@@ -14,6 +14,7 @@ import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-recor
 import { type NewMessage, problemsOf, requestedFields } from "../../core/new-message.ts";
 import { parseAddress } from "../../core/phone.ts";
 import { phoneKey } from "../../core/phone-forms.ts";
+import { entriesAhead } from "../../core/timeline.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { type AttachmentOwner, attach, type PreparedAttachments } from "../attachments/attach.ts";
@@ -174,7 +175,7 @@ export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promis
     [reason, recipient.sender, recipient.form].filter((part) => part !== null).join("; "),
     context,
   );
-  const { message } = change;
+  const message = entriesAhead(change.message, 0, deps.clock.aheadMs());
   const insert: Operation = { op: "insert", table: "messages", record: message };
   const events = change.events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
   const operations = [...thread.make, insert, ...files.operations, ...events];

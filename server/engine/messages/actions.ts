@@ -20,7 +20,7 @@ import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { planOf, wayNow } from "../routing/route.ts";
-import { changeMessage, transactionOf } from "./change-message.ts";
+import { aheadIn, changeMessage, transactionOf } from "./change-message.ts";
 import { forgetNote } from "./end-attempt.ts";
 import { requireMessage, reread } from "./find.ts";
 import { isStranded } from "./prepare.ts";
@@ -84,7 +84,7 @@ export async function unsendMessage(
           requireDone(await runAction(deps, message.instanceId, "unsend", (ask, abort) => ask(target, abort)), id);
           isDone = true;
         }
-        const change = unsend(message, changeContext(deps));
+        const change = aheadIn(deps, message, unsend(message, changeContext(deps)));
         if (change === null) throw new Error(`${id} is ${message.status} and was unsent all the same`);
         const unsent = { ...change.message, version: message.version + 1 };
         return { transaction: transactionOf(message, change), value: unsent, result: message.id };
@@ -217,7 +217,7 @@ export async function retryMessage(
     await requireRest(deps, message);
     const way = wayNow(deps, await planOf(deps, message), message);
     const timeToLiveMs = timeToLiveOf(message, deps.settings.messageTtlMs);
-    const change = retry(message, way, timeToLiveMs, changeContext(deps));
+    const change = aheadIn(deps, message, retry(message, way, timeToLiveMs, changeContext(deps)));
     if (change === null)
       throw new ApiError(
         "INVALID_STATUS",

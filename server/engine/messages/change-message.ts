@@ -2,6 +2,7 @@
 
 import type { Message } from "../../core/message.ts";
 import type { Change } from "../../core/message-lifecycle.ts";
+import { entriesAhead } from "../../core/timeline.ts";
 import type { Provider } from "../../providers/provider.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
@@ -19,6 +20,16 @@ export function transactionOf(
   const set = difference(before, message);
   const emitted = events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
   return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...emitted, ...also];
+}
+
+/** The change, whose new entries of the timeline say how far the sandbox's clock is ahead. */
+export function aheadIn<Change_ extends { message: Message }>(
+  { clock }: Pick<Deps, "clock">,
+  before: Message,
+  changed: Change_ | null,
+): Change_ | null {
+  if (changed === null) return null;
+  return { ...changed, message: entriesAhead(changed.message, before.timeline.length, clock.aheadMs()) };
 }
 
 /**
@@ -40,11 +51,11 @@ export async function changeMessage(
   let fresh: Message | null = known;
   const changed = await change(deps, async () => {
     let before = fresh ?? (await reread(deps, known.id));
-    let decided = decision(before);
+    let decided = aheadIn(deps, before, decision(before));
     if (decided === null && fresh !== null) {
       // Without a commit nothing else shows that the caller's message is out of date.
       before = await reread(deps, known.id);
-      decided = decision(before);
+      decided = aheadIn(deps, before, decision(before));
     }
     fresh = null;
     if (decided === null) return { transaction: null, value: before };

@@ -16,6 +16,7 @@ import { type Message, messageTypeOf, NEW_MESSAGE } from "../../core/message.ts"
 import { climb } from "../../core/message-lifecycle.ts";
 import type { CustomerNumber } from "../../core/number.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { entriesAhead } from "../../core/timeline.ts";
 import type { Applied, WrittenSignal } from "../../providers/provider.ts";
 import { findMessage } from "../../store/messages.ts";
 import { listKnownReferences, listNoted } from "../../store/send-attempts.ts";
@@ -146,6 +147,7 @@ async function record(
   };
   const change = climb(base, "sent", context);
   if (change === null) throw new Error("a pending message can be sent");
+  const message = entriesAhead(change.message, 0, deps.clock.aheadMs());
   const operations: Operation[] = [
     {
       op: "insertUnique",
@@ -153,9 +155,9 @@ async function record(
       record: { instanceId, reference, messageId: id, channel, createdAt: context.now },
     },
     ...make,
-    { op: "insert", table: "messages", record: change.message },
+    { op: "insert", table: "messages", record: message },
     ...kept.operations,
     ...change.events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
   ];
-  return { message: change.message, operations };
+  return { message, operations };
 }

@@ -14,6 +14,7 @@ import {
 } from "../../core/message-revision.ts";
 import type { CustomerNumber } from "../../core/number.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { entriesAhead } from "../../core/timeline.ts";
 import type { AudioKeptSignal, InboundSignal, ReactionSignal, RevisionSignal } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
@@ -133,11 +134,12 @@ async function arrival(
     createdAt: context.now,
     updatedAt: context.now,
   };
-  const { message, events } = arrive(
+  const { message: arrived, events } = arrive(
     base,
     { isGroup: group !== null, textTruncated: signal.textTruncated === true },
     context,
   );
+  const message = entriesAhead(arrived, 0, deps.clock.aheadMs());
   const providerReference = { instanceId, reference, messageId, channel, createdAt: context.now };
   // A text in a group is addressed to everybody: it neither opts out nor pays.
   const keyword = group === null ? await keywordEffect(deps, message) : NO_KEYWORD;

@@ -11,7 +11,7 @@ import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
-import { transactionOf } from "../messages/change-message.ts";
+import { aheadIn, transactionOf } from "../messages/change-message.ts";
 import { nullIfUnreadable } from "../unreadable.ts";
 import { paymentContext, paymentOperations } from "./payments.ts";
 
@@ -69,6 +69,6 @@ async function endingOf(deps: With<"link">, before: Payment, changed: PaymentCha
   const message = await nullIfUnreadable(deps, "end-payments", () => findMessage(deps.store.db, before.messageId));
   if (message?.status !== "queued") return operations;
   const text = `The payment request ${before.id} was ${changed.payment.status} before this message could be sent.`;
-  const failed = fail(message, { code: "EXPIRED", message: text }, changeContext(deps));
+  const failed = aheadIn(deps, message, fail(message, { code: "EXPIRED", message: text }, changeContext(deps)));
   return failed === null ? operations : transactionOf(message, failed, operations);
 }

@@ -297,7 +297,7 @@ async function deliver(
     return "bad";
   }
   const target = { endpoint, signer, url: endpoint?.url ?? delivery.url };
-  const at = clock.now();
+  const begun = { at: clock.now(), aheadMs: clock.aheadMs() };
   times.asks();
   const posted = await post(attempting, item, target);
   times.answered();
@@ -314,7 +314,7 @@ async function deliver(
   // The receiver is free for the next delivery; the response is recorded meanwhile.
   if (attempting.unrecorded.add(lane)) free(result);
   try {
-    await recordPosted(attempting, item, target, { ...posted, at, endedAt, retryAfterSeconds, jitter: chance() });
+    await recordPosted(attempting, item, target, { ...posted, ...begun, endedAt, retryAfterSeconds, jitter: chance() });
   } finally {
     attempting.unrecorded.remove(lane);
   }

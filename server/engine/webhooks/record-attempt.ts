@@ -50,6 +50,8 @@ export interface TimedResult extends PostResult {
   /** The seconds that the receiver asked to wait; null: none. */
   retryAfterSeconds: number | null;
   at: number;
+  /** How far the sandbox's clock was ahead when it began, in milliseconds. */
+  aheadMs: number;
   endedAt: number;
   jitter: number;
 }
@@ -64,12 +66,13 @@ export async function recordPosted(
   const { deps, receiverCache } = recording;
   reportGone(recording, target, posted);
   const inTime = <Value>(read: () => Promise<Value>) => commitInTime(deps, item.leasedUntil, read);
-  const { at, endedAt, jitter, status, durationMs, error } = posted;
+  const { at, aheadMs, endedAt, jitter, status, durationMs, error } = posted;
   const response = await inTime(() => shownResponse(recording, target, posted));
   const asked = posted.retryAfterSeconds === null ? {} : { retryAfterSeconds: posted.retryAfterSeconds };
   const headers = packHeaders(posted.sent ?? []);
   const sent = headers === null ? {} : { headers };
-  const attempt: Attempt = { at, status, durationMs, response, error, ...asked, ...sent };
+  const ahead = aheadMs === 0 ? {} : { aheadMs };
+  const attempt: Attempt = { at, ...ahead, status, durationMs, response, error, ...asked, ...sent };
   const ended = (fresh: Delivery): Delivery => ({
     ...fresh,
     ...afterAttempt(fresh, attempt, deps.settings.webhookRetryScheduleMs, endedAt, jitter),

@@ -12,6 +12,7 @@ export function fastClock(speed: number, realMs: number | null = null): Clock {
   const now = () => startedAt + Math.floor((performance.now() - startedMs) * speed);
   return {
     now,
+    aheadMs: () => 0,
     real: now,
     monotonic: () => (performance.now() - startedMs) * speed,
     turnMs: () => 0,
