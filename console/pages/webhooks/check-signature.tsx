@@ -9,13 +9,7 @@ import { FIELD } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { realNow } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
-import {
-  checkSignature,
-  inboxReceipt,
-  parseHeaders,
-  type SignatureCheck,
-  type SignaturePart,
-} from "./signature-check.ts";
+import { checkSignature, parseHeaders, type SignatureCheck, type SignaturePart } from "./signature-check.ts";
 
 const AREA = `${FIELD} font-mono text-xs`;
 
@@ -42,7 +36,8 @@ export function CheckSignature() {
     const headers = Object.entries(newest.headers)
       .filter(([name]) => /^(x-|webhook-)/i.test(name))
       .map(([name, value]) => `${name}: ${value}`);
-    const receivedAt = inboxReceipt(newest, realNow());
+    // Signatures have the real time.
+    const receivedAt = Date.parse(newest.realAt ?? newest.receivedAt);
     setPasted({ headers: headers.join("\n"), body: newest.body, secret: data.secret ?? "", receivedAt });
   };
   return (

@@ -1,7 +1,6 @@
 /** Finds which part of a webhook's signature is wrong: the timestamp, the signed content, or the key. Pure, but for Web Crypto. */
 
 import { verifyWebhook, type WebhookRefusal, WebhookVerificationError } from "../../../sdk/signature.ts";
-import type { InboxRequest } from "../../../sdk/wire.ts";
 
 /** A request as it was pasted. */
 export interface PastedWebhook {
@@ -129,21 +128,6 @@ function todayOf({ headers, now, toleranceSeconds = TOLERANCE_SECONDS }: PastedW
   const text = timestampOf(headers);
   if (text === null || !TIMESTAMP.test(text) || ageOf(text, now) <= toleranceSeconds) return null;
   return `A receiver that gets it today refuses it as a replay: it was signed ${ageOf(text, now)} s ago. A new attempt is signed anew.`;
-}
-
-/**
- * The real time at which the sandbox's inbox got a request, in milliseconds; null if it is not known. Signatures have the real time, and
- * `receivedAt` that of the service's clock, which may have been moved: the inbox accepts what was signed just before.
- */
-export function inboxReceipt(
-  { receivedAt, verified, headers }: Pick<InboxRequest, "receivedAt" | "verified" | "headers">,
-  now: number,
-): number | null {
-  const at = Date.parse(receivedAt);
-  const timestamp = timestampOf(headers);
-  if (verified && timestamp !== null && Math.abs(ageOf(timestamp, at)) > TOLERANCE_SECONDS)
-    return Number(timestamp) * 1_000;
-  return verified || at <= now ? at : null;
 }
 
 /** Changes of a body that happen on its way, with their cause. */
