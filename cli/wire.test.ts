@@ -44,7 +44,10 @@ test("a line has time, direction, status, subject and why, and fits the terminal
   const line = wireLine(row({ sinceMs: 12 }), plain, 200);
   assert.match(line, /^ +\+12 ms ← 503 +POST a\.example +msg_1 {2}message\.sent, 3 ms$/);
   assert.match(wireLine(row({ kind: "retry", status: "due" }), plain, 200), /^at 09:00:00Z ← due /);
-  assert.match(wireLine(row({ shiftMs: 3_600_000 }), plain, 200), / msg_1 {2}clock \+60 min {2}message\.sent, 3 ms$/);
+  assert.match(
+    wireLine(row({ shiftMs: 5_399_400 }), plain, 200),
+    / msg_1 {2}clock \+1 h 30 min {2}message\.sent, 3 ms$/,
+  );
   const narrow = wireLine(row({ detail: "a long reason ".repeat(20), sinceMs: 1 }), plain, 80);
   assert.ok(narrow.length <= 80, narrow);
 });

@@ -1,6 +1,6 @@
 /** `tightbeam wire`: requests, what the service did with them, events, deliveries and retries as they happen, a line each. */
 
-import { clockSetBetween, realTime } from "../sdk/wire-clock.ts";
+import { clockSetBetween, formatShift, realTime } from "../sdk/wire-clock.ts";
 import type { WireRow } from "../sdk/wire-rows.ts";
 import { printableLine } from "../server/core/printable.ts";
 import type { Cli } from "./cli.ts";
@@ -21,7 +21,7 @@ export const wire: CommandRow = {
     "tightbeam wire | jq -r .title": "JSON, a line for each row",
   },
   notes: `Each line: milliseconds since the one before, its direction (→ came in, · inside, ← went out), subject, status and reason.
-A line of its own tells where the sandbox's clock was set; while it is ahead, each line says so: \`clock +60 min\`. Requests are in it if the request log is on.`,
+A line of its own tells where the sandbox's clock was set; while it is ahead, each line says so: \`clock +1 h\`. Requests are in it if the request log is on.`,
   run: follow,
 };
 
@@ -111,7 +111,7 @@ export function wireLine(row: WireRow, paint: Paint, width: number): string {
   const word = (status ?? kind).padEnd(STATUS_WIDTH);
   const id = shortId(ids.message ?? ids.event ?? ids.request ?? "");
   const room = Math.max(TITLE_WIDTH_MIN, width - (SINCE_WIDTH + 3 + 3 + STATUS_WIDTH + 2));
-  const moved = shiftMs > 0 ? `clock ${sinceOf(shiftMs)}` : "";
+  const moved = shiftMs > 0 ? `clock +${formatShift(shiftMs)}` : "";
   const text = printableLine([title.padEnd(TITLE_WIDTH), id, moved, detail].filter((part) => part !== "").join("  "));
   return `${lead}${paint(TONES[tone], word)}  ${widthOf(text) <= room ? text : cut(text, room)}`.trimEnd();
 }

@@ -1,7 +1,5 @@
 /** Times of records by the service's clock, which a sandbox moves, beside the real ones. Pure. */
 
-import { formatMs } from "./duration.ts";
-
 /** A time by the service's clock, with how far that was ahead of real time. */
 export interface ClockTime {
   /** Epoch milliseconds. */
@@ -40,5 +38,26 @@ const SAME_CLOCK_MS = 10_000;
 /** How the sandbox's clock was set between two rows of the Wire, by how far it was ahead in each; null if it was not. */
 export function clockSetBetween(beforeMs: number, shiftMs: number): string | null {
   if (Math.abs(shiftMs - beforeMs) < SAME_CLOCK_MS) return null;
-  return shiftMs === 0 ? "The clock shows real time" : `The clock is ${formatMs(shiftMs)} ahead`;
+  return shiftMs === 0 ? "The clock shows real time" : `The clock is ${formatShift(shiftMs)} ahead`;
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+  ["s", 1],
+] as const;
+/** A shift of this many seconds or more is told to the minute: the shift of an event is a little too small. */
+const TO_THE_MINUTE_SECONDS = 600;
+
+/** How far the clock is ahead, in its two largest units: `1 h 30 min`, `45 s`. */
+export function formatShift(shiftMs: number): string {
+  const seconds = Math.round(shiftMs / 1_000);
+  let left = seconds < TO_THE_MINUTE_SECONDS ? seconds : Math.round(seconds / 60) * 60;
+  const parts = UNITS.flatMap(([unit, length]) => {
+    const count = Math.floor(left / length);
+    left -= count * length;
+    return count === 0 ? [] : [`${count} ${unit}`];
+  });
+  return parts.slice(0, 2).join(" ");
 }

@@ -1,6 +1,6 @@
 /** One row of the Wire in one line: milliseconds, direction, status, subject, why, and the record it is about. */
 
-import { realTime } from "../../sdk/wire-clock.ts";
+import { formatShift, realTime } from "../../sdk/wire-clock.ts";
 import type { WireRow } from "../../sdk/wire-rows.ts";
 import { numberInApiPath, shortenId } from "../parts/addresses.ts";
 import { NameOnly } from "../parts/contact-name.tsx";
@@ -101,7 +101,7 @@ export function WireLine({ id, row, start, state, clockSet, onOpen }: WireLinePr
           title={`By the sandbox's clock: ${formatExact(at)}`}
           className="shrink-0 rounded-sm bg-warn-soft px-1 text-warn"
         >
-          +{formatMs(shiftMs)}
+          +{formatShift(shiftMs)}
         </span>
       )}
       <span className={`min-w-0 shrink truncate ${kind === "request" ? "font-semibold" : ""}`}>{title}</span>
