@@ -105,12 +105,12 @@ interface AttemptRowProps {
 function AttemptRow({ attempt, of, number, curl }: AttemptRowProps) {
   return (
     <li className="border-t px-4 py-2 first:border-t-0">
-      <div className="flex items-center gap-3">
+      <div className="flex flex-wrap items-center gap-x-3">
         <span className="w-5 text-right text-faint tabular-nums">{number}</span>
         <AttemptBadge attempt={attempt} of={of} />
-        <span className="text-soft tabular-nums">{formatMs(attempt.durationMs)}</span>
+        <span className="whitespace-nowrap text-soft tabular-nums">{formatMs(attempt.durationMs)}</span>
         {attempt.retryAfterSeconds !== null && (
-          <span className="text-warn tabular-nums">asked to wait {attempt.retryAfterSeconds} s</span>
+          <span className="whitespace-nowrap text-warn tabular-nums">asked to wait {attempt.retryAfterSeconds} s</span>
         )}
         <span className="flex-1" />
         {curl !== null && <CopyButton text={curl} label="Copy as curl" />}

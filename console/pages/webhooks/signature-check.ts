@@ -188,7 +188,7 @@ async function mismatch(pasted: PastedWebhook): Promise<Pick<SignatureCheck, "co
     return {
       content: right("The service sent this very body."),
       key: wrong(
-        "The body and headers are real, so that the secret is another one: that of another endpoint, or an old one.",
+        "The body and headers are real, so the secret is another one: that of another endpoint, or an old one.",
       ),
     };
   }
