@@ -20,14 +20,15 @@ interface ReplayDialogProps {
 export function ReplayDialog({ endpoint, onClose }: ReplayDialogProps) {
   const { data: last } = useReplay(endpoint.id);
   const [begunId, setBegunId] = useState<string | null>(null);
-  const isShown = last?.status === "running" || begunId !== null;
-  const shown = last?.status === "running" || last?.id === begunId ? last : null;
+  // The replay may be read before the request that began it is answered: its end is shown all the same.
+  if (last?.status === "running" && last.id !== begunId) setBegunId(last.id);
+  const shown = last?.id === begunId ? last : null;
   return (
     <Dialog open onClose={onClose} title="Replay events">
       {last === undefined ? (
         <p role="status">Loading…</p>
-      ) : isShown ? (
-        <Progress endpoint={endpoint} replay={shown ?? null} onClose={onClose} />
+      ) : begunId !== null ? (
+        <Progress endpoint={endpoint} replay={shown} onClose={onClose} />
       ) : (
         <ReplayForm endpoint={endpoint} onBegun={({ id }) => setBegunId(id)} />
       )}
