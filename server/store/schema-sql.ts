@@ -39,6 +39,9 @@ export interface Schema {
   id: string;
 }
 
+/** A line that changes no table. */
+const COMMENT = /^--.*$/gm;
+
 /** Words of SQL that are names of columns too. */
 const RESERVED = new Set(["from", "to"]);
 
@@ -47,7 +50,7 @@ export function makeSchema(own: OwnSchema): Schema {
   const indexes = INDEXES.flatMap((index) => createIndex(index, own.indexOf(index)));
   const parts = [own.before.trim(), ...tables, own.after.trim(), ...indexes].filter((part) => part !== "");
   const sql = `${parts.join("\n\n")}\n`;
-  return { sql, id: hash("sha256", sql).slice(0, 16) };
+  return { sql, id: hash("sha256", sql.replaceAll(COMMENT, "")).slice(0, 16) };
 }
 
 /** The refusal of a database with tables that this version did not make. `name`: how the operator calls the database. */
