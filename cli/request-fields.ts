@@ -23,7 +23,7 @@ export const REQUEST_FIELDS = {
     fallbackAfterSeconds: "gives a channel up after this time without a delivery (default: never, or as configured)",
   },
   SendCarousel: {
-    to: "the recipient: a phone number, an iMessage e-mail, or a chat id",
+    to: "the recipient: a phone number, an iMessage e-mail, or a chat id; a phone in either of its two written forms (Mexico, Argentina, Brazil, Benin, Ivory Coast) is one person",
     chatId: "the chat to send to, in place of to",
     from: "one of your numbers (default: the number of the newest conversation with the recipient, else your default number)",
     attachments: "files to send; routing.attachments says what happens on channels without files",
@@ -41,7 +41,7 @@ export const REQUEST_FIELDS = {
     text: "text to send with the images",
   },
   SendMessage: {
-    to: "the recipient: a phone number, an iMessage e-mail, or a chat id",
+    to: "the recipient: a phone number, an iMessage e-mail, or a chat id; a phone in either of its two written forms (Mexico, Argentina, Brazil, Benin, Ivory Coast) is one person",
     chatId: "the chat to send to, in place of to",
     from: "one of your numbers (default: the number of the newest conversation with the recipient, else your default number)",
     attachments: "files to send; routing.attachments says what happens on channels without files",
@@ -132,7 +132,7 @@ export const REQUEST_FIELDS = {
     help: "text that answers HELP, INFO and AIDE, at most once per contact and hour; null: none",
   },
   RequestPayment: {
-    to: "the contact who is to pay: a phone number or iMessage e-mail",
+    to: "the contact who is to pay: a phone number or iMessage e-mail; a phone in either of its two written forms (Mexico, Argentina, Brazil, Benin, Ivory Coast) is one person",
     from: "one of your numbers (default: the number of the newest conversation with the recipient, else your default number)",
     amount: "dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string",
     currency: "US dollars",

@@ -21,6 +21,7 @@ import {
   text,
 } from "./schema.ts";
 import { Sender } from "./sending.ts";
+import { EITHER_FORM } from "./sentences.ts";
 import {
   addressShown,
   anyMetadata,
@@ -66,7 +67,7 @@ export const Amount = Type.Union([
 ]);
 
 export const RequestPayment = request("RequestPayment", "Body of `POST /v1/payments/request`.", {
-  to: text(0, 512, "The contact who is to pay: a phone number or iMessage e-mail.", addressShown),
+  to: text(0, 512, `The contact who is to pay: a phone number or iMessage e-mail. ${EITHER_FORM}`, addressShown),
   from: optional(Sender),
   amount: says(Amount, "Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string."),
   currency: optional(Type.Literal("USD", { description: "US dollars." })),

@@ -25,6 +25,7 @@ import {
   text,
   yes,
 } from "./schema.ts";
+import { EITHER_FORM } from "./sentences.ts";
 import {
   Address,
   addressShown,
@@ -122,7 +123,9 @@ export const Mention = request("Mention", "A part of the text that names somebod
 
 /** Addresses and instants have error codes of their own, so the engine checks them. */
 const recipients = {
-  to: optional(text(0, 512, "The recipient: a phone number, an iMessage e-mail, or a chat id.", recipientShown)),
+  to: optional(
+    text(0, 512, `The recipient: a phone number, an iMessage e-mail, or a chat id. ${EITHER_FORM}`, recipientShown),
+  ),
   chatId: optional(text(0, 512, "The chat to send to, in place of `to`.", recipientShown)),
   conversationId: optional(alias("chatId", text(0, 512, undefined, recipientShown))),
 };

@@ -383,7 +383,7 @@ export interface Routing {
 
 /** Body of `POST /v1/messages/carousel`: exactly one of `to` and `chatId`. */
 export interface SendCarousel {
-  /** The recipient: a phone number, an iMessage e-mail, or a chat id. */
+  /** The recipient: a phone number, an iMessage e-mail, or a chat id. A phone in either of its two written forms (Mexico, Argentina, Brazil, Benin, Ivory Coast) is one person. */
   to?: string;
   /** The chat to send to, in place of `to`. */
   chatId?: string;
@@ -421,7 +421,7 @@ export interface SendCarousel {
 
 /** Body of `POST /v1/messages`: exactly one of `to` and `chatId`, and a text, media or attachments. */
 export interface SendMessage {
-  /** The recipient: a phone number, an iMessage e-mail, or a chat id. */
+  /** The recipient: a phone number, an iMessage e-mail, or a chat id. A phone in either of its two written forms (Mexico, Argentina, Brazil, Benin, Ivory Coast) is one person. */
   to?: string;
   /** The chat to send to, in place of `to`. */
   chatId?: string;
@@ -1378,7 +1378,7 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
 /** Body of `POST /v1/payments/request`. */
 export interface RequestPayment {
-  /** The contact who is to pay: a phone number or iMessage e-mail. */
+  /** The contact who is to pay: a phone number or iMessage e-mail. A phone in either of its two written forms (Mexico, Argentina, Brazil, Benin, Ivory Coast) is one person. */
   to: string;
   /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
   from?: string;

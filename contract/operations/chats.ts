@@ -4,6 +4,7 @@ import { Chat, ChatList, groupExample, Typing, threadExample } from "../chats.ts
 import { MessageList, messageExample } from "../messages.ts";
 import { linksTo, linksToFirst, operation, type Section } from "../operation.ts";
 import { at, CONTACT, IDS, LAST_PAGE, OTHER_CONTACT } from "../samples.ts";
+import { EITHER_FORM } from "../sentences.ts";
 
 /** Errors of an action that a phone carries out in a conversation. */
 const acting = [
@@ -140,7 +141,10 @@ export const chats: Section = {
         "Id of the chat. A one-to-one thread can also be named by the contact's address: as it is, or as `iMessage;-;<address>` or `SMS;-;<address>`.",
       example: IDS.group,
     },
-    address: { description: "Phone number or iMessage e-mail of a participant.", example: OTHER_CONTACT },
+    address: {
+      description: `Phone number or iMessage e-mail of a participant. ${EITHER_FORM}`,
+      example: OTHER_CONTACT,
+    },
   },
   operations: { ...records, ...groups, ...actions },
 };

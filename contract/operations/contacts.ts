@@ -12,6 +12,7 @@ import {
 } from "../contacts.ts";
 import { linksTo, operation, type Section } from "../operation.ts";
 import { at, CONTACT, IDS } from "../samples.ts";
+import { EITHER_FORM } from "../sentences.ts";
 import { addressShown } from "../values.ts";
 
 const records: Section["operations"] = {
@@ -109,7 +110,7 @@ export const contacts: Section = {
     "The customer's address book. Sending does not need it; `createContact` of a message adds the recipient to it.",
   parameters: {
     id: { description: "Id of the contact.", example: IDS.contact },
-    phone: { description: "Phone number or iMessage e-mail.", example: CONTACT, ...addressShown },
+    phone: { description: `Phone number or iMessage e-mail. ${EITHER_FORM}`, example: CONTACT, ...addressShown },
   },
   operations: { ...records, ...availability },
 };

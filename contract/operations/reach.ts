@@ -6,15 +6,20 @@ import { OwnNumber } from "../customers.ts";
 import { operation, type Section } from "../operation.ts";
 import { OptOut, OptOutList, OptOutSettings, optOutExample, optOutSettingsExample } from "../opt-outs.ts";
 import { at, CONTACT, LAST_PAGE, OWN } from "../samples.ts";
+import { EITHER_FORM } from "../sentences.ts";
 import { addressShown, Deleted } from "../values.ts";
 
 export const reach: Section = {
   tag: "Reach",
   description: "The numbers you send from, the channels that reach a contact, and the contacts that opted out.",
   parameters: {
-    phone: { description: "Phone number or iMessage e-mail.", example: CONTACT, ...addressShown },
+    phone: { description: `Phone number or iMessage e-mail. ${EITHER_FORM}`, example: CONTACT, ...addressShown },
     number: { description: "One of the customer's own numbers.", example: OWN, ...addressShown },
-    contact: { description: "Phone number or e-mail address of the contact.", example: CONTACT, ...addressShown },
+    contact: {
+      description: `Phone number or e-mail address of the contact. ${EITHER_FORM}`,
+      example: CONTACT,
+      ...addressShown,
+    },
   },
   operations: {
     "GET /v1/numbers": operation({
