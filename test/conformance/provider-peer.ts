@@ -30,6 +30,10 @@ export interface Peer {
   contact: string;
   /** A contact writes on any channel of the provider. */
   writes: Able<(text: string | null, files: readonly PeerFile[]) => Promise<void>>;
+  /** Another contact writes a text. */
+  writesFrom: (address: string, text: string) => Promise<void>;
+  /** The address of the last message that the peer took, as the peer got it; null if the peer is the provider itself. */
+  lastRecipient: (() => string | undefined) | null;
   /** Whether a message can bring a text of more than 64 KiB. */
   longTexts: true | Skip;
   /** Whether a message can bring files. */

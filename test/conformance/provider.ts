@@ -7,6 +7,7 @@ import type { Outbound, Outcome } from "../../server/providers/provider.ts";
 import { actions } from "./provider-actions.ts";
 import { answers } from "./provider-answers.ts";
 import { ProviderDisk } from "./provider-disk.ts";
+import { forms } from "./provider-forms.ts";
 import { health } from "./provider-health.ts";
 import { longTexts } from "./provider-long-texts.ts";
 import { parts } from "./provider-parts.ts";
@@ -52,6 +53,7 @@ export function providerConformance(name: string, makeHarness: (disk: ProviderDi
   parts(promise);
   answers(promise);
   people(promise);
+  forms(promise);
   longTexts(promise);
   actions(promise);
   restarts(promise);

@@ -117,6 +117,8 @@ function peerOf(mac: Mac): Peer {
       const attachments = files.map(({ filename: name, mimeType, bytes }) => ({ name, mimeType, bytes }));
       written = contact.writes(text, { attachments });
     },
+    writesFrom: async (address, text) => void mac.phone(address).writes(text),
+    lastRecipient: () => mac.sent.at(-1)?.to[0],
     longTexts: true,
     files: true,
     insists: true,

@@ -70,6 +70,9 @@ function peerOf(phones: () => Phones | null): Peer {
     contact: CONTACT,
     writes: (text, files) =>
       act((at, name) => at.write(phone, name, { text, attachments: attachmentsOf(files), ...PLAIN })),
+    writesFrom: (number, text) =>
+      act((at, name) => at.write({ ...phone, number }, name, { text, attachments: [], ...PLAIN })),
+    lastRecipient: null,
     longTexts: true,
     files: true,
     insists: { skip: "whoever acts on a phone of the sandbox is told that it failed, and does it again" },

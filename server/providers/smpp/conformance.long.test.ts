@@ -130,6 +130,8 @@ function peerOf(centre: Centre): Peer {
       };
       await deliver();
     },
+    writesFrom: (address, text) => centre.deliver(address, { short_message: Buffer.from(text).toString("hex") }),
+    lastRecipient: () => `+${centre.smsc.submits.at(-1)?.destination_addr}`,
     longTexts: true,
     files: NOT_SMS,
     insists: true,

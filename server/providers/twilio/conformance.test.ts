@@ -94,6 +94,8 @@ function peerOf(fake: FakeTwilio, hookUrl: () => string): Peer {
   return {
     contact: CONTACT,
     writes: write,
+    writesFrom: async (from, body) => void (await fake.write(hookUrl(), { from, to: own, body, media: [] })),
+    lastRecipient: () => fake.messages.at(-1)?.to,
     longTexts: true,
     files: true,
     insists: true,
