@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Contact } from "../../sdk/wire.ts";
-import { bookOf, nameOf } from "./contact-book.ts";
+import { bookOf, contactAmong, nameOf } from "./contact-book.ts";
 
 const NOBODY: Contact = {
   id: "con_0",
@@ -42,4 +42,15 @@ test("a search finds the contacts that have every word in name, company or addre
   assert.deepEqual(found("CAFÉ"), ["con_2"]);
   assert.deepEqual(found("maya linden"), []);
   assert.deepEqual(found(" "), []);
+});
+
+test("the contact of an address is found among what the service answers, in the other form of its phone too", () => {
+  const [former, present] = ["+5215512345678", "+525512345678"];
+  const ada: Contact = { ...NOBODY, phoneNumber: present };
+  const longer: Contact = { ...NOBODY, phoneNumber: `${former}9` };
+  assert.equal(contactAmong([longer, ada], former), ada);
+  assert.equal(contactAmong([longer, ada], present), ada);
+  assert.equal(contactAmong([longer], former), null);
+  const other: Contact = { ...NOBODY, phoneNumber: "+15005550100" };
+  assert.equal(contactAmong([other], "+25005550100"), null, "only the countries with two forms");
 });

@@ -22,6 +22,28 @@ export function addressesOf({ phoneNumber, email }: Pick<Contact, "phoneNumber" 
   return [phoneNumber, email].filter((address) => address !== null);
 }
 
+/** The country codes of phones with two written forms, which the service knows: Mexico, Argentina, Brazil, Benin, Ivory Coast. */
+const TWO_FORMS = /^\+(?:5[245]|22[59])/;
+
+/** Whether the contact of an address may have the other form of it: then only the service can tell. */
+export function mayHaveForms(address: string): boolean {
+  return TWO_FORMS.test(address);
+}
+
+/**
+ * The contact of an address among those that the service found by it: their numbers contain the address or its other form. Both forms of a
+ * phone end with the same 8 digits.
+ */
+export function contactAmong(found: readonly Contact[], address: string): Contact | null {
+  const exact = found.find((contact) => addressesOf(contact).includes(address));
+  if (exact !== undefined || !mayHaveForms(address)) return exact ?? null;
+  const end = address.slice(-8);
+  return (
+    found.find(({ phoneNumber }) => phoneNumber !== null && mayHaveForms(phoneNumber) && phoneNumber.endsWith(end)) ??
+    null
+  );
+}
+
 /** The name of a contact, else of the company; null without either. */
 export function nameOf({ firstName, lastName, company }: Pick<Contact, "firstName" | "lastName" | "company">) {
   return [firstName, lastName].filter(Boolean).join(" ") || company || null;

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Tightbeam } from "../../sdk/client.ts";
 import type { Contact } from "../../sdk/wire.ts";
-import { type Book, bookOf, nameOf } from "./contact-book.ts";
+import { type Book, bookOf, contactAmong, mayHaveForms, nameOf } from "./contact-book.ts";
 import { useApi } from "./context.ts";
 
 const PAGE_SIZE = 100;
@@ -45,9 +45,9 @@ export function useContactOf(address: string): Contact | null {
     queryKey: ["contacts", "of", address],
     queryFn: async ({ signal }): Promise<Contact | null> => {
       const { contacts } = await api.contacts.list({ search: address, limit: PAGE_SIZE }, { signal });
-      return bookOf({ contacts, isWhole: false }).byAddress.get(address) ?? null;
+      return contactAmong(contacts, address);
     },
-    enabled: book !== undefined && !book.isWhole && known === null,
+    enabled: book !== undefined && (!book.isWhole || mayHaveForms(address)) && known === null,
     staleTime: LOOKUP_MS,
     retryOnMount: false,
   });
