@@ -4,6 +4,7 @@ import type { ChatEventData, EventType } from "../../sdk/wire.ts";
 import type { Chat } from "./chat.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
+import { distinctPhones, samePhoneIn, withoutPhones } from "./phone-forms.ts";
 import { withoutStepBack } from "./step-back.ts";
 
 /** The state of a group as the provider sees it. A group that the service does not know becomes a chat. */
@@ -38,25 +39,27 @@ export interface GroupContext {
 
 /**
  * Applies a change to a group, with one event per added or removed participant and one for a new name. `actor` made the change;
- * null if unknown. A field that has the value already emits nothing, so the echo of our own change causes no second event.
+ * null if unknown. A field that has the value already emits nothing, so the echo of our own change causes no second event. A
+ * participant whose phone is in the group stays, in the form that the change names, and that emits nothing either.
  */
 export function patchGroup(chat: Chat, to: GroupPatch, actor: string | null, context: GroupContext): GroupChange {
   const { name = chat.name, participants = chat.participants, left = chat.leftAt !== null } = to;
-  const added = participants.filter((one) => !chat.participants.includes(one));
-  const gone = chat.participants.filter((one) => !participants.includes(one));
+  // Remaining participants keep their order.
+  const stayed = distinctPhones(chat.participants.flatMap((one) => samePhoneIn(participants, one) ?? []));
+  const came = withoutPhones(participants, stayed);
+  const added = [...came];
+  const gone = withoutPhones(chat.participants, stayed);
   if (left !== (chat.leftAt !== null)) (left ? gone : added).push(chat.from);
   const events = [
     ...added.map((participant) => groupEvent(chat, "chat.participant.added", { participant, actor }, context)),
     ...gone.map((participant) => groupEvent(chat, "chat.participant.left", { participant, actor }, context)),
   ];
   if (name !== chat.name) events.push(groupEvent(chat, "chat.title.changed", { title: name, actor }, context));
-  if (events.length === 0) return { chat, events };
+  const next = [...stayed, ...came];
+  if (events.length === 0 && next.join(" ") === chat.participants.join(" ")) return { chat, events };
   const leftAt = left ? (chat.leftAt ?? context.now) : null;
-  // Remaining participants keep their order.
-  const stayed = chat.participants.filter((one) => participants.includes(one));
-  const came = participants.filter((one) => !stayed.includes(one));
   const updatedAt = withoutStepBack(chat.updatedAt, context.now);
-  return { chat: { ...chat, name, participants: [...stayed, ...came], leftAt, updatedAt }, events };
+  return { chat: { ...chat, name, participants: next, leftAt, updatedAt }, events };
 }
 
 /** An event of a group. */

@@ -2,8 +2,19 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { mayHaveForms } from "../../console/api/contact-book.ts";
 import { runsOf } from "../../test/support/runs.ts";
-import { FORM_ROWS, formsOf, isSamePhone, phoneKey, subscriberForms } from "./phone-forms.ts";
+import {
+  distinctPhones,
+  FORM_ROWS,
+  formsOf,
+  isSamePhone,
+  peopleKey,
+  phoneKey,
+  samePhoneIn,
+  subscriberForms,
+  withoutPhones,
+} from "./phone-forms.ts";
 
 /** A number of each row, in the form of the present plan, and in the former one. */
 const EXAMPLES: readonly [country: string, present: string, former: string][] = [
@@ -91,5 +102,25 @@ test("all forms of one phone have one key, which is its own key and one of the f
       assert.ok(forms.every((form) => formsOf(address).includes(form)));
     }),
     { numRuns: runsOf(2_000) },
+  );
+});
+
+test("the console asks the service about the contacts of just these countries", () => {
+  for (const [country, present, former] of EXAMPLES) {
+    assert.ok(mayHaveForms(present) && mayHaveForms(former), country);
+  }
+  assert.equal(mayHaveForms("+15005550100"), false);
+});
+
+test("lists of addresses compare phones: each counts once, in any form and order", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(written, { selector: phoneKey }), (phones) => {
+      const others = phones.map((one) => subscriberForms(one).at(-1) ?? one);
+      assert.equal(peopleKey(others.toReversed()), peopleKey(phones));
+      assert.deepEqual(distinctPhones([...phones, ...others]), phones);
+      assert.deepEqual(withoutPhones([...others, "+15005550100"], phones), ["+15005550100"]);
+      for (const [index, one] of phones.entries()) assert.equal(samePhoneIn(others, one), others[index]);
+    }),
+    { numRuns: runsOf(200) },
   );
 });

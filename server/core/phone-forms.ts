@@ -147,3 +147,23 @@ export function phoneKey(address: string): string {
 export function isSamePhone(one: string, other: string): boolean {
   return one === other || phoneKey(one) === phoneKey(other);
 }
+
+/** The address in a list that is the same phone as this address; undefined if there is none. */
+export function samePhoneIn(addresses: readonly string[], address: string): string | undefined {
+  return addresses.find((one) => isSamePhone(one, address));
+}
+
+/** The addresses without those of these phones. */
+export function withoutPhones(addresses: readonly string[], phones: readonly string[]): string[] {
+  return addresses.filter((one) => samePhoneIn(phones, one) === undefined);
+}
+
+/** The addresses, each phone once, in the form that comes first. */
+export function distinctPhones(addresses: readonly string[]): string[] {
+  return addresses.filter((one, index) => addresses.findIndex((other) => isSamePhone(one, other)) === index);
+}
+
+/** The key that two lists share if they name the same people, in any order and form. */
+export function peopleKey(addresses: readonly string[]): string {
+  return [...new Set(addresses.map(phoneKey))].sort().join(" ");
+}

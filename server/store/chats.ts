@@ -7,7 +7,7 @@ import type { ChatId, CustomerId } from "../core/id.ts";
 import { phoneKey, subscriberForms } from "../core/phone-forms.ts";
 import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
-import { hasItem, isOneOf, narrowedId } from "./spelling.ts";
+import { countItems, hasItem, isOneOf, narrowedId } from "./spelling.ts";
 import { amongNewest } from "./windows.ts";
 
 /** The chat with this key, of any customer; null if there is none. */
@@ -41,23 +41,26 @@ export async function findUnnamedGroups(db: Kysely<Database>, customerId: Custom
 const COMPARED_GROUPS_MAX = 10_000;
 
 /**
- * The newest group of a customer's address on an instance with exactly these participants, in any order, that the customer
- * has not left; null if there is none among the 10,000 newest groups of the address.
+ * The newest group of a customer's address on an instance with exactly these participants, in any order and form, that the
+ * customer has not left; null if there is none among the 10,000 newest groups of the address.
  */
 export async function findGroupOfPeople(
   db: Kysely<Database>,
   { customerId, from, instanceId }: Pick<Chat, "customerId" | "from" | "instanceId">,
   participants: readonly string[],
 ): Promise<Chat | null> {
-  // Lists without repeated items have the same items if they have the same length as JSON, and the one has each item of the other.
-  const isSame = participants.map((one) => sql` and ${hasItem("found.participants", one)}`);
+  // Lists that name each phone once have the same phones if they are as long, and the one has each phone of the other.
+  const isSame = participants.map((one) => {
+    const forms = subscriberForms(one).map((form) => hasItem("found.participants", form));
+    return sql` and (${sql.join(forms, sql` or `)})`;
+  });
   const { rows } = await sql<Database["chats"]>`
     select * from (
       select * from chats
       where customer_id = ${customerId} and "from" = ${from} and is_group = 1 and left_at is null
       order by ${narrowedId("chats")} desc limit ${COMPARED_GROUPS_MAX} + 0) found
     where instance_id = ${instanceId} and channel = 'imessage'
-      and length(participants) = ${JSON.stringify(participants).length}${sql.join(isSame, sql``)}
+      and ${countItems("participants")} = ${participants.length}${sql.join(isSame, sql``)}
     order by id desc limit 1`.execute(db);
   const [row] = rows;
   return row === undefined ? null : decode("chats", row);

@@ -63,17 +63,28 @@ const UNQUOTED = [
   ['"]', BETWEEN],
 ] as const;
 
-/**
- * Whether a JSON list of texts has this one. Compares texts, so that a damaged list fails no statement. An item may look like the end of
- * one and the beginning of another (`x,` beside `,y` is no `,`), so the quotes of items are replaced first.
- */
-export function hasItem(column: string, item: string): RawBuilder<SqlBool> {
+/** The items of a JSON list of texts as one text, with `BETWEEN` before, between and after them. No damaged list fails it. */
+function itemsOf(column: string): RawBuilder<string> {
   const lit = (text: string) => sql.lit<string>(text);
   const items = UNQUOTED.reduce(
     (text, [from, to]) => sql`replace(${text}, ${lit(from)}, ${lit(to)})`,
     sql`substr(${sql.ref(column)}, 3)`,
   );
-  const listed = sql`${lit(BETWEEN)} || ${items}`;
+  return sql`${lit(BETWEEN)} || ${items}`;
+}
+
+/** The number of items of a JSON list of texts. */
+export function countItems(column: string): RawBuilder<number> {
+  const listed = itemsOf(column);
+  return sql<number>`length(${listed}) - length(replace(${listed}, ${sql.lit<string>(BETWEEN)}, '')) - 1`;
+}
+
+/**
+ * Whether a JSON list of texts has this one. Compares texts, so that a damaged list fails no statement. An item may look like the end of
+ * one and the beginning of another (`x,` beside `,y` is no `,`), so the quotes of items are replaced first.
+ */
+export function hasItem(column: string, item: string): RawBuilder<SqlBool> {
+  const listed = itemsOf(column);
   const escaped = JSON.stringify(item).slice(1, -1).replaceAll("\\\\", BACKSLASH).replaceAll('\\"', QUOTE);
   return sql<SqlBool>`replace(${listed}, ${BETWEEN + escaped + BETWEEN}, '') <> ${listed}`;
 }

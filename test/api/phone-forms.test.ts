@@ -189,3 +189,17 @@ test("a phone of the sandbox may act in the other form of its number", async () 
   });
   assert.equal(status, 200);
 });
+
+test("members of groups are compared by phone: a number that wrote is possible, and the other form is the same member", async () => {
+  const { former, present } = nextPhone();
+  await write(former);
+  const { status, data: group } = await api.ask("POST", "/v1/chats/groups", {
+    body: { participants: ["+15005550131", "+15005550132", former] },
+  });
+  assert.deepEqual([status, group.participants.at(-1)], [201, former]);
+  const path = `/v1/chats/${group.id}`;
+  const added = await api.ask("POST", `${path}/participants`, { body: { participant: present } });
+  assert.deepEqual(added.data.participants, group.participants);
+  const removed = await api.ask("DELETE", `${path}/participants/${present}`);
+  assert.deepEqual(removed.data.participants, ["+15005550131", "+15005550132"]);
+});

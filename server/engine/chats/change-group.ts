@@ -4,10 +4,14 @@ import { GROUP_MAX, GROUP_MIN } from "../../../sdk/wire.ts";
 import type { Chat } from "../../core/chat.ts";
 import { ApiError, invalidField, refusedField } from "../../core/error.ts";
 import { patchGroup } from "../../core/group.ts";
-import { checkRecipient, parseAddress } from "../../core/phone.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { distinctPhones, isSamePhone, phoneKey, samePhoneIn, withoutPhones } from "../../core/phone-forms.ts";
 import type { OptOutPlace } from "../contacts/opt-out-change.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
+import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
+import { checkKnownRecipient } from "../messages/recipient.ts";
 import { type ChatActionRequest, type ChatActionResult, completeAction, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 
@@ -37,15 +41,16 @@ export async function addParticipant(
   asked: ChatActionRequest,
   { field, value }: { field: string; value: string },
 ): Promise<ChatActionResult> {
-  const participant = requireParticipant(field, value);
+  const participant = await requireParticipant(deps, asked.customerId, { field, value });
   return await runChatAction(deps, asked, {
     route: ["POST", "/participants"],
-    body: { participant },
+    body: { participant: phoneKey(participant) },
     async ask(ready) {
       requireGroup(ready, "joined by others");
       const { chat, conversation } = ready;
-      if (participant === chat.from) throw invalidField(field, "is your own number, which is in the group already");
-      if (chat.participants.includes(participant)) return;
+      if (isSamePhone(participant, chat.from))
+        throw invalidField(field, "is your own number, which is in the group already");
+      if (samePhoneIn(chat.participants, participant) !== undefined) return;
       if (chat.participants.length >= GROUP_MAX) {
         throw invalidField(field, `cannot be added: a group has at most ${GROUP_MAX} participants`);
       }
@@ -53,7 +58,7 @@ export async function addParticipant(
       await completeAction(deps, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
     },
     change: (chat, context) => {
-      const participants = [...new Set([...chat.participants, participant])];
+      const participants = distinctPhones([...chat.participants, participant]);
       return patchGroup(chat, { participants }, chat.from, context);
     },
   });
@@ -65,17 +70,17 @@ export async function removeParticipant(
   asked: ChatActionRequest,
   value: string,
 ): Promise<ChatActionResult> {
-  const participant = parseAddress(value)?.address ?? value;
-  const others = (chat: Chat) => chat.participants.filter((one) => one !== participant);
+  const wanted = parseAddress(value)?.address ?? value;
+  const others = (chat: Chat) => withoutPhones(chat.participants, [wanted]);
   return await runChatAction(deps, asked, {
-    route: ["DELETE", `/participants/${participant}`],
+    route: ["DELETE", `/participants/${phoneKey(wanted)}`],
     body: {},
     async ask(ready) {
       requireGroup(ready, "left by others");
       const { chat, conversation } = ready;
-      if (!chat.participants.includes(participant)) {
-        throw new ApiError("NOT_FOUND", `${participant.slice(0, 100)} is not in ${chat.id}.`);
-      }
+      // The provider knows the member by the form that the group has.
+      const participant = samePhoneIn(chat.participants, wanted);
+      if (participant === undefined) throw new ApiError("NOT_FOUND", `${wanted.slice(0, 100)} is not in ${chat.id}.`);
       if (others(chat).length < GROUP_MIN) {
         throw new ApiError(
           "INVALID_STATUS",
@@ -122,8 +127,12 @@ function requireGroup({ chat }: ReadyChat, what: string): void {
 }
 
 /** The address of a new participant. Throws 400 `INVALID_PHONE_NUMBER` for an invalid address. */
-function requireParticipant(field: string, value: string): string {
-  const { address, problem } = checkRecipient(value);
+async function requireParticipant(
+  deps: Deps,
+  customerId: CustomerId,
+  { field, value }: { field: string; value: string },
+): Promise<string> {
+  const { address, problem } = await checkKnownRecipient(deps, customerId, value);
   if (address !== null) return address;
   throw refusedField("INVALID_PHONE_NUMBER", field, problem);
 }

@@ -6,7 +6,8 @@ import { type Chat, groupKey } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { ChatId, CustomerId } from "../../core/id.ts";
 import type { CustomerNumber } from "../../core/number.ts";
-import { checkRecipient, parseAddress } from "../../core/phone.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { isSamePhone, peopleKey, phoneKey } from "../../core/phone-forms.ts";
 import { capabilitiesOf } from "../../providers/registry.ts";
 import { findChat, findChatByKey, findGroupOfPeople } from "../../store/chats.ts";
 import { recordAction, runAction, runInTurn } from "../action.ts";
@@ -14,7 +15,7 @@ import type { Decision } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
-import { chooseNumber, offeredBy } from "../messages/recipient.ts";
+import { checkKnownRecipient, chooseNumber, offeredBy } from "../messages/recipient.ts";
 import { refuseOptedOut } from "./change-group.ts";
 import type { ChatActionResult } from "./chat-action.ts";
 import { changedChat, newGroup } from "./groups.ts";
@@ -46,12 +47,14 @@ export async function createGroup(
 ): Promise<ChatActionResult> {
   const { customerId, idempotencyKey: key } = making;
   const { idempotencyKey: _, ...body } = making.body;
+  // A repeat may name another form of a phone.
+  const compared = { ...body, participants: body.participants.map(phoneKey) };
   let made: { wanted: NewGroup; reference: string | null } | null = null;
   let isThere = false;
   const record = () =>
     idempotent(
       deps,
-      { key, customerId, route: "POST /v1/chats/groups", body },
+      { key, customerId, route: "POST /v1/chats/groups", body: compared },
       async () => {
         if (made === null) {
           const wanted = await check(deps, customerId, body);
@@ -88,7 +91,7 @@ async function check(
   body: CreateGroup,
 ): Promise<NewGroup> {
   const number = chooseNumber(await deps.configCache.numbers(customerId), body.from);
-  const participants = checkParticipants(number, body.participants);
+  const participants = await checkParticipants(deps, number, body.participants);
   if (!offeredBy(deps, number).includes("imessage")) {
     throw new ApiError(
       "GROUP_SMS_UNSUPPORTED",
@@ -112,29 +115,26 @@ async function findSame(deps: With<"providers">, { customerId, number, participa
 }
 
 function peopleOf({ participants }: CreateGroup): string {
-  return participants
-    .map((text) => parseAddress(text)?.address ?? text)
-    .sort()
-    .join(" ");
+  return peopleKey(participants.map((text) => parseAddress(text)?.address ?? text));
 }
 
 /** The addresses of all members. Throws a 400 that names each invalid address, each duplicate, and the number itself. */
-function checkParticipants(number: CustomerNumber, given: readonly string[]): string[] {
-  const checked = given.map(checkRecipient);
-  const addresses = checked.map(({ address }) => address);
+async function checkParticipants(deps: Deps, number: CustomerNumber, given: readonly string[]): Promise<string[]> {
+  const checked = await Promise.all(given.map((text) => checkKnownRecipient(deps, number.customerId, text)));
+  const phones = checked.map(({ address }) => (address === null ? null : phoneKey(address)));
   const bad: ErrorDetail[] = [];
   const odd: ErrorDetail[] = [];
   for (const [index, { address, problem }] of checked.entries()) {
     const path = `participants[${index}]`;
-    const first = addresses.indexOf(address);
+    const first = phones.indexOf(phones[index] ?? null);
     if (address === null) bad.push({ path, message: problem });
-    else if (address === number.address)
+    else if (isSamePhone(address, number.address))
       odd.push({ path, message: "is your own number, which is in the group anyway" });
     else if (first !== index) odd.push({ path, message: `is there already, as participants[${first}]` });
   }
   const details = [...bad, ...odd];
   const [problem] = details;
-  if (problem === undefined) return addresses.filter((address) => address !== null);
+  if (problem === undefined) return checked.flatMap(({ address }) => address ?? []);
   const code = bad.length > 0 ? "INVALID_PHONE_NUMBER" : "VALIDATION_ERROR";
   throw new ApiError(code, `${problem.path}: ${problem.message}.`, { details });
 }

@@ -6,6 +6,7 @@ import type { GroupSnapshot } from "../../core/group.ts";
 import { type GroupChange, type GroupContext, type GroupPatch, groupEvent, patchGroup } from "../../core/group.ts";
 import { type CustomerId, type InstanceId, newCorrelationId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { distinctPhones, isSamePhone, peopleKey, samePhoneIn, withoutPhones } from "../../core/phone-forms.ts";
 import type { GroupSignal } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import { findChatByKey, findUnnamedGroups } from "../../store/chats.ts";
@@ -88,9 +89,9 @@ async function findGroup(deps: Deps, observed: ObservedGroup): Promise<FoundGrou
   const stored = await findChatByKey(deps.store.db, key);
   if (stored !== null) return { stored, named: stored };
   // A group that was created here gets the provider's reference with its first message.
-  const wanted = people(observed).toSorted().join(" ");
+  const wanted = peopleKey(people(observed));
   const unnamed = await findUnnamedGroups(deps.store.db, customerId, from);
-  const made = unnamed.find(({ participants }) => participants.toSorted().join(" ") === wanted);
+  const made = unnamed.find(({ participants }) => peopleKey(participants) === wanted);
   if (made !== undefined) return { stored: made, named: { ...made, key, reference } };
   return { stored: null, named: newGroup(deps, { ...observed, ...snapshot, participants: people(observed) }) };
 }
@@ -125,7 +126,7 @@ export function newGroup(
 
 /** The members of an observed group as stored addresses, without the customer's own. */
 function people({ from, snapshot }: ObservedGroup): string[] {
-  return [...new Set(snapshot.participants.map(addressOf))].filter((one) => one !== from);
+  return withoutPhones(distinctPhones(snapshot.participants.map(addressOf)), [from]);
 }
 
 function addressOf(text: string): string {
@@ -149,13 +150,13 @@ function patchOf(observed: ObservedGroup): GroupPatch {
  */
 function afterSignal(chat: Chat, observed: ObservedGroup, signal: GroupSignal, deps: GroupContext): GroupChange {
   const actor = signal.actor === null ? null : addressOf(signal.actor);
-  const participant = signal.participant === null ? null : addressOf(signal.participant);
+  const participant = participantOf(chat, signal);
   const first = reportedChange(chat, participant, actor, signal, deps);
   const { participants, name } = patchOf(observed);
-  const others = participants?.filter((one) => one !== participant);
   const also: GroupPatch = {};
-  if (others !== undefined) {
-    const staysIn = participant !== null && first.chat.participants.includes(participant);
+  if (participants !== undefined) {
+    const others = withoutPhones(participants, toList(participant));
+    const staysIn = participant !== null && samePhoneIn(first.chat.participants, participant) !== undefined;
     also.participants = staysIn ? [...others, participant] : others;
   }
   if (name !== undefined && signal.change !== "titleChanged") also.name = name;
@@ -164,10 +165,10 @@ function afterSignal(chat: Chat, observed: ObservedGroup, signal: GroupSignal, d
 }
 
 /** A new group before the change that its first signal reports, so that the change emits its event. */
-function before(chat: Chat, { change, participant }: GroupSignal): Chat {
-  const who = participant === null ? null : addressOf(participant);
-  const others = chat.participants.filter((one) => one !== who);
-  switch (change) {
+function before(chat: Chat, signal: GroupSignal): Chat {
+  const who = participantOf(chat, signal);
+  const others = withoutPhones(chat.participants, toList(who));
+  switch (signal.change) {
     case "participantAdded":
       return who === chat.from ? { ...chat, leftAt: chat.createdAt } : { ...chat, participants: others };
     case "participantLeft":
@@ -177,6 +178,17 @@ function before(chat: Chat, { change, participant }: GroupSignal): Chat {
     case "photoChanged":
       return chat;
   }
+}
+
+/** The participant that a signal names, the customer's own address in the form of the chat. */
+function participantOf({ from }: Chat, { participant }: GroupSignal): string | null {
+  if (participant === null) return null;
+  const address = addressOf(participant);
+  return isSamePhone(address, from) ? from : address;
+}
+
+function toList(participant: string | null): string[] {
+  return participant === null ? [] : [participant];
 }
 
 function reportedChange(
@@ -191,10 +203,10 @@ function reportedChange(
     case "participantAdded":
       if (participant === null) return { chat, events: [] };
       if (participant === chat.from) return patchGroup(chat, { left: false }, actor, deps);
-      return patchGroup(chat, { participants: [...new Set([...participants, participant])] }, actor, deps);
+      return patchGroup(chat, { participants: distinctPhones([...participants, participant]) }, actor, deps);
     case "participantLeft":
       if (participant === chat.from) return patchGroup(chat, { left: true }, actor, deps);
-      return patchGroup(chat, { participants: participants.filter((one) => one !== participant) }, actor, deps);
+      return patchGroup(chat, { participants: withoutPhones(participants, toList(participant)) }, actor, deps);
     case "titleChanged":
       return patchGroup(chat, { name: nameOf(title) }, actor, deps);
     case "photoChanged":

@@ -13,7 +13,7 @@ import { begin } from "../../core/message-lifecycle.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-record.ts";
 import { type NewMessage, problemsOf, requestedFields } from "../../core/new-message.ts";
 import { parseAddress } from "../../core/phone.ts";
-import { phoneKey } from "../../core/phone-forms.ts";
+import { phoneKey, samePhoneIn } from "../../core/phone-forms.ts";
 import { entriesAhead } from "../../core/timeline.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
@@ -155,7 +155,7 @@ export async function checkMessage(deps: AcceptDeps, wanted: NewMessage): Promis
   const change = begin(
     {
       ...NEW_MESSAGE,
-      ...givenFields(wanted),
+      ...givenFields(wanted, [to, ...thread.chat.participants]),
       attachments: files.attachments,
       attachmentsDropped: chosen.attachmentsDropped ?? 0,
       ...timesOf(deps, wanted, scheduledAt, context.now),
@@ -245,16 +245,20 @@ function checkFields(
   return files;
 }
 
-/** The properties of the message that the recipient sees, and those that are returned to the caller unchanged. */
-function givenFields(wanted: NewMessage) {
+/** The properties of the message that the recipient sees, and those that are returned to the caller unchanged. `people`: the addresses of the conversation. */
+function givenFields(wanted: NewMessage, people: readonly string[]) {
   const { content = {}, mentions = [] } = wanted;
+  const addressOf = (text: string) => {
+    const address = parseAddress(text)?.address ?? text;
+    return samePhoneIn(people, address) ?? address;
+  };
   return {
     text: content.text ?? null,
     mediaUrls: content.mediaUrls ?? [],
     messageType: messageTypeOf(content.mediaUrls ?? [], wanted.attachments ?? []),
     attachmentsRule: wanted.routing?.attachments ?? null,
     effect: wanted.effect ?? null,
-    mentions: mentions.map((one) => ({ ...one, address: parseAddress(one.address)?.address ?? one.address })),
+    mentions: mentions.map((one) => ({ ...one, address: addressOf(one.address) })),
     metadata: wanted.metadata ?? null,
     externalMessageId: wanted.externalMessageId ?? null,
     callbackUrl: wanted.callbackUrl ?? null,

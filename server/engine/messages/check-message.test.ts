@@ -212,6 +212,24 @@ test("a message has every field of its request", async (t) => {
   assert.deepEqual([message.fallback, message.fallbackAfterMs, message.channelsLeft], [false, 20_000, []]);
 });
 
+test("a mention by the other form of a phone names the form that the message goes to", async (t) => {
+  const made = await openContext(t);
+  const [to, other] = ["+5491123456789", "+541123456789"];
+  const place = { start: 0, length: 2 };
+  const { mentions } = await send(made, {
+    to,
+    content: { text: "Hi you" },
+    mentions: [
+      { ...place, address: other },
+      { address: TO, start: 3, length: 3 },
+    ],
+  });
+  assert.deepEqual(
+    mentions.map(({ address }) => address),
+    [to, TO],
+  );
+});
+
 test("checkMessage commits nothing and uses the given id and payment; its operations, once committed, queue the message", async (t) => {
   const made = await openContext(t);
   const messageId = made.deps.newId("msg");

@@ -2,6 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
+import { peopleKey } from "../../core/phone-forms.ts";
 import { answerTo } from "../../core/routing.ts";
 import { type Failure, isNotFound, type Limits, type MacClient, pathSegment } from "./client.ts";
 import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
@@ -86,7 +87,7 @@ export function identifierOf(guid: string): string {
   return rest.length === 0 ? guid : rest.join(";");
 }
 
-/** Whether two lists name the same people, in any order. */
+/** Whether two lists name the same people, in any order and form. */
 export function isSamePeople(one: readonly string[], other: readonly string[]): boolean {
   return groupKey(one) === groupKey(other);
 }
@@ -104,5 +105,5 @@ function threadKey(address: string, channel: Channel): string {
 }
 
 function groupKey(participants: readonly string[]): string {
-  return `group ${[...new Set(participants.map((one) => one.toLowerCase()))].sort().join(" ")}`;
+  return `group ${peopleKey(participants.map((one) => one.toLowerCase()))}`;
 }

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { CustomerId } from "../../core/id.ts";
 import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { phoneKey } from "../../core/phone-forms.ts";
 import { Journal } from "../kit/journal.ts";
 import { type Applied, type Outbound, PeerFault, type Signal } from "../provider.ts";
 import { describeFailure, pathSegment } from "./client.ts";
@@ -106,7 +107,7 @@ export class NewGroups {
 }
 
 function keyOf({ customerId, participants }: { customerId: CustomerId; participants: readonly string[] }): string {
-  const people = [...new Set(participants.map((one) => one.toLowerCase()))].sort();
+  const people = [...new Set(participants.map((one) => phoneKey(one.toLowerCase())))].sort();
   const digest = createHash("sha256")
     .update([customerId, ...people].join("\n"))
     .digest("hex");
