@@ -18,6 +18,7 @@ import type {
   Tlvs,
 } from "./pdu.ts";
 import { ESME_RINVCMDID, ESME_RINVOPTPARSTREAM } from "./status.ts";
+import { lacksNul } from "./user-data.ts";
 
 /** The header of a frame (SMPP 3.4, 3.2), readable even if the body is not. */
 export interface PduHeader {
@@ -207,7 +208,7 @@ export function encodePdu(pdu: Pdu): Buffer {
  * Decodes a whole frame. Throws `PduError`, with the command_status for the response, for an unknown command and for a
  * request without its mandatory fields. Fields missing from a response are empty. Octets at the end that are no
  * optional parameter are ignored; a message from the SMSC says so in `hasUnreadRest`, and is refused if its text may be
- * among them.
+ * among them. It may count a NUL at the end of its text that is not there, and then says so in `hasUnsentEnd`.
  */
 export function decodePdu(frame: Buffer): Pdu {
   if (frame.length < HEAD_OCTETS || frame.readUInt32BE(0) !== frame.length) {
@@ -304,8 +305,8 @@ function writeMessage(to: Writer, pdu: SubmitSm | DeliverSm): void {
   to.tlvs(pdu.tlvs);
 }
 
-function readMessage(from: Reader): Omit<SubmitSm, "command" | "sequence"> {
-  return {
+function readMessage(from: Reader, isOfSmsc = false): Omit<SubmitSm, "command" | "sequence"> {
+  const fields = {
     serviceType: from.text("service_type"),
     source: readAddress(from, SOURCE),
     destination: readAddress(from, DESTINATION),
@@ -318,14 +319,17 @@ function readMessage(from: Reader): Omit<SubmitSm, "command" | "sequence"> {
     replaceIfPresent: from.uint8("replace_if_present_flag"),
     dataCoding: from.uint8("data_coding"),
     defaultMessageId: from.uint8("sm_default_msg_id"),
-    shortMessage: from.counted("short_message"),
-    tlvs: from.tlvs(),
   };
+  const { esmClass, dataCoding } = fields;
+  const mayLack = (octets: Uint8Array, lacks: number) => isOfSmsc && lacksNul({ esmClass, dataCoding, octets }, lacks);
+  return { ...fields, shortMessage: from.counted("short_message", mayLack), tlvs: from.tlvs() };
 }
 
 function readDeliver(from: Reader, { sequence }: PduHeader): DeliverSm {
-  const message = readMessage(from);
-  return { command: "deliver_sm", sequence, ...message, ...restOf(from, message.shortMessage, message.tlvs) };
+  const message = readMessage(from, true);
+  const end: Pick<DeliverSm, "hasUnsentEnd"> = from.hasUnsentEnd ? { hasUnsentEnd: true } : {};
+  const rest = restOf(from, message.shortMessage, message.tlvs);
+  return { command: "deliver_sm", sequence, ...message, ...end, ...rest };
 }
 
 /**

@@ -79,6 +79,20 @@ const GSM: readonly Row[] = [
     texts: ["ą", "ę", "ç", "A"],
   },
   {
+    arrives: "a text or receipt whose length counts a NUL that is not sent, at the end of the PDU",
+    does: "It is read. The instance warns of it.",
+    sends: (place) => [
+      { short_message: `${gsm("Hello")}00`, unsent: 1 },
+      { data_coding: 8, short_message: `${ucs2("ą")}00`, unsent: 1 },
+      { data_coding: 8, short_message: `${ucs2("ę")}0000`, unsent: 2 },
+      { data_coding: 8, short_message: `${ucs2("ć")}0000`, unsent: 1 },
+      receipt(`${latin1(appendixB(place.id, "DELIVRD"))}00`, { unsent: 1 }),
+    ],
+    texts: ["Hello", "ą", "ę", "ć"],
+    receipts: ["delivered"],
+    warns: /^5 messages or receipts of the SMSC counted a NUL at their end that they did not have/m,
+  },
+  {
     arrives: "octets after the last field that are no optional parameter, such as one NUL",
     does: "They are ignored, and the text or receipt is read. The instance warns of them.",
     sends: (place) => [
@@ -230,6 +244,20 @@ const GSM: readonly Row[] = [
     status: 0xc0,
     warns: /^The SMSC sent \d+ messages? or receipts? that cannot be read/m,
   },
+  {
+    arrives: "a text that lacks more octets at its end than a NUL has, or half a character",
+    does: "It is refused with ESME_RINVCMDLEN (0x02), and the instance is degraded.",
+    sends: [
+      { short_message: gsm("Hello"), unsent: 2 },
+      { short_message: "00", unsent: 1 },
+      { data_coding: 8, short_message: ucs2("Žluť"), unsent: 1 },
+      { data_coding: 8, short_message: ucs2("Žluť"), unsent: 4 },
+      { data_coding: 4, short_message: "010203", unsent: 1 },
+      { ...part(1, ""), unsent: 1 },
+    ],
+    status: 0x02,
+    warns: /^The SMSC sent \d+ messages? or receipts? that cannot be read/m,
+  },
 ];
 
 const LATIN1: readonly Row[] = [
@@ -261,7 +289,13 @@ async function check(place: Omit<Place, "id">, row: Row): Promise<void> {
   const id = await instance.accepted(`${TO}06`);
   const pdus = typeof row.sends === "function" ? row.sends({ ...place, id }) : row.sends;
   const [texts, receipts] = [instance.inbound.length, instance.receipts.length];
-  const answers = () => smsc.seen.filter(({ event }) => event === "taken").map(({ status }) => status);
+  // The first answer to each PDU: the carrier repeats what is refused.
+  const answers = () => {
+    const taken = smsc.seen.filter(({ event }) => event === "taken").toReversed();
+    return [...new Map(taken.map(({ number, status }) => [number, status]))]
+      .sort(([a = 0], [b = 0]) => a - b)
+      .map(([, status]) => status);
+  };
   const before = answers().length;
   for (const [at, fields] of pdus.entries()) {
     await smsc.deliver(ANNA, ME, fields);

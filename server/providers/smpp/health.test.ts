@@ -15,6 +15,7 @@ const TRAFFIC: Traffic = {
   unmatched: 0,
   refused: 0,
   unreadRests: 0,
+  unsentEnds: 0,
   unaddressed: { count: 0, to: "" },
   foreign: 0,
   defaultAlphabet: "gsm",
@@ -67,6 +68,7 @@ test("an uncertainty is a warning, and the instance is healthy", () => {
     [{ unmatched: 3 }, /^3 receipts matched no message/],
     [{ unaddressed: { count: 2, to: "…0002" } }, /^2 texts came to an address that is no number .*\(last: …0002\)/],
     [{ unreadRests: 1 }, /^1 message or receipt of the SMSC ended in octets that are no optional parameter/],
+    [{ unsentEnds: 2 }, /^2 messages or receipts of the SMSC counted a NUL at their end/],
     [
       { foreign: 2 },
       /^2 texts with data_coding 0 had octets that are no character of GSM 03\.38: .*set defaultAlphabet/,

@@ -16,6 +16,8 @@ export interface Traffic {
   refused: number;
   /** Recent deliver_sm and data_sm that were read up to octets at their end that are no optional parameter. */
   unreadRests: number;
+  /** Recent deliver_sm whose text counted a NUL that was not there. */
+  unsentEnds: number;
   /** Recent messages to no number of the service, with the last digits of the last address. */
   unaddressed: { count: number; to: string };
   /** Recent texts in the carrier's default alphabet with octets that are no character of `defaultAlphabet`. */
@@ -89,6 +91,7 @@ function warningsOf({
   unmatched,
   unaddressed,
   unreadRests,
+  unsentEnds,
   foreign,
   defaultAlphabet,
   sharedIds,
@@ -111,6 +114,12 @@ function warningsOf({
     const count = counted(unreadRests, "message or receipt", "messages or receipts");
     warnings.push(
       `${count} of the SMSC ended in octets that are no optional parameter. They were read up to there, and the rest was ignored: ask the carrier what it adds.`,
+    );
+  }
+  if (unsentEnds > 0) {
+    const count = counted(unsentEnds, "message or receipt", "messages or receipts");
+    warnings.push(
+      `${count} of the SMSC counted a NUL at their end that they did not have. They were read: ask the carrier for the right sm_length.`,
     );
   }
   if (foreign > 0) {

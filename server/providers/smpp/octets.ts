@@ -40,6 +40,7 @@ export class Reader {
   readonly #isStrict: boolean;
   #at = HEAD_OCTETS;
   #unreadRest = 0;
+  #hasUnsentEnd = false;
 
   constructor(frame: Buffer, isStrict: boolean) {
     this.#frame = frame;
@@ -66,10 +67,17 @@ export class Reader {
     return value;
   }
 
-  /** Octets with a length before them. */
-  counted(field: string): Uint8Array {
+  /** Octets with a length before them. `mayLack`: whether the frame may end so many octets before their end. */
+  counted(field: string, mayLack?: (sent: Uint8Array, lacks: number) => boolean): Uint8Array {
     const length = this.uint8(field);
-    return this.#take(field, length);
+    const lacks = length - (this.#frame.length - this.#at);
+    this.#hasUnsentEnd = lacks > 0 && mayLack?.(this.#frame.subarray(this.#at), lacks) === true;
+    return this.#take(field, this.#hasUnsentEnd ? length - lacks : length);
+  }
+
+  /** Whether `counted` took octets that end before their length says, as `mayLack` allows. */
+  get hasUnsentEnd(): boolean {
+    return this.#hasUnsentEnd;
   }
 
   /** Octets at the end of the frame that are no optional parameter; 0 before `tlvs`, and if it read everything. */

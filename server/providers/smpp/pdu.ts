@@ -129,6 +129,8 @@ export interface SubmitSmResp extends ResponseFields {
 /** 4.6.1 */
 export interface DeliverSm extends MessageFields, UnreadRest {
   command: "deliver_sm";
+  /** Read from the SMSC and never written: the length of the text counts a NUL that is not there. */
+  hasUnsentEnd?: true;
 }
 
 /** 4.6.2 */

@@ -77,9 +77,10 @@ class Smpp implements Provider {
     applyReceipt: (receipt) => this.#applyFromOther(receipt),
     ownsReceipt: (receipt) => this.#receipts.owns(receipt),
   };
-  /** Messages of the SMSC that were refused since they could not be read, and those that ended in octets of no meaning. */
+  /** Messages of the SMSC that were refused since they could not be read, those that ended in octets of no meaning, and those that counted a NUL which they did not have. */
   readonly #refused: RecentCount;
   readonly #unreadRests: RecentCount;
+  readonly #unsentEnds: RecentCount;
   #sinceReceipt = 0;
   readonly #sweeps: RepeatingTask;
 
@@ -91,6 +92,7 @@ class Smpp implements Provider {
     this.#settings = readSettings(config);
     this.#refused = new RecentCount(clock);
     this.#unreadRests = new RecentCount(clock);
+    this.#unsentEnds = new RecentCount(clock);
     const events = {
       deliver: (pdu: DeliverSm | DataSm, session: SessionState) => this.#deliver(pdu, session),
       refused: () => this.#refused.note(),
@@ -175,6 +177,7 @@ class Smpp implements Provider {
         unmatched: this.#receipts.unmatched,
         refused: this.#refused.value,
         unreadRests: this.#unreadRests.value,
+        unsentEnds: this.#unsentEnds.value,
         unaddressed: this.#inbound.unaddressed,
         foreign: this.#inbound.foreign,
         defaultAlphabet: this.#settings.defaultAlphabet,
@@ -202,6 +205,7 @@ class Smpp implements Provider {
   async #deliver(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
     this.#eventReceived();
     if (pdu.hasUnreadRest === true) this.#unreadRests.note();
+    if (pdu.command === "deliver_sm" && pdu.hasUnsentEnd === true) this.#unsentEnds.note();
     const receipt = readReceipt(pdu, this.#settings);
     if (receipt === null) return await this.#deliverUnmarked(pdu, session);
     this.#sinceReceipt = 0;

@@ -2,7 +2,7 @@
 
 import { fromGsm } from "../../core/gsm.ts";
 import { type NationalShifts, nationalTables } from "../../core/gsm-national.ts";
-import type { SmppSettings } from "./settings.ts";
+import type { CarrierAlphabet } from "../../core/segment.ts";
 
 /** The alphabets that a data_coding can name. */
 type Alphabet =
@@ -49,7 +49,11 @@ export interface PartOctets {
   shifts?: NationalShifts | null;
 }
 
-export type TextSettings = Pick<SmppSettings, "defaultAlphabet" | "ia5AsGsm">;
+/** Settings of an instance that say how texts are read. */
+export interface TextSettings {
+  defaultAlphabet: CarrierAlphabet;
+  ia5AsGsm: boolean;
+}
 
 export type DecodedText = { text: string } | { binary: Uint8Array };
 
@@ -79,6 +83,13 @@ function withoutNuls(text: string): string {
 /** Whether the octets are septets, in which a NUL is a character: `@`. */
 export function areSeptets({ dataCoding }: PartOctets, settings: TextSettings): boolean {
   return alphabetOf(dataCoding, settings) === "gsm";
+}
+
+/** Octets of a unit of text by its data_coding: a character in septets, or half of one in UTF-16; null for octets that are no text. */
+export function unitOctetsOf(dataCoding: number): 1 | 2 | null {
+  // No setting changes the size.
+  const alphabet = alphabetOf(dataCoding, { defaultAlphabet: "gsm", ia5AsGsm: false });
+  return alphabet === "binary" ? null : alphabet === "ucs2" ? 2 : 1;
 }
 
 function decode(alphabet: Exclude<Alphabet, "binary" | "gsm">, octets: Uint8Array): string {

@@ -6,6 +6,7 @@
 import type { NationalShifts } from "../../core/gsm-national.ts";
 import { MESSAGE_PAYLOAD, SAR_MSG_REF_NUM, SAR_SEGMENT_SEQNUM, SAR_TOTAL_SEGMENTS } from "./optional-parameters.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
+import { unitOctetsOf } from "./text.ts";
 
 /** One part of a longer message. */
 export interface Piece {
@@ -42,11 +43,36 @@ export function readUserData(pdu: DeliverSm | DataSm): UserData {
   const payload = pdu.tlvs.get(MESSAGE_PAYLOAD) ?? new Uint8Array();
   const octets = pdu.command === "deliver_sm" && pdu.shortMessage.length > 0 ? pdu.shortMessage : payload;
   const sar = sarOf(pdu);
-  // The first octet is the length of the header. A header longer than the message is not one.
-  const headerEnd = (octets[0] ?? 0) + 1;
-  if ((pdu.esmClass & UDHI) === 0 || octets.length < headerEnd) return { octets, shifts: null, piece: sar };
+  const headerEnd = headerEndOf(pdu.esmClass, octets);
+  // A header longer than the message is not one.
+  if (headerEnd === 0 || octets.length < headerEnd) return { octets, shifts: null, piece: sar };
   const elements = elementsOf(octets.subarray(1, headerEnd));
   return { octets: octets.subarray(headerEnd), shifts: shiftsIn(elements), piece: pieceIn(elements) ?? sar };
+}
+
+/** Where the text begins: the first octet of a header is its length. */
+function headerEndOf(esmClass: number, octets: Uint8Array): number {
+  return (esmClass & UDHI) === 0 ? 0 : (octets[0] ?? 0) + 1;
+}
+
+/**
+ * Whether the octets that a carrier counts at the end of a text and does not send are a NUL, or the second half of one in UCS-2. Without
+ * any octet of text, or with half a character at the end, more is missing than that.
+ */
+export function lacksNul(
+  { esmClass, dataCoding, octets }: Pick<DeliverSm, "esmClass" | "dataCoding"> & { octets: Uint8Array },
+  lacks: number,
+): boolean {
+  const text = octets.subarray(headerEndOf(esmClass, octets));
+  if (text.length === 0) return false;
+  switch (unitOctetsOf(dataCoding)) {
+    case 1:
+      return lacks === 1;
+    case 2:
+      return text.length % 2 === 0 ? lacks <= 2 : lacks === 1 && text.at(-1) === 0;
+    default:
+      return false;
+  }
 }
 
 /** One element of a user data header. */

@@ -24,8 +24,9 @@ my @later;       # [at, action]
 my %pending;        # deliver_sm that nobody took yet, by number: args, to (file number), seq, at
 my ($next_id, $next_pending, $silent, $refuses) = ($given{'first-id'}, 1, 0, 0);
 
-# Octets that the next PDU has behind its last parameter, as some message centres add them.
-our $rest = '';
+# Octets that the next PDU has behind its last parameter, as some message centres add them, and how many octets at its end are counted
+# and not sent.
+our ($rest, $unsent) = ('', 0);
 
 {
     no warnings 'once';
@@ -33,6 +34,7 @@ our $rest = '';
     *Net::SMPP::syswrite = sub {
         my ($sock, $octets) = @_;
         $octets .= $rest;
+        substr($octets, -$unsent) = '' if $unsent;
         substr($octets, 0, 4) = pack 'N', length $octets;
         return $sock->IO::Handle::syswrite($octets);
     };
@@ -63,14 +65,14 @@ sub flush_pending {
         next if defined $pending->{to} && time - $pending->{at} < $given{'again-ms'} / 1000;
         next if ($pending->{not_before} // 0) > time;
         my $method = $pending->{method};
-        local $rest = $pending->{rest};
+        local ($rest, $unsent) = @$pending{'rest', 'unsent'};
         $pending->{seq} = $bind->{sock}->$method(async => 1, @{$pending->{args}});
         @$pending{'to', 'at'} = ($bind->{number}, time);
     }
 }
 
-sub enqueue { enqueue_with('', @_) }
-sub enqueue_with { my ($rest, $method, @args) = @_; $pending{$next_pending++} = { method => $method, args => \@args, rest => $rest }; flush_pending() }
+sub enqueue { enqueue_with('', 0, @_) }
+sub enqueue_with { my ($rest, $unsent, $method, @args) = @_; $pending{$next_pending++} = { method => $method, args => \@args, rest => $rest, unsent => $unsent }; flush_pending() }
 
 my @STATES = qw(SCHEDULED ENROUTE DELIVRD EXPIRED DELETED UNDELIV ACCEPTD UNKNOWN REJECTD);
 my %STATE = map { ($STATES[$_] => $_) } 0 .. $#STATES;
@@ -199,8 +201,8 @@ sub read_pdu {
     later(210, \&flush_pending);
 }
 
-# Orders: {"do":"deliver", "method"?, "rest"?, fields of the PDU; rest, short_message and optional parameters in hexadecimal}, and the
-# switches. `rest` follows the last parameter.
+# Orders: {"do":"deliver", "method"?, "rest"?, "unsent"?, fields of the PDU; rest, short_message and optional parameters in hexadecimal},
+# and the switches. `rest` follows the last parameter; `unsent` octets at the end are not sent.
 sub ordered {
     my ($order) = @_;
     my $do = delete $order->{do};
@@ -208,7 +210,7 @@ sub ordered {
         my $method = delete $order->{method} // 'deliver_sm';
         my $rest = pack 'H*', delete $order->{rest} // '';
         for (keys %$order) { $order->{$_} = pack 'H*', $order->{$_} if $_ eq 'short_message' || $Net::SMPP::param_by_name{$_} }
-        enqueue_with($rest, $method, %$order);
+        enqueue_with($rest, delete $order->{unsent} // 0, $method, %$order);
     }
     elsif ($do eq 'unbind') { $_->{sock}->unbind(async => 1) for values %binds }
     elsif ($do eq 'drop') { dropped($_) for keys %binds }

@@ -62,7 +62,7 @@ export interface Seen {
 
 /**
  * An order: fields of a PDU by their names in SMPP 3.4, `short_message` and optional parameters in hexadecimal. `rest`:
- * octets behind its last parameter, in hexadecimal too.
+ * octets behind its last parameter, in hexadecimal too. `unsent`: how many octets at its end are counted and not sent.
  */
 export type Order = { do: string } & Record<string, string | number | boolean>;
 
