@@ -15,7 +15,7 @@ import { FAULTS, type Fault, Faults } from "./faults.ts";
 import { match, parse, read, write } from "./http.ts";
 import { MESSAGE_ROUTES } from "./messages.ts";
 import { Hangup, Outbox } from "./outbox.ts";
-import { type Habit, Phone, type Sent, type World } from "./phone.ts";
+import { attach, type File, type Habit, Phone, type Sent, type World } from "./phone.ts";
 import { PrivateApi } from "./private-api.ts";
 import { decodedOnceMore, type Inside, type Release, type Route } from "./route.ts";
 import { SEND_ROUTES } from "./sends.ts";
@@ -256,9 +256,13 @@ export class Mac {
     }
   }
 
-  /** Sends a message that the Mac's owner writes in Messages; returns the guid. */
-  writesByHand(to: string, text: string): string {
-    return this.#outbox.byHand(this.#inside.db.direct(to, "iMessage"), text).guid;
+  /** Sends a message that the Mac's owner writes in Messages, to an address or a group; returns the guid. */
+  writesByHand(to: string | ChatRow, text: string | null, files: readonly File[] = []): string {
+    const chat = typeof to === "string" ? this.#inside.db.direct(to, "iMessage") : to;
+    const { link, ...attached } = attach(this.#world, files);
+    const row = this.#outbox.byHand({ chat, text, ...attached });
+    link(row);
+    return row.guid;
   }
 
   /** Makes BlueBubbles fail every query of a message, or ends that. */

@@ -23,6 +23,8 @@ export interface Draft {
   text: string | null;
   subject?: string | null;
   attachments?: AttachmentRow[];
+  /** The files that its text names, if Messages links some of them later. */
+  namedFiles?: AttachmentRow[];
   effectId?: string | null;
   replyTo?: string | null;
   mentions?: readonly string[];
@@ -44,8 +46,8 @@ export class Outbox {
   readonly #clock: Clock;
   readonly #phone: (address: string) => Phone;
   /** Sends a message that the Mac's owner writes in Messages: it is pushed once, without a request. */
-  byHand(chat: ChatRow, text: string): MessageRow {
-    const draft = { chat, service: "iMessage", text, headline: "", isUnchecked: true } as const;
+  byHand(written: Pick<Draft, "chat" | "text" | "attachments" | "namedFiles">): MessageRow {
+    const draft = { ...written, service: "iMessage", headline: "", isUnchecked: true } as const;
     const row = this.#write(draft);
     this.#emit(row, draft);
     this.#goOut(row, draft);
@@ -126,6 +128,7 @@ export class Outbox {
       subject: draft.subject ?? null,
       handle: chat.style === 45 ? this.#db.handle(chat.identifier, service) : null,
       attachments: draft.attachments ?? [],
+      ...(draft.namedFiles === undefined ? {} : { namedFiles: draft.namedFiles }),
       expressiveSendStyleId: draft.effectId ?? null,
       threadOriginatorGuid: draft.replyTo ?? null,
       isAudioMessage: draft.isAudioMessage ?? false,

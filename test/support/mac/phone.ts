@@ -55,6 +55,23 @@ export interface File {
   linksAfterMs?: number;
 }
 
+/** Attaches the files of a message that is written. `link` links those to its row that Messages links late. */
+export function attach({ db, clock, linksFilesAfterMs }: World, given: readonly File[]) {
+  const files = given.map(({ name, mimeType, bytes, isOnDisk = true, ...link }) => ({
+    file: db.attach({ transferName: name, mimeType, bytes, isOnDisk }),
+    afterMs: link.linksAfterMs ?? linksFilesAfterMs,
+  }));
+  return {
+    attachments: files.filter(({ afterMs }) => afterMs === 0).map(({ file }) => file),
+    namedFiles: files.map(({ file }) => file),
+    link(row: MessageRow): void {
+      for (const { file, afterMs } of files) {
+        if (afterMs > 0 && Number.isFinite(afterMs)) clock.after(afterMs, () => row.attachments.push(file));
+      }
+    },
+  };
+}
+
 export interface Writing {
   group?: ChatRow;
   attachments?: readonly File[];
@@ -145,25 +162,18 @@ export class Phone {
 
   /** Writes a message and returns its guid. The first message creates the conversation. */
   writes(text: string | null, writing: Writing = {}): string {
-    const { db, linksFilesAfterMs } = this.#world;
-    const files = (writing.attachments ?? []).map(({ name, mimeType, bytes, isOnDisk = true, ...link }) => ({
-      file: db.attach({ transferName: name, mimeType, bytes, isOnDisk }),
-      afterMs: link.linksAfterMs ?? linksFilesAfterMs,
-    }));
+    const { link, ...files } = attach(this.#world, writing.attachments ?? []);
     const row = this.#comes(
       {
         text,
-        attachments: files.filter(({ afterMs }) => afterMs === 0).map(({ file }) => file),
-        namedFiles: files.map(({ file }) => file),
+        ...files,
         subject: writing.subject ?? null,
         threadOriginatorGuid: writing.replyTo ?? null,
         expressiveSendStyleId: writing.effectId ?? null,
       },
       writing,
     );
-    for (const { file, afterMs } of files) {
-      if (afterMs > 0 && Number.isFinite(afterMs)) this.#world.clock.after(afterMs, () => row.attachments.push(file));
-    }
+    link(row);
     return row.guid;
   }
 
