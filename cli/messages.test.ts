@@ -51,6 +51,20 @@ test("a list names the contact, whoever wrote", async (t) => {
   );
 });
 
+test("a list and a message say that a person wrote it on the Mac", async (t) => {
+  const written = message("sent", { origin: "device", content: { text: "By hand", mediaUrls: [] } });
+  const file = message("sent", { origin: "device", content: { text: null, mediaUrls: [] } });
+  const { env } = await serverWith(t, {
+    "GET /v1/messages": { data: { messages: [written, file], pagination } },
+    "GET /v1/messages/msg_1": { data: written },
+  });
+  const { stdout } = await runOnTerminal(["messages", "list", "--wide"], env);
+  const [, row = "", other = ""] = stdout.split("\n");
+  assert.match(row, / \(written on the device\) By hand$/);
+  assert.match(other, / \(written on the device\)$/);
+  assert.match((await runOnTerminal(["messages", "get", "msg_1"], env)).stdout, /origin +written on the device/);
+});
+
 test("messages update changes the text and the time of a scheduled message", async (t) => {
   const { env, requests } = await serverWith(t, { "PATCH /v1/messages/msg_1": { data: message("scheduled") } });
   const args = ["messages", "update", "msg_1", "--text", "Later", "--at", "2031-05-01T09:00:00Z"];

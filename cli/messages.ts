@@ -6,6 +6,8 @@ import { listing, type Paint, statusStyle } from "./output.ts";
 import { type Column, table } from "./table.ts";
 
 const MESSAGE = { "<id>": "message id (msg_…)" };
+/** Marks a message that a person wrote in Messages on the Mac. */
+const ON_DEVICE = "written on the device";
 
 /** The columns of every list of messages. */
 export const MESSAGE_COLUMNS: readonly Column<Message>[] = [
@@ -15,7 +17,11 @@ export const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   { title: "LINE", value: (message) => addressesOf(message).line, optional: true },
   { title: "CONTACT", value: (message) => addressesOf(message).contact },
   { title: "CREATED", value: (message) => message.createdAt },
-  { title: "TEXT", value: (message) => message.content.text },
+  {
+    title: "TEXT",
+    value: ({ origin, content }) =>
+      origin === "device" ? [`(${ON_DEVICE})`, content.text].filter(Boolean).join(" ") : content.text,
+  },
 ];
 
 /** The number that the service sends from and receives at, and the other side's address, whoever of the two wrote. */
@@ -172,7 +178,7 @@ export function messageDetail(message: Message, paint: Paint, width: number): st
       error: errorCode === null ? null : `${errorCode} ${errorMessage ?? ""}`,
       providerErrorCode: message.providerErrorCode,
       retryCount: message.retryCount || null,
-      origin: message.origin === "api" ? null : message.origin,
+      origin: message.origin === "device" ? ON_DEVICE : message.origin === "api" ? null : message.origin,
     },
     paint,
   );

@@ -2,7 +2,7 @@
 
 import type { Message } from "../../../sdk/wire.ts";
 import { contactOf, messageSource } from "../../api/messages.ts";
-import { StatusBadge } from "../../parts/badge.tsx";
+import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import { ContactName } from "../../parts/contact-name.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { Icon } from "../../parts/icons.tsx";
@@ -21,6 +21,13 @@ function summaryOf({ content, attachments, messageType }: Message): string {
 /** The name of a channel, for people. */
 export function channelName(channel: Message["channel"]): string {
   return channel === "imessage" ? "iMessage" : "SMS";
+}
+
+/** Marks a message that a person wrote in Messages on the Mac; nothing for any other. */
+export function DeviceBadge({ origin }: Pick<Message, "origin">) {
+  return origin === "device" ? (
+    <Badge title="A person wrote it in Messages on the Mac.">written on the device</Badge>
+  ) : null;
 }
 
 /** The columns. A narrow list has the text in a second line. */
@@ -48,7 +55,11 @@ const COLUMNS: readonly Column<Message>[] = [
     header: "Text",
     width: "minmax(0, 4fr)",
     below: 520,
-    cell: (message) => <span className="text-soft">{summaryOf(message)}</span>,
+    cell: (message) => (
+      <span className="text-soft">
+        <DeviceBadge origin={message.origin} /> {summaryOf(message)}
+      </span>
+    ),
   },
   {
     id: "channel",

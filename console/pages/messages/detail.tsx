@@ -21,7 +21,7 @@ import { DetailHead } from "../../parts/split.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast, toastError } from "../../parts/toasts.tsx";
-import { channelName } from "./columns.tsx";
+import { channelName, DeviceBadge } from "./columns.tsx";
 import { Compose } from "./compose.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -44,6 +44,7 @@ function Loaded({ message, onClose }: { message: Message; onClose: () => void })
               <ContactName address={contactOf(message)} isWhole />
             </h2>
             <StatusBadge status={message.status} />
+            <DeviceBadge origin={message.origin} />
             <span className="flex-1" />
             <span className="max-sm:hidden">
               <CopyId id={message.id} />
