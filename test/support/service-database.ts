@@ -4,11 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { before } from "node:test";
 import pg from "pg";
 import { openPostgres } from "../../server/store/postgres/store.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
 import { cleanedDatabases } from "./cleaned-databases.ts";
-import { createDatabase, type PostgresServer, sharedPostgres, type TestDatabase } from "./postgres.ts";
+import { createDatabase, type FileServer, type PostgresServer, sharedPostgres, type TestDatabase } from "./postgres.ts";
 
 type SqlText = string | number | null;
 
@@ -24,6 +25,8 @@ export interface ServiceDatabase {
 export interface PreparedPostgres {
   server: PostgresServer;
   create(): Promise<TestDatabase>;
+  /** Makes a database that no test has used before. */
+  copy(): Promise<TestDatabase>;
   /** The URL by which a service reaches a database, instead of the server's own. */
   through?: (url: string) => string;
 }
@@ -42,13 +45,31 @@ export async function preparePostgres(server?: PostgresServer): Promise<Prepared
   const started = server ?? (await sharedPostgres());
   const empty = await createDatabase(started);
   await (await openPostgres(empty.url, "member_0")).close();
-  return { server: started, create: cleanedDatabases({ create: () => createDatabase(started, empty) }) };
+  const copy = () => createDatabase(started, empty);
+  return { server: started, create: cleanedDatabases({ create: copy }), copy };
 }
 
 /** Prepares databases of the shared server once for this process. The server ends with the run, or with this process. */
 export function sharedPreparedPostgres(): Promise<PreparedPostgres> {
   prepared ??= preparePostgres();
   return prepared;
+}
+
+/**
+ * The shared server for the tests of a file whose databases have the tables of the service and no rows. They are copies of one database
+ * that this process migrates once: to migrate again for each test would be most of the test.
+ */
+export function migratedPostgresForFile(): FileServer {
+  let ready: PreparedPostgres;
+  before(async () => {
+    ready = await sharedPreparedPostgres();
+  });
+  return {
+    get server() {
+      return ready.server;
+    },
+    create: () => ready.copy(),
+  };
 }
 
 /** The bytes of a migrated file without rows: to migrate again for each service would be most of its start. */

@@ -5,16 +5,14 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { LEASE_END, LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { addDueMessages, raceForMessages } from "../../../test/support/message-race.ts";
-import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import type { ClaimedMessage, MessageClaim, Store } from "../store.ts";
 import { lockLanes } from "./claim-messages.ts";
 import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = sharedPostgresForFile(async (url) => {
-  await (await openPostgres(url, "member_0")).close();
-});
+const postgres = migratedPostgresForFile();
 
 interface Deps {
   stage: Stage;

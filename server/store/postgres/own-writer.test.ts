@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
 import { until } from "../../../test/support/wait.ts";
 import { APPLICATION_NAME } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = sharedPostgresForFile();
+const postgres = migratedPostgresForFile();
 
 async function open(t: TestContext) {
   const { url, drop } = await postgres.create();

@@ -5,12 +5,13 @@ import { mock, type TestContext, test } from "node:test";
 import pg from "pg";
 import { addChat, deleteEmpty, write } from "../../../test/conformance/store-requirements.ts";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { isLockAwaited, sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import { isLockAwaited } from "../../../test/support/postgres.ts";
+import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Store, Transaction } from "../store.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = sharedPostgresForFile();
+const postgres = migratedPostgresForFile();
 
 interface TwoStores {
   first: Store;
