@@ -1,15 +1,14 @@
 /** Data directories that cannot be made: the start says so in one line. */
+// own-process: the command serve sets the umask and listens to signals
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { runOnTerminal } from "../../test/support/cli.ts";
 
-const BIN = fileURLToPath(new URL("../../cli/bin.js", import.meta.url));
-/** A start that hangs is ended. */
+/** A service that starts after all is a hang. */
 const TIMEOUT_MS = 60_000;
 
 const scratch = mkdtempSync(join(tmpdir(), "tightbeam-data-"));
@@ -28,14 +27,10 @@ const PLACES: Readonly<Record<string, string>> = {
 
 for (const [place, path] of Object.entries(PLACES)) {
   const needsProc = path.startsWith("/proc") && platform() !== "linux";
-  test(`a data directory ${place} is refused with one line`, { skip: needsProc && "there is no /proc" }, () => {
-    const env = { PATH: process.env.PATH ?? "", PORT: "0", TB_DATA_DIR: path };
-    const { status, stderr } = spawnSync(process.execPath, [BIN, "serve"], {
-      env,
-      encoding: "utf8",
-      timeout: TIMEOUT_MS,
-    });
-    assert.equal(status, 1, stderr);
+  const options = { skip: needsProc && "there is no /proc", timeout: TIMEOUT_MS };
+  test(`a data directory ${place} is refused with one line`, options, async () => {
+    const { code, stderr } = await runOnTerminal(["serve"], { PORT: "0", TB_DATA_DIR: path });
+    assert.equal(code, 1, stderr);
     assert.match(stderr.trim(), /^error: The data directory .* cannot be made: [^\n]*$/);
     assert.ok(stderr.includes(path.slice(0, 100)));
   });
