@@ -88,7 +88,7 @@ const OWN_PROCESS = /^\/\/ own-process: \S/m;
 /** Test files that span several parts, all of which but those of the API have a process of their own. */
 const APART = /^test\/(?!api\/)/;
 /** Test files of one process: they load the sources once, and a third of a run is not the time of one process. */
-const GROUP_FILES_MAX = 16;
+const GROUP_FILES_MAX = 32;
 
 /** The groups of files that share a process, and each of the others alone. Neighbours load the same sources. */
 export function groupsOf(files: readonly string[]): string[][] {
