@@ -120,7 +120,8 @@ export function heldDeliveries(promise: Promises): void {
       const holder = new Holder();
       const endHold = stage.store.hold(holder);
       assert.deepEqual(await stage.claimDeliveries(endpoint.id, 1), []);
-      for (let count = 0; count < 255; count += 1) await stage.addEvent(customer);
+      const filling = Array.from({ length: 255 }, () => stage.event(customer));
+      await Promise.all(filling.map((event) => stage.ok([{ op: "event", event, callbackUrl: null }])));
       await turn();
       assert.equal(holder.pushed.length, 255);
       const claim = stage.leaseDeliveries(endpoint.id, 9);
