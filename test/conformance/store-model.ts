@@ -203,7 +203,7 @@ export function model(promise: Promises): void {
         }
         await same(stage, held);
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     );
   });
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { runsOf } from "../../../test/support/runs.ts";
 import type { Message } from "../../core/message.ts";
 import { type ClaimedMessageRows, encodeTransaction } from "../jobs/jobs.ts";
 import { decodeRecord } from "../rows.ts";
@@ -168,6 +169,6 @@ test("in any history of messages a claim leases lookups and due messages of free
       );
       engine.close();
     }),
-    { numRuns: 60 },
+    { numRuns: runsOf(60) },
   );
 });
