@@ -57,9 +57,9 @@ export function sharedPreparedPostgres(): Promise<PreparedPostgres> {
 
 /**
  * The shared server for the tests of a file whose databases have the tables of the service and no rows. They are copies of one database
- * that this process migrates once: to migrate again for each test would be most of the test.
+ * whose tables this process makes once: to make them again for each test would be most of the test.
  */
-export function migratedPostgresForFile(): FileServer {
+export function preparedPostgresForFile(): FileServer {
   let ready: PreparedPostgres;
   before(async () => {
     ready = await sharedPreparedPostgres();
@@ -72,7 +72,7 @@ export function migratedPostgresForFile(): FileServer {
   };
 }
 
-/** The bytes of a migrated file without rows: to migrate again for each service would be most of its start. */
+/** The bytes of a database file without rows: to make the tables again for each service would be most of its start. */
 let emptyFile: Buffer | null = null;
 
 /** Puts a migrated database into a data directory that has none. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { PASSED_MAX, STEPS_MAX, WALK_BEGINS } from "../claim-walk.ts";
 import { LAYOUT } from "../rows.ts";
 import { type ClaimStatements, claimBehind, claimFront } from "./claim-messages.ts";
@@ -13,7 +13,7 @@ import { createPool } from "./pool.ts";
 import type { SqlParameter } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 const TERMS: ClaimTerms = { now: NOW, leaseMs: LEASE_MS, waiting: [], owner: "member_1", firstLease: 1, leased: null };
 const HOT = "+15005550001";

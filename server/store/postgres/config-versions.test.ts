@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { keyOf, Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import type { ConfigPart } from "../shared-database.ts";
 import type { Store, Transaction } from "../store.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 /** The stores of two processes on one database, closed after the test. */
 async function twoStores(t: TestContext): Promise<[Store, Store]> {

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { compareDueRows } from "./due-check.ts";
 import { createPool } from "./pool.ts";
 import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 test("records without their row in the queue, and rows without their record, are counted and named", async () => {
   const { url, drop } = await postgres.create();

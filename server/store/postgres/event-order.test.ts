@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { isLockAwaited } from "../../../test/support/postgres.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { until } from "../../../test/support/wait.ts";
 import { listEvents, newestPosition } from "../events.ts";
 import { beginChanges, listChanges } from "../message-changes.ts";
@@ -15,7 +15,7 @@ import { openPostgres } from "./store.ts";
 
 const TIMES = { real: NOW, shiftMs: 0, retentionMs: null };
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 /** Two processes on one database, and a connection of its own. */
 async function withTwo(run: (one: Stage, other: Store, client: pg.Client) => Promise<void>): Promise<void> {

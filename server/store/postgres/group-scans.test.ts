@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { outcomeOf } from "../../../test/support/delivery-members.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { type ClaimedRow, type ClaimedRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
@@ -13,7 +13,7 @@ import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 import { PostgresWriter } from "./writer.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 const ENDPOINTS = 4;
 /** Groups before the one that is counted: by then each statement has a kept plan. */

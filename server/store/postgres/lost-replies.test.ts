@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { startRelay } from "../../../test/support/tcp-relay.ts";
 import { until } from "../../../test/support/wait.ts";
 import { noUsage } from "../../core/usage.ts";
@@ -13,7 +13,7 @@ import { leasesKey } from "./own-leases.ts";
 import { openPostgres } from "./store.ts";
 
 const MEMBER = "member_1";
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 async function open(t: TestContext) {
   const { url, drop } = await postgres.create();

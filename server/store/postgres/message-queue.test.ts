@@ -5,14 +5,14 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { LEASE_END, LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { addDueMessages, raceForMessages } from "../../../test/support/message-race.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import type { ClaimedMessage, MessageClaim, Store } from "../store.ts";
 import { lockLanes } from "./claim-messages.ts";
 import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 interface Deps {
   stage: Stage;

@@ -5,7 +5,7 @@ import { EventEmitter } from "node:events";
 import { type TestContext, test } from "node:test";
 import type pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { type ClaimedMessageRows, type ClaimedRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
 import { NamedStatements, planOf } from "./named-statements.ts";
 import { Partitions } from "./partitions.ts";
@@ -14,7 +14,7 @@ import { openPostgres } from "./store.ts";
 import { PostgresWriter } from "./writer.ts";
 import { WriterConnections } from "./writer-connections.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 async function open(t: TestContext) {
   const { url, drop } = await postgres.create();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import type { EncodedOutcome } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
@@ -13,7 +13,7 @@ import { createPool } from "./pool.ts";
 import type { Sql, SqlParameter } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 /** Deliveries of a day: far more than their pages that an end reads. */
 const DELIVERIES = 50_000;

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { until } from "../../../test/support/wait.ts";
 import { APPLICATION_NAME } from "./pool.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 async function open(t: TestContext) {
   const { url, drop } = await postgres.create();

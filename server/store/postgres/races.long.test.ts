@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import { idempotencyOf, Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { noUsage } from "../../core/usage.ts";
 import type { CommitResult, Operation, Store, Transaction } from "../store.ts";
@@ -21,7 +21,7 @@ const ROUNDS = 40;
 const AT_ONCE = 6;
 const RECORDS = 5;
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 async function openStores(t: TestContext): Promise<{ stores: Store[]; url: string }> {
   const { url, drop } = await postgres.create();

@@ -6,12 +6,12 @@ import pg from "pg";
 import { addChat, deleteEmpty, write } from "../../../test/conformance/store-requirements.ts";
 import { Stage } from "../../../test/conformance/store-stage.ts";
 import { isLockAwaited } from "../../../test/support/postgres.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Store, Transaction } from "../store.ts";
 import { openPostgres } from "./store.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 interface TwoStores {
   first: Store;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import { migratedPostgresForFile } from "../../../test/support/service-database.ts";
+import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { startRelay } from "../../../test/support/tcp-relay.ts";
 import { until } from "../../../test/support/wait.ts";
 import { type EncodedOutcome, encodeTransaction, type Job } from "../jobs/jobs.ts";
@@ -14,7 +14,7 @@ import { openPostgres } from "./store.ts";
 import { lockOf } from "./wave-runner.ts";
 import { PostgresWriter } from "./writer.ts";
 
-const postgres = migratedPostgresForFile();
+const postgres = preparedPostgresForFile();
 
 /** A writer beside a store, and what it has sent to the server. */
 async function open(t: TestContext) {
