@@ -1,21 +1,27 @@
-/** Notifies those who follow deliveries, in this process and in others, that a request changed some or made some of old events. */
+/** Tells who sends and who follows deliveries, in this process and in others, that a request changed some or made some of old events. */
 
-import type { CustomerId, DeliveryId } from "../../core/id.ts";
+import type { Delivery } from "../../core/delivery.ts";
+import type { CustomerId } from "../../core/id.ts";
 import type { With } from "../engine-deps.ts";
 
 /** Deliveries of one announcement, the last of those given. */
 const ANNOUNCED_MAX = 100;
 
 /**
- * Announces deliveries. Attempts need no announcement: who follows a delivery that is due reads it until it is not. Never throws: a Wire
- * of another process may then miss the change.
+ * Wakes the lanes of deliveries that are due since a commit, and announces the deliveries to those who follow them. `atOnce`: a person asks for
+ * them, so they do not wait for a receiver that is not reached. Attempts need no announcement: who follows a delivery that is due
+ * reads it until it is not. Never throws: a Wire of another process may then miss the change.
  */
 export async function announceDeliveries(
-  { attempted, observer, store }: With<"attempted">,
+  { attempted, observer, store, wake }: With<"attempted">,
   customerId: CustomerId,
-  changed: readonly DeliveryId[],
+  changed: readonly Pick<Delivery, "id" | "lane">[],
+  { atOnce }: { atOnce: boolean },
 ): Promise<void> {
-  const ids = changed.slice(-ANNOUNCED_MAX);
+  const lanes = new Set(changed.map(({ lane }) => lane));
+  const all = changed.map(({ id }) => id);
+  wake.deliveries(lanes, atOnce ? all : []);
+  const ids = all.slice(-ANNOUNCED_MAX);
   for (const id of ids) attempted.notify(id, customerId);
   try {
     await store.shared?.announceDeliveries({ customerId, ids });

@@ -36,10 +36,7 @@ export async function retryDelivery(
     const value = { ...delivery, ...retryByHand(delivery, false, now) };
     return { transaction: [retry], value, result: delivery.id };
   });
-  if (!result.repeated) {
-    deps.wake.deliveries([result.value.lane], [result.value.id]);
-    await announceDeliveries(deps, customerId, [result.value.id]);
-  }
+  if (!result.repeated) await announceDeliveries(deps, customerId, [result.value], { atOnce: true });
   return result;
 }
 
@@ -106,13 +103,6 @@ export async function testWebhook(
     ];
     return { transaction, value: delivery, result: delivery.id };
   });
-  if (!result.repeated) {
-    const ids = made.map(({ id }) => id);
-    deps.wake.deliveries(
-      made.map(({ lane }) => lane),
-      ids,
-    );
-    await announceDeliveries(deps, customerId, ids);
-  }
+  if (!result.repeated) await announceDeliveries(deps, customerId, made, { atOnce: true });
   return result;
 }

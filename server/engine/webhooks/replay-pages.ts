@@ -108,7 +108,7 @@ export class ReplayPages {
 
   /** Commits a page. Returns whether nothing that it was decided on has changed. */
   async #commit(replay: Replay, endpoint: Endpoint, { events, takenUp: standing, until }: ReadPage): Promise<boolean> {
-    const { clock, store, wake } = this.#deps;
+    const { clock, store } = this.#deps;
     const now = clock.now();
     const deliveries = events.map((event) => deliveryTo(event, endpoint, now, replay.id));
     const made = replay.made + deliveries.length + standing.length;
@@ -128,10 +128,8 @@ export class ReplayPages {
       ),
     ]);
     if (result !== "ok") return false;
-    const ids = [...deliveries, ...standing].map(({ id }) => id);
-    if (ids.length === 0) return true;
-    wake.deliveries([endpoint.id]);
-    await announceDeliveries(this.#deps, replay.customerId, ids);
+    const changed = [...deliveries, ...standing].map(({ id }) => ({ id, lane: endpoint.id }));
+    if (changed.length > 0) await announceDeliveries(this.#deps, replay.customerId, changed, { atOnce: false });
     return true;
   }
 }
