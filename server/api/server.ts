@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
+import { WAKE_PATH } from "../core/member-wake.ts";
 import type { LogFields } from "../log.ts";
 import { BodyBudget } from "./pipeline/body-budget.ts";
 import { createHttpServer, TIMEOUTS, type Timeouts } from "./pipeline/connection.ts";
@@ -23,6 +24,7 @@ import {
   withoutV1,
 } from "./pipeline/routing.ts";
 import { serve } from "./pipeline/serve.ts";
+import { takeWake } from "./pipeline/take-wake.ts";
 import { METHODS, type Method, type Route } from "./route.ts";
 
 /** The settings of a server. */
@@ -51,6 +53,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     if (!isSent) refuseUnrouted(options, state, request, reply, refuse);
   });
   for (const route of routes) addRoute(app, options, state, compileRoute(route));
+  addWakes(app, options, state);
   return app;
 }
 
@@ -110,6 +113,18 @@ function addRoute(app: FastifyInstance, edge: Edge, state: EdgeState, compiled: 
       }
       const { query, params } = request;
       void serve(edge, state, incoming(request, reply), { compiled, query, params });
+    },
+  });
+}
+
+/** Takes wakes of other processes. Any other request to their address is answered like one to an address where nothing is. */
+function addWakes(app: FastifyInstance, edge: Edge, state: EdgeState): void {
+  const refuse = () => noRoute("POST", () => false);
+  app.post(WAKE_PATH, {
+    handler: (request, reply) => {
+      void takeWake(edge, request.raw, reply.raw).then((isTaken) => {
+        if (!isTaken) refuseUnrouted(edge, state, request, reply, refuse);
+      });
     },
   });
 }

@@ -26,6 +26,7 @@ export interface DeliverStart {
  * |---|---|---|
  * | `start` | begins to hold, claim and post | no |
  * | `wake` | claims of these lanes, and tries these deliveries at once | no |
+ * | `look` | looks at all lanes | no |
  * | `repaired` | reads endpoints and customers again | no |
  * | `changed` | drops former endpoints and customers | before a change is answered |
  * | `drop` | drops the deliveries of a customer | before a reset is answered |
@@ -37,6 +38,7 @@ export interface DeliverStart {
 export type DeliverCall =
   | ["start"]
   | ["wake", string[], DeliveryId[]]
+  | ["look"]
   | ["repaired"]
   | ["changed", ReceiverChange[]]
   | ["drop", CustomerId]

@@ -81,6 +81,10 @@ export class DeliverThread implements HostedLoop {
     if (wasEmpty && woken.size > 0) setImmediate(() => this.#sendWoken());
   }
 
+  look(): void {
+    this.#call(["look"]);
+  }
+
   drop(customerId: CustomerId): Promise<void> {
     return this.#ask(["drop", customerId]);
   }

@@ -103,6 +103,8 @@ async function run(call: DeliverCall): Promise<void> {
     case "wake":
       look();
       return loop.wake(call[1], call[2]);
+    case "look":
+      return loop.look();
     case "repaired":
       return loop.repaired();
     case "changed":

@@ -208,6 +208,7 @@ class Composition {
       publicUrl: () => this.#url,
       link: linkUnder(() => this.#url, { clock }),
       fetcher: this.#fetcher,
+      sendWake: async (url, wake) => await this.#hop?.wake(url, wake),
     });
     this.#hop = createHop(secretKey, this.#engine.deps, this.#engine.deps.membership, this.#shared);
     this.#inboxes = new Inboxes(this.#engine.deps, (path) => `${this.#url}${path}`);
@@ -239,7 +240,6 @@ class Composition {
       const isHome = (lane: string) => deps.membership.isHome(lane);
       return runLoopHere({ ...deps, isHome, isCurrent, store: store.fork() }, loop, this.#config.webhookAllowReal);
     }
-    const { lost } = this.#options;
     return new DeliverThread({
       ...deps,
       ports,
@@ -247,7 +247,7 @@ class Composition {
       secretKey,
       loop,
       committed,
-      lost: (reason) => lost(`the thread that sends webhooks is lost (${reason}); start again`),
+      lost: (reason) => this.#options.lost(`the thread that sends webhooks is lost (${reason}); start again`),
     });
   }
 
@@ -339,6 +339,7 @@ class Composition {
       rateLimit: this.#config.rateLimit,
       countShared: countShared(deps),
       hop: this.#hop,
+      woken: (wake) => this.#engine.woken(wake),
       isWorker: this.#config.role === "worker",
       trustedProxies: this.#config.trustedProxies,
       unnamed,

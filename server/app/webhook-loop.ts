@@ -47,6 +47,7 @@ export function runLoopHere(
       return loop.ended;
     },
     wake: (lanes, atOnce) => loop.wake(lanes, atOnce),
+    look: () => loop.look(),
     drop: (customerId) => loop.drop(customerId),
     changed: (changes) => loop.changed(changes),
     repaired: () => loop.repaired(),

@@ -25,6 +25,9 @@ export class DueLook {
   /** When the last look that succeeded began (monotonic time). */
   #lookedAt = Number.POSITIVE_INFINITY;
   #isStopped = true;
+  #isLooking = false;
+  /** Whether another look follows the present one at once, which may have begun too early. */
+  #isAsked = false;
   #cancel: () => void = () => {};
 
   constructor(parts: DueLookParts) {
@@ -34,6 +37,15 @@ export class DueLook {
   start(): void {
     this.#isStopped = false;
     this.#lookedAt = this.#parts.clock.monotonic();
+    void this.#look();
+  }
+
+  /** Looks at once, or as soon as the look in progress has ended. */
+  now(): void {
+    if (this.#isStopped) return;
+    this.#isAsked = true;
+    if (this.#isLooking) return;
+    this.#cancel();
     void this.#look();
   }
 
@@ -51,18 +63,31 @@ export class DueLook {
   }
 
   async #look(): Promise<void> {
+    this.#isLooking = true;
+    let pauseMs: number | null;
+    do {
+      this.#isAsked = false;
+      pauseMs = await this.#lookOnce();
+    } while (pauseMs !== null && this.#isAsked && !this.#isStopped);
+    this.#isLooking = false;
+    if (!this.#isStopped)
+      this.#cancel = this.#parts.clock.after(pauseMs ?? FAILED_LOOK_PAUSE_MS, () => void this.#look());
+  }
+
+  /** Resolves with the pause that follows; null if the look has failed. Never throws. */
+  async #lookOnce(): Promise<number | null> {
     const { clock, dueLanes, found, fault } = this.#parts;
     const startedAt = clock.monotonic();
-    let pauseMs = FAILED_LOOK_PAUSE_MS;
     try {
       const lanes = await dueLanes();
-      if (this.#isStopped) return;
+      if (this.#isStopped) return 0;
       this.#lookedAt = startedAt;
-      pauseMs = pauseAfterLook(clock.monotonic() - startedAt, LOOK_EVERY_MS);
+      const pauseMs = pauseAfterLook(clock.monotonic() - startedAt, LOOK_EVERY_MS);
       found(lanes);
+      return pauseMs;
     } catch (error) {
       fault(error);
+      return null;
     }
-    if (!this.#isStopped) this.#cancel = clock.after(pauseMs, () => void this.#look());
   }
 }

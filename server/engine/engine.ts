@@ -3,6 +3,7 @@
 import type { Clock, ClockShift } from "../clock.ts";
 import type { LinkBuilder } from "../core/attachment.ts";
 import { createIdSource, type NewId, type Random } from "../core/id.ts";
+import { type MemberWake, readWake } from "../core/member-wake.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 import type { FileFetcher } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
@@ -23,6 +24,7 @@ import { Connections } from "./instances/connections.ts";
 import { InstanceLeases } from "./instances/lease-use.ts";
 import { Links } from "./links.ts";
 import { LagExchange } from "./members/lag-exchange.ts";
+import { MemberWakes } from "./members/member-wakes.ts";
 import { type Membership, soleMember } from "./members/membership.ts";
 import type { SharedMembership } from "./members/shared-membership.ts";
 import { attemptsOf } from "./messages/attempt-notes.ts";
@@ -56,6 +58,8 @@ export interface EngineParts {
   keyChanged: EngineDeps["keyChanged"];
   /** Absent: this process is the only one on its database. */
   shared?: SharedMembership;
+  /** Wakes the process at a base URL; absent: no other one is woken. */
+  sendWake?: (url: string, wake: MemberWake | "all") => Promise<void>;
   /** Creates the providers of instances; the registry by default. */
   createProvider?: typeof createProvider;
 }
@@ -73,6 +77,7 @@ export class Engine {
   readonly #eventWatch: EventWatch;
   readonly #lags: LagExchange;
   readonly #shared: SharedMembership | null;
+  readonly #memberWakes: MemberWakes;
   #dispatch: Dispatch | null = null;
   #deliver: DeliverLoop | null = null;
   /** The loops that this process runs; null before they start, and in a process without any. */
@@ -81,6 +86,8 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.#shared = parts.shared ?? null;
     const membership: Membership = parts.shared ?? soleMember();
+    const others = new MemberWakes({ membership, send: parts.sendWake ?? (async () => {}) });
+    this.#memberWakes = others;
     const connections = new Connections(parts.createProvider ?? createProvider, {
       apply: (instanceId, signal) => apply(this.deps, instanceId, signal),
       attempts: (instanceId, required) => attemptsOf(() => this.deps, instanceId, required),
@@ -111,8 +118,14 @@ export class Engine {
       connections,
       providers: connections.providers,
       wake: {
-        messages: (lanes, pair) => this.#loops?.dispatch.wake(lanes, pair),
-        deliveries: (lanes, atOnce) => this.#loops?.deliver.wake(lanes, atOnce),
+        messages: (lanes, pair) => {
+          this.#loops?.dispatch.wake(lanes, pair);
+          others.messages(lanes);
+        },
+        deliveries: (lanes, atOnce) => {
+          this.#loops?.deliver.wake(lanes, atOnce);
+          others.deliveries(lanes, atOnce);
+        },
         resetDeliveries: async (customerId) => await this.#deliver?.drop(customerId),
         repaired: () => this.#deliver?.repaired(),
         events: (transaction) => {
@@ -220,6 +233,24 @@ export class Engine {
     this.#sweep.start();
   }
 
+  /** Another process has committed work of this one, and says so in the body of its request. */
+  woken(text: string): void {
+    const wake = readWake(text);
+    if (wake === null || this.#loops === null) return;
+    const { dispatch, deliver } = this.#loops;
+    if (wake === "all") {
+      dispatch.lanes.look();
+      deliver.look();
+      return;
+    }
+    const { membership } = this.deps;
+    dispatch.wake(wake.messages.filter((lane) => membership.servesSince(lane) !== null));
+    deliver.wake(
+      wake.deliveries.filter((lane) => membership.isHome(lane)),
+      wake.atOnce,
+    );
+  }
+
   async #connectAll(): Promise<void> {
     const { deps } = this;
     const instances = await deps.configCache.instances();
@@ -234,6 +265,7 @@ export class Engine {
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     await this.deps.connections.stop(this.deps);
     await this.#lags.stop();
+    this.#memberWakes.stop();
     // Everything of the instances has ended: others may own them at once.
     await this.#shared?.stop();
     this.deps.typingIndicators.stop();

@@ -78,6 +78,11 @@ export class Lanes<Item> {
     this.#pump();
   }
 
+  /** Any lane may have something due: looks at once. */
+  look(): void {
+    this.#look.now();
+  }
+
   /**
    * Takes over items that the store leased to this loop, in the order in which they have to run: before those of a claim that
    * is in progress, since the store leased them first. Those to a peer that is not reached, or asked to wait, go back to the store.

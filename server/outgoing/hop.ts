@@ -5,7 +5,9 @@ import type { IncomingMessage } from "node:http";
 import { Agent } from "undici";
 import { setBounded } from "../core/bounded-map.ts";
 import type { InstanceId, Random } from "../core/id.ts";
+import { type MemberWake, WAKE_PATH, wakeText } from "../core/member-wake.ts";
 import { PassedReplyLost } from "../core/not-running-here.ts";
+import { WAKE_HEADER, WakeSignature } from "./wake-signature.ts";
 
 const HEADER = "tightbeam-passed-on";
 /** A signature counts for this long, and the clocks of two processes may differ by as much, in milliseconds. */
@@ -27,6 +29,8 @@ const SIGNATURE = /^t=(\d{1,15}),id=([0-9a-f]{32}),body=([0-9a-f]{64}),v1=([0-9a
 const CONNECT_MS_MAX = 2_000;
 /** How long the other process may take until its response begins, in milliseconds: longer than any action (20 s) with its record. */
 const RESPONSE_MS_MAX = 60_000;
+/** A wake that has no answer after this time is given up, in milliseconds: the other process has looked by then. */
+const WAKE_MS_MAX = 2_000;
 
 export interface HopOptions {
   /** The secret key that all processes of the database have. */
@@ -75,6 +79,7 @@ const NOT_SENT = new Set([
 export class HopClient {
   readonly #options: HopOptions;
   readonly #key: Buffer;
+  readonly #wakes: WakeSignature;
   readonly #agent = new Agent({
     connect: { timeout: CONNECT_MS_MAX },
     headersTimeout: RESPONSE_MS_MAX,
@@ -86,6 +91,7 @@ export class HopClient {
   constructor(options: HopOptions) {
     this.#options = options;
     this.#key = createHmac("sha256", options.secretKey).update("tightbeam hop").digest();
+    this.#wakes = new WakeSignature(options.secretKey, options.now);
   }
 
   /**
@@ -125,10 +131,8 @@ export class HopClient {
     const bodyHash = hashOf(body ?? NO_BODY);
     const signature = this.#sign({ recipient: base, at, id, bodyHash, method, target, headers }).toString("hex");
     try {
-      const { origin, pathname } = new URL(base);
       const response = await this.#agent.request({
-        origin,
-        path: pathname.replace(/\/$/, "") + target,
+        ...placeOf(base, target),
         method: method as "GET",
         headers: { ...headers, [HEADER]: `t=${at},id=${id},body=${bodyHash},v1=${signature}` },
         body: body === null || body.length === 0 ? null : body,
@@ -142,6 +146,25 @@ export class HopClient {
     }
   }
 
+  /** Wakes the process at a base URL. Resolves once the wake has arrived; throws if it is lost. */
+  async wake(base: string, wake: MemberWake | "all"): Promise<void> {
+    const body = wakeText(wake);
+    const { body: answer } = await this.#agent.request({
+      ...placeOf(base, WAKE_PATH),
+      method: "POST",
+      headers: { [WAKE_HEADER]: this.#wakes.of(body) },
+      body,
+      headersTimeout: WAKE_MS_MAX,
+      bodyTimeout: WAKE_MS_MAX,
+    });
+    await answer.dump();
+  }
+
+  /** See `WakeSignature.check`. */
+  checkWake(request: IncomingMessage): ((body: Uint8Array) => boolean) | null {
+    return this.#wakes.check(request);
+  }
+
   /** Ends the connections. */
   async close(): Promise<void> {
     await this.#agent.destroy();
@@ -153,6 +176,12 @@ export class HopClient {
       .update(JSON.stringify([recipient, at, id, method, target, bodyHash, named]))
       .digest();
   }
+}
+
+/** Where a target is at the process with a base URL. */
+function placeOf(base: string, target: string): { origin: string; path: string } {
+  const { origin, pathname } = new URL(base);
+  return { origin, path: pathname.replace(/\/$/, "") + target };
 }
 
 /** Everything that a signature covers. */

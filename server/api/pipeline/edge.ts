@@ -57,6 +57,8 @@ export interface RequestHop {
    * `gone` if that is aborted first: the other process then finds that the client has gone.
    */
   pass(instanceId: InstanceId, request: PassedRequest, gone: AbortSignal): Promise<PassedResponse | null>;
+  /** The check of the body of a request whose head another process has signed as that of a wake; null for any other request. */
+  checkWake(request: IncomingMessage): ((body: Uint8Array) => boolean) | null;
 }
 
 /** The sessions of the service as the pipeline sees them. */
@@ -103,6 +105,8 @@ export interface Edge {
   isWorker?: boolean;
   /** The other processes of the database; null: there are none. */
   hop: RequestHop | null;
+  /** Takes the body of a wake of another process, and returns at once. Never throws. */
+  woken?: (wake: string) => void;
   completed(request: CompletedRequest): void;
   /** Null: there is no request log. */
   requestLog: RequestSink | null;

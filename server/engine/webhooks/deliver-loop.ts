@@ -11,6 +11,8 @@ export interface DeliverLoop {
   readonly ended: number;
   /** These lanes may have a delivery due. `atOnce`: deliveries among them that a retry by hand or a test asks for. */
   wake(lanes: Iterable<string>, atOnce?: readonly DeliveryId[]): void;
+  /** Any lane may have a delivery due. */
+  look(): void;
   /**
    * Gives up the deliveries of a customer that have not begun. Once it resolves, none begins that a reset had deleted before.
    * Deliveries that were made since are claimed again.

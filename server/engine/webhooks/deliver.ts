@@ -115,6 +115,7 @@ export class Deliver implements DeliverLoop {
   readonly #lanes: Lanes<HeldDelivery>;
   readonly #releases: DeliveryReleases;
   readonly #atOnce: AtOnce;
+  readonly look = (): void => this.#lanes.look();
   #breakersOpen = 0;
   #endHold: () => void = () => {};
 
@@ -366,9 +367,8 @@ async function post({ deps, sender }: Attempting, item: HeldDelivery, target: Ta
   const { delivery, bytes, correlationId } = item;
   const secrets = openSecrets(deps, delivery, target);
   if (secrets === null) return UNSIGNED;
-  const { secret, previousSecret } = secrets;
   const sentAtSeconds = Math.floor(deps.clock.real() / 1_000);
-  const signed = signatureHeaders({ eventId: delivery.eventId, body: bytes, secret, previousSecret, sentAtSeconds });
+  const signed = signatureHeaders({ eventId: delivery.eventId, body: bytes, ...secrets, sentAtSeconds });
   const headers = { "X-Correlation-Id": correlationId, ...signed };
   const toInbox = target.endpoint?.kind === "inbox";
   const url = toInbox ? sender.inboxUrl(target.url) : target.url;
