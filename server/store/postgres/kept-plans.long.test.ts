@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type pg from "pg";
 import { DUE_AT, insertDeliveries } from "../../../test/support/delivery-rows.ts";
 import { checkKeptPlans } from "../../../test/support/kept-plans.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
@@ -19,28 +20,50 @@ test("each statement of the queues reads a few pages a row, also by a plan for a
   await checkKeptPlans(t, await postgres.create(), { rows: 8_000, uses: 2, mode: "force_generic_plan" });
 });
 
-test("a look reads a few pages a lane of 50,000 due deliveries, also if as many were gone at the last analysis", async (t) => {
-  const { url, drop } = await postgres.create();
-  const pool = createPool(url, 1);
-  t.after(async () => {
-    await pool.end();
-    await drop();
+/** Each row is due before it. */
+const LOOKED_UNTIL = DUE_AT + 86_400_000;
+/** Rows of each queue that a look reads, and the lanes that they are in. */
+const LOOKED_AT = { count: 200_000, lanes: 4, records: 1 };
+
+/** Fills both queues. No row has a record. */
+async function fill(pool: pg.Pool): Promise<void> {
+  await insertDeliveries(pool, LOOKED_AT);
+  await pool.query(
+    `insert into due_messages (id, lane, "from", "to", due_at, is_queued)
+     select 'msg_' || lpad(i::text, 32, '0'), 'inst_' || i % $3, '+15550000001', '+1600' || lpad(i::text, 7, '0'), $1 + i, 1
+     from generate_series(1, $2::bigint) i`,
+    [DUE_AT, LOOKED_AT.count, LOOKED_AT.lanes],
+  );
+}
+
+for (const truncate of [false, true]) {
+  const pages = truncate ? "had no pages" : "had the pages of as many that were gone";
+  test(`a look reads a few pages a lane of 200,000 due rows, also if each queue was empty and ${pages} at the last analysis`, async (t) => {
+    const { url, drop } = await postgres.create();
+    const pool = createPool(url, 1);
+    t.after(async () => {
+      await pool.end();
+      await drop();
+    });
+    await makeTables(pool);
+    await fill(pool);
+    await pool.query("delete from due_messages; delete from due_deliveries; delete from deliveries");
+    await pool.query(`vacuum (truncate ${truncate}, analyze) due_messages, due_deliveries`);
+    const db = queryDatabase((query) => readLook(pool, query));
+    for (const queue of ["messages", "deliveries"] as const)
+      assert.deepEqual((await dueLanesQuery(queue, LOOKED_UNTIL).execute(db)).rows, []);
+    await fill(pool);
+    for (const queue of ["messages", "deliveries"] as const) {
+      const look = async () => {
+        const found = await dueLanesQuery(queue, LOOKED_UNTIL).execute(db);
+        assert.equal(found.rows.length, LOOKED_AT.lanes);
+      };
+      await look();
+      const read = await readsOf(pool, look);
+      assert.ok(read.pages <= 10 * (LOOKED_AT.lanes + 1), `${queue}: ${read.pages} pages`);
+    }
   });
-  await makeTables(pool);
-  const rows = { count: 50_000, lanes: 4, records: 1 };
-  await insertDeliveries(pool, rows);
-  await pool.query("delete from due_deliveries; delete from deliveries");
-  await pool.query("vacuum (truncate false, analyze) due_deliveries");
-  await insertDeliveries(pool, rows);
-  const db = queryDatabase((query) => readLook(pool, query));
-  const look = async () => {
-    const found = await dueLanesQuery("deliveries", DUE_AT + 86_400_000).execute(db);
-    assert.equal(found.rows.length, rows.lanes);
-  };
-  await look();
-  const { pages } = await readsOf(pool, look);
-  assert.ok(pages <= 10 * (rows.lanes + 1), `${pages} pages`);
-});
+}
 
 /** Queues of 50,000 rows. */
 const MANY_ROWS = 50_000;
