@@ -17,8 +17,8 @@ export interface Drain<Item> {
   claim(lanes: { lane: string; permits: number }[]): Promise<ClaimedItems<Item>>;
   /** Ends the leases of items that are not run: they stay due. Never throws. */
   release(items: readonly Item[]): void;
-  /** Lanes with due items. */
-  dueLanes(): Promise<string[]>;
+  /** Lanes with due items. `took`: see `DueLook`. */
+  dueLanes(took: (ms: number) => void): Promise<string[]>;
   /** The owner, a customer, whose lanes share permits. Null: not loaded yet. */
   ownerOf(lane: string): string | null;
   /** Loads the owners and permits of lanes. If `ownerOf` is null afterwards, it is called again. */

@@ -10,11 +10,14 @@ async function scene(t: TestContext) {
   const clock = new SimulatedClock();
   const open: ((error?: Error) => void)[] = [];
   let begun = 0;
+  /** The time that the database tells of a look; null: it tells none. */
+  const took = { ms: null as number | null };
   const look = new DueLook({
     clock,
-    dueLanes: () =>
+    dueLanes: (tell) =>
       new Promise((resolve, reject) => {
         begun += 1;
+        if (took.ms !== null) tell(took.ms);
         open.push((error) => (error === undefined ? resolve([]) : reject(error)));
       }),
     found: () => {},
@@ -27,7 +30,7 @@ async function scene(t: TestContext) {
     await clock.advance(0);
   };
   await end();
-  return { clock, look, end, begun: () => begun };
+  return { clock, look, end, begun: () => begun, took };
 }
 
 test("a look that is asked for begins at once, and the next one follows after the usual pause", async (t) => {
@@ -59,6 +62,18 @@ test("a look that failed is followed by one after 500 ms, also if another one wa
   look.now();
   await end(new Error("the database is away"));
   await clock.advance(499);
+  assert.equal(begun(), 2);
+  await clock.advance(1);
+  assert.equal(begun(), 3);
+});
+
+test("the pause after a look is 20 times what the database took, however long this process waited for the answer", async (t) => {
+  const { clock, look, end, begun, took } = await scene(t);
+  took.ms = 30;
+  look.now();
+  await clock.advance(1_500);
+  await end();
+  await clock.advance(599);
   assert.equal(begun(), 2);
   await clock.advance(1);
   assert.equal(begun(), 3);

@@ -11,8 +11,8 @@ const LAG_AFTER_MS = 5_000;
 /** The parts of a look. */
 interface DueLookParts {
   clock: Clock;
-  /** Lanes with due work. */
-  dueLanes(): Promise<string[]>;
+  /** Lanes with due work. Calls `took` with the time that the database itself needed, in milliseconds, if the database says so. */
+  dueLanes(took: (ms: number) => void): Promise<string[]>;
   /** Called with the lanes of each look. */
   found(lanes: string[]): void;
   /** Called with the error of a look that failed. */
@@ -78,11 +78,15 @@ export class DueLook {
   async #lookOnce(): Promise<number | null> {
     const { clock, dueLanes, found, fault } = this.#parts;
     const startedAt = clock.monotonic();
+    // This process, its connection or a list before it may stand still, which costs the database nothing.
+    let costMs: number | null = null;
     try {
-      const lanes = await dueLanes();
+      const lanes = await dueLanes((ms) => {
+        costMs = ms;
+      });
       if (this.#isStopped) return 0;
       this.#lookedAt = startedAt;
-      const pauseMs = pauseAfterLook(clock.monotonic() - startedAt, LOOK_EVERY_MS);
+      const pauseMs = pauseAfterLook(costMs ?? clock.monotonic() - startedAt, LOOK_EVERY_MS);
       found(lanes);
       return pauseMs;
     } catch (error) {

@@ -54,10 +54,10 @@ export class Lanes<Item> {
     });
     this.#look = new DueLook({
       clock: drain.clock,
-      dueLanes: () => {
+      dueLanes: (took) => {
         // Lanes that wait for a peer are noted also while nobody asks.
         this.lagMs();
-        return drain.dueLanes();
+        return drain.dueLanes(took);
       },
       found: (lanes) => this.wake(lanes),
       fault: (error) => drain.fault(error),

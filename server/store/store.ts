@@ -316,8 +316,8 @@ export interface Store {
    * them is pushed before this resolves.
    */
   release(queue: Queue, leases: readonly number[]): Promise<void>;
-  /** Lanes of a queue with a record due at `now` (shifted time), and since when. */
-  dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
+  /** Lanes of a queue with a record due at `now` (shifted time), and since when. A server tells `took` the milliseconds that it needed. */
+  dueLanes(queue: Queue, now: number, took?: (ms: number) => void): Promise<{ lane: string; dueAt: number }[]>;
   /**
    * Ends leases on disk that expired before `until` (real time of this host), except those of other members that live; with Infinity,
    * for the start of the only process, all leases. Messages become due at `now`; a `queued` message becomes due at its

@@ -5,7 +5,7 @@ import type { Message } from "../../server/core/message.ts";
 import { STEPS_MAX } from "../../server/store/claim-walk.ts";
 import type { Job, LeasedRow } from "../../server/store/jobs/jobs.ts";
 import { queryDatabase } from "../../server/store/postgres/driver.ts";
-import { dueLanesQuery } from "../../server/store/postgres/due-lanes.ts";
+import { timedDueLanesQuery } from "../../server/store/postgres/due-lanes.ts";
 import { listOpenAttempts } from "../../server/store/postgres/open-attempts.ts";
 import { readLook } from "../../server/store/postgres/readers.ts";
 import { type Database, LAYOUT } from "../../server/store/rows.ts";
@@ -32,7 +32,10 @@ const lookOf = ({ pool }: Ground) => queryDatabase<Database>((query) => readLook
 function looks(ground: Ground): QueueStatement[] {
   const look = lookOf(ground);
   return (["messages", "deliveries"] as const).map((queue) => {
-    const run = async () => (await dueLanesQuery(queue, NOW).execute(look)).rows.length;
+    const run = async () => {
+      const { rows } = await timedDueLanesQuery(queue, NOW).execute(look);
+      return rows.filter(({ lane }) => lane !== null).length;
+    };
     // The first look marks the entries of deleted rows, which later ones pass by.
     return { name: `the look at lanes with due ${queue}`, prepare: run, run, pagesMax: 1 };
   });

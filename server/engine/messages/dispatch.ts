@@ -80,7 +80,7 @@ export class Dispatch {
     this.lanes = new Lanes<LeasedMessage>({
       clock,
       claim: (lanes) => this.#claim(lanes),
-      dueLanes: () => this.#dueLanes(),
+      dueLanes: (took) => this.#dueLanes(took),
       // Customers may share an instance: a lane has no owner but itself.
       ownerOf: (lane) => lane,
       loadOwners: async () => {},
@@ -172,9 +172,9 @@ export class Dispatch {
       .catch((error: unknown) => this.#deps.observer.fault("dispatch", error));
   }
 
-  async #dueLanes(): Promise<string[]> {
+  async #dueLanes(took: (ms: number) => void): Promise<string[]> {
     const { clock, store } = this.#deps;
-    const due = (await store.dueLanes("messages", clock.now()))
+    const due = (await store.dueLanes("messages", clock.now(), took))
       .map(({ lane }) => lane)
       .filter((lane) => this.#isServed(lane));
     const [up, down] = [due.filter((lane) => this.#isUp(lane)), due.filter((lane) => !this.#isUp(lane))];

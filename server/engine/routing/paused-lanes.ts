@@ -92,8 +92,12 @@ export class PausedLanes {
   async #look(): Promise<{ more: boolean; listMs: number }> {
     const { clock, connections, store } = this.#deps;
     const startedAt = clock.monotonic();
-    const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane as InstanceId);
-    const listMs = clock.monotonic() - startedAt;
+    let costMs: number | null = null;
+    const took = (ms: number) => {
+      costMs = ms;
+    };
+    const due = (await store.dueLanes("messages", clock.now(), took)).map(({ lane }) => lane as InstanceId);
+    const listMs = costMs ?? clock.monotonic() - startedAt;
     const paused = due.filter((lane) => this.#isReadyFor(lane) && !connections.isUp(this.#deps, lane));
     if (this.#isWoken || clock.real() - this.#walkedAt >= WALK_EVERY_MS) this.#beginWalks(paused);
     for (const lane of this.#walks.keys()) if (!paused.includes(lane)) this.#walks.delete(lane);

@@ -247,9 +247,9 @@ function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelive
       return { items: accepted, more: [...more, ...refused] };
     },
     release: (items) => releases.release(items),
-    async dueLanes() {
+    async dueLanes(took) {
       look();
-      return (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane).filter(isHome);
+      return (await store.dueLanes("deliveries", clock.now(), took)).map(({ lane }) => lane).filter(isHome);
     },
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),

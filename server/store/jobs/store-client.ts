@@ -65,8 +65,8 @@ export interface Reads {
 export interface StoreDialect {
   /** Kysely over a function that runs queries. */
   database(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Database>;
-  /** The query for `dueLanes`. */
-  dueLanes(queue: Queue, now: number): RawBuilder<{ lane: string; due_at: number }>;
+  /** The query for `dueLanes`. A row without a lane says in place of a time how long the server needed, in milliseconds. */
+  dueLanes(queue: Queue, now: number): RawBuilder<{ lane: string | null; due_at: number }>;
 }
 
 /** Parts of a store. */
@@ -277,9 +277,17 @@ export class StoreClient implements Store {
     await this.#writer.ask(["probe", PROBE_TEXT]);
   }
 
-  async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
+  async dueLanes(
+    queue: Queue,
+    now: number,
+    took: (ms: number) => void = () => {},
+  ): Promise<{ lane: string; dueAt: number }[]> {
     const { rows } = await this.#parts.dialect.dueLanes(queue, now).execute(this.looks);
-    return rows.map((row) => ({ lane: row.lane, dueAt: Number(row.due_at) }));
+    return rows.flatMap(({ lane, due_at: time }) => {
+      if (lane !== null) return [{ lane, dueAt: Number(time) }];
+      took(Number(time));
+      return [];
+    });
   }
 
   get shared(): SharedDatabase | null {

@@ -8,7 +8,16 @@ export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: str
   return queue === "messages" ? dueMessageLanes(now) : dueDeliveryLanes(now);
 }
 
-/** The query for the lanes with a due message, leased or not: one step per lane, and one row per lease. */
+/** `dueLanesQuery` with a last row, without a lane, that says how long the server needed for the others, in milliseconds. */
+export function timedDueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string | null; due_at: number }> {
+  return sql`
+    with found as materialized (${dueLanesQuery(queue, now)})
+    select lane, due_at::float8 from found
+    union all
+    select null, extract(epoch from clock_timestamp() - statement_timestamp())::float8 * 1000`;
+}
+
+/** The query for the lanes with a due message that may be leased: one step per lane, and one row per lease. */
 function dueMessageLanes(now: number): RawBuilder<{ lane: string; due_at: number }> {
   return sql`
     with recursive free as (
@@ -22,6 +31,6 @@ function dueMessageLanes(now: number): RawBuilder<{ lane: string; due_at: number
     select lane, min(due_at) as due_at from (
       select lane, due_at from free
       union all
-      select lane, due_at from due_messages where lease is not null and is_held = 0
+      select lane, due_at from due_messages where lease is not null and is_held = 0 and leased_until <= statement_timestamp()
     ) due where due_at <= ${now} group by lane`;
 }

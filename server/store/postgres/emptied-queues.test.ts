@@ -7,7 +7,7 @@ import { emptyQueues, fillQueues, fillRecords, laneOf } from "../../../test/supp
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
 import { queryDatabase } from "./driver.ts";
-import { dueLanesQuery } from "./due-lanes.ts";
+import { timedDueLanesQuery } from "./due-lanes.ts";
 import { Partitions } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import { readLook } from "./readers.ts";
@@ -41,7 +41,7 @@ test(`looks and claims read the ${ROWS} deleted rows of a queue once, also witho
     ["claimDeliveries", { lanes: [{ lane: laneOf(0), permits: 16 }], ...terms }],
   ] as const;
   const work = async () => {
-    for (const queue of ["messages", "deliveries"] as const) await dueLanesQuery(queue, NOW).execute(db);
+    for (const queue of ["messages", "deliveries"] as const) await timedDueLanesQuery(queue, NOW).execute(db);
     // They begin at the starts of their lanes.
     writer.noteRestart();
     for (const claim of claims) await writer.runGroup([[...claim]]);

@@ -7,8 +7,9 @@ import { DUE_AT, insertDeliveries } from "../../../test/support/delivery-rows.ts
 import { checkKeptPlans } from "../../../test/support/kept-plans.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
+import type { Queue } from "../store.ts";
 import { queryDatabase } from "./driver.ts";
-import { dueLanesQuery } from "./due-lanes.ts";
+import { timedDueLanesQuery } from "./due-lanes.ts";
 import { makeTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
 import { readLook } from "./readers.ts";
@@ -50,13 +51,15 @@ for (const truncate of [false, true]) {
     await pool.query("delete from due_messages; delete from due_deliveries; delete from deliveries");
     await pool.query(`vacuum (truncate ${truncate}, analyze) due_messages, due_deliveries`);
     const db = queryDatabase((query) => readLook(pool, query));
-    for (const queue of ["messages", "deliveries"] as const)
-      assert.deepEqual((await dueLanesQuery(queue, LOOKED_UNTIL).execute(db)).rows, []);
+    const lanesOf = async (queue: Queue) => {
+      const { rows } = await timedDueLanesQuery(queue, LOOKED_UNTIL).execute(db);
+      return rows.flatMap(({ lane }) => (lane === null ? [] : [lane]));
+    };
+    for (const queue of ["messages", "deliveries"] as const) assert.deepEqual(await lanesOf(queue), []);
     await fill(pool);
     for (const queue of ["messages", "deliveries"] as const) {
       const look = async () => {
-        const found = await dueLanesQuery(queue, LOOKED_UNTIL).execute(db);
-        assert.equal(found.rows.length, LOOKED_AT.lanes);
+        assert.equal((await lanesOf(queue)).length, LOOKED_AT.lanes);
       };
       await look();
       const read = await readsOf(pool, look);

@@ -55,6 +55,26 @@ for (const count of [2, 8]) {
   });
 }
 
+test("a look says how long the server needed, and leaves out messages in hand until their leases end", async (t) => {
+  const { stage, stores, pool } = await open(t);
+  const { instanceId } = await stage.addMessage(await stage.addCustomer(), { dueAt: NOW });
+  const look = async () => {
+    const told: number[] = [];
+    const startedAt = performance.now();
+    const lanes = await stores[1].dueLanes("messages", NOW, (ms) => told.push(ms));
+    assert.ok(told.length === 1 && told.every((ms) => ms > 0 && ms < performance.now() - startedAt), String(told));
+    return lanes;
+  };
+  const due = [{ lane: instanceId, dueAt: NOW }];
+  assert.deepEqual(await look(), due);
+  const [claimed] = (await stores[0].claimMessages(claimOf(instanceId, 1))).claimed;
+  assert.deepEqual(await look(), []);
+  await pool.query("update due_messages set leased_until = statement_timestamp() - interval '1 ms'");
+  assert.deepEqual(await look(), due, "its holder is gone");
+  await stores[0].release("messages", [claimed?.lease ?? 0]);
+  assert.deepEqual(await look(), due);
+});
+
 test("a store vacuums both queues, on one of its connections", async (t) => {
   const { stores, pool } = await open(t);
   const counts = async () => {

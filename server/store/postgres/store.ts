@@ -8,7 +8,7 @@ import { announceDeliveries, announcedDeliveries } from "./announced-deliveries.
 import { readVersions } from "./config-versions.ts";
 import { requireNoPartialCopy } from "./copy-target.ts";
 import { queryDatabase } from "./driver.ts";
-import { dueLanesQuery } from "./due-lanes.ts";
+import { timedDueLanesQuery } from "./due-lanes.ts";
 import { exchangeLag } from "./lag-exchange.ts";
 import { makeTablesAt } from "./make-tables.ts";
 import { listOpenAttempts } from "./open-attempts.ts";
@@ -29,7 +29,7 @@ const PARTITIONS_EVERY_MS = 60_000;
 /** How PostgreSQL spells queries. */
 const POSTGRES: StoreDialect = {
   database: queryDatabase,
-  dueLanes: dueLanesQuery,
+  dueLanes: timedDueLanesQuery,
 };
 
 /** Options of an opening besides its database. */
