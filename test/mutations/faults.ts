@@ -248,6 +248,20 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: "test/api/hop.test.ts",
   },
   {
+    name: "a wake counts with another body",
+    file: "server/outgoing/wake-signature.ts",
+    text: "return (body) => hashOf(body) === hash;",
+    replacement: "return () => true;",
+    caughtBy: "test/api/wake-requests.test.ts",
+  },
+  {
+    name: "the process that sends a message is not woken",
+    file: "server/engine/engine.ts",
+    text: "others.messages(lanes);",
+    replacement: "",
+    caughtBy: "test/api/wakes.test.ts",
+  },
+  {
     name: "anybody may name the client of a sign-in",
     file: "server/core/client-address.ts",
     text: "if (!inRanges(trusted, peer)) return",
