@@ -97,8 +97,7 @@ test("a message that the one process accepted is sent once, by the other", async
   await listenAt(asked, receiver.url);
   const sent = await Promise.all(Array.from({ length: 20 }, () => send(asked, nextContact())));
   const ids = sent.map((one) => one.data.id as string);
-  const delivered = (id: string) => receiver.types(id).includes("message.delivered");
-  await until(() => ids.every(delivered), { what: "the delivery of all messages" });
+  await until(() => ids.every((id) => receiver.types(id).length >= 3), { what: "the webhooks of all messages" });
   for (const id of ids) {
     const { deliveries } = await data(owner, `GET /v1/webhooks/deliveries?messageId=${id}`);
     const tried = (deliveries as Delivery[]).toSorted((one, other) => firstAt(one) - firstAt(other));

@@ -7,7 +7,7 @@ import { DeliveryLeases } from "../../server/store/postgres/delivery-leases.ts";
 import { claimDeliveries } from "../../server/store/postgres/delivery-queue.ts";
 import { finishDeliveries } from "../../server/store/postgres/outcomes.ts";
 import { type Sql, sqlOn } from "../../server/store/postgres/sql.ts";
-import type { SqlValue } from "../../server/store/rows.ts";
+import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
 import { DUE_AT, laneName } from "./delivery-rows.ts";
 
 export const NOW = DUE_AT + 86_400_000;
@@ -41,7 +41,9 @@ export class Member {
 
 export const idOf = ([, values]: ClaimedRow) => String(values[0]);
 
-/** The end of an attempt of a delivery, whose columns `id` and `version` are the first ones. */
+const VERSION = LAYOUT.deliveries.findIndex(({ property }) => property === "version");
+
+/** The end of an attempt of a delivery. */
 export function outcomeOf([lease, values]: ClaimedRow, dueAt: number | null): EncodedOutcome {
   const set: SqlValue[] = [
     "https://receiver.example/",
@@ -54,7 +56,7 @@ export function outcomeOf([lease, values]: ClaimedRow, dueAt: number | null): En
     null,
     0,
   ];
-  return [lease, String(values[0]), Number(values[1]), set];
+  return [lease, String(values[0]), Number(values[VERSION]), set];
 }
 
 /** Pages that a claim of 128 deliveries reads, which is rolled back. */
