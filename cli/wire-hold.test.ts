@@ -11,7 +11,7 @@ const event = (id: string, ms: number): WireItem => ({
 });
 const asked: LoggedRequest = {
   ...{ id: "req_1", method: "POST", path: "/v1/messages", route: "/v1/messages", status: 202, durationMs: 3.21 },
-  ...{ keyId: "key_1", customerId: "cust_1", correlationId: "cor_1", errorCode: null, createdAt: at(0), realAt: null },
+  ...{ keyId: "key_1", customerId: "cust_1", correlationId: "cor_1", errorCode: null, createdAt: at(0) },
 };
 
 test("a request stands before its events, although it is told after them and they are due before it", () => {

@@ -9,7 +9,6 @@ import {
   count,
   flag,
   at as instant,
-  atOrNull as instantOrNull,
   list,
   optional,
   orNull,
@@ -37,7 +36,7 @@ const fields = {
   correlationId: string("Correlation id of everything that the request led to."),
   errorCode: orNull(ErrorCode, "Code of the error; null for a success."),
   createdAt: instant("When the request came."),
-  realAt: instantOrNull("When it came in real time; null unless the sandbox's clock was ahead."),
+  realAt: optional(instant("When it came in real time, if the sandbox's clock was ahead.")),
 };
 
 export const LoggedRequest = record("LoggedRequest", "A request in the log, without bodies.", fields);
@@ -119,7 +118,6 @@ export const loggedRequestExample: Static<typeof LoggedRequest> = {
   correlationId: CORRELATION_ID,
   errorCode: null,
   createdAt: at(0),
-  realAt: null,
 };
 
 export const loggedExchangeExample: Static<typeof LoggedExchange> = {

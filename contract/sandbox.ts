@@ -12,7 +12,6 @@ import {
   exactlyOne,
   flag,
   at as instant,
-  atOrNull as instantOrNull,
   list,
   optional,
   record,
@@ -52,7 +51,7 @@ export const SetInboxBehaviour = request(
 
 export const InboxRequest = record("InboxRequest", "A request that the inbox received.", {
   receivedAt: instant("When the request was received."),
-  realAt: instantOrNull("When it was received in real time; null unless the sandbox's clock was ahead."),
+  realAt: optional(instant("When it was received in real time, if the sandbox's clock was ahead.")),
   verified: flag("Whether its signature was valid; if not, the inbox responded with 401."),
   status: Type.Integer({ description: "HTTP status of the response." }),
   headers: Type.Record(Type.String(), Type.String(), { description: "Headers of the request." }),
@@ -227,7 +226,6 @@ export const inboxExample: Static<typeof Inbox> = {
   requests: [
     {
       receivedAt: at(30),
-      realAt: null,
       verified: true,
       status: 200,
       headers: { "content-type": "application/json", "x-timestamp": "1772366430" },

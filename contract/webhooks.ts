@@ -11,7 +11,6 @@ import {
   flag,
   id,
   at as instant,
-  atOrNull as instantOrNull,
   list,
   optional,
   orNull,
@@ -179,7 +178,7 @@ const httpStatus = Type.Integer({ minimum: 100, maximum: 999 });
 
 export const Attempt = record("Attempt", "One attempt to deliver an event.", {
   at: instant("When the attempt was made."),
-  realAt: instantOrNull("When it was made in real time; null unless the sandbox's clock was ahead."),
+  realAt: optional(instant("When it was made in real time, if the sandbox's clock was ahead.")),
   status: orNull(httpStatus, "HTTP status of the receiver's response; null without a response."),
   durationMs: Type.Number({ minimum: 0, description: "Duration of the attempt in milliseconds." }),
   response: stringOrNull("First 1 KiB of the receiver's response body."),
@@ -271,7 +270,6 @@ const delivery: Static<typeof Delivery> = {
   attempts: [
     {
       at: at(2),
-      realAt: null,
       status: 503,
       durationMs: 41,
       response: "busy",
@@ -323,7 +321,6 @@ export const testedExample: Static<typeof TestedDelivery> = {
   attempts: [
     {
       at: at(0),
-      realAt: null,
       status: 200,
       durationMs: 41,
       response: "ok",

@@ -14,7 +14,7 @@ export function realTime({ at, shiftMs }: ClockTime): number {
 }
 
 /** The time of a record that tells its real time if the clock was ahead. */
-export function timeOf(at: string, realAt: string | null | undefined): ClockTime {
+export function timeOf(at: string, realAt: string | undefined): ClockTime {
   const ms = Date.parse(at);
   return { at: ms, shiftMs: realAt ? ms - Date.parse(realAt) : 0 };
 }

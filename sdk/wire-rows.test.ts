@@ -8,7 +8,7 @@ const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
 const request: LoggedRequest = {
   ...{ id: "req_1", method: "POST", path: "/v1/messages", route: "/v1/messages", status: 202, durationMs: 3.21 },
-  ...{ keyId: "key_1", customerId: "cust_1", correlationId: "cor_1", errorCode: null, createdAt: at(0), realAt: null },
+  ...{ keyId: "key_1", customerId: "cust_1", correlationId: "cor_1", errorCode: null, createdAt: at(0) },
 };
 const event = { id: "evt_1", type: "message.queued", timestamp: at(2), data: { messageId: "msg_1" } } as Event;
 const message: WireItem = {
@@ -24,7 +24,7 @@ const message: WireItem = {
 /** An attempt of this time, which succeeds. */
 function attempt(ms: number, more: Partial<Attempt> = {}): Attempt {
   return {
-    ...{ at: at(ms), realAt: null, status: 200, durationMs: 1, response: null, error: null, retryAfterSeconds: null },
+    ...{ at: at(ms), status: 200, durationMs: 1, response: null, error: null, retryAfterSeconds: null },
     ...{ requestHeaders: null, ...more },
   };
 }

@@ -1474,8 +1474,8 @@ export type CallStatus = (typeof CALL_STATUSES)[number];
 export interface Attempt {
   /** When the attempt was made. */
   at: string;
-  /** When it was made in real time; null unless the sandbox's clock was ahead. */
-  realAt: string | null;
+  /** When it was made in real time, if the sandbox's clock was ahead. */
+  realAt?: string;
   /** HTTP status of the receiver's response; null without a response. */
   status: number | null;
   /** Duration of the attempt in milliseconds. */
@@ -2228,8 +2228,8 @@ export interface InboxBehaviour {
 export interface InboxRequest {
   /** When the request was received. */
   receivedAt: string;
-  /** When it was received in real time; null unless the sandbox's clock was ahead. */
-  realAt: string | null;
+  /** When it was received in real time, if the sandbox's clock was ahead. */
+  realAt?: string;
   /** Whether its signature was valid; if not, the inbox responded with 401. */
   verified: boolean;
   /** HTTP status of the response. */
@@ -2489,8 +2489,8 @@ export interface LoggedExchange {
   errorCode: ErrorCode | null;
   /** When the request came. */
   createdAt: string;
-  /** When it came in real time; null unless the sandbox's clock was ahead. */
-  realAt: string | null;
+  /** When it came in real time, if the sandbox's clock was ahead. */
+  realAt?: string;
   /** The request's body; null if there was none, bodies are not logged, or another key sent it. */
   request: LoggedBody | null;
   /** The response's body; null for a stream, if bodies are not logged, or if another key sent the request. */
@@ -2521,8 +2521,8 @@ export interface LoggedRequest {
   errorCode: ErrorCode | null;
   /** When the request came. */
   createdAt: string;
-  /** When it came in real time; null unless the sandbox's clock was ahead. */
-  realAt: string | null;
+  /** When it came in real time, if the sandbox's clock was ahead. */
+  realAt?: string;
 }
 
 /** A page of the request log. */

@@ -50,7 +50,7 @@ function deliveryOf(event: Event, url: string, attempts: Attempt[]): Delivery {
 function attemptOf({ receivedAt, realAt, status }: InboxRequest): Attempt {
   return {
     at: receivedAt,
-    realAt,
+    ...(realAt === undefined ? {} : { realAt }),
     status,
     durationMs: 0,
     response: null,

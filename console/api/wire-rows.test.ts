@@ -10,7 +10,7 @@ const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toIS
 /** A request to the inbox, newest first in a list of them. */
 function request(eventId: string, second: number, status: number, verified = true): InboxRequest {
   const body = JSON.stringify({ id: eventId, type: "message.inbound", timestamp: at(0), data: { messageId: "msg_1" } });
-  return { receivedAt: at(second), realAt: null, verified, status, headers: {}, body };
+  return { receivedAt: at(second), verified, status, headers: {}, body };
 }
 
 function recalled(...requests: InboxRequest[]): { readPast: () => Promise<WireItem[]> } {
@@ -21,7 +21,6 @@ function recalled(...requests: InboxRequest[]): { readPast: () => Promise<WireIt
 function told(eventId: string, statuses: readonly number[]): WireItem {
   const attempts = statuses.map((status, index) => ({
     at: new Date(Date.parse(at(1 + index * 30)) - 3).toISOString(),
-    realAt: null,
     status,
     durationMs: 4,
     response: null,

@@ -7,7 +7,6 @@ const attempt = (at: number, status: number | null): Attempt => ({
   ...{
     at: new Date(at).toISOString(),
     status,
-    realAt: null,
     durationMs: 1,
     response: null,
     error: null,
@@ -19,7 +18,7 @@ const first = attempt(1_000, 503);
 const second = attempt(31_000, 200);
 const delivery = { attempts: [first, second] };
 const request = (body: string, status: number): InboxRequest => ({
-  ...{ receivedAt: "", realAt: null, verified: true, status, headers: {}, body },
+  ...{ receivedAt: "", verified: true, status, headers: {}, body },
 });
 
 test("a row of an attempt finds that attempt, and any other row of the delivery the newest one", () => {

@@ -116,7 +116,7 @@ export class Inboxes {
     });
     const request = {
       receivedAt: iso(clock.now()),
-      realAt: clock.aheadMs() === 0 ? null : iso(clock.real()),
+      ...(clock.aheadMs() === 0 ? {} : { realAt: iso(clock.real()) }),
       verified,
       headers: joinedHeaders(headers),
       // A body that is not UTF-8 is shown with one character for each byte, so that nothing is lost.

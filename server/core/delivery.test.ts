@@ -259,7 +259,6 @@ test("the record of a delivery has every field, its attempts in order, and null 
     attempts: [
       {
         at: "2026-01-02T03:04:05.678Z",
-        realAt: null,
         status: 503,
         durationMs: 12,
         response: "busy",

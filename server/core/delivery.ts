@@ -241,7 +241,7 @@ function attemptRecord(attempt: Attempt, event: HeadersOfEvent | null): WireAtte
   const { headers } = attempt;
   return {
     at: iso(attempt.at),
-    realAt: attempt.aheadMs === undefined ? null : iso(attempt.at - attempt.aheadMs),
+    ...(attempt.aheadMs === undefined ? {} : { realAt: iso(attempt.at - attempt.aheadMs) }),
     status: attempt.status,
     durationMs: attempt.durationMs,
     response: attempt.response,

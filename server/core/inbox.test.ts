@@ -4,7 +4,7 @@ import { emptyInbox, inboxRequests, openInbox, receiveInInbox, setInboxBehaviour
 
 function request(body: string, verified = true) {
   const headers = { "content-type": "application/json" };
-  return { receivedAt: "2026-01-01T00:00:00.000Z", realAt: null, verified, headers, body };
+  return { receivedAt: "2026-01-01T00:00:00.000Z", verified, headers, body };
 }
 
 test("a new inbox responds with 200 at once, and keeps headers and raw body", () => {

@@ -7,7 +7,7 @@ import type {
   LoggedRequest as WireRequest,
 } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId } from "./id.ts";
-import { iso, isoOrNull } from "./instant.ts";
+import { iso } from "./instant.ts";
 
 /** A request with an accepted key, after its response. Texts are masked (`mask.ts`). */
 export interface LoggedRequest {
@@ -69,7 +69,7 @@ export function loggedRequestRecord(request: RequestHead): WireRequest {
   const { id, method, path, route, status, durationUs, keyId, customerId, correlationId, errorCode } = request;
   const durationMs = durationUs / 1_000;
   const createdAt = iso(request.createdAt);
-  const realAt = isoOrNull(realTimeOf(request));
+  const realAt = realTimeOf(request);
   return {
     id,
     method,
@@ -82,7 +82,7 @@ export function loggedRequestRecord(request: RequestHead): WireRequest {
     correlationId,
     errorCode,
     createdAt,
-    realAt,
+    ...(realAt === null ? {} : { realAt: iso(realAt) }),
   };
 }
 

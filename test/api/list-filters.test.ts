@@ -10,6 +10,7 @@ import { hashKey } from "../../server/core/key.ts";
 import { prepareThread } from "../../server/engine/chats/threads.ts";
 import { openWriter } from "../../server/store/sqlite/connection.ts";
 import { makeTables } from "../../server/store/sqlite/make-tables.ts";
+import { createReader } from "../../server/store/sqlite/query.ts";
 import type { Ports } from "../../server/store/sqlite/store.ts";
 import { planOf } from "../support/query-plans.ts";
 import { listRoutes, routesOf } from "../support/routes.ts";
@@ -122,6 +123,8 @@ test("every filter of a list is served by its index or by windows, and by a read
   const database = openWriter(":memory:");
   t.after(() => database.close());
   makeTables(database);
+  // It adds the functions of the searches.
+  createReader(database);
   for (const [name, { path, index, filters }] of Object.entries(LISTS)) {
     const route = path?.(api) ?? name.slice("GET ".length);
     const key = route.startsWith("/v1/admin") ? api.adminKey : api.key;

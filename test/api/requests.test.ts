@@ -46,7 +46,6 @@ test("a request is found by the requestId of its response, with its bodies, its 
     status: 202,
     correlationId: CORRELATION_ID,
     errorCode: null,
-    realAt: null,
     request: { text: JSON.stringify({ to: TO, content: { text: "Hello" } }), truncated: false },
   });
   assert.equal(JSON.parse(response.text).data.id, sent.data.id);

@@ -8,7 +8,6 @@ const delivery = (webhookId: string | null, status: Delivery["status"], attempts
   ...{ webhookId, url: `https://${webhookId ?? "callback"}.example`, status },
   attempts: Array.from({ length: attempts }, () => ({
     at: "",
-    realAt: null,
     status: 500,
     durationMs: 1,
     response: null,

@@ -7,7 +7,6 @@ const at = (second: number) => `2026-03-01T12:00:0${second}.000Z`;
 const attempt = (status: number | null, second = 0) => ({
   at: at(second),
   status,
-  realAt: null,
   durationMs: 1,
   response: null,
   error: null,
