@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Queue } from "../store.ts";
 import { dueDeliveryLanes } from "./delivery-lanes.ts";
 
-export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string; due_at: number }> {
+function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string; due_at: number }> {
   return queue === "messages" ? dueMessageLanes(now) : dueDeliveryLanes(now);
 }
 
