@@ -1,8 +1,10 @@
 /** The list of messages and one message, as people read them. */
 
 import assert from "node:assert/strict";
+import type { Locator } from "playwright-core";
 import { browserTest } from "../support/browser.ts";
 import { VIEWS } from "../support/screens.ts";
+import { until } from "../support/wait.ts";
 
 browserTest(
   "every row of messages shows its text: on a phone's width, on a desktop, and beside an open message",
@@ -20,8 +22,9 @@ browserTest(
         await page.goto(stage.service.url + path);
         for (const text of texts) {
           const row = page.getByRole("row").filter({ hasText: text });
-          const [inside, around] = [await row.getByText(text).boundingBox(), await row.boundingBox()];
-          assert.ok(inside !== null && around !== null, `${text} at ${width} pixels`);
+          // A row that is drawn anew at this moment, since its message has changed, has no place.
+          const boxOf = (one: Locator) => until(() => one.boundingBox(), { what: `${text} at ${width} pixels` });
+          const [inside, around] = [await boxOf(row.getByText(text)), await boxOf(row)];
           assert.ok(inside.y >= around.y && inside.y + inside.height <= around.y + around.height, "inside its row");
           assert.ok(inside.x >= 0 && inside.x + inside.width <= width, "inside the page");
         }

@@ -23,10 +23,12 @@ export function channelName(channel: Message["channel"]): string {
   return channel === "imessage" ? "iMessage" : "SMS";
 }
 
-/** Marks a message that a person wrote in Messages on the Mac; nothing for any other. */
+/** Marks a message that a person wrote in Messages on the Mac, in front of what follows; nothing for any other. */
 export function DeviceBadge({ origin }: Pick<Message, "origin">) {
   return origin === "device" ? (
-    <Badge title="A person wrote it in Messages on the Mac.">written on the device</Badge>
+    <>
+      <Badge title="A person wrote it in Messages on the Mac.">written on the device</Badge>{" "}
+    </>
   ) : null;
 }
 
@@ -57,7 +59,8 @@ const COLUMNS: readonly Column<Message>[] = [
     below: 520,
     cell: (message) => (
       <span className="text-soft">
-        <DeviceBadge origin={message.origin} /> {summaryOf(message)}
+        <DeviceBadge origin={message.origin} />
+        {summaryOf(message)}
       </span>
     ),
   },

@@ -23,6 +23,25 @@ test("an empty database gets the tables, and a second start changes nothing", as
   }
 });
 
+test("a start uses another connection for each that a pooler kept and the server has ended", async (t) => {
+  const { url, drop } = await postgres.create();
+  const pool = createPool(url, 2);
+  try {
+    let ended = 3;
+    const query = (...given: Parameters<typeof pool.query>) => {
+      if (ended === 0) return pool.query(...given);
+      ended -= 1;
+      return Promise.reject(Object.assign(new Error("terminating connection"), { code: "57P01" }));
+    };
+    await makeTables({ query, connect: () => pool.connect() } as unknown as typeof pool);
+    const { rows } = await pool.query("select id from schema_id");
+    t.assert.deepEqual(rows, [{ id: POSTGRES_SCHEMA.id }]);
+  } finally {
+    await pool.end();
+    await drop();
+  }
+});
+
 /** Databases that this version did not make. */
 const OTHERS: readonly [what: string, sql: string][] = [
   ["another version made", "create table schema_id (id text); insert into schema_id values ('0123')"],

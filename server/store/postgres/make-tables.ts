@@ -13,6 +13,10 @@ const TABLES_LOCK = 7_236_914_583;
 const REPORT_EVERY_MS = 10_000;
 /** How long a suspended process keeps the lock before the server ends its transaction, in milliseconds. */
 const SUSPENDED_MS_MAX = 10_000;
+/** SQLSTATEs of a connection that the server has ended, as PostgreSQL and PgBouncer report it. */
+const ENDED = new Set(["57P01", "08P01"]);
+/** Uses of ended connections before the start gives up. */
+const TRIES_MAX = 5;
 /** Tables that tell a database of Tightbeam from that of another program. */
 const NAMES = Object.values(TABLES).map(({ name }) => name);
 
@@ -34,7 +38,7 @@ export async function makeTablesAt(url: string, report: TablesLog): Promise<void
  * for its end and reports the wait. Throws `StoreUnusable` if the database has other tables.
  */
 export async function makeTables(pool: pg.Pool, report: TablesLog = () => {}): Promise<void> {
-  if (await hasTables(pool)) return;
+  if (await hasTablesNow(pool)) return;
   const client = await pool.connect();
   try {
     await client.query("begin");
@@ -50,6 +54,21 @@ export async function makeTables(pool: pg.Pool, report: TablesLog = () => {}): P
     client.release(true);
     if (error instanceof StoreUnusable) throw error;
     throw new StoreUnusable(`the tables of the database could not be made: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * `hasTables`, in spite of connections that a pooler keeps and the server has ended, such as before a restart: each fails at its next
+ * use, and is replaced.
+ */
+async function hasTablesNow(pool: pg.Pool): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await hasTables(pool);
+    } catch (error) {
+      if (tries === TRIES_MAX || !(error instanceof Error && "code" in error && ENDED.has(String(error.code))))
+        throw error;
+    }
   }
 }
 

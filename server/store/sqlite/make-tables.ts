@@ -2,15 +2,16 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { otherSchema } from "../schema-sql.ts";
+import { StoreUnusable } from "../store.ts";
 import { SQLITE_SCHEMA } from "./schema.ts";
 
 /**
  * Makes the tables in an empty database, all of them or none. A database that has them is left as it is. Throws `StoreUnusable` if the
- * database has other tables. `name`: how an operator calls the database.
+ * database has other tables, or cannot be written. `name`: how an operator calls the database.
  */
 export function makeTables(database: DatabaseSync, name = "the database"): void {
-  database.exec("begin immediate");
   try {
+    database.exec("begin immediate");
     const id = schemaIdOf(database);
     if (id === null) database.exec(SQLITE_SCHEMA.sql);
     if (id === null) database.exec(`create table schema_id (id text not null)`);
@@ -20,7 +21,8 @@ export function makeTables(database: DatabaseSync, name = "the database"): void 
   } catch (error) {
     // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
     if (database.isTransaction) database.exec("rollback");
-    throw error;
+    if (error instanceof StoreUnusable) throw error;
+    throw new StoreUnusable(`the tables of ${name} could not be made: ${(error as Error).message}`);
   }
 }
 
