@@ -13,10 +13,10 @@ export function makeTables(database: DatabaseSync, name = "the database"): void 
   try {
     database.exec("begin immediate");
     const id = schemaIdOf(database);
-    if (id === null) database.exec(SQLITE_SCHEMA.sql);
-    if (id === null) database.exec(`create table schema_id (id text not null)`);
-    if (id === null) database.prepare("insert into schema_id (id) values (?)").run(SQLITE_SCHEMA.id);
-    else if (id !== SQLITE_SCHEMA.id) throw otherSchema(name);
+    if (id === null) {
+      database.exec(`${SQLITE_SCHEMA.sql}; create table schema_id (id text not null)`);
+      database.prepare("insert into schema_id (id) values (?)").run(SQLITE_SCHEMA.id);
+    } else if (id !== SQLITE_SCHEMA.id) throw otherSchema(name);
     database.exec("commit");
   } catch (error) {
     // SQLite rolls back by itself on a full disk; a second rollback would hide the cause.
