@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
-import { type TestContext, testContext } from "../../../test/support/context.ts";
+import { testContext } from "../../../test/support/context.ts";
+import { groupSignalOf } from "../../../test/support/group-signal.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { GroupSignal } from "../../providers/provider.ts";
@@ -36,25 +37,10 @@ async function stage(t: NodeTest) {
     async report(participants: readonly string[], more: Partial<GroupSignal> = {}) {
       signals += 1;
       const group = { reference: "group-1", name: null, participants };
-      await apply(made.deps, made.instance.id, signalOf(made, `signal-${signals}`, { group, ...more }));
+      await apply(made.deps, made.instance.id, groupSignalOf(made, `signal-${signals}`, { group, ...more }));
     },
     make: async (participants: string[], idempotencyKey: string | null = null) =>
       await createGroup(made.deps, { customerId: made.customer.id, idempotencyKey, body: { participants } }),
-  };
-}
-
-function signalOf(made: TestContext, reference: string, more: Partial<GroupSignal>): GroupSignal {
-  return {
-    kind: "group",
-    reference,
-    to: made.number.address,
-    channel: "imessage",
-    group: { reference: "group-1", name: null, participants: [] },
-    change: "participantAdded",
-    participant: null,
-    title: null,
-    actor: null,
-    ...more,
   };
 }
 

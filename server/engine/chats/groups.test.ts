@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
 import type { ChatEventData } from "../../../sdk/wire.ts";
 import { type TestContext, testContext } from "../../../test/support/context.ts";
+import { groupSignalOf } from "../../../test/support/group-signal.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import type { Chat } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
@@ -58,27 +59,12 @@ async function stage(t: NodeTest): Promise<Stage> {
       (await reported()).map(({ type, data }) => `${type} ${data.participant ?? data.title ?? ""}`.trim()),
     async report(more) {
       signals += 1;
-      await apply(made.deps, made.instance.id, signalOf(made, `signal-${signals}`, more));
+      await apply(made.deps, made.instance.id, groupSignalOf(made, `signal-${signals}`, more));
     },
     make: async () => {
       const body = { name: "Trip", participants: [ANN, BOB] };
       return (await createGroup(made.deps, { customerId: as.customerId, idempotencyKey: null, body })).chat;
     },
-  };
-}
-
-function signalOf(made: TestContext, reference: string, more: Partial<GroupSignal>): GroupSignal {
-  return {
-    kind: "group",
-    reference,
-    to: made.number.address,
-    channel: "imessage",
-    group: { reference: "group-1", name: null, participants: [] },
-    change: "participantAdded",
-    participant: null,
-    title: null,
-    actor: null,
-    ...more,
   };
 }
 
@@ -120,7 +106,7 @@ describe("a group that a provider reports", () => {
 
   test("emits a change once, however often the provider reports it", async (t) => {
     const one = await stage(t);
-    const signal = signalOf(one, "same", { change: "photoChanged" });
+    const signal = groupSignalOf(one, "same", { change: "photoChanged" });
     await Promise.all([1, 2, 3].map(() => apply(one.deps, one.instance.id, signal)));
     await apply(one.deps, one.instance.id, signal);
     assert.deepEqual(await one.news(), ["chat.photo.changed"]);
