@@ -10,6 +10,7 @@ import {
   deliveriesOf,
   deliveryRecord,
   deliveryTo,
+  hasAttempt,
   isSuccess,
   retryByHand,
 } from "./delivery.ts";
@@ -108,7 +109,8 @@ test("a delivery that always fails is tried eight times, each after its delay, a
   const waits: number[] = [];
   for (;;) {
     const endedAt = now + 30_000;
-    failing = { ...failing, ...afterAttempt(failing, FAILED, SCHEDULE_MS, endedAt, 0) };
+    const ended = { attempt: FAILED, begun: failing, endedAt, chance: 0 };
+    failing = { ...failing, ...afterAttempt(failing, ended, SCHEDULE_MS) };
     if (failing.dueAt === null) break;
     assert.equal(failing.status, "pending");
     waits.push(failing.dueAt - endedAt);
@@ -122,15 +124,17 @@ test("a delivery that always fails is tried eight times, each after its delay, a
 interface Row {
   is: string;
   before: Partial<Delivery>;
+  /** Whether a manual retry is asked for during the attempt. */
+  isRetryAsked?: true;
   succeeded: boolean;
   after: Partial<Delivery>;
 }
 
 const ENDED_AT = NOW + 5_000;
 const RESUME_AT = NOW + 60_000;
-const DONE = { dueAt: null, byHand: false, resumeAt: null, retryRequested: false };
+const DONE = { dueAt: null, byHand: false, resumeAt: null };
 const RETRIED = { ...DONE, status: "pending", retryCount: 2, dueAt: ENDED_AT + 300_000 } as const;
-const BY_HAND = { byHand: true, retryRequested: false, dueAt: ENDED_AT } as const;
+const BY_HAND = { byHand: true, retriesAsked: 1, dueAt: ENDED_AT } as const;
 
 const ROWS: readonly Row[] = [
   { is: "a successful attempt", before: {}, succeeded: true, after: { ...DONE, status: "succeeded", retryCount: 1 } },
@@ -174,36 +178,60 @@ const ROWS: readonly Row[] = [
     after: { ...DONE, status: "cancelled", retryCount: 1 },
   },
   {
-    is: "an attempt that fails after a manual retry was requested: the retry follows at once, then the schedule",
-    before: { retryRequested: true },
+    is: "an attempt that fails after a manual retry was asked for: the retry follows at once, then the schedule",
+    before: {},
+    isRetryAsked: true,
     succeeded: false,
     after: { ...RETRIED, ...BY_HAND, resumeAt: RETRIED.dueAt },
   },
   {
-    is: "an attempt that succeeds after a manual retry was requested",
-    before: { retryRequested: true },
+    is: "an attempt that succeeds after a manual retry was asked for",
+    before: {},
+    isRetryAsked: true,
     succeeded: true,
     after: { ...BY_HAND, status: "succeeded", retryCount: 1, resumeAt: null },
   },
   {
-    is: "a manual retry that fails after another was requested",
-    before: { retryRequested: true, byHand: true, resumeAt: RESUME_AT },
+    is: "a manual retry that fails after another was asked for",
+    before: { byHand: true, resumeAt: RESUME_AT },
+    isRetryAsked: true,
     succeeded: false,
     after: { ...BY_HAND, status: "pending", retryCount: 1, resumeAt: RESUME_AT },
   },
 ];
 
-for (const { is, before, succeeded, after } of ROWS) {
+/** The changes by an attempt that began from `begun`. */
+function afterOne(now: Delivery, attempt: Attempt, begun = now, chance = 0): Partial<Delivery> {
+  return afterAttempt(now, { attempt, begun, endedAt: ENDED_AT, chance }, SCHEDULE_MS);
+}
+
+for (const { is, before, isRetryAsked, succeeded, after } of ROWS) {
   test(`an attempt that ended: ${is}`, () => {
     const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: NOW, ...before });
     const attempt = succeeded ? SUCCEEDED : FAILED;
-    const ended = { ...inFlight, ...afterAttempt(inFlight, attempt, SCHEDULE_MS, ENDED_AT, 0) };
+    const now = isRetryAsked ? { ...inFlight, ...retryByHand(inFlight, NOW + 1) } : inFlight;
+    const ended = { ...now, ...afterOne(now, attempt, inFlight) };
     assert.deepEqual(ended, { ...inFlight, attemptCount: 4, attempts: [attempt], ...after });
   });
 }
 
+test("a manual retry that was asked for during an attempt does not follow it once the delivery is cancelled", () => {
+  const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: NOW });
+  const cancelled = { ...inFlight, retriesAsked: 1, status: "cancelled", dueAt: null } as const;
+  assert.deepEqual(afterOne(cancelled, FAILED, inFlight).dueAt, null);
+});
+
+test("an attempt is known in the record by when it began, once the record has more attempts than it began with", () => {
+  const begun = delivery({ attemptCount: 1, attempts: [FAILED] });
+  const ended = { attempt: FAILED, begun, endedAt: ENDED_AT, chance: 0 };
+  assert.equal(hasAttempt(begun, ended), false, "the attempt before began in the same millisecond");
+  assert.equal(hasAttempt({ ...begun, attemptCount: 2, attempts: [FAILED, FAILED] }, ended), true);
+  const other = { ...FAILED, at: FAILED.at + 1 };
+  assert.equal(hasAttempt({ ...begun, attemptCount: 2, attempts: [FAILED, other] }, ended), false);
+});
+
 test("jitter only lengthens the delay of a retry, which begins at the end of the attempt", () => {
-  const { dueAt } = afterAttempt(delivery(), FAILED, SCHEDULE_MS, ENDED_AT, 0.5);
+  const { dueAt } = afterOne(delivery(), FAILED, delivery(), 0.5);
   assert.equal(dueAt, ENDED_AT + 30_000 + 1_500);
 });
 
@@ -211,7 +239,7 @@ test("a delivery keeps its newest 50 attempts", () => {
   let retried = delivery();
   for (let count = 0; count < 60; count += 1) {
     const attempt = { ...FAILED, at: NOW + count };
-    retried = { ...retried, ...afterAttempt({ ...retried, byHand: true }, attempt, SCHEDULE_MS, ENDED_AT, 0) };
+    retried = { ...retried, ...afterOne({ ...retried, byHand: true }, attempt) };
   }
   assert.equal(retried.attemptCount, 60);
   assert.deepEqual(
@@ -222,26 +250,22 @@ test("a delivery keeps its newest 50 attempts", () => {
 
 test("a manual retry is due at once, and leaves the retry schedule as it was", () => {
   const waiting = delivery({ dueAt: RESUME_AT, attemptCount: 1, retryCount: 1 });
-  assert.deepEqual(retryByHand(waiting, false, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
+  const asked = { retriesAsked: 1, byHand: true };
+  assert.deepEqual(retryByHand(waiting, NOW), { ...asked, resumeAt: RESUME_AT, dueAt: NOW });
   const overdue = delivery({ dueAt: NOW - 5 });
-  assert.deepEqual(
-    retryByHand(overdue, false, NOW),
-    { byHand: true, resumeAt: NOW - 5, dueAt: NOW - 5 },
-    "it keeps its place",
-  );
+  assert.deepEqual(retryByHand(overdue, NOW), { ...asked, resumeAt: NOW - 5, dueAt: NOW - 5 }, "it keeps its place");
   const statuses: DeliveryStatus[] = ["succeeded", "exhausted", "cancelled"];
   for (const status of statuses) {
-    const after = { byHand: true, resumeAt: null, dueAt: NOW };
-    assert.deepEqual(retryByHand(delivery({ status, dueAt: null }), false, NOW), after);
+    const after = { ...asked, resumeAt: null, dueAt: NOW };
+    assert.deepEqual(retryByHand(delivery({ status, dueAt: null }), NOW), after);
   }
 });
 
-test("a manual retry during an attempt follows that attempt; two requests before it begins are one attempt", () => {
-  const inFlight = delivery({ dueAt: NOW });
-  assert.deepEqual(retryByHand(inFlight, true, NOW), { retryRequested: true });
-  assert.deepEqual(retryByHand({ ...inFlight, byHand: true }, true, NOW), { retryRequested: true });
-  const asked = { ...delivery({ dueAt: RESUME_AT }), byHand: true, resumeAt: RESUME_AT, dueAt: NOW };
-  assert.deepEqual({ ...asked, ...retryByHand(asked, false, NOW + 1) }, asked);
+test("two manual retries before the attempt begins are one attempt, and the schedule goes on where it was", () => {
+  const asked = { ...delivery({ dueAt: RESUME_AT }), byHand: true, resumeAt: RESUME_AT, dueAt: NOW, retriesAsked: 1 };
+  const again = { ...asked, ...retryByHand(asked, NOW + 1) };
+  assert.deepEqual(again, { ...asked, retriesAsked: 2 });
+  assert.equal(afterOne(again, FAILED).dueAt, RESUME_AT);
 });
 
 test("the record of a delivery has every field, its attempts in order, and null for a missing value", () => {

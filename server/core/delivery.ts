@@ -46,8 +46,8 @@ export interface Delivery {
   byHand: boolean;
   /** When the schedule continues after a manual retry. */
   resumeAt: number | null;
-  /** A manual retry was requested during an attempt, and follows it at once. */
-  retryRequested: boolean;
+  /** How many manual retries were asked for so far: an attempt is followed by those that were asked for since it began. */
+  retriesAsked: number;
   /** The replay that made it, or took it up last; null without one. */
   replayId: ReplayId | null;
   createdAt: number;
@@ -137,7 +137,7 @@ function newDelivery(
     dueAt: now,
     byHand: false,
     resumeAt: null,
-    retryRequested: false,
+    retriesAsked: 0,
     replayId,
     createdAt: now,
   };
@@ -151,7 +151,6 @@ export function takenUp(replayId: ReplayId, now: number): Partial<Delivery> {
     retryCount: 0,
     byHand: false,
     resumeAt: null,
-    retryRequested: false,
     replayId,
   };
 }
@@ -161,19 +160,39 @@ export function isSuccess({ status }: Pick<Attempt, "status">): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** The delivery's changes after an attempt. `endedAt` is the service's time; `chance`, in [0, 1), is the jitter. */
+/** An attempt that has ended, and what its delivery becomes by it. */
+export interface DeliveryAttempt {
+  attempt: Attempt;
+  /** The record that the attempt began from. */
+  begun: Pick<Delivery, "attemptCount" | "byHand" | "resumeAt" | "retriesAsked">;
+  /** When it ended, in the service's time. */
+  endedAt: number;
+  /** The jitter of the next delay, in [0, 1). */
+  chance: number;
+}
+
+/**
+ * The changes by an attempt of a delivery as it is now. A manual retry that was asked for during the attempt follows it at once, unless the
+ * delivery was cancelled since.
+ */
 export function afterAttempt(
   delivery: Delivery,
-  attempt: Attempt,
+  { attempt, begun, endedAt, chance }: DeliveryAttempt,
   schedule: readonly number[],
-  endedAt: number,
-  chance: number,
 ): Partial<Delivery> {
-  const next = putOff(afterScheduled(delivery, isSuccess(attempt), schedule, endedAt, chance), attempt, endedAt);
+  const isRetryOwed = delivery.retriesAsked > begun.retriesAsked && delivery.dueAt !== null;
+  // The retry by hand that the record tells of is the next attempt, not this one.
+  const tried = isRetryOwed ? { ...delivery, byHand: begun.byHand, resumeAt: begun.resumeAt } : delivery;
+  const next = putOff(afterScheduled(tried, isSuccess(attempt), schedule, endedAt, chance), attempt, endedAt);
   const attempts = [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT_MAX);
   const ended = { ...next, attempts, attemptCount: delivery.attemptCount + 1 };
-  if (!delivery.retryRequested) return { ...ended, byHand: false, resumeAt: null };
-  return { ...ended, retryRequested: false, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
+  if (!isRetryOwed) return { ...ended, byHand: false, resumeAt: null };
+  return { ...ended, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
+}
+
+/** Whether a delivery as it is now has the attempt: the reply to its end was lost, and the end was asked for again. */
+export function hasAttempt(delivery: Delivery, { attempt, begun }: DeliveryAttempt): boolean {
+  return delivery.attemptCount > begun.attemptCount && delivery.attempts.at(-1)?.at === attempt.at;
 }
 
 /** Puts the next attempt off to the time that the receiver asked for, if that is later. */
@@ -203,21 +222,22 @@ function afterScheduled(
 }
 
 /**
- * The delivery's changes when a manual retry is requested: an attempt at once, or after the attempt in flight. A due
- * delivery keeps its place, so that later events of its message stay behind it.
+ * The delivery's changes when a manual retry is asked for: an attempt at once, or after the attempt in flight, which `afterAttempt` sees to.
+ * A due delivery keeps its place, so that later events of its message stay behind it.
  */
-export function retryByHand(delivery: Delivery, isLeased: boolean, now: number): Partial<Delivery> {
-  if (isLeased) return { retryRequested: true };
-  if (delivery.byHand && delivery.dueAt !== null) return {};
-  return { byHand: true, resumeAt: delivery.dueAt, dueAt: Math.min(delivery.dueAt ?? now, now) };
+export function retryByHand({ byHand, dueAt, resumeAt, retriesAsked }: Delivery, now: number): Partial<Delivery> {
+  const isAskedAlready = byHand && dueAt !== null;
+  return {
+    retriesAsked: retriesAsked + 1,
+    byHand: true,
+    resumeAt: isAskedAlready ? resumeAt : dueAt,
+    dueAt: Math.min(dueAt ?? now, now),
+  };
 }
 
-/**
- * Whether the next attempt of a due delivery was asked for, by a retry by hand or a test, and goes at once whatever its lane waits for. A retry
- * that was requested during a lease has no attempt to follow if the lease ended without one.
- */
-export function goesAtOnce({ byHand, retryRequested, eventType, attemptCount }: Delivery): boolean {
-  return byHand || retryRequested || (eventType === "webhook.test" && attemptCount === 0);
+/** Whether the next attempt of a due delivery was asked for, by a retry by hand or a test, and goes at once whatever its lane waits for. */
+export function goesAtOnce({ byHand, eventType, attemptCount }: Delivery): boolean {
+  return byHand || (eventType === "webhook.test" && attemptCount === 0);
 }
 
 /** The record as the API answers it. `correlationId`: of the event; null if that is no longer stored, and with it the headers of attempts. */

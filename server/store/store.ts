@@ -2,13 +2,20 @@
 
 import type { MessagePort } from "node:worker_threads";
 import type { Kysely } from "kysely";
-import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, DeliveryId, EndpointId, EventId, InstanceId, MessageId, ReplayId } from "../core/id.ts";
 import type { LoggedRequest } from "../core/logged-request.ts";
 import type { Message } from "../core/message.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
 import type { UsageBatch } from "../core/usage.ts";
+import type {
+  DeliveryHolder,
+  DeliveryOutcome,
+  DueDeliveries,
+  DueRead,
+  FinishResult,
+  HolderCredit,
+} from "./due-deliveries.ts";
 import type { LeaseEpoch, Member, MemberBeat, MembersAfterBeat } from "./members.ts";
 import type { Records, TableName } from "./records.ts";
 import type { Database, UnreadableRow } from "./rows.ts";
@@ -52,8 +59,7 @@ type RequireOf<Name extends TableName> = Omit<DeleteFrom<Name>, "op"> & { op: Re
  * transaction is a `duplicate`. `put` adds a record or replaces the one with its key. `update` changes a record that still
  * has `version`, and increments the version; otherwise the transaction is a `conflict`. `set` changes a send
  * attempt, if it is there. `delete` removes every match. `event` adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
- * of its receivers. `retryDelivery` asks for an attempt of a delivery that still has `version`: at `now`, or after the attempt
- * in flight; otherwise the transaction is a `conflict`, as it is unless each `require` matches a record, and each `requireNone` none:
+ * of its receivers. The transaction is a `conflict` too unless each `require` matches a record, and each `requireNone` none:
  * those of one `scope` commit one after the other, and a customer's id is that of its events and resets. `requireUnleased` requires that
  * no message of the pair is leased in the lane, and `requireEpoch` that a lease of a member has this epoch; else the transaction is `unmet`.
  */
@@ -64,7 +70,6 @@ export type Operation =
   | { [Name in TableName]: DeleteFrom<Name> | RequireOf<Name> }[TableName]
   | { op: "event"; event: Event; callbackUrl: string | null }
   | { op: "rewrite"; eventId: EventId; bytes: string }
-  | { op: "retryDelivery"; id: DeliveryId; version: number; now: number }
   | { op: "requireUnleased"; lane: InstanceId; from: string; to: string }
   | ({ op: "requireEpoch" } & LeaseEpoch);
 
@@ -128,40 +133,6 @@ export interface WaitingPair {
   except: readonly MessageId[];
 }
 
-/**
- * Claims at most `permits` deliveries of each lane, for `leaseMs` of real time. `now` is shifted time. With `atOnce` it claims those of
- * these deliveries of the lanes that are due and go at once (`goesAtOnce`), whatever the permits and whatever is due before them.
- */
-export interface DeliveryClaim {
-  lanes: readonly { lane: string; permits: number }[];
-  now: number;
-  leaseMs: number;
-  atOnce?: readonly DeliveryId[];
-}
-
-/** A leased delivery with its event. `lease` identifies the lease and is never used twice. */
-export interface ClaimedDelivery {
-  delivery: Delivery;
-  lease: number;
-  /** The event's envelope, and its correlation id. */
-  bytes: string;
-  correlationId: string;
-}
-
-/** Leased deliveries, and the lanes that may have more due ones. */
-export interface ClaimedDeliveries {
-  claimed: ClaimedDelivery[];
-  more: string[];
-}
-
-/** The one who posts deliveries. */
-export interface DeliveryHolder {
-  /** How long new deliveries are leased, in real milliseconds. */
-  leaseMs: number;
-  /** Takes over new deliveries, which are leased, in the order in which they were made. It must not throw. */
-  push(claimed: ClaimedDelivery[]): void;
-}
-
 /** A change of an endpoint or customer; of any of them if `id` is null. `isMark`: only the mark that an endpoint is gone. */
 export interface ReceiverChange {
   table: "endpoints" | "customers";
@@ -174,26 +145,6 @@ export interface StorePorts {
   writer: MessagePort;
   reader: MessagePort;
 }
-
-/** The end of an attempt, or of a delivery without one: the new values, decided on this version under this lease. */
-export interface DeliveryOutcome {
-  id: DeliveryId;
-  lease: number;
-  version: number;
-  set: FinishedDelivery;
-}
-
-/** The properties that the end of an attempt sets. */
-export type FinishedDelivery = Pick<
-  Delivery,
-  "url" | "status" | "attemptCount" | "attempts" | "retryCount" | "dueAt" | "byHand" | "resumeAt" | "retryRequested"
->;
-
-/**
- * The result of an outcome. `ok`: it is on disk and the lease has ended. `changed`: the delivery has another version; decide
- * again on this one under the same lease. `gone`: the delivery was deleted or the lease has ended; nothing was written.
- */
-export type FinishResult = { result: "ok" } | { result: "changed"; delivery: Delivery } | { result: "gone" };
 
 /** Identifies a row: its table, and the values of its key as in `UnreadableRow`. */
 export interface RowKey {
@@ -292,17 +243,18 @@ export interface Store {
   /** Senders and recipients of the leased messages of a lane. */
   leasedPairs(lane: InstanceId): Promise<Pick<Message, "from" | "to">[]>;
   /**
-   * Leases due deliveries of the given lanes, in order of due time and then of insertion, and none of a lane in which another
-   * process holds leases. A lease changes nothing of the delivery, which stays due. It ends after its time, by `finishDeliveries`
-   * or `release`, with the delivery, or with the process.
+   * Reads due deliveries of the given lanes, which stay due. What is read, pushed and ended comes back in the order in which the writer did
+   * it. On PostgreSQL a lane is read for one process at a time: while deliveries of it are in the hand of another one, nothing is, and what
+   * this one has in hand is not read again; `after` says nothing then.
    */
-  claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries>;
-  /**
-   * Registers the one holder of deliveries. New deliveries are leased to it with the commit of their event, as long as their
-   * lane has nothing else to claim and it does not hold too many. Returns the function that ends it.
-   */
+  dueDeliveries(read: DueRead): Promise<DueDeliveries>;
+  /** These deliveries are no longer in the caller's hand: on PostgreSQL another process may read them. */
+  giveUp(ids: readonly DeliveryId[]): Promise<void>;
+  /** Registers the one holder of deliveries, which is told what commits do to due ones. Returns the function that ends it. */
   hold(holder: DeliveryHolder): () => void;
-  /** Resolves once every delivery that the writer has leased to this store by now has arrived at its caller or holder. */
+  /** The holder's word to the writer. */
+  credit(credit: HolderCredit): void;
+  /** Resolves once every delivery that the writer has read or pushed by now has arrived at its caller or holder. */
   arrived(): Promise<void>;
   /**
    * Sets the one listener to changes of endpoints and customers by this store. A commit that makes any returns once the listener
@@ -311,11 +263,8 @@ export interface Store {
   watchReceivers(apply: (changes: readonly ReceiverChange[]) => void | Promise<void>): void;
   /** Writes the ends of attempts. Throws `StoreFull` if the disk is full. */
   finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]>;
-  /**
-   * Ends leases, except those that have ended already. Their records are due as before. A new delivery that was leased before
-   * them is pushed before this resolves.
-   */
-  release(queue: Queue, leases: readonly number[]): Promise<void>;
+  /** Ends leases of messages, except those that have ended already. The messages are due as before. */
+  release(leases: readonly number[]): Promise<void>;
   /** Lanes of a queue with a record due at `now` (shifted time), and since when. A server tells `took` the milliseconds that it needed. */
   dueLanes(queue: Queue, now: number, took?: (ms: number) => void): Promise<{ lane: string; dueAt: number }[]>;
   /**
@@ -326,8 +275,8 @@ export interface Store {
    */
   releaseLeases(until: number, now: number): Promise<number>;
   /**
-   * Cancels up to `limit` pending deliveries, except leased ones, of a paused or deleted endpoint; with `replayId` those of this replay
-   * of the endpoint, paused or not, that were not tried since. Returns how many; 0 without `replayId` if the endpoint is active.
+   * Cancels up to `limit` pending deliveries of a paused or deleted endpoint; with `replayId` those of this replay of the endpoint, paused or
+   * not, that were not tried since. An attempt in flight is recorded all the same. Returns how many; 0 without `replayId` if the endpoint is active.
    */
   cancelDeliveries(endpointId: EndpointId, limit: number, replayId?: ReplayId): Promise<number>;
   /**

@@ -192,7 +192,7 @@ const DECLARED = {
     replayId: orNull(TEXT),
     createdAt: NUMBER,
     byHand: hot(FLAG),
-    retryRequested: hot(FLAG),
+    retriesAsked: hot(NUMBER),
     status: hot(oneOf(words.DELIVERY_STATUSES)),
     attempts: hot(ATTEMPTS),
     version: hot(NUMBER),

@@ -9,6 +9,7 @@ import { findEvent } from "../../server/store/events.ts";
 import { StoreFull } from "../../server/store/store.ts";
 import { findWebhook } from "../../server/store/webhooks.ts";
 import { commitAll } from "../support/context.ts";
+import { readDue } from "../support/due.ts";
 import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 import { addInbox, create, emitEvent, eventOf, log, put, serveWebhooks, URL_A, URL_B } from "../support/webhooks.ts";
@@ -100,14 +101,9 @@ test("a delivered delivery stays so if its endpoint is paused before a manual re
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   await emitEvent(api);
   const { deps } = api;
-  const { claimed: leased } = await deps.store.claimDeliveries({
-    lanes: [{ lane: id, permits: 1 }],
-    now: deps.clock.now(),
-    leaseMs: 1,
-  });
-  const [claimed] = leased;
-  assert.ok(claimed !== undefined);
-  const { delivery } = claimed;
+  const [due] = await readDue(deps.store, [id], deps.clock.now(), 1);
+  assert.ok(due !== undefined);
+  const { delivery } = due;
   await commitAll(deps, [
     {
       op: "update",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Delivery } from "../../server/core/delivery.ts";
 import { addDeliveries } from "./store-claims.ts";
-import { LEASE_MS, NOW, type Promises } from "./store-stage.ts";
+import { NOW, type Promises } from "./store-stage.ts";
 
 const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id);
 
@@ -22,28 +22,18 @@ export function claimedAtOnce(promise: Promises): void {
         { lane: "a", byHand: true, dueAt: NOW + 1 },
         { lane: "b", byHand: true },
         { lane: "a", byHand: true },
-        { lane: "a", retryRequested: true },
       ];
-      const [first, byHand, tested, tried, later, elsewhere, unasked, requested] = idsOf(
+      const [first, byHand, tested, tried, later, elsewhere, unasked] = idsOf(
         await addDeliveries(stage, customer, wanted),
       );
-      const atOnce = [tested, first, byHand, tried, later, elsewhere, requested, "dlv_none"] as Delivery["id"][];
-      const claim = { lanes: [{ lane: "a", permits: 0 }], now: NOW, leaseMs: LEASE_MS, atOnce };
-      const { claimed, more } = await stage.store.claimDeliveries(claim);
-      assert.deepEqual(idsOf(claimed.map(({ delivery }) => delivery)).sort(), [byHand, tested, requested].sort());
-      assert.deepEqual(more, []);
+      const atOnce = [tested, first, byHand, tried, later, elsewhere, "dlv_none"] as Delivery["id"][];
+      const claimed = await stage.due.queue.claimAtOnce(["a"], atOnce);
+      assert.deepEqual(idsOf(claimed.map(({ delivery }) => delivery)).sort(), [byHand, tested].sort());
       assert.ok(claimed.every(({ bytes }) => bytes.length > 0));
-      assert.deepEqual((await stage.store.claimDeliveries(claim)).claimed, [], "they are leased");
+      assert.deepEqual(await stage.due.queue.claimAtOnce(["a"], atOnce), [], "they are in hand");
       assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9)), [first, tried, unasked]);
-      await stage.store.release(
-        "deliveries",
-        claimed.map(({ lease }) => lease),
-      );
-      assert.deepEqual(
-        idsOf(await stage.claimDeliveries("a", 9)),
-        [byHand, tested, requested],
-        "they keep their places",
-      );
+      stage.due.giveUp(claimed);
+      assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9)), [byHand, tested], "they keep their places");
     },
   );
 }

@@ -36,17 +36,12 @@ export function claimedDeliveries(promise: Promises): void {
     const lanes = ["a", "b", "c"];
     const wanted = lanes.flatMap((lane) => dueAts.map((dueAt) => ({ lane, dueAt })));
     const [a0, a1, , a3, , b1] = idsOf(await addDeliveries(stage, customer, wanted));
-    const claim = {
-      lanes: [
-        { lane: "a", permits: 3 },
-        { lane: "b", permits: 1 },
-        { lane: "none", permits: 5 },
-      ],
-      now: NOW,
-      leaseMs: LEASE_MS,
-    };
-    const { claimed: leased, more } = await stage.store.claimDeliveries(claim);
-    const claimed = leased.map(({ delivery }) => delivery);
+    const { items, more } = await stage.due.claim([
+      { lane: "a", permits: 3 },
+      { lane: "b", permits: 1 },
+      { lane: "none", permits: 5 },
+    ]);
+    const claimed = items.map(({ delivery }) => delivery);
     assert.deepEqual(more, ["a", "b"], "lanes that got as many as they asked for may have more");
     assert.deepEqual(
       lanes.map((lane) => idsOf(claimed.filter((delivery) => delivery.lane === lane))),
@@ -62,10 +57,9 @@ export function claimedDeliveries(promise: Promises): void {
     const { event, deliveries } = await stage.addEvent(customer, { correlationId, createdAt: NOW - 5 }, callback);
     assert.equal(await stage.update("endpoints", endpoint, { active: false }), "ok");
     const lanes = deliveries.map(({ lane }) => ({ lane, permits: 4 }));
-    const { claimed } = await stage.store.claimDeliveries({ lanes, now: NOW, leaseMs: LEASE_MS });
-    assert.equal(claimed.length, 2);
-    assert.equal(new Set(claimed.map(({ lease }) => lease)).size, 2);
-    for (const one of claimed) {
+    const { items } = await stage.due.claim(lanes);
+    assert.equal(items.length, 2);
+    for (const one of items) {
       const made = deliveries.find(({ id }) => id === one.delivery.id);
       assert.ok(made);
       assert.deepEqual(one.delivery, made);
@@ -74,16 +68,19 @@ export function claimedDeliveries(promise: Promises): void {
     }
   });
 
-  promise("a leased record is not claimed again, and a record that is due later not before its time", async (stage) => {
-    const customer = await stage.addCustomer();
-    const wanted = [NOW, NOW + 1, NOW + 1_000, null].map((dueAt) => ({ lane: "a", dueAt }));
-    const [now, soon, later] = idsOf(await addDeliveries(stage, customer, wanted));
-    assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9)), [now]);
-    assert.deepEqual(await stage.claimDeliveries("a", 9), []);
-    assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9, { now: NOW + 1 })), [soon]);
-    assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9, { now: NOW + 1_000 })), [later]);
-    assert.deepEqual(await stage.claimDeliveries("a", 9, { now: NOW + 86_400_000 }), []);
-  });
+  promise(
+    "a delivery in hand is not claimed again, and a record that is due later not before its time",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const wanted = [NOW, NOW + 1, NOW + 1_000, null].map((dueAt) => ({ lane: "a", dueAt }));
+      const [now, soon, later] = idsOf(await addDeliveries(stage, customer, wanted));
+      assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9)), [now]);
+      assert.deepEqual(await stage.claimDeliveries("a", 9), []);
+      assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9, NOW + 1)), [soon]);
+      assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9, NOW + 1_000)), [later]);
+      assert.deepEqual(await stage.claimDeliveries("a", 9, NOW + 86_400_000), []);
+    },
+  );
 
   promise("after the clock was set back, a claim takes no delivery before its time", async (stage) => {
     const customer = await stage.addCustomer();
@@ -93,17 +90,19 @@ export function claimedDeliveries(promise: Promises): void {
       const record = stage.delivery(event, { endpointId: endpoint.id, lane: endpoint.id, dueAt });
       await stage.ok([{ op: "insert", table: "deliveries", record }]);
     }
-    assert.equal((await stage.claimDeliveries(endpoint.id, 2, { now: NOW + 3_000 })).length, 2);
-    assert.equal((await stage.claimDeliveries(endpoint.id, 5, { now: NOW + 1_000 })).length, 0);
-    assert.equal((await stage.claimDeliveries(endpoint.id, 5, { now: NOW + 3_000 })).length, 1);
+    assert.equal((await stage.claimDeliveries(endpoint.id, 2, NOW + 3_000)).length, 2);
+    assert.equal((await stage.claimDeliveries(endpoint.id, 5, NOW + 1_000)).length, 0);
+    assert.equal((await stage.claimDeliveries(endpoint.id, 5, NOW + 3_000)).length, 1);
   });
 
-  promise("racing claims get each delivery once", async (stage) => {
+  promise("claims of several lanes that race get each delivery once", async (stage) => {
     const customer = await stage.addCustomer();
-    const wanted = Array.from({ length: 60 }, (_, index) => ({ lane: index % 2 === 0 ? "a" : "b" }));
+    const lanes = ["a", "b", "c"];
+    const wanted = Array.from({ length: 60 }, (_, index) => ({ lane: lanes[index % 3] ?? "" }));
     const deliveries = await addDeliveries(stage, customer, wanted);
-    const claims = Array.from({ length: 20 }, (_, index) => stage.claimDeliveries(index % 2 === 0 ? "a" : "b", 4));
-    const claimed = (await Promise.all(claims)).flat();
+    const claimed: Delivery[] = [];
+    for (let round = 0; round < 5; round += 1)
+      claimed.push(...(await Promise.all(lanes.map((lane) => stage.claimDeliveries(lane, 4)))).flat());
     assert.deepEqual(idsOf(claimed).sort(), idsOf(deliveries).sort());
   });
 
@@ -149,9 +148,9 @@ export function claimedDeliveries(promise: Promises): void {
     const due = await stage.store.dueLanes("deliveries", NOW);
     assert.equal(due.length, 101);
     const lanes = Array.from({ length: 64 }, (_, index) => ({ lane: `lane ${index}`, permits: 4 }));
-    const { claimed } = await stage.store.claimDeliveries({ lanes, now: NOW, leaseMs: LEASE_MS });
-    assert.equal(claimed.length, 64 * 4);
-    assert.ok(claimed.every(({ delivery }) => delivery.lane !== "hanging"));
+    const { items } = await stage.due.claim(lanes);
+    assert.equal(items.length, 64 * 4);
+    assert.ok(items.every(({ delivery }) => delivery.lane !== "hanging"));
   });
 }
 

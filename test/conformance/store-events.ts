@@ -53,7 +53,7 @@ export function eventsAndDeliveries(promise: Promises): void {
         attempts: [],
         byHand: false,
         resumeAt: null,
-        retryRequested: false,
+        retriesAsked: 0,
         createdAt: NOW,
       });
     }

@@ -144,7 +144,7 @@ const ROWS: readonly Row[] = [
   },
   {
     what: "a release",
-    does: async ({ stage, lease }) => stage.store.release("messages", lease === null ? [] : [lease, lease]),
+    does: async ({ stage, lease }) => stage.store.release(lease === null ? [] : [lease, lease]),
     ends: { due: [undefined, ["it", "next"]], leased: [undefined, ["it", "next"]] },
   },
   {
@@ -234,7 +234,7 @@ export function leasesOfMessages(promise: Promises): void {
     const scene = await sceneOf(stage, "leased");
     const paused = { lanes: [{ lane: stage.instanceId, permits: 9, paused: true }] };
     assert.deepEqual(await claimed(scene, stage.instanceId, paused), []);
-    await stage.store.release("messages", [scene.lease ?? 0]);
+    await stage.store.release([scene.lease ?? 0]);
     assert.deepEqual(await claimed(scene, stage.instanceId, paused), []);
     assert.deepEqual(await claimed(scene), ["it", "next"]);
   });
@@ -256,9 +256,9 @@ export function leasesOfMessages(promise: Promises): void {
       await new Promise((resolve) => setTimeout(resolve, 40));
       const next = await stage.addMessage(customer, { dueAt: NOW });
       assert.deepEqual(await stage.leaseMessages(stage.instanceId, 9), []);
-      await stage.store.release("messages", [first?.lease ?? 0, second?.lease ?? 0]);
+      await stage.store.release([first?.lease ?? 0, second?.lease ?? 0]);
       assert.deepEqual(await stage.leaseMessages(stage.instanceId, 9), [], "the leases of before mean nothing");
-      await stage.store.release("messages", [third?.lease ?? 0]);
+      await stage.store.release([third?.lease ?? 0]);
       const [after] = await stage.leaseMessages(stage.instanceId, 9, { leaseMs: LEASE_MS });
       assert.equal(after?.message.id, next.id);
     },

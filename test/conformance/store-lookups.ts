@@ -66,7 +66,7 @@ export function claimsOfLookups(promise: Promises): void {
       assert.deepEqual(idsOf(claimed.map(({ message }) => message)), idsOf(lookups));
       assert.deepEqual(await claimAll(stage, way), [], "a leased lookup is not claimed");
       const [first] = claimed;
-      await stage.store.release("messages", [first?.lease ?? 0]);
+      await stage.store.release([first?.lease ?? 0]);
       assert.deepEqual(await claimAll(stage, way), [first?.message.id], "a released lookup is claimed again");
     });
   }

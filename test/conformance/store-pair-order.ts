@@ -77,7 +77,7 @@ export function ordersOfPairs(promise: Promises): void {
         const leaseMs = how === "is released" ? 60_000 : 0;
         const [lease] = await stage.leaseMessages(stage.instanceId, 9, { leaseMs });
         await set(stage, second, ATTEMPT);
-        if (how === "is released") await stage.store.release("messages", [lease?.lease ?? 0]);
+        if (how === "is released") await stage.store.release([lease?.lease ?? 0]);
         const later = await add();
         assert.deepEqual(await stage.claimMessages(stage.instanceId, 9), []);
         await set(stage, second, SENT);

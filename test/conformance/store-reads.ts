@@ -124,7 +124,7 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     endpointId: endpoint.id,
     byHand: true,
     resumeAt: NOW,
-    retryRequested: true,
+    retriesAsked: 1,
   } as const;
   const attempts = [
     { ...attemptAt(NOW), error: "ECONNRESET" },

@@ -14,13 +14,13 @@ import type { LoggedRequest } from "../../server/core/logged-request.ts";
 import { type Message, NEW_MESSAGE } from "../../server/core/message.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
+import { DueQueue, type HeldDelivery } from "../../server/engine/queue/due-deliveries.ts";
+import type { DeliveryOutcome, FinishResult } from "../../server/store/due-deliveries.ts";
 import type { Idempotency, Records, TableName } from "../../server/store/records.ts";
 import { columnOf, decode } from "../../server/store/rows.ts";
 import type {
-  ClaimedDelivery,
   ClaimedMessage,
   CommitResult,
-  DeliveryClaim,
   MessageClaim,
   Operation,
   Store,
@@ -53,6 +53,7 @@ export class Stage {
   store: Store;
   readonly newId: NewId = createIdSource(() => NOW, repeatable());
   readonly instanceId: InstanceId = this.newId("inst");
+  #due: DueStage | null = null;
 
   constructor(store: Store) {
     this.store = store;
@@ -204,17 +205,19 @@ export class Stage {
     return (await this.leaseMessages(lane, permits, changes)).map(({ message }) => message);
   }
 
-  async leaseDeliveries(
-    lane: string,
-    permits: number,
-    changes: Partial<DeliveryClaim> = {},
-  ): Promise<ClaimedDelivery[]> {
-    const claim = { lanes: [{ lane, permits }], now: NOW, leaseMs: LEASE_MS, ...changes };
-    return (await this.store.claimDeliveries(claim)).claimed;
+  /** The due deliveries of the store, of which this test is the holder from the first call on. */
+  get due(): DueStage {
+    if (this.#due?.store !== this.store) this.#due = new DueStage(this.store);
+    return this.#due;
   }
 
-  async claimDeliveries(lane: string, permits: number, changes: Partial<DeliveryClaim> = {}): Promise<Delivery[]> {
-    return (await this.leaseDeliveries(lane, permits, changes)).map(({ delivery }) => delivery);
+  /** Takes due deliveries of a lane into hand: those that were pushed, and then those that are read. */
+  async holdDeliveries(lane: string, permits: number, now = NOW): Promise<HeldDelivery[]> {
+    return (await this.due.claim([{ lane, permits }], now)).items;
+  }
+
+  async claimDeliveries(lane: string, permits: number, now = NOW): Promise<Delivery[]> {
+    return (await this.holdDeliveries(lane, permits, now)).map(({ delivery }) => delivery);
   }
 
   /** All records of a table in the order of their keys, events and requests by position. */
@@ -234,6 +237,70 @@ export class Stage {
 
   async deliveriesOf(eventId: EventId): Promise<Delivery[]> {
     return (await this.all("deliveries")).filter((delivery) => delivery.eventId === eventId);
+  }
+}
+
+/** The holder of a store's deliveries, which runs none of them. */
+export class DueStage {
+  readonly store: Store;
+  readonly queue: DueQueue;
+  /** New deliveries that were pushed, and not claimed since. */
+  pushed: HeldDelivery[] = [];
+  /** Ends the hold. */
+  readonly end: () => void;
+  #now = NOW;
+
+  constructor(store: Store) {
+    this.store = store;
+    const clock = { now: () => this.#now, monotonic: () => performance.now() };
+    const fault = (error: unknown) => assert.fail(String(error));
+    this.queue = new DueQueue({ store, clock, fault });
+    this.end = this.queue.start({
+      take: (items) => void this.pushed.push(...items),
+      wake: () => {},
+      drop: (ids) => this.giveUp(this.#take(({ delivery }) => ids.has(delivery.id))),
+      look: () => {},
+    });
+  }
+
+  async claim(wanted: readonly { lane: string; permits: number }[], now = NOW) {
+    this.#now = now;
+    const items = wanted.flatMap(({ lane, permits }) => {
+      let left = permits;
+      return this.#take(({ delivery }) => delivery.lane === lane && left-- > 0);
+    });
+    let more = wanted.map(({ lane }) => lane);
+    for (;;) {
+      const left = wanted.flatMap(({ lane, permits }) => {
+        const wants = permits - items.filter(({ delivery }) => delivery.lane === lane).length;
+        return wants > 0 && more.includes(lane) ? [{ lane, permits: wants }] : [];
+      });
+      if (left.length === 0) return { items, more };
+      // A read may pass nothing but what is in hand: the loop goes on behind it.
+      const claimed = await this.queue.claim(left);
+      items.push(...claimed.items);
+      more = [...claimed.more, ...more.filter((lane) => left.every((one) => one.lane !== lane))];
+    }
+  }
+
+  /** Writes ends of attempts, as the loop does. */
+  async finish(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]> {
+    const results = await this.store.finishDeliveries(outcomes);
+    for (const [index, { result }] of results.entries()) {
+      const { id, set } = outcomes[index] ?? assert.fail();
+      if (result !== "changed") this.queue.ended(id, result === "ok" ? set.dueAt : null);
+    }
+    return results;
+  }
+
+  giveUp(items: readonly HeldDelivery[]): void {
+    this.queue.giveUp(items);
+  }
+
+  #take(matches: (item: HeldDelivery) => boolean): HeldDelivery[] {
+    const taken = this.pushed.filter(matches);
+    this.pushed = this.pushed.filter((item) => !taken.includes(item));
+    return taken;
   }
 }
 

@@ -1,6 +1,7 @@
 /** The operations of the differential test, of every kind, about the records that the world knows. */
 
 import { type EventType, OPT_OUT_SCOPES, OPT_OUT_SOURCES } from "../../sdk/wire.ts";
+import { retryByHand } from "../../server/core/delivery.ts";
 import type { EventId, InstanceId, MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { Operation, Transaction } from "../../server/store/store.ts";
@@ -28,7 +29,7 @@ export async function transactionOf(world: World): Promise<Transaction> {
 function subjectOf(operation: Operation): string {
   if (operation.op === "event") return `event ${operation.event.id}`;
   if (operation.op === "rewrite") return `event ${operation.eventId}`;
-  if (operation.op === "update" || operation.op === "retryDelivery") return `record ${operation.id}`;
+  if (operation.op === "update") return `record ${operation.id}`;
   if ("record" in operation && "id" in operation.record) return `record ${operation.record.id}`;
   if ("where" in operation && "id" in operation.where) return `record ${operation.where.id}`;
   return operation.op;
@@ -120,8 +121,10 @@ async function rewriteEvent(world: World): Promise<Operation> {
 }
 
 async function retryDelivery(world: World): Promise<Operation> {
-  const { id, version } = (await world.draw("deliveries")) ?? { id: "dlv_none" as never, version: 1 };
-  return { op: "retryDelivery", id, version: version + (world.chance(0.1) ? 1 : 0), now: world.now };
+  const delivery = await world.draw("deliveries");
+  const { id, version } = delivery ?? { id: "dlv_none" as never, version: 1 };
+  const set = delivery === null || delivery === undefined ? { dueAt: null } : retryByHand(delivery, world.now);
+  return { op: "update", table: "deliveries", id, version: version + (world.chance(0.1) ? 1 : 0), set };
 }
 
 function insertIdempotency(world: World): Operation {

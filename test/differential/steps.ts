@@ -1,10 +1,12 @@
 /** The steps of the differential test: every operation, claim and chore of a store, with how often each is drawn. */
 
 import assert from "node:assert/strict";
-import type { CustomerId, EndpointId } from "../../server/core/id.ts";
+import type { CustomerId, DeliveryId, EndpointId } from "../../server/core/id.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
-import type { ClaimedMessage, DeliveryOutcome, Queue, Store, Transaction } from "../../server/store/store.ts";
+import type { DeliveryOutcome } from "../../server/store/due-deliveries.ts";
+import type { ClaimedMessage, Queue, Store, Transaction } from "../../server/store/store.ts";
 import { attemptAt, NOW } from "../conformance/store-stage.ts";
+import { FRONT } from "../support/due.ts";
 import { boundsOf, checkBounds } from "./claim-bounds.ts";
 import { ADDRESSES, LANES, transactionOf } from "./operations.ts";
 import type { World } from "./world.ts";
@@ -87,12 +89,7 @@ async function claimMessages(world: World): Promise<void> {
   }
   for (const { claimed: all } of claimed) checkRuns(all);
   if (isScarce) {
-    await world.both("release", (store, index) =>
-      store.release(
-        "messages",
-        claimed[index].claimed.map(({ lease }) => lease),
-      ),
-    );
+    await world.both("release", (store, index) => store.release(claimed[index].claimed.map(({ lease }) => lease)));
     return;
   }
   const [one, other] = claimed.map(({ claimed: all }) =>
@@ -119,22 +116,36 @@ async function claimDeliveries(world: World): Promise<void> {
   const callbacks = world.customers.map(({ id }) => `${id} https://callback.example`);
   const lanes = [...world.endpoints.map(({ id }) => id as string), ...callbacks]
     .filter(() => world.chance(0.6))
-    .map((lane) => ({ lane, permits: 1 + world.below(5) }));
+    .map((lane) => ({ lane, after: FRONT, limit: 1 + world.below(5) }));
   world.now += world.below(500);
-  const claim = { lanes, now: world.now, leaseMs: LEASE_MS };
-  const claimed = await world.both(
-    `claim ${JSON.stringify(claim)}`,
-    (store) => store.claimDeliveries(claim),
-    ({ claimed: all }) =>
+  const inHand = world.leased.deliveries;
+  const found = await world.both(
+    `read ${JSON.stringify(lanes)}`,
+    async (store, index) => {
+      // SQLite does not know what is in hand. PostgreSQL reads nothing of that.
+      const more = index === 0 ? inHand.size : 0;
+      const reads = lanes.map((lane) => ({ ...lane, limit: lane.limit + more }));
+      const read = await store.dueDeliveries({ lanes: reads, now: world.now, inHandMs: LEASE_MS, bytesMax: 2 ** 30 });
+      const left = new Map(lanes.map(({ lane, limit }) => [lane, limit]));
+      return read.found.filter(({ delivery: { id, lane } }) => {
+        if (inHand.has(id)) return false;
+        const room = left.get(lane) ?? 0;
+        left.set(lane, room - 1);
+        return room > 0;
+      });
+    },
+    (all) =>
       all.map(({ delivery, bytes, correlationId }) =>
         process.env.DIFF_DEBUG
           ? `${delivery.id} ${delivery.lane} due ${(delivery.dueAt ?? 0) - NOW} by ${delivery.byHand} v${delivery.version}`
           : { delivery, bytes, correlationId },
       ),
   );
-  if (claimed === null) return;
-  const leases = claimed.map(({ claimed: all }) => all.map(({ delivery, lease }) => ({ id: delivery.id, lease })));
-  world.noteLeases("deliveries", leases as never);
+  if (found === null) return;
+  world.noteLeases(
+    "deliveries",
+    found.map((all) => all.map(({ delivery, row }) => ({ id: delivery.id, lease: row }))) as never,
+  );
 }
 
 async function finish(world: World): Promise<void> {
@@ -157,13 +168,12 @@ async function finish(world: World): Promise<void> {
       dueAt: isOver ? null : world.now + world.below(5) * 1_000,
       byHand: false,
       resumeAt: null,
-      retryRequested: false,
     };
     const version = delivery.version + (world.chance(0.1) ? 1 : 0);
     return [{ leases, outcome: { id: delivery.id, version, set } }];
   });
   const finished = await world.both("finish", (store, index) =>
-    store.finishDeliveries(outcomes.map(({ leases, outcome }) => ({ ...outcome, lease: leases[index] }))),
+    store.finishDeliveries(outcomes.map(({ leases, outcome }) => ({ ...outcome, row: leases[index] }))),
   );
   for (const [index, { outcome }] of outcomes.entries()) {
     if (finished?.[0][index]?.result !== "changed") world.leased.deliveries.delete(outcome.id);
@@ -174,7 +184,10 @@ async function release(world: World): Promise<void> {
   const queue: Queue = world.pick(["messages", "deliveries"]);
   const chosen = [...world.leased[queue].values()].filter(() => world.chance(0.4));
   const leasesOf = (index: 0 | 1) => chosen.map(({ leases }) => leases[index]);
-  await world.both("release", (store, index) => store.release(queue, leasesOf(index)));
+  const ids = chosen.map(({ id }) => id as DeliveryId);
+  await world.both("release", (store, index) =>
+    queue === "messages" ? store.release(leasesOf(index)) : store.giveUp(ids),
+  );
   for (const { id } of chosen) world.leased[queue].delete(id);
 }
 

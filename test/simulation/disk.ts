@@ -38,8 +38,8 @@ const LATE_MS_MAX = 20;
 
 /** A full disk refuses all jobs but those that write nothing. */
 async function leaseOnly(ports: Ports, jobs: readonly Job[]): Promise<WrittenGroup> {
-  const { results, born } = await ports.write(jobs.filter(isLeaseJob));
-  return { results: jobs.map((job) => (isLeaseJob(job) && results.shift()) || { error: "full" }), born };
+  const { results, pushed } = await ports.write(jobs.filter(isLeaseJob));
+  return { results: jobs.map((job) => (isLeaseJob(job) && results.shift()) || { error: "full" }), pushed };
 }
 
 /** Opens the file for a life. Writes run in sequence, as by one writer; so do reads. */

@@ -1,6 +1,6 @@
 /** Notes situations of the queue of deliveries in one life, from the jobs of the writer and their results. */
 
-import type { ClaimedRow, ClaimedRows, Job, WrittenGroup } from "../../server/store/jobs/jobs.ts";
+import type { DueRows, Job, PushedRow, WrittenGroup } from "../../server/store/jobs/jobs.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
 import type { CommitResult } from "../../server/store/store.ts";
 
@@ -28,27 +28,27 @@ export interface QueueLog {
 export class QueueWatch {
   readonly #life: number;
   readonly #log: QueueLog;
-  /** Lanes whose last claim came back short. */
+  /** Lanes whose last read came back short. */
   readonly #caughtUp = new Set<string>();
   /** Lanes that had caught up before they fell behind. */
   readonly #behind = new Set<string>();
-  /** The greatest due time that was claimed in a lane. */
-  readonly #claimedUpTo = new Map<string, number>();
+  /** The greatest due time that was read in a lane. */
+  readonly #readUpTo = new Map<string, number>();
 
   constructor(life: number, log: QueueLog) {
     this.#life = life;
     this.#log = log;
   }
 
-  note(jobs: readonly Job[], { results, born }: WrittenGroup): void {
-    this.#pushed(born);
+  note(jobs: readonly Job[], { results, pushed }: WrittenGroup): void {
+    this.#pushed(pushed);
     for (const [index, job] of jobs.entries()) {
       const result = results[index];
       if (result === undefined || !("value" in result)) continue;
       if (job[0] === "commit") this.#committed(result.value as CommitResult);
-      if (job[0] === "claimDeliveries") {
+      if (job[0] === "dueDeliveries") {
         const names = job[1].lanes.map(({ lane }) => lane);
-        this.#claimed(names, result.value as ClaimedRows);
+        this.#read(names, result.value as DueRows);
       }
     }
   }
@@ -58,16 +58,18 @@ export class QueueWatch {
     for (const lane of reply.lanes) if (this.#caughtUp.delete(lane)) this.#behind.add(lane);
   }
 
-  #pushed(born: readonly ClaimedRow[]): void {
-    for (const [, values] of born) {
+  #pushed(pushed: readonly PushedRow[]): void {
+    for (const row of pushed) {
+      if (row[0] !== "new") continue;
+      const [, , values] = row;
       const url = String(values[URL_AT]);
       // Deliveries to the built-in inbox never reach the network.
       if (url.startsWith("http")) this.#log.pushed.push({ life: this.#life, eventId: String(values[EVENT_ID]), url });
     }
   }
 
-  #claimed(lanes: readonly string[], { rows, more }: ClaimedRows): void {
-    for (const [, values] of rows) this.#claimedRow(values);
+  #read(lanes: readonly string[], { rows, more }: DueRows): void {
+    for (const [, values] of rows) this.#readRow(values);
     for (const lane of lanes) {
       if (more.includes(lane)) continue;
       this.#caughtUp.add(lane);
@@ -75,11 +77,11 @@ export class QueueWatch {
     }
   }
 
-  #claimedRow(values: readonly SqlValue[]): void {
+  #readRow(values: readonly SqlValue[]): void {
     const lane = String(values[LANE]);
     const dueAt = Number(values[DUE_AT]);
-    const upTo = this.#claimedUpTo.get(lane) ?? Number.NEGATIVE_INFINITY;
+    const upTo = this.#readUpTo.get(lane) ?? Number.NEGATIVE_INFINITY;
     if (dueAt < upTo) this.#log.situations.push("a delivery was due before the cursor");
-    this.#claimedUpTo.set(lane, Math.max(upTo, dueAt));
+    this.#readUpTo.set(lane, Math.max(upTo, dueAt));
   }
 }

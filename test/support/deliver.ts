@@ -49,6 +49,8 @@ export interface DeliverStage extends TestContext {
   answers: (PostResult | null)[];
   answer: (request: PostRequest) => PostResult | null;
   lanes: Deliver;
+  /** The loop of the next process, which is not started: the present one keeps what it has in hand. */
+  next(): Deliver;
   /** Sends all due deliveries without advancing the clock. */
   run(): Promise<void>;
   /** Advances shifted time in one step, then sends due deliveries. */
@@ -97,7 +99,8 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       const answer = answers.length > 0 ? answers.shift() : stage.answer(request);
       if (answer !== null && answer !== undefined) resolve(answer);
     });
-  const lanes = new Deliver(deps, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
+  const loop = () => new Deliver(deps, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
+  const lanes = loop();
   waking.lanes = lanes;
   deps.store.watchReceivers((changes) => lanes.changed(changes));
   lanes.start();
@@ -116,11 +119,16 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
     answers,
     answer: () => OK,
     lanes,
+    next() {
+      const next = loop();
+      waking.lanes = next;
+      return next;
+    },
     async run() {
       for (let before = -1; before !== sent.length; ) {
         before = sent.length;
         const due = await deps.store.dueLanes("deliveries", clock.now());
-        lanes.wake(due.map(({ lane }) => lane));
+        waking.lanes?.wake(due.map(({ lane }) => lane));
         await clock.advance(0);
         await clock.advance(0);
       }

@@ -37,7 +37,7 @@ export async function insertDeliveries(pool: pg.Pool, { count, lanes, records = 
       [DUE_AT, first, last, lanes],
     );
     await pool.query(
-      `insert into deliveries (id, version, sequence, attempt_count, retry_count, created_at, by_hand, retry_requested, customer_id,
+      `insert into deliveries (id, version, sequence, attempt_count, retry_count, created_at, by_hand, retries_asked, customer_id,
          event_id, event_type, url, lane, status, attempts, due_at)
        select 'dlv_01a19467-e800-7000-8000-' || lpad(i::text, 12, '0'), 1, 1, 0, 0, $1 + i, 0, 0, 'cust_1', '${EVENT_ID}',
          'message.queued', 'https://receiver.example/', 'wh_' || lpad((i % $4)::text, 32, '0'), 'pending', '[]', $1 + i

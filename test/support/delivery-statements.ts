@@ -2,7 +2,8 @@
 
 import type { CustomerId, DeliveryId, InstanceId, MessageId, ReplayId } from "../../server/core/id.ts";
 import { listDeliveriesAhead } from "../../server/store/deliveries.ts";
-import type { ClaimedRow, ClaimedRows, Job } from "../../server/store/jobs/jobs.ts";
+import type { DueRead } from "../../server/store/due-deliveries.ts";
+import type { DueRow, DueRows, Job } from "../../server/store/jobs/jobs.ts";
 import {
   findLanesWithDueTimers,
   listAttempted,
@@ -15,10 +16,10 @@ import { queryDatabase } from "../../server/store/postgres/driver.ts";
 import { readLook } from "../../server/store/postgres/readers.ts";
 import { countDue, countWaiting } from "../../server/store/replays.ts";
 import type { Database } from "../../server/store/rows.ts";
-import type { DeliveryClaim } from "../../server/store/store.ts";
 import { findPendingDeliveries } from "../../server/store/wire.ts";
 import { LEASE_MS, NOW } from "../conformance/store-stage.ts";
 import { idOf, outcomeOf } from "./delivery-members.ts";
+import { FRONT } from "./due.ts";
 import { LANES, laneOf, REPLAY } from "./filled-queues.ts";
 import {
   commitEach,
@@ -43,17 +44,16 @@ export function deliveryStatements(ground: Ground): QueueStatement[] {
 const WITH_ANOTHER = 32;
 
 /** A delivery that was claimed; one that is not there if none was, so that the statement runs for something. */
-const NONE: ClaimedRow = [1, ["dlv_none", 1], "{}", null];
+const NONE: DueRow = [1, ["dlv_none", 1], "{}", null];
 
 function claims(ground: Ground): QueueStatement[] {
   const { writer, pool } = ground;
-  let claimed: ClaimedRow[] = [];
-  const claim = async (changes: Partial<DeliveryClaim> = {}) => {
-    const lanes = [{ lane: laneOf(0), permits: HANDLED }];
-    const [value] = await runGroup(ground, [
-      ["claimDeliveries", { lanes, now: NOW, leaseMs: LEASE_MS, ...changes } as DeliveryClaim],
-    ]);
-    claimed = (value as ClaimedRows).rows;
+  let claimed: DueRow[] = [];
+  const claim = async (changes: Partial<DueRead> = {}) => {
+    const lanes = [{ lane: laneOf(0), after: FRONT, limit: HANDLED }];
+    const read = { lanes, now: NOW, inHandMs: LEASE_MS, bytesMax: 2 ** 30, ...changes };
+    const [value] = await runGroup(ground, [["dueDeliveries", read]]);
+    claimed = (value as DueRows).rows;
     return claimed.length;
   };
   const end = async (dueAt: number | null, version?: number) => {
@@ -80,7 +80,7 @@ function claims(ground: Ground): QueueStatement[] {
       name: "a release of deliveries",
       prepare: () => claim(),
       async run() {
-        await runGroup(ground, [["release", "deliveries", claimed.map(([lease]) => lease)]]);
+        await runGroup(ground, [["giveUp", claimed.map(idOf)]]);
         return claimed.length;
       },
     },
@@ -95,7 +95,9 @@ function claims(ground: Ground): QueueStatement[] {
     {
       name: "a claim of deliveries of several lanes",
       run: () =>
-        claim({ lanes: Array.from({ length: LANES }, (_, n) => ({ lane: laneOf(n), permits: HANDLED / LANES })) }),
+        claim({
+          lanes: Array.from({ length: LANES }, (_, n) => ({ lane: laneOf(n), after: FRONT, limit: HANDLED / LANES })),
+        }),
     },
     {
       name: "a claim of deliveries whose records are gone",
@@ -119,9 +121,10 @@ function changes(ground: Ground): QueueStatement[] {
       pagesMax: WITH_RECORDS,
       prepare: find,
       run: () =>
-        commitEach(ground, found, ({ id, version }) => [
-          { op: "retryDelivery", id: id as DeliveryId, version, now: NOW },
-        ]),
+        commitEach(ground, found, ({ id, version }) => {
+          const set = { byHand: true, retriesAsked: 1, resumeAt: null, dueAt: NOW } as const;
+          return [{ op: "update", table: "deliveries", id: id as DeliveryId, version, set }];
+        }),
     },
     {
       name: "a wave that cancels deliveries",

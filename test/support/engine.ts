@@ -158,11 +158,11 @@ export class Life {
         return this.#write(() => store.commitGathered(transaction));
       },
       claimMessages: (claim) => this.#write(() => store.claimMessages(claim)),
-      release: async (queue, leases) => {
+      release: async (leases) => {
         await this.#alive();
-        return store.release(queue, leases);
+        return store.release(leases);
       },
-      claimDeliveries: (claim) => this.#write(() => store.claimDeliveries(claim)),
+      dueDeliveries: (read) => this.#write(() => store.dueDeliveries(read)),
       dueLanes: async (queue, now) => {
         await this.#alive();
         this.reads += 1;

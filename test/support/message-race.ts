@@ -52,7 +52,7 @@ export async function raceForMessages(stores: readonly Store[], lane: InstanceId
     claimed += 1;
     if (claimed % RELEASE_EVERY === 0) {
       end(message);
-      await store.release("messages", [lease]);
+      await store.release([lease]);
       return false;
     }
     const { id, version } = message;
@@ -91,10 +91,7 @@ export async function raceForMessages(stores: readonly Store[], lane: InstanceId
       if (await send(store, one)) continue;
       const others = run.slice(index + 1);
       for (const { message } of others) end(message);
-      await store.release(
-        "messages",
-        others.map(({ lease }) => lease),
-      );
+      await store.release(others.map(({ lease }) => lease));
       return;
     }
   }

@@ -127,7 +127,7 @@ function claims(ground: Ground): QueueStatement[] {
   /** It reads the next pairs too. */
   const claimBehind = async () => STEPS_MAX + (await claim());
   const release = async () => {
-    await runGroup(ground, [["release", "messages", leases.length === 0 ? [1] : leases]]);
+    await runGroup(ground, [["release", leases.length === 0 ? [1] : leases]]);
     return leases.length;
   };
   const front = `select id from due_messages where lane = '${lane}' and lease is null order by due_at, id limit 200`;

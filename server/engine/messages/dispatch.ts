@@ -167,9 +167,7 @@ export class Dispatch {
     if (this.#ended.length === 0) return;
     const leases = this.#ended;
     this.#ended = [];
-    this.#deps.store
-      .release("messages", leases)
-      .catch((error: unknown) => this.#deps.observer.fault("dispatch", error));
+    this.#deps.store.release(leases).catch((error: unknown) => this.#deps.observer.fault("dispatch", error));
   }
 
   async #dueLanes(took: (ms: number) => void): Promise<string[]> {

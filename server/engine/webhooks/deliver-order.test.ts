@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { configure, deliverStage, OK } from "../../../test/support/deliver.ts";
 import { until } from "../../../test/support/wait.ts";
 import { emitEvent } from "../../../test/support/webhooks.ts";
+import { retryByHand } from "../../core/delivery.ts";
 import { makeEvent } from "../../core/event.ts";
 import type { MessageId } from "../../core/id.ts";
 import { StoreUnavailable } from "../../store/store.ts";
@@ -15,7 +16,8 @@ test("an event that went to the loop with its commit precedes the next one, whic
   await configure(stage);
   await emitEvent(stage);
   await stage.run();
-  const { id, lane, version } = await stage.delivery();
+  const delivery = await stage.delivery();
+  const { id, lane, version } = delivery;
   const messageId: MessageId = deps.newId("msg");
   const eventOf = (sequence: number) => {
     const [createdAt, correlationId] = [clock.now(), "req_1"];
@@ -27,7 +29,8 @@ test("an event that went to the loop with its commit precedes the next one, whic
   const emit = (event: typeof first) => deps.store.commit([{ op: "event", event, callbackUrl: null }]);
   const committed = await emit(first).then(() => {
     // An attempt by hand of another delivery lets the lane fall behind, so that the second event stays on disk.
-    const retried = deps.store.commit([{ op: "retryDelivery", id, version, now: clock.now() }]);
+    const set = retryByHand(delivery, clock.now());
+    const retried = deps.store.commit([{ op: "update", table: "deliveries", id, version, set }]);
     const emitted = emit(second);
     stage.lanes.wake([lane]);
     return Promise.all([retried, emitted]);

@@ -6,7 +6,7 @@
  *
  * | to the loop | |
  * |---|---|
- * | new deliveries | `push` of its `DeliveryHolder` |
+ * | new deliveries, and others that became due or are gone | `push` of its `DeliveryHolder` |
  * | changes of endpoints and customers, a reset of a customer | `changed`, `drop`; their callers are answered once the loop has applied them |
  * | lanes that may have due deliveries, repaired rows | `wake`, `repaired` |
  * | which addresses are allowed | `WebhookSender.poster`; the service replaces it when it leaves the sandbox |
@@ -14,7 +14,7 @@
  *
  * | from the loop | |
  * |---|---|
- * | claims, outcomes, leases that end unused | `DeliverDeps.store` |
+ * | reads of due deliveries, ends of attempts | `DeliverDeps.store`, through its `DueQueue` |
  * | reads of endpoints, signers and due lanes | `DeliverDeps.store`, through its `ReceiverCache` |
  * | recorded attempts, for requests that wait for one; endpoints that are gone, or back | `attempted`, `goneMarks` |
  * | attempts in flight, lags, limits, faults | `observer`, `lagMs`, `ended` |
@@ -29,31 +29,24 @@ import type { OwnLimit } from "../../outgoing/connection.ts";
 import { isUnreached, type Poster, type PostResult } from "../../outgoing/post.ts";
 import { retryAfterSeconds as readRetryAfter } from "../../outgoing/retry-after.ts";
 import type { Sealer } from "../../secrets.ts";
-import { type ClaimedDelivery, type ReceiverChange, type Store, StoreFull } from "../../store/store.ts";
+import { type ReceiverChange, type Store, StoreFull } from "../../store/store.ts";
 import type { EngineSettings } from "../deps.ts";
 import type { RunTimes } from "../lane-lag.ts";
 import { isUnreached as isLaneUnreached } from "../lane-state.ts";
 import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome, Observer } from "../observer.ts";
+import { DueQueue, type HeldDelivery } from "../queue/due-deliveries.ts";
 import type { RunResult } from "../run-result.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { UnrecordedResponses } from "../unrecorded.ts";
 import { AtOnce } from "./at-once.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
 import type { DeliverLoop } from "./deliver-loop.ts";
-import { DeliveryReleases } from "./delivery-releases.ts";
 import { Holds, putOffUntil } from "./holds.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { type Receiver, ReceiverCache } from "./receiver-cache.ts";
-import { cancelled, type HeldDelivery, type Recording, record, recordPosted, type Target } from "./record-attempt.ts";
+import { cancelled, type Recording, record, recordPosted, type Target } from "./record-attempt.ts";
 
-/** Length of a lease for the loop, in milliseconds of the monotonic clock: longer than any attempt. */
-const LEASE_MS = 45_000;
-/**
- * The writer leases a new delivery from its commit on, and the loop counts from its arrival: the writer's lease is longer by the
- * time for which a delivery may be on its way. Claims get the same length, since the writer ends leases in the order in which they began.
- */
-const WRITER_LEASE_MS = LEASE_MS + 15_000;
 /** An attempt and its commit take less than this, in real milliseconds. */
 const ATTEMPT_MS_MAX = 35_000;
 const ATTEMPTS_AT_ONCE_MAX = 2_048;
@@ -77,14 +70,15 @@ export interface DeliverDeps {
   store: Pick<
     Store,
     | "arrived"
-    | "claimDeliveries"
+    | "credit"
     | "db"
+    | "dueDeliveries"
     | "dueLanes"
     | "finishDeliveries"
+    | "giveUp"
     | "hold"
     | "isFull"
     | "rechecked"
-    | "release"
     | "shared"
   >;
   clock: Clock;
@@ -105,15 +99,14 @@ interface Attempting extends Recording {
   sender: WebhookSender;
   unrecorded: UnrecordedResponses;
   holds: Holds;
-  releases: DeliveryReleases;
 }
 
-/** The loop that posts deliveries. It holds new deliveries from their commit on, and claims all others. */
+/** The loop that posts deliveries. New ones are pushed to it with their commit, and it reads all others. */
 export class Deliver implements DeliverLoop {
   readonly #deps: DeliverDeps;
   readonly #receiverCache: ReceiverCache;
   readonly #lanes: Lanes<HeldDelivery>;
-  readonly #releases: DeliveryReleases;
+  readonly #queue: DueQueue;
   readonly #atOnce: AtOnce;
   readonly look = (): void => this.#lanes.look();
   #breakersOpen = 0;
@@ -123,11 +116,12 @@ export class Deliver implements DeliverLoop {
     this.#deps = deps;
     const { isCurrent, observer, store } = deps;
     this.#receiverCache = new ReceiverCache(isCurrent);
-    this.#releases = new DeliveryReleases(store, (error) => observer.fault("deliver", error));
+    this.#queue = new DueQueue({ store, clock: deps.clock, fault: (error) => observer.fault("deliver", error) });
     this.#lanes = createLanes(
       {
         deps,
         receiverCache: this.#receiverCache,
+        queue: this.#queue,
         wake: (lane, atOnce) => this.wake([lane], atOnce),
         sender,
         outcomes: new OutcomeBatch(store),
@@ -138,7 +132,6 @@ export class Deliver implements DeliverLoop {
           hold: (lane, until) => this.#lanes.hold(lane, until),
           putOff: (lane, until) => this.#lanes.putOff(lane, until),
         }),
-        releases: this.#releases,
       },
       () => this.#look(),
     );
@@ -162,25 +155,18 @@ export class Deliver implements DeliverLoop {
   }
 
   async #runAtOnce(names: readonly string[], atOnce: readonly DeliveryId[]): Promise<void> {
-    const { clock, store } = this.#deps;
-    if (store.isFull) throw diskFull();
-    const lanes = names.map((lane) => ({ lane, permits: 0 }));
-    const askedAt = clock.monotonic();
-    const { claimed } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: WRITER_LEASE_MS, atOnce });
-    const refused = this.#lanes.runAtOnce(held(claimed, askedAt));
-    if (refused.length > 0) this.#releases.release(refused);
+    if (this.#deps.store.isFull) throw diskFull();
+    const refused = this.#lanes.runAtOnce(await this.#queue.claimAtOnce(names, atOnce));
+    this.#queue.giveUp(refused);
   }
 
   start(): void {
-    const { clock, store } = this.#deps;
     this.#lanes.start();
-    this.#endHold = store.hold({
-      leaseMs: WRITER_LEASE_MS,
-      push: (claimed) => {
-        const { accepted, lanes } = this.#releases.accept(held(claimed, clock.monotonic()), 0);
-        this.#lanes.push(accepted);
-        this.#lanes.wake(lanes);
-      },
+    this.#endHold = this.#queue.start({
+      take: (items) => this.#lanes.push(items),
+      wake: (lanes) => this.#lanes.wake(lanes),
+      drop: (ids) => this.#lanes.drop(({ delivery }) => ids.has(delivery.id)),
+      look: () => this.#lanes.look(),
     });
   }
 
@@ -222,10 +208,6 @@ export class Deliver implements DeliverLoop {
   }
 }
 
-function held(claimed: readonly ClaimedDelivery[], now: number): HeldDelivery[] {
-  return claimed.map((one) => ({ ...one, leasedUntil: now + LEASE_MS }));
-}
-
 function diskFull(): StoreFull {
   return new StoreFull("the disk is full: webhooks wait");
 }
@@ -233,20 +215,15 @@ function diskFull(): StoreFull {
 /** A lane is an endpoint, or the origin of a customer's callbacks. `look` is called before each look for due deliveries. */
 function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelivery> {
   const { clock, isHome = () => true, observer, settings, store } = attempting.deps;
-  const { receiverCache, releases } = attempting;
+  const { queue, receiverCache } = attempting;
   return new Lanes<HeldDelivery>({
     clock,
     async claim(wanted) {
-      const lanes = wanted.filter(({ lane }) => isHome(lane));
-      // No attempt could be recorded: each webhook would be sent again whenever its lease ends.
+      // No attempt could be recorded: each webhook would be sent again whenever its delivery leaves the hand.
       if (store.isFull) throw diskFull();
-      const askedAt = clock.monotonic();
-      const { requested } = releases;
-      const { claimed, more } = await store.claimDeliveries({ lanes, now: clock.now(), leaseMs: WRITER_LEASE_MS });
-      const { accepted, lanes: refused } = releases.accept(held(claimed, askedAt), requested);
-      return { items: accepted, more: [...more, ...refused] };
+      return queue.claim(wanted.filter(({ lane }) => isHome(lane)));
     },
-    release: (items) => releases.release(items),
+    release: (items) => queue.giveUp(items),
     async dueLanes(took) {
       look();
       return (await store.dueLanes("deliveries", clock.now(), took)).map(({ lane }) => lane).filter(isHome);
@@ -258,7 +235,7 @@ function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelive
     takesMore: () => true,
     // Within a message, an event waits for the first attempt of the event before.
     orderingKeyOf: ({ delivery }) => (delivery.attemptCount === 0 ? delivery.messageId : null),
-    isStale: ({ leasedUntil }) => leasedUntil - clock.monotonic() < ATTEMPT_MS_MAX,
+    isStale: ({ heldUntil }) => heldUntil - clock.monotonic() < ATTEMPT_MS_MAX,
     prefetch: PREFETCH,
     run: (item, free, times) => deliver(attempting, item, free, times),
     fault: (error) => observer.fault("deliver", error),
@@ -284,8 +261,8 @@ async function deliver(
   if (receiver === null) return "unread";
   const { endpoint, signer } = receiver;
   if (endpoint === "unreadable") {
-    // The lane is in quarantine: it is claimed again once the row of its endpoint is repaired.
-    attempting.releases.release([item]);
+    // The lane is in quarantine: it is read again once the row of its endpoint is repaired.
+    attempting.queue.giveUp([item]);
     return "bad";
   }
   if (delivery.endpointId !== null && endpoint?.active !== true) {

@@ -57,9 +57,9 @@ export class Holds {
   }
 }
 
-/** Puts a delivery off without an attempt. A retry by hand that came meanwhile goes at once. */
-export function putOffUntil(until: number): (fresh: Delivery) => Delivery {
-  return (fresh) => (goesAtOnce(fresh) ? fresh : { ...fresh, dueAt: until });
+/** Puts a delivery off without an attempt. A retry by hand that came meanwhile goes at once, and one that was cancelled stays so (null). */
+export function putOffUntil(until: number): (fresh: Delivery) => Delivery | null {
+  return (fresh) => (fresh.dueAt === null || goesAtOnce(fresh) ? null : { ...fresh, dueAt: until });
 }
 
 function keyOf(lane: string, url: string): string {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DeliveryOutcome, StoreUnavailable } from "../../store/store.ts";
+import type { DeliveryOutcome } from "../../store/due-deliveries.ts";
+import { StoreUnavailable } from "../../store/store.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 
 const SET = {
@@ -12,11 +13,10 @@ const SET = {
   dueAt: null,
   byHand: false,
   resumeAt: null,
-  retryRequested: false,
   url: "http://127.0.0.1/",
 } as unknown as DeliveryOutcome["set"];
 
-const outcome = (number: number): DeliveryOutcome => ({ id: `dlv_${number}`, lease: number, version: 1, set: SET });
+const outcome = (number: number): DeliveryOutcome => ({ id: `dlv_${number}`, row: number, version: 1, set: SET });
 
 /** The ids of each commit, of which one with the second delivery fails. */
 function stage(error: Error) {
@@ -24,7 +24,7 @@ function stage(error: Error) {
   const batch = new OutcomeBatch({
     async finishDeliveries(outcomes) {
       commits.push(outcomes.map(({ id }) => id));
-      if (outcomes.some(({ lease }) => lease === 2)) throw error;
+      if (outcomes.some(({ row }) => row === 2)) throw error;
       return outcomes.map(() => ({ result: "ok" as const }));
     },
   });

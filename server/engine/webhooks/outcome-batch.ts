@@ -1,6 +1,7 @@
 /** Collects the ends of attempts of one turn of the event loop and commits them together. */
 
-import type { DeliveryOutcome, FinishResult, Store } from "../../store/store.ts";
+import type { DeliveryOutcome, FinishResult } from "../../store/due-deliveries.ts";
+import type { Store } from "../../store/store.ts";
 import { isRefusedForNow } from "../commit.ts";
 
 interface WaitingOutcome {

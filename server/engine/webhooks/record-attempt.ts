@@ -1,16 +1,25 @@
 /** Records the attempts of deliveries: what was sent is written down also if the database is out of reach for a moment. */
 
 import type { Clock } from "../../clock.ts";
-import { type Attempt, afterAttempt, type Delivery, isSuccess } from "../../core/delivery.ts";
+import {
+  type Attempt,
+  afterAttempt,
+  type Delivery,
+  type DeliveryAttempt,
+  hasAttempt,
+  isSuccess,
+} from "../../core/delivery.ts";
 import type { GoneReceivers } from "../../core/gone-receivers.ts";
 import type { DeliveryId } from "../../core/id.ts";
 import { packHeaders } from "../../core/request-headers.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import type { PostResult } from "../../outgoing/post.ts";
 import type { Signer } from "../../store/customers.ts";
-import type { ClaimedDelivery, DeliveryOutcome, Store } from "../../store/store.ts";
+import type { DeliveryOutcome } from "../../store/due-deliveries.ts";
+import type { Store } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import type { EngineSettings } from "../deps.ts";
+import type { DueQueue, HeldDelivery } from "../queue/due-deliveries.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
 import type { GoneMarks } from "./gone-marks.ts";
 import type { OutcomeBatch } from "./outcome-batch.ts";
@@ -28,13 +37,9 @@ export interface Recording {
   goneReceivers: GoneReceivers;
   receiverCache: ReceiverCache;
   outcomes: OutcomeBatch;
+  queue: DueQueue;
   /** Looks for due deliveries of a lane. `atOnce`: deliveries among them that a retry by hand asked for. */
   wake(lane: string, atOnce: readonly DeliveryId[]): void;
-}
-
-/** A leased delivery, and until when it is leased (monotonic time). */
-export interface HeldDelivery extends ClaimedDelivery {
-  leasedUntil: number;
 }
 
 /** The receiver of an attempt. */
@@ -65,7 +70,7 @@ export async function recordPosted(
 ): Promise<void> {
   const { deps, receiverCache } = recording;
   reportGone(recording, target, posted);
-  const inTime = <Value>(read: () => Promise<Value>) => commitInTime(deps, item.leasedUntil, read);
+  const inTime = <Value>(read: () => Promise<Value>) => commitInTime(deps, item.heldUntil, read);
   const { at, aheadMs, endedAt, jitter, status, durationMs, error } = posted;
   const response = await inTime(() => shownResponse(recording, target, posted));
   const asked = posted.retryAfterSeconds === null ? {} : { retryAfterSeconds: posted.retryAfterSeconds };
@@ -73,14 +78,16 @@ export async function recordPosted(
   const sent = headers === null ? {} : { headers };
   const ahead = aheadMs === 0 ? {} : { aheadMs };
   const attempt: Attempt = { at, ...ahead, status, durationMs, response, error, ...asked, ...sent };
-  const ended = (fresh: Delivery): Delivery => ({
-    ...fresh,
-    ...afterAttempt(fresh, attempt, deps.settings.webhookRetryScheduleMs, endedAt, jitter),
-    url: target.url,
-  });
+  const ended: DeliveryAttempt = { attempt, begun: item.delivery, endedAt, chance: jitter };
   const mayBeOff = !isSuccess(posted) && target.endpoint?.kind !== "inbox";
   const isLast = mayBeOff && (await inTime(() => receiverCache.isOff(deps.store, item.delivery)));
-  await record(recording, item, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+  await record(recording, item, (fresh) => {
+    // The reply to its end was lost: it counts once.
+    if (hasAttempt(fresh, ended)) return null;
+    const changes = afterAttempt(fresh, ended, deps.settings.webhookRetryScheduleMs);
+    const set = { ...fresh, ...changes, url: target.url };
+    return isLast ? cancelled(set) : set;
+  });
 }
 
 /** Counts the answer of an endpoint, and reports if the endpoint is gone or back. Callbacks and the inbox have no mark. */
@@ -103,30 +110,33 @@ async function shownResponse(
 /** Cancels a delivery whose endpoint is paused or deleted. A delivery that had ended keeps its status. */
 export function cancelled(delivery: Delivery): Delivery {
   const status = delivery.status === "pending" ? "cancelled" : delivery.status;
-  return { ...delivery, status, dueAt: null, byHand: false, resumeAt: null, retryRequested: false };
+  return { ...delivery, status, dueAt: null, byHand: false, resumeAt: null };
 }
 
 /**
- * Commits the end of an attempt. If a retry by hand changed the delivery meanwhile, decides on its present state. A delivery
- * whose lease has ended is left to the next claim.
+ * Commits the end of an attempt, after which the delivery is no longer in hand. If somebody else changed the delivery meanwhile, decides on
+ * its present state; null: that needs no change. An end that could not be recorded leaves the delivery in hand for a while: it is sent again then.
  */
 export async function record(
-  { deps, outcomes, wake }: Recording,
-  { delivery, lease, leasedUntil }: HeldDelivery,
-  after: (fresh: Delivery) => Delivery,
+  { deps, outcomes, queue, wake }: Recording,
+  { delivery, row, heldUntil }: HeldDelivery,
+  after: (fresh: Delivery) => Delivery | null,
 ): Promise<void> {
   const { id, lane } = delivery;
-  for (let fresh = delivery; ; ) {
-    const set = after(fresh);
-    const outcome: DeliveryOutcome = { id, lease, version: fresh.version, set };
-    const finished = await commitInTime(deps, leasedUntil, () => outcomes.finish(outcome));
-    if (finished.result === "changed") {
-      fresh = finished.delivery;
-      continue;
+  let fresh: Delivery | null = delivery;
+  let set = after(fresh);
+  while (set !== null) {
+    const outcome: DeliveryOutcome = { id, row, version: fresh.version, set };
+    const finished = await commitInTime(deps, heldUntil, () => outcomes.finish(outcome));
+    if (finished.result !== "changed") {
+      fresh = finished.result === "ok" ? set : null;
+      break;
     }
-    deps.attempted.notify(id, delivery.customerId);
-    const isDue = finished.result === "ok" && set.dueAt !== null && set.dueAt <= deps.clock.now();
-    if (isDue) wake(lane, set.byHand ? [id] : []);
-    return;
+    fresh = finished.delivery;
+    set = after(fresh);
   }
+  const dueAt = fresh?.dueAt ?? null;
+  queue.ended(id, dueAt);
+  deps.attempted.notify(id, delivery.customerId);
+  if (dueAt !== null && dueAt <= deps.clock.now()) wake(lane, fresh?.byHand ? [id] : []);
 }

@@ -30,11 +30,9 @@ export async function retryDelivery(
   const result = await idempotent<Delivery>(deps, request, async () => {
     const delivery = await requireDelivery(deps, customerId, id);
     await requireReceiver(deps, delivery);
-    const now = deps.clock.now();
-    const retry: Operation = { op: "retryDelivery", id: delivery.id, version: delivery.version, now };
-    // The record does not show whether an attempt is in flight, which only the writer knows.
-    const value = { ...delivery, ...retryByHand(delivery, false, now) };
-    return { transaction: [retry], value, result: delivery.id };
+    const set = retryByHand(delivery, deps.clock.now());
+    const retry: Operation = { op: "update", table: "deliveries", id: delivery.id, version: delivery.version, set };
+    return { transaction: [retry], value: { ...delivery, ...set }, result: delivery.id };
   });
   if (!result.repeated) await announceDeliveries(deps, customerId, [result.value], { atOnce: true });
   return result;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type GroupReply, GroupWriter } from "./group-writer.ts";
-import type { ClaimedRow, Job, JobResult, WrittenGroup } from "./jobs.ts";
+import type { Job, JobResult, PushedRow, WrittenGroup } from "./jobs.ts";
 import { WriterClient } from "./writer-client.ts";
 
 const probe = (name: string): Job => ["probe", name];
@@ -14,13 +14,13 @@ const nameOf = (job: Job | undefined) => String(job?.[1]);
 class Disk {
   readonly groups: string[][] = [];
   /** New deliveries that the next group makes. */
-  born: ClaimedRow[] = [];
+  pushed: PushedRow[] = [];
   readonly #writes: (() => void)[] = [];
 
   write(jobs: Job[]): Promise<WrittenGroup> {
     this.groups.push(jobs.map(nameOf));
     const results = jobs.map((job): JobResult => ({ value: nameOf(job) }));
-    return new Promise((resolve) => this.#writes.push(() => resolve({ results, born: this.born.splice(0) })));
+    return new Promise((resolve) => this.#writes.push(() => resolve({ results, pushed: this.pushed.splice(0) })));
   }
 
   /** Ends the oldest group, and lets what follows happen. */
@@ -31,7 +31,7 @@ class Disk {
   }
 }
 
-const delivery = (lease: number): ClaimedRow => [lease, [], "", ""];
+const delivery = (row: number): PushedRow => ["new", row, [], "", ""];
 
 /** The values of a reply. */
 const valuesOf = ({ results }: GroupReply) => results.map((result) => ("value" in result ? result.value : result));
@@ -76,12 +76,12 @@ test("the new deliveries of every port's jobs go to the holder, also from groups
   const groups = new GroupWriter((jobs) => disk.write(jobs), null);
   const replies: Record<"main" | "holder", string[]> = { main: [], holder: [] };
   const note = (port: "main" | "holder") => (reply: GroupReply) => {
-    replies[port].push([...valuesOf(reply), ...reply.born.map(([lease]) => `push ${lease}`)].join(", "));
+    replies[port].push([...valuesOf(reply), ...reply.pushed.map(([, row]) => `push ${row}`)].join(", "));
   };
   const main = groups.open(note("main"));
   const holder = groups.open(note("holder"));
   const write = async (add: (jobs: Job[]) => void, job: Job, ...leases: number[]) => {
-    disk.born = leases.map(delivery);
+    disk.pushed = leases.map(delivery);
     add([job]);
     await nextTurn();
     await disk.end();
@@ -99,7 +99,7 @@ test("each group is observed at one port, and every port learns that the disk is
   let isFull = false;
   const groups = new GroupWriter((jobs) => {
     const results = jobs.map((job): JobResult => (isFull ? { error: "full" } : { value: nameOf(job) }));
-    return { results, born: [] };
+    return { results, pushed: [] };
   }, null);
   const seen: Record<"main" | "other", unknown[]> = { main: [], other: [] };
   const main = groups.open(({ isFull, group }) => seen.main.push([isFull, group?.jobs]));
@@ -116,7 +116,7 @@ test("each group is observed at one port, and every port learns that the disk is
 test("a group that cannot be written fails its own jobs only", async () => {
   const groups = new GroupWriter(async ([job]) => {
     if (nameOf(job) === "bad") throw new Error("no");
-    return { results: [{ value: "ok" }], born: [] };
+    return { results: [{ value: "ok" }], pushed: [] };
   }, null);
   const results: JobResult[] = [];
   const add = groups.open((reply) => results.push(...reply.results));
@@ -149,9 +149,13 @@ test("a server gets the next group before the callers get the results of the las
 
 test("a group of a server that ends at once replies after the one before", async () => {
   const replies: unknown[] = [];
-  const groups = new GroupWriter((jobs) => ({ results: jobs.map((job) => ({ value: nameOf(job) })), born: [] }), null, {
-    isServer: true,
-  });
+  const groups = new GroupWriter(
+    (jobs) => ({ results: jobs.map((job) => ({ value: nameOf(job) })), pushed: [] }),
+    null,
+    {
+      isServer: true,
+    },
+  );
   const add = groups.open((reply) => replies.push(...valuesOf(reply)));
   add([["logRequests", []], probe("b"), ["logRequests", []], probe("d")]);
   await groups.idle();
@@ -162,20 +166,20 @@ test("a group of a server that ends at once replies after the one before", async
 function openClient() {
   const sent: string[][] = [];
   const pushes: string[] = [];
-  let reply: (values: string[], born: ClaimedRow[]) => void = () => {};
+  let reply: (values: string[], pushed: PushedRow[]) => void = () => {};
   let end: (reason: string) => void = () => {};
   const client = new WriterClient(
     (receive, ended) => {
-      reply = (values, born) => {
-        receive({ results: values.map((value) => ({ value })), born, isFull: false, group: null });
+      reply = (values, pushed) => {
+        receive({ results: values.map((value) => ({ value })), pushed, isFull: false, group: null });
       };
       end = ended;
       return (jobs) => void sent.push(jobs.map(nameOf));
     },
     () => {},
-    (born) => pushes.push(...born.map(([lease]) => `push ${lease}`)),
+    (pushed) => pushes.push(...pushed.map(([, row]) => `push ${row}`)),
   );
-  const replyWith = (born: ClaimedRow[], ...values: string[]) => reply(values, born);
+  const replyWith = (pushed: PushedRow[], ...values: string[]) => reply(values, pushed);
   return {
     client,
     sent,

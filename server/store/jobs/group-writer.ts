@@ -1,17 +1,17 @@
 /** Collects the jobs of all ports to the writer, has them written in groups, and replies to each port once a group. */
 
 import { GroupPace, type PaceTimer } from "./group-pace.ts";
-import { type ClaimedRow, hasWritten, isLoneJob, type Job, type JobResult, type WrittenGroup } from "./jobs.ts";
+import { hasWritten, isLoneJob, type Job, type JobResult, type PushedRow, type WrittenGroup } from "./jobs.ts";
 
 /**
- * A message to a port about one group. The holder of deliveries gets one for each group that made new deliveries, and every port gets
+ * A message to a port about one group. The holder of deliveries gets one for each group that changed what is due, and every port gets
  * one when the disk becomes full or has room again, although it may have had no jobs in the group.
  */
 export interface GroupReply {
   /** The results of the port's oldest jobs without a result, in order. */
   results: JobResult[];
-  /** New deliveries of all ports, leased. Only the holder gets any. */
-  born: ClaimedRow[];
+  /** The changes of due deliveries by the commits of all ports, in their order. Only the holder gets any. */
+  pushed: PushedRow[];
   /** Whether the disk was full at the last write. */
   isFull: boolean;
   /** The jobs of all ports in the group, and how long it took, in milliseconds. Only one port gets it. */
@@ -43,7 +43,7 @@ export class GroupWriter {
   readonly #isServer: boolean;
   readonly #pace: GroupPace;
   readonly #ports: Reply[] = [];
-  /** The port that gets new deliveries. */
+  /** The port that gets what commits do to due deliveries. */
   #holder: Reply | null = null;
   #waiting: WaitingJob[] = [];
   /** A group is being written, or the next one waits for its time. */
@@ -123,11 +123,11 @@ export class GroupWriter {
       return await this.#write(jobs);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { results: jobs.map(() => ({ error: "failed", message })), born: [] };
+      return { results: jobs.map(() => ({ error: "failed", message })), pushed: [] };
     }
   }
 
-  #replyTo(group: readonly WaitingJob[], { results, born }: WrittenGroup, durationMs: number): void {
+  #replyTo(group: readonly WaitingJob[], { results, pushed }: WrittenGroup, durationMs: number): void {
     const wasFull = this.#isFull;
     this.#noteFull(group, results);
     const replies = new Map<Reply, GroupReply>();
@@ -135,12 +135,12 @@ export class GroupWriter {
       const known = replies.get(port);
       if (known !== undefined) return known;
       const whole = replies.size === 0 ? { jobs: group.length, durationMs } : null;
-      const reply: GroupReply = { results: [], born: [], isFull: this.#isFull, group: whole };
+      const reply: GroupReply = { results: [], pushed: [], isFull: this.#isFull, group: whole };
       replies.set(port, reply);
       return reply;
     };
     for (const [index, { reply }] of group.entries()) replyFor(reply).results.push(results[index] ?? NO_RESULT);
-    if (born.length > 0 && this.#holder !== null) replyFor(this.#holder).born = born;
+    if (pushed.length > 0 && this.#holder !== null) replyFor(this.#holder).pushed = pushed;
     if (wasFull !== this.#isFull) for (const port of this.#ports) replyFor(port);
     for (const [port, reply] of replies) port(reply);
     // The writer has made the new deliveries of this group before it ran these jobs.

@@ -2,17 +2,15 @@
 
 import type { Delivery } from "../../core/delivery.ts";
 import type { Column } from "../column.ts";
+import type { DeliveryOutcome, DueRead, HolderCredit } from "../due-deliveries.ts";
 import type { MemberBeat } from "../members.ts";
 import type { Records, TableName } from "../records.ts";
 import { encodeValue, LAYOUT, type SqlValue, type UnreadableRow } from "../rows.ts";
 import type {
   CommitResult,
-  DeliveryClaim,
-  DeliveryOutcome,
   ErasedRequest,
   MessageClaim,
   Operation,
-  Queue,
   RequestRemoval,
   RowKey,
   Transaction,
@@ -29,7 +27,6 @@ export const FINISHED_COLUMNS = [
   "dueAt",
   "byHand",
   "resumeAt",
-  "retryRequested",
 ] as const satisfies (keyof Delivery)[];
 
 /** A row of a claim: the message's values, and the token of its lease. */
@@ -52,7 +49,6 @@ export type EncodedOperation =
   | ["require" | "requireNone", TableName, properties: string, SqlValue[], scope: string]
   | ["event", SqlValue[], callbackUrl: string | null]
   | ["rewrite", eventId: string, bytes: string]
-  | ["retryDelivery", id: string, version: number, now: number]
   | ["requireUnleased", lane: string, from: string, to: string]
   | ["requireEpoch", lease: string, epoch: number];
 
@@ -74,13 +70,15 @@ export type WritingJob =
   | ["recheck", after: RowKey | null, limit: number, now: number]
   | ["probe", string];
 
-/** A job that writes nothing, and runs after the COMMIT of its group: it changes leases, or reads the counts of the writer. */
+/** A job that writes no record, and runs after the COMMIT of its group: it reads what is due, changes leases, or reads the counts of the writer. */
 export type LeaseJob =
   | ["claimMessages", MessageClaim]
   | ["leasedPairs", lane: string]
-  | ["claimDeliveries", DeliveryClaim]
-  | ["release", queue: Queue, leases: readonly number[]]
-  | ["hold", leaseMs: number | null]
+  | ["release", leases: readonly number[]]
+  | ["dueDeliveries", DueRead]
+  | ["giveUp", ids: readonly string[]]
+  | ["hold", inHandMs: number | null]
+  | ["credit", HolderCredit]
   | ["beat", MemberBeat]
   | ["leave", member: string]
   | ["counts"];
@@ -91,9 +89,11 @@ export type Job = WritingJob | LeaseJob;
 const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>([
   "claimMessages",
   "leasedPairs",
-  "claimDeliveries",
   "release",
+  "dueDeliveries",
+  "giveUp",
   "hold",
+  "credit",
   "beat",
   "leave",
   "counts",
@@ -128,10 +128,10 @@ export type JobResult =
   | { error: "unavailable"; message: string }
   | { error: "failed"; message: string };
 
-/** The results of a group of jobs, and the new deliveries of their commits that are leased already. */
+/** The results of a group of jobs, and what its commits did to due deliveries, in their order. */
 export interface WrittenGroup {
   results: JobResult[];
-  born: ClaimedRow[];
+  pushed: PushedRow[];
 }
 
 /** Whether a job has certainly written: a claim that finds nothing succeeds on a full disk too. */
@@ -152,24 +152,31 @@ export interface ClaimedMessageRows {
   more: string[];
 }
 
-/** Claimed deliveries as passed between threads. */
-export interface ClaimedRows {
-  rows: ClaimedRow[];
+/** Due deliveries as passed between threads. */
+export interface DueRows {
+  rows: DueRow[];
   more: string[];
 }
 
-/** A leased delivery with its event. */
-export type ClaimedRow = [lease: number, values: SqlValue[], bytes: SqlValue, correlationId: SqlValue];
+/** A due delivery with its event. */
+export type DueRow = [row: number, values: SqlValue[], bytes: SqlValue, correlationId: SqlValue];
+
+/** A `PushedChange` as passed between threads. */
+export type PushedRow =
+  | ["new", ...DueRow]
+  | ["due", id: string | null, lane: string, dueAt: number, row: number]
+  | ["gone", id: string]
+  | ["all"];
 
 /** The end of an attempt. The values are those of `FINISHED_COLUMNS`. */
-export type EncodedOutcome = [lease: number, id: string, version: number, SqlValue[]];
+export type EncodedOutcome = [row: number, id: string, version: number, SqlValue[]];
 
 /** Its result; the row if the delivery has changed. */
 export type FinishedRow = "ok" | "gone" | SqlValue[];
 
-export function encodeOutcome({ id, lease, version, set }: DeliveryOutcome): EncodedOutcome {
+export function encodeOutcome({ id, row, version, set }: DeliveryOutcome): EncodedOutcome {
   const columns = TABLES.deliveries.columns;
-  return [lease, id, version, FINISHED_COLUMNS.map((property) => encodeValue(columns[property], set[property]))];
+  return [row, id, version, FINISHED_COLUMNS.map((property) => encodeValue(columns[property], set[property]))];
 }
 
 /** Encodes a record as values in the order of its table's columns. */
@@ -211,8 +218,6 @@ function encodeOperation(operation: Operation): EncodedOperation {
       return ["requireUnleased", operation.lane, operation.from, operation.to];
     case "requireEpoch":
       return ["requireEpoch", operation.lease, operation.epoch];
-    case "retryDelivery":
-      return ["retryDelivery", operation.id, operation.version, operation.now];
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreFull, StoreUnavailable } from "../store.ts";
-import { type ClaimedRow, type EncodedOperation, isLeaseJob, type Job, type JobResult } from "./jobs.ts";
+import { type EncodedOperation, isLeaseJob, type Job, type JobResult, type PushedRow } from "./jobs.ts";
 
 /** The caller of a job or of one of its transactions. */
 export interface PendingResult {
@@ -16,21 +16,21 @@ export interface PendingJob extends PendingResult {
 }
 
 /**
- * Completes the jobs of a group: those that wrote, then, after `push` of the new deliveries, those on leases. The writer ran
- * these last: what they claim follows the new deliveries, and what they release comes before them.
+ * Completes the jobs of a group: those that wrote, then, after `push` of what they did to due deliveries, the others. The writer ran
+ * these last: what they read or claim follows the changes.
  */
 export async function completeAll(
   group: readonly PendingJob[],
-  { results, born }: { results: readonly JobResult[]; born: ClaimedRow[] },
-  push: (born: ClaimedRow[]) => void,
+  { results, pushed }: { results: readonly JobResult[]; pushed: PushedRow[] },
+  push: (pushed: PushedRow[]) => void,
 ): Promise<void> {
   const ended = group.map((pending, index) => ({ pending, result: results[index], onLeases: isLeaseJob(pending.job) }));
   for (const { pending, result, onLeases } of ended) if (!onLeases) complete(pending, result);
   const last = ended.filter(({ onLeases }) => onLeases);
-  if (last.length === 0 && born.length === 0) return;
+  if (last.length === 0 && pushed.length === 0) return;
   // The callers of the group's commits go on before its new deliveries, and so do the callers of earlier claims.
-  if (last.length < group.length || born.length > 0) await nextTurn();
-  if (born.length > 0) push(born);
+  if (last.length < group.length || pushed.length > 0) await nextTurn();
+  if (pushed.length > 0) push(pushed);
   for (const { pending, result } of last) complete(pending, result);
 }
 

@@ -1,24 +1,27 @@
 /** A store over a port of its own to the writer: encodes what its callers ask for as jobs, and decodes their results. */
 
 import type { Kysely, RawBuilder } from "kysely";
-import type { CustomerId, EndpointId, InstanceId, ReplayId } from "../../core/id.ts";
+import type { CustomerId, DeliveryId, EndpointId, InstanceId, ReplayId } from "../../core/id.ts";
 import type { LoggedRequest } from "../../core/logged-request.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageBatch } from "../../core/usage.ts";
+import type {
+  DeliveryHolder,
+  DeliveryOutcome,
+  DueDeliveries,
+  DueRead,
+  FinishResult,
+  HolderCredit,
+} from "../due-deliveries.ts";
 import type { Member, MemberBeat, MembersAfterBeat } from "../members.ts";
 import { reportUnreadable } from "../quarantine.ts";
 import { type Database, decodeEach, decodeRecord, type UnreadableRow } from "../rows.ts";
 import type { SharedDatabase } from "../shared-database.ts";
 import type {
-  ClaimedDeliveries,
   ClaimedMessages,
   CommitObserver,
   CommitResult,
-  DeliveryClaim,
-  DeliveryHolder,
-  DeliveryOutcome,
   ErasedRequest,
-  FinishResult,
   MessageClaim,
   Queue,
   ReceiverChange,
@@ -32,16 +35,16 @@ import type {
 } from "../store.ts";
 import { StoreUnavailable } from "../store.ts";
 import { rowOfBatch } from "../usage-batch.ts";
-import { decodeClaim, decodeMessageClaim } from "./decode-claim.ts";
+import { decodeDue, decodeMessageClaim, decodePush } from "./decode-claim.ts";
 import {
   type ClaimedMessageRows,
-  type ClaimedRow,
-  type ClaimedRows,
+  type DueRows,
   encodeOutcome,
   encodeRecord,
   encodeTransaction,
   type FinishedRow,
   type Job,
+  type PushedRow,
 } from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import type { SqlQuery } from "./queries.ts";
@@ -99,7 +102,7 @@ export class StoreClient implements Store {
   constructor(parts: StoreParts) {
     const { openPort, reads, observe } = parts;
     this.#parts = parts;
-    this.#writer = new WriterClient(openPort, observe, (born) => this.#push(born));
+    this.#writer = new WriterClient(openPort, observe, (pushed) => this.#push(pushed));
     this.db = parts.dialect.database((query) => reads.read(query));
     this.looks = parts.dialect.database((query) => (reads.look === undefined ? reads.read(query) : reads.look(query)));
     this.#lists = new ListReaders(reads.lists);
@@ -179,7 +182,7 @@ export class StoreClient implements Store {
 
   hold(holder: DeliveryHolder): () => void {
     this.#holder = holder;
-    void this.#writer.ask(["hold", holder.leaseMs]).catch(() => {});
+    void this.#writer.ask(["hold", holder.inHandMs]).catch(() => {});
     return () => {
       if (this.#holder !== holder) return;
       this.#holder = null;
@@ -187,19 +190,23 @@ export class StoreClient implements Store {
     };
   }
 
-  #push(born: readonly ClaimedRow[]): void {
-    const { records, unreadable } = decodeClaim(born);
+  #push(pushed: readonly PushedRow[]): void {
+    const { records, unreadable } = decodePush(pushed);
     this.#addToQuarantine(unreadable, { isLeased: true });
     if (this.#holder !== null) this.#holder.push(records);
-    else
-      void this.release(
-        "deliveries",
-        records.map(({ lease }) => lease),
-      ).catch(() => {});
+    else void this.giveUp(records.flatMap((one) => (one.kind === "new" ? [one.due.delivery.id] : []))).catch(() => {});
+  }
+
+  credit(credit: HolderCredit): void {
+    void this.#writer.ask(["credit", credit]).catch(() => {});
   }
 
   async arrived(): Promise<void> {
-    await this.#writer.ask(["release", "deliveries", []]);
+    await this.#writer.ask(["giveUp", []]);
+  }
+
+  async giveUp(ids: readonly DeliveryId[]): Promise<void> {
+    if (ids.length > 0) await this.#writer.ask(["giveUp", ids]);
   }
 
   async finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]> {
@@ -213,8 +220,8 @@ export class StoreClient implements Store {
     });
   }
 
-  async release(queue: Queue, leases: readonly number[]): Promise<void> {
-    if (leases.length > 0) await this.#writer.ask(["release", queue, leases]);
+  async release(leases: readonly number[]): Promise<void> {
+    if (leases.length > 0) await this.#writer.ask(["release", leases]);
   }
 
   async claimMessages(claim: MessageClaim): Promise<ClaimedMessages> {
@@ -228,11 +235,13 @@ export class StoreClient implements Store {
     return await this.#writer.ask(["leasedPairs", lane]);
   }
 
-  async claimDeliveries(claim: DeliveryClaim): Promise<ClaimedDeliveries> {
-    const { rows, more } = await this.#writer.ask<ClaimedRows>(["claimDeliveries", claim]);
-    const { records, unreadable } = decodeClaim(rows);
-    this.#addToQuarantine(unreadable, { isLeased: true });
-    return { claimed: records, more };
+  dueDeliveries(read: DueRead): Promise<DueDeliveries> {
+    // The answers of the port are handled in their order, so that no change after a read overtakes its answer.
+    return this.#writer.ask(["dueDeliveries", read], ({ rows, more }: DueRows) => {
+      const { records, unreadable } = decodeDue(rows);
+      this.#addToQuarantine(unreadable, { isLeased: true });
+      return { found: records, more };
+    });
   }
 
   quarantine(row: UnreadableRow): void {

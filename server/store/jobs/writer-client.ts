@@ -2,7 +2,7 @@
 
 import type { CommitObserver, CommitResult } from "../store.ts";
 import type { GroupReply } from "./group-writer.ts";
-import type { ClaimedRow, EncodedOperation, Job } from "./jobs.ts";
+import type { EncodedOperation, Job, PushedRow } from "./jobs.ts";
 import { completeAll, GatheredJob, type PendingJob, type PendingResult } from "./pending-job.ts";
 
 /** Opens a port to the writer. `ended` is called if no reply can come any more. Returns the function that sends jobs. */
@@ -11,7 +11,7 @@ export type OpenPort = (reply: (reply: GroupReply) => void, ended: (reason: stri
 export class WriterClient {
   readonly #send: (jobs: Job[]) => void;
   readonly #observe: CommitObserver;
-  readonly #push: (born: ClaimedRow[]) => void;
+  readonly #push: (pushed: PushedRow[]) => void;
   readonly #gathered = new GatheredJob();
   /** Jobs of this turn. */
   #collected: PendingJob[] = [];
@@ -23,8 +23,8 @@ export class WriterClient {
   #ended: string | null = null;
   #idle: (() => void) | null = null;
 
-  /** `push` gets the new deliveries of a group after its jobs that wrote are completed, before those on leases are. */
-  constructor(open: OpenPort, observe: CommitObserver, push: (born: ClaimedRow[]) => void) {
+  /** `push` gets what the commits of a group did to due deliveries, after the jobs that wrote are completed and before the others are. */
+  constructor(open: OpenPort, observe: CommitObserver, push: (pushed: PushedRow[]) => void) {
     this.#observe = observe;
     this.#push = push;
     this.#send = open(

@@ -205,7 +205,7 @@ create table deliveries (
   endpoint_id text collate "C",
   replay_id text collate "C",
   by_hand smallint not null,
-  retry_requested smallint not null,
+  retries_asked bigint not null,
   status text collate "C" not null,
   attempts text collate "C" not null,
   version bigint not null,

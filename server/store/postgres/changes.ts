@@ -119,7 +119,6 @@ function changeOf(inputs: ShapeInputs, shape: Shape, clauses: Clauses, isChecked
     .join(" and ");
   switch (kind) {
     case "insertUnique":
-    case "retryDelivery":
     case "require":
     case "requireNone":
     case "requireUnleased":

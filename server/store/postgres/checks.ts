@@ -52,7 +52,7 @@ export function addChecks(
 function lockTables(clauses: Clauses, shapes: readonly Shape[]): Map<TableName, string> {
   const ids = new Map<TableName, string[]>();
   for (const { kind, table, placed } of shapes) {
-    if (kind !== "update" && kind !== "retryDelivery") continue;
+    if (kind !== "update") continue;
     const known = ids.get(table) ?? [];
     for (const one of placed) known.push(idOf(one));
     ids.set(table, known);
@@ -75,7 +75,6 @@ function betweenEnds(clauses: Clauses, ids: readonly string[]): string {
 
 function idOf({ operation }: PlacedOperation): string {
   if (operation[0] === "update") return operation[4];
-  if (operation[0] === "retryDelivery") return operation[1];
   throw new Error(`${operation[0]} requires no version`);
 }
 
@@ -94,7 +93,6 @@ function refusalOf(
   const { kind, table } = shape;
   switch (kind) {
     case "update":
-    case "retryDelivery":
       return `select i.tx, i.op, ${CONFLICT} as why from ${inputs.of(shape).clause} i
         left join ${locked.get(table)} l on l.id = i.k0 where l.version is distinct from i.version`;
     case "insertUnique": {

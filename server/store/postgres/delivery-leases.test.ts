@@ -25,18 +25,18 @@ test("new deliveries are leased after COMMIT, in the order in which they were ma
   assert.ok(made.every(({ isOffered }) => isOffered));
   for (const [index, delivery] of made.entries()) leases.settle(delivery, index === 1 ? null : 10 + index);
   assert.deepEqual(
-    leases.apply().map(([lease, , bytes, correlationId]) => [lease, bytes, correlationId]),
+    leases.apply().map(([, [id], bytes, correlationId]) => [id, bytes, correlationId]),
     [
-      [10, "{}", "cor_1"],
-      [12, "{}", "cor_1"],
+      ["dlv_1", "{}", "cor_1"],
+      ["dlv_3", "{}", "cor_1"],
     ],
   );
   assert.equal(leases.count, 2);
-  leases.end(10);
+  leases.end("dlv_1");
   leases.apply();
   assert.deepEqual(
-    leases.remove([10, 12, 99]).map(({ id }) => id),
-    ["dlv_3"],
+    leases.remove(["dlv_1", "dlv_3", "dlv_99"]).map(({ lease }) => lease),
+    [12],
   );
   assert.equal(leases.count, 0);
 });
@@ -47,7 +47,7 @@ test("a rollback revokes offers, and keeps the leases that its transaction would
   leases.apply();
   leases.settle(offer("a"), 2);
   offer("b");
-  leases.end(1);
+  leases.end("dlv_1");
   leases.drop();
   assert.equal(leases.count, 1);
   assert.deepEqual(leases.apply(), []);
@@ -61,7 +61,7 @@ test("a lane gets 256 new deliveries, and those after the first that stays on di
   for (const [index, delivery] of offered.entries()) leases.settle(delivery, delivery.isOffered ? index : null);
   leases.apply();
   // A lease that ends in a transaction makes room only for the next transaction.
-  leases.end(0);
+  leases.end("dlv_1");
   assert.equal(offer("a").isOffered, false);
   assert.equal(offer("b").isOffered, true);
   leases.apply();
@@ -72,12 +72,14 @@ test("a lane may have as many more new deliveries as it ended within the last se
   let now = 0;
   const { leases, offer } = scene(() => now);
   let lease = 0;
+  const all: string[] = [];
   const leaseMany = (lane: string) => {
     const offered = Array.from({ length: 300 }, () => offer(lane)).filter(({ isOffered }) => isOffered);
+    all.push(...offered.map(({ id }) => id));
     const begun = offered.map((delivery) => {
       lease += 1;
       leases.settle(delivery, lease);
-      return lease;
+      return delivery.id;
     });
     leases.apply();
     return begun;
@@ -90,7 +92,7 @@ test("a lane may have as many more new deliveries as it ended within the last se
   now += 1_500;
   assert.equal(leaseMany("quick").length, 300);
   assert.equal(leaseMany("other").length, 256);
-  leases.remove(leases.known());
+  leases.remove(all);
   now += 2_000;
   assert.equal(leaseMany("quick").length, 256);
 });
@@ -119,7 +121,7 @@ test("a lease ends by the monotonic clock, and its room is free again", () => {
   now = 100;
   leases.expire();
   assert.equal(leases.count, 0);
-  assert.deepEqual(leases.remove([1]), []);
+  assert.deepEqual(leases.remove(["dlv_1"]), []);
 });
 
 test("a claim finds the newest delivery due, also if the claim was asked for a little earlier, and not after a large step back", () => {

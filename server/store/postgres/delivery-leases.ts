@@ -1,18 +1,21 @@
 /** Counts the deliveries that this process has leased, so that it leases no more than it may hold. In memory, without SQL. */
 
 import type { Delivery } from "../../core/delivery.ts";
+import { DeliveryBudget, IN_HAND_MAX } from "../../core/delivery-budget.ts";
 import type { Event } from "../../core/event.ts";
 import { withoutStepBack } from "../../core/step-back.ts";
-import { type ClaimedRow, encodeRecord } from "../jobs/jobs.ts";
-import { LEASED_MAX, LeaseBudget } from "../jobs/lease-budget.ts";
+import { type DueRow, encodeRecord } from "../jobs/jobs.ts";
 import type { SqlValue } from "../rows.ts";
 import { LaneFloors } from "./lane-floors.ts";
 
 /** New deliveries of a lane stay on disk behind a lease that has less time left: it may be over by the clock of the database. */
 const LEFT_MS_MIN = 5_000;
 
+/** The place of a delivery in its lane is not told: what is leased is not read again, wherever the next read begins. */
+export const NO_ROW = 0;
+
 /** A delivery in its lane. `size`: the length of its event. */
-export interface LanePlace {
+export interface LeasedPlace {
   id: string;
   lane: string;
   customerId: string;
@@ -20,14 +23,14 @@ export interface LanePlace {
 }
 
 /** A lease of this process. */
-interface OwnLease extends LanePlace {
+interface OwnLease extends LeasedPlace {
   lease: number;
   /** By the monotonic clock. */
   endsAt: number;
 }
 
 /** A delivery that an event of the SQL transaction in progress makes. `isOffered`: it may be leased at once. */
-export interface LeasableDelivery extends LanePlace {
+export interface LeasableDelivery extends LeasedPlace {
   values: SqlValue[];
   isOffered: boolean;
   bytes: string;
@@ -53,9 +56,9 @@ export class DeliveryLeases {
   readonly floors = new LaneFloors();
   /** The monotonic clock. */
   readonly now: () => number;
-  readonly #budget: LeaseBudget;
+  readonly #budget: DeliveryBudget;
   /** In the order in which they began, which is the order in which they end: all last equally long. */
-  readonly #leases = new Map<number, OwnLease>();
+  readonly #leases = new Map<string, OwnLease>();
   readonly #lanes = new Map<string, LeasedLane>();
   /** Lanes with leases of this process whose time is over, until a claim has looked for them. */
   readonly #expired = new Set<string>();
@@ -68,13 +71,13 @@ export class DeliveryLeases {
   /** Lanes with a new delivery that is not offered: later ones stay behind it. */
   readonly #behind = new Set<string>();
   readonly #born: { lease: number; delivery: LeasableDelivery }[] = [];
-  readonly #ended: number[] = [];
+  readonly #ended: string[] = [];
 
   /** `now`: the monotonic clock, by which leases end. */
   constructor(owner: string, now: () => number) {
     this.owner = owner;
     this.now = now;
-    this.#budget = new LeaseBudget(now);
+    this.#budget = new DeliveryBudget(now);
   }
 
   /** How long new deliveries are leased; null: they all stay on disk. */
@@ -88,7 +91,7 @@ export class DeliveryLeases {
 
   /** The leases of this process. */
   known(): number[] {
-    return [...this.#leases.keys()];
+    return [...this.#leases.values()].map(({ lease }) => lease);
   }
 
   /** Leased deliveries. */
@@ -105,23 +108,23 @@ export class DeliveryLeases {
   roomOf(lane: string): number {
     const known = this.#lanes.get(lane);
     if (known !== undefined && !this.#budget.hasRoom(known.customerId, 0)) return 0;
-    return Math.max(0, LEASED_MAX - this.#budget.count);
+    return Math.max(0, IN_HAND_MAX - this.#budget.count);
   }
 
   /** Adds a lease of a claim; false if there is no room for it. */
-  add(place: LanePlace, lease: number, leaseMs: number): boolean {
+  add(place: LeasedPlace, lease: number, leaseMs: number): boolean {
     if (!this.#budget.hasRoom(place.customerId, place.size)) return false;
     this.#count(place, 1);
-    this.#leases.set(lease, { ...place, lease, endsAt: this.now() + leaseMs });
+    this.#leases.set(place.id, { ...place, lease, endsAt: this.now() + leaseMs });
     return true;
   }
 
-  /** Removes leases. Returns those that had not ended already. */
-  remove(leases: Iterable<number>): OwnLease[] {
-    return [...leases].flatMap((lease) => {
-      const own = this.#leases.get(lease);
+  /** Removes the leases of deliveries. Returns those that had not ended already. */
+  remove(ids: Iterable<string>): OwnLease[] {
+    return [...ids].flatMap((id) => {
+      const own = this.#leases.get(id);
       if (own === undefined) return [];
-      this.#leases.delete(lease);
+      this.#leases.delete(id);
       this.#count(own, -1);
       return [own];
     });
@@ -130,9 +133,9 @@ export class DeliveryLeases {
   /** Removes the leases whose time is over, or all of them. */
   expire(all = false): void {
     const now = this.now();
-    for (const { lease, endsAt } of this.#leases.values()) {
+    for (const { id, endsAt } of this.#leases.values()) {
       if (!all && endsAt > now) return;
-      for (const { lane } of this.remove([lease])) this.#expired.add(lane);
+      for (const { lane } of this.remove([id])) this.#expired.add(lane);
     }
   }
 
@@ -160,7 +163,7 @@ export class DeliveryLeases {
     return made;
   }
 
-  #isFree({ lane, customerId, size }: LanePlace): boolean {
+  #isFree({ lane, customerId, size }: LeasedPlace): boolean {
     if (this.#leaseMs === null || this.#behind.has(lane) || !this.isHome(lane)) return false;
     if (this.#expired.has(lane) || this.#isEnding(lane)) return false;
     const leased = this.#lanes.get(lane)?.count ?? 0;
@@ -184,19 +187,19 @@ export class DeliveryLeases {
   }
 
   /** The attempt of a leased delivery has ended, or the delivery is gone. */
-  end(lease: number): void {
-    this.#ended.push(lease);
+  end(id: string): void {
+    this.#ended.push(id);
   }
 
   /** Makes the collected changes. Returns the new deliveries that are leased, in the order in which they were made. */
-  apply(): ClaimedRow[] {
+  apply(): DueRow[] {
     for (const { lane } of this.remove(this.#ended)) this.#budget.noteEnded(lane);
     const endsAt = this.now() + (this.#leaseMs ?? 0);
-    const born = this.#born.map(({ lease, delivery }): ClaimedRow => {
+    const born = this.#born.map(({ lease, delivery }): DueRow => {
       const { id, lane, customerId, size, values, bytes, correlationId } = delivery;
-      this.#leases.set(lease, { id, lane, customerId, size, lease, endsAt });
+      this.#leases.set(id, { id, lane, customerId, size, lease, endsAt });
       this.#offered.delete(delivery);
-      return [lease, values, bytes, correlationId];
+      return [NO_ROW, values, bytes, correlationId];
     });
     this.drop();
     return born;
@@ -214,7 +217,7 @@ export class DeliveryLeases {
     if (this.#offered.delete(delivery)) this.#count(delivery, -1);
   }
 
-  #count({ lane, customerId, size }: LanePlace, change: 1 | -1): void {
+  #count({ lane, customerId, size }: LeasedPlace, change: 1 | -1): void {
     if (change === 1) this.#budget.add(customerId, size);
     else this.#budget.remove(customerId, size);
     const known = this.#lanes.get(lane) ?? { customerId, count: 0 };

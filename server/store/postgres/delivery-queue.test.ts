@@ -4,25 +4,17 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type pg from "pg";
 import { Stage } from "../../../test/conformance/store-stage.ts";
-import {
-  claimBuffers,
-  idOf,
-  LEASE_MS,
-  Member,
-  NOW,
-  outcomeOf,
-  raceFor,
-} from "../../../test/support/delivery-members.ts";
+import { claimBuffers, idOf, LEASE_MS, Member, NOW, raceFor } from "../../../test/support/delivery-members.ts";
 import { type DeliveryRows, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
-import { isLockAwaited, sharedPostgresForFile } from "../../../test/support/postgres.ts";
-import { until } from "../../../test/support/wait.ts";
-import type { ClaimedDelivery, DeliveryOutcome, Store } from "../store.ts";
-import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
+import { readDue } from "../../../test/support/due.ts";
+import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
+import type { DeliveryOutcome, DueDelivery } from "../due-deliveries.ts";
+import type { Store } from "../store.ts";
+import { releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
 import { makeTables } from "./make-tables.ts";
 import { beat } from "./member-leases.ts";
-import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
+import { cancelDeliveries } from "./outcomes.ts";
 import { createPool } from "./pool.ts";
-import { sqlOn } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 import { vacuumQueues } from "./vacuum.ts";
 
@@ -63,15 +55,15 @@ test("the next process claims a lane when the leases of the one before have ende
   const next = await alive.claim(laneName(0), 7);
   assert.deepEqual(next.slice(0, 3).map(idOf), lost.map(idOf));
   assert.equal(next.length, 7);
-  assert.ok(next.every(([lease]) => lost.every(([old]) => old !== lease)));
-  assert.deepEqual(
-    await dead.finish(lost),
-    lost.map(() => "gone"),
-    "an outcome needs the lease",
-  );
   assert.deepEqual(
     await alive.finish(next),
     next.map(() => "ok"),
+  );
+  const late = await dead.finish(lost);
+  assert.deepEqual(
+    late.map((values) => Array.isArray(values)),
+    lost.map(() => true),
+    "an end after that is decided again",
   );
 });
 
@@ -113,7 +105,7 @@ test("a release gives back the leases of its process only, and their order", asy
   await releaseDeliveries(
     { alone: (_, { text, parameters }) => one.sql.values(text, parameters) },
     one.leases,
-    [...own, ...foreign].map(([lease]) => lease),
+    [...own, ...foreign].map(idOf),
   );
   assert.equal(one.leases.count, 0);
   const again = await other.claim(laneName(0), 9);
@@ -124,30 +116,14 @@ test("a release gives back the leases of its process only, and their order", asy
   assert.equal((await one.claim(laneName(1), 9)).length, 3);
 });
 
-test("an outcome is not written if another process takes the lease while it is being written", async (t) => {
+test("an end is written whoever has the delivery in hand, and takes it out of the queue", async (t) => {
   const pool = await database(t, { count: 1, lanes: 1 });
-  const member = new Member(pool, "one");
-  const rows = await member.claim(laneName(0), 1);
-  const blocker = await pool.connect();
-  await blocker.query("begin");
-  await blocker.query("update due_deliveries set lease = lease + 1, owner = 'other'");
-  const writer = await pool.connect();
-  await writer.query("begin");
-  const finished = finishDeliveries(
-    sqlOn(writer, () => {}),
-    member.leases,
-    rows.map((row) => outcomeOf(row, null)),
-  );
-  const refused = assert.rejects(finished, { code: "40001" });
-  await until(() => isLockAwaited(blocker));
-  await blocker.query("commit");
-  await refused;
-  await writer.query("rollback");
-  for (const client of [blocker, writer]) client.release();
-  assert.deepEqual(await member.finish(rows), ["gone"]);
-  assert.deepEqual((await pool.query("select status, version from deliveries")).rows, [
-    { status: "pending", version: 1 },
-  ]);
+  const [late, next] = [new Member(pool, "late"), new Member(pool, "next")];
+  const rows = await late.claim(laneName(0), 1);
+  await pool.query("update due_deliveries set leased_until = clock_timestamp()");
+  assert.equal((await next.claim(laneName(0), 1)).length, 1);
+  assert.deepEqual(await late.finish(rows), ["ok"]);
+  assert.equal((await pool.query("select from due_deliveries")).rowCount, 0);
 });
 
 test("a claim does not wait for a delivery that another transaction has locked, and leases none behind it in its lane", async (t) => {
@@ -173,9 +149,7 @@ test("deliveries to an endpoint in quarantine are not claimed, and its lane is n
     `insert into quarantined ("table", id, since, parked, reason) values ('endpoints', $1, 0, 0, 'it is broken')`,
     [laneName(0)],
   );
-  const lanes = [0, 1].map((lane) => ({ lane: laneName(lane), permits: 9 }));
-  const claim = { lanes, now: NOW, leaseMs: LEASE_MS };
-  const { rows } = await claimDeliveries(member.sql, member.leases, claim);
+  const { rows } = await member.read([0, 1].map((lane) => ({ lane: laneName(lane), limit: 9 })));
   assert.deepEqual(rows.length, 2);
   assert.equal((await member.claim(laneName(0), 9)).length, 0);
 });
@@ -183,29 +157,26 @@ test("deliveries to an endpoint in quarantine are not claimed, and its lane is n
 test("a process claims no more than 16,384 deliveries, and gives back what it has no room for", async (t) => {
   const pool = await database(t, { count: 20_000, lanes: 1 });
   const member = new Member(pool, "one");
-  const claim = { lanes: [{ lane: laneName(0), permits: 20_000 }], now: NOW, leaseMs: LEASE_MS };
-  const { rows, more } = await claimDeliveries(member.sql, member.leases, claim);
+  const lanes = [{ lane: laneName(0), limit: 20_000 }];
+  const { rows, more } = await member.read(lanes);
   // One customer gets 80 % of all.
   assert.ok(rows.length > 13_000 && rows.length < 13_200, `${rows.length}`);
   assert.deepEqual(more, []);
   const { rows: leased } = await pool.query("select count(*) from due_deliveries where lease is not null");
   assert.deepEqual(leased, [{ count: rows.length }]);
-  assert.deepEqual(await claimDeliveries(member.sql, member.leases, claim), { rows: [], more: [] });
+  assert.deepEqual(await member.read(lanes), { rows: [], more: [] });
 });
 
-test("cancelling leaves leased deliveries alone, and those of an active endpoint", async (t) => {
+test("cancelling takes deliveries in hand too, and their attempts are decided again", async (t) => {
   const pool = await database(t, { count: 10, lanes: 1 });
   const member = new Member(pool, "one");
-  const [leased] = await member.claim(laneName(0), 1);
+  const held = await member.claim(laneName(0), 1);
   assert.equal(await cancelDeliveries(member.sql, laneName(0), 4), 4);
-  assert.equal(await cancelDeliveries(member.sql, laneName(0), 9), 5);
+  assert.equal(await cancelDeliveries(member.sql, laneName(0), 9), 6);
   assert.equal(await cancelDeliveries(member.sql, laneName(0), 9), 0);
-  assert.deepEqual((await pool.query("select id from due_deliveries")).rows, [{ id: leased && idOf(leased) }]);
-  const { rows } = await pool.query("select status, count(*) from deliveries group by status order by status");
-  assert.deepEqual(rows, [
-    { status: "cancelled", count: 9 },
-    { status: "pending", count: 1 },
-  ]);
+  assert.equal((await pool.query("select from due_deliveries")).rowCount, 0);
+  const [fresh] = await member.finish(held);
+  assert.ok(Array.isArray(fresh) && fresh.includes("cancelled"));
 });
 
 test("a lane whose first thousand deliveries are leased costs a claim no more than one without", async (t) => {
@@ -231,7 +202,7 @@ test("the queue has room for new rows after a vacuum, in place of dead ones", as
   assert.equal(await size(), before);
 });
 
-test("stores that race on one database push and claim each new delivery once, and the attempts of all are on disk", async (t) => {
+test("stores that race on one database push and read each new delivery once, and the attempts of all are on disk", async (t) => {
   const { url, drop } = await postgres.create();
   const stores = await Promise.all([1, 2, 3].map((number) => openPostgres(url, `member ${number}`)));
   t.after(async () => {
@@ -243,40 +214,40 @@ test("stores that race on one database push and claim each new delivery once, an
   const endpoint = await stage.addEndpoint(customer);
   const taken = new Map<string, number>();
   let pushed = 0;
-  const attempt = async (store: Store, claimed: readonly ClaimedDelivery[]) => {
-    for (const { delivery } of claimed) taken.set(delivery.id, (taken.get(delivery.id) ?? 0) + 1);
-    const outcomes = claimed.map(({ delivery, lease }): DeliveryOutcome => {
+  const attempt = async (store: Store, due: readonly DueDelivery[]) => {
+    for (const { delivery } of due) taken.set(delivery.id, (taken.get(delivery.id) ?? 0) + 1);
+    const outcomes = due.map(({ delivery, row }): DeliveryOutcome => {
       const set = { ...delivery, status: "succeeded" as const, attemptCount: 1, dueAt: null };
-      return { id: delivery.id, lease, version: delivery.version, set };
+      return { id: delivery.id, row, version: delivery.version, set };
     });
     for (const { result } of await store.finishDeliveries(outcomes)) assert.equal(result, "ok");
   };
   const running: Promise<void>[] = [];
   for (const store of stores) {
     store.hold({
-      leaseMs: LEASE_MS,
-      push(claimed) {
-        pushed += claimed.length;
-        running.push(attempt(store, claimed));
+      inHandMs: LEASE_MS,
+      push(changes) {
+        const due = changes.flatMap((change) => (change.kind === "new" ? [change.due] : []));
+        pushed += due.length;
+        running.push(attempt(store, due));
       },
     });
     await store.arrived();
   }
   const events = Array.from({ length: 600 }, () => stage.event(customer));
   const isOver = () => taken.size === events.length;
-  const lanes = [{ lane: endpoint.id, permits: 16 }];
-  const claiming = stores.map(async (store) => {
+  const reading = stores.map(async (store) => {
     for (const startedAt = Date.now(); !isOver() && Date.now() - startedAt < 60_000; )
-      await attempt(store, (await store.claimDeliveries({ lanes, now: NOW, leaseMs: LEASE_MS })).claimed);
+      await attempt(store, await readDue(store, [endpoint.id], NOW));
   });
   await Promise.all(
     events.map((event, index) => stores[index % 3]?.commit([{ op: "event", event, callbackUrl: null }])),
   );
-  await Promise.all(claiming);
+  await Promise.all(reading);
   await Promise.all(running);
   assert.equal(taken.size, events.length);
   assert.ok([...taken.values()].every((count) => count === 1));
-  assert.ok(pushed > 0, `${pushed} were leased with their commit`);
+  assert.ok(pushed > 0, `${pushed} were pushed with their commit`);
   assert.ok((await stage.all("deliveries")).every(({ status }) => status === "succeeded"));
   for (const store of stores) assert.deepEqual(await store.dueLanes("deliveries", Number.MAX_SAFE_INTEGER), []);
 });
@@ -291,11 +262,9 @@ test("a new delivery of one process stays behind what another has left on disk",
   const stage = new Stage(worker);
   const customer = await stage.addCustomer();
   const endpoint = await stage.addEndpoint(customer);
-  const pushed: ClaimedDelivery[] = [];
-  worker.hold({ leaseMs: LEASE_MS, push: (claimed) => void pushed.push(...claimed) });
-  await worker.arrived();
+  assert.deepEqual(await stage.claimDeliveries(endpoint.id, 1), []);
   const first = await stage.addEvent(customer);
-  assert.deepEqual(first.lanes, [], "it is leased with its commit");
+  assert.deepEqual(first.lanes, [], "it is pushed with its commit");
   // Nobody at the other process holds deliveries.
   const event = stage.event(customer);
   assert.deepEqual(await api.commit([{ op: "event", event, callbackUrl: null }]), {
@@ -304,13 +273,7 @@ test("a new delivery of one process stays behind what another has left on disk",
   });
   const last = await stage.addEvent(customer);
   assert.deepEqual(last.lanes, [endpoint.id]);
-  const claimed = await stage.leaseDeliveries(endpoint.id, 9, { now: NOW });
-  assert.deepEqual(
-    claimed.map(({ delivery }) => delivery.eventId),
-    [event.id, last.event.id],
-  );
-  assert.deepEqual(
-    pushed.map(({ delivery }) => delivery.eventId),
-    [first.event.id],
-  );
+  const eventsOf = (due: readonly DueDelivery[]) => due.map(({ delivery }) => delivery.eventId);
+  assert.deepEqual(eventsOf(stage.due.pushed), [first.event.id]);
+  assert.deepEqual(eventsOf(await stage.holdDeliveries(endpoint.id, 9)), [first.event.id, event.id, last.event.id]);
 });

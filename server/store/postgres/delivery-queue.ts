@@ -1,13 +1,13 @@
 /** The queue of deliveries on PostgreSQL: leases due ones, and ends leases without a change of their deliveries. */
 
-import type { ClaimedRow, ClaimedRows } from "../jobs/jobs.ts";
-import { LEASED_MAX } from "../jobs/lease-budget.ts";
+import { IN_HAND_MAX } from "../../core/delivery-budget.ts";
+import type { DueRead } from "../due-deliveries.ts";
+import type { DueRow, DueRows } from "../jobs/jobs.ts";
 import { unpackEnvelope } from "../packed-envelope.ts";
 import { isNear, positionsNear } from "../positions.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
-import type { DeliveryClaim } from "../store.ts";
 import type { SqlStatement } from "./clauses.ts";
-import type { DeliveryLeases } from "./delivery-leases.ts";
+import { type DeliveryLeases, NO_ROW } from "./delivery-leases.ts";
 import { OLDEST_RUNNING, startOf } from "./lane-floors.ts";
 import { NO_LEASE } from "./no-lease.ts";
 import { leasesKey } from "./own-leases.ts";
@@ -108,7 +108,7 @@ function leaseAtOnceStatement(owner: string): string {
     select q.ctid as place from due_deliveries q
     where exists (select from own) and q.id = any($1::text[]) and q.lane = any($2::text[]) and q.due_at <= $3 and ${IS_FREE}
       and not exists (select 1 from quarantined u where u."table" = 'endpoints' and u.id = q.lane)
-      and coalesce((select d.by_hand = 1 or d.retry_requested = 1 or (d.event_type = 'webhook.test' and d.attempt_count = 0) from deliveries d
+      and coalesce((select d.by_hand = 1 or (d.event_type = 'webhook.test' and d.attempt_count = 0) from deliveries d
         where d.id = q.id and d.id between $6 and $7 limit 1), false)
     for update skip locked
   )
@@ -136,24 +136,36 @@ interface ClaimedPlace {
   id: string;
 }
 
+/** A delivery that a claim has leased, as its row. */
+interface LeasedDelivery {
+  lease: number;
+  row: DueRow;
+}
+
+function idOf([, values]: DueRow): string {
+  return String(values[ID]);
+}
+
 /**
  * Leases due deliveries, at most as many as this process may hold. If it fails, what it may have leased is not known to `leases`, and
  * is ended by `endUnknownLeases`.
  */
-export async function claimDeliveries(
+export async function readDueDeliveries(
   sql: Sql,
   leases: DeliveryLeases,
-  { lanes, now, leaseMs, atOnce }: DeliveryClaim,
-): Promise<ClaimedRows> {
+  { lanes, now, inHandMs: leaseMs, atOnce }: DueRead,
+): Promise<DueRows> {
   leases.expire();
   if (atOnce !== undefined) {
-    const ids = atOnce.slice(0, Math.max(0, LEASED_MAX - leases.count)).toSorted();
-    return ids.length === 0 ? { rows: [], more: [] } : await claimAtOnce(sql, leases, ids, { lanes, now, leaseMs });
+    const ids = atOnce.slice(0, Math.max(0, IN_HAND_MAX - leases.count)).toSorted();
+    return ids.length === 0
+      ? { rows: [], more: [] }
+      : await leaseAtOnce(sql, leases, ids, { lanes, now, inHandMs: leaseMs });
   }
   const startedAt = leases.now();
-  const wanted = lanes.flatMap(({ lane, permits }) => {
-    const asked = Math.min(permits, leases.roomOf(lane));
-    return asked > 0 ? [{ lane, permits, asked }] : [];
+  const wanted = lanes.flatMap(({ lane, limit }) => {
+    const asked = Math.min(limit, leases.roomOf(lane));
+    return asked > 0 ? [{ lane, limit, asked }] : [];
   });
   if (wanted.length === 0) return { rows: [], more: [] };
   const permitsMax = Math.max(...wanted.map(({ asked }) => asked));
@@ -172,16 +184,16 @@ export async function claimDeliveries(
   ]);
   keepFloors(leases, places, found, { dueUntil, startedAt });
   const { rows, counts } = await addLeased(sql, leases, found, leaseMs);
-  return { rows, more: wanted.filter(({ lane, permits }) => counts.get(lane) === permits).map(({ lane }) => lane) };
+  return { rows, more: wanted.filter(({ lane, limit }) => counts.get(lane) === limit).map(({ lane }) => lane) };
 }
 
 /** Leases those of some deliveries, named in order, that are in the lanes, due, and go at once. */
-async function claimAtOnce(
+async function leaseAtOnce(
   sql: Sql,
   leases: DeliveryLeases,
   ids: readonly string[],
-  { lanes, now, leaseMs }: Omit<DeliveryClaim, "atOnce">,
-): Promise<ClaimedRows> {
+  { lanes, now, inHandMs: leaseMs }: Pick<DueRead, "lanes" | "now" | "inHandMs">,
+): Promise<DueRows> {
   const names = lanes.map(({ lane }) => lane);
   const bounds = [ids[0] ?? "", ids.at(-1) ?? ""];
   const parameters = [ids, names, leases.dueUntil(now), leases.owner, leaseMs, ...bounds];
@@ -203,7 +215,7 @@ async function addLeased(sql: Sql, leases: DeliveryLeases, found: readonly SqlVa
       await sql.values(text, parameters);
     }
   } catch (error) {
-    leases.remove(rows.map(([lease]) => lease));
+    leases.remove(rows.map(idOf));
     throw error;
   }
   return { rows, counts };
@@ -242,19 +254,20 @@ async function removeOrphans(sql: Sql, leased: readonly ClaimedPlace[]): Promise
 }
 
 /** Reads leased deliveries with their events, in their order. */
-async function readLeased(sql: Sql, leased: readonly ClaimedPlace[]): Promise<ClaimedRow[]> {
+async function readLeased(sql: Sql, leased: readonly ClaimedPlace[]): Promise<LeasedDelivery[]> {
   if (leased.length === 0) return [];
   const ids = leased.map(({ id }) => id).sort();
   const { from, to } = positionsNear(ids);
   const rows = await sql.values(READ, [ids, ids[0] ?? "", ids.at(-1) ?? "", from, to]);
   const found = new Map(rows.map((values) => [String(values[ID]), values]));
   const events = await readEvents(sql, rows);
-  return leased.flatMap(({ lease, id }): ClaimedRow[] => {
+  return leased.flatMap(({ lease, id }): LeasedDelivery[] => {
     const row = found.get(id);
     if (row === undefined) return [];
     const values = row.slice(0, -EVENT_COLUMNS_COUNT);
     const eventId = String(values[EVENT_ID]);
-    return [[lease, values, ...envelopeOf(eventId, events.get(eventId) ?? row.slice(-EVENT_COLUMNS_COUNT))]];
+    const envelope = envelopeOf(eventId, events.get(eventId) ?? row.slice(-EVENT_COLUMNS_COUNT));
+    return [{ lease, row: [NO_ROW, values, ...envelope] }];
   });
 }
 
@@ -274,20 +287,21 @@ async function readEvents(sql: Sql, rows: readonly SqlValue[][]): Promise<Map<st
 }
 
 /** Adds the leases of a claim. When there is no room for one of a lane, this one and those behind it are refused. */
-function addAll(leases: DeliveryLeases, found: readonly ClaimedRow[], leaseMs: number) {
+function addAll(leases: DeliveryLeases, found: readonly LeasedDelivery[], leaseMs: number) {
   const refused: { id: string; lease: number }[] = [];
   const counts = new Map<string, number>();
   const full = new Set<string>();
-  const rows = found.filter(([lease, values, bytes]) => {
+  const rows = found.flatMap(({ lease, row }) => {
+    const [, values, bytes] = row;
     const [id, lane, customerId] = [String(values[ID]), String(values[LANE]), String(values[CUSTOMER_ID])];
     const size = typeof bytes === "string" ? bytes.length : 0;
     if (full.has(lane) || !leases.add({ id, lane, customerId, size }, lease, leaseMs)) {
       full.add(lane);
       refused.push({ id, lease });
-      return false;
+      return [];
     }
     counts.set(lane, (counts.get(lane) ?? 0) + 1);
-    return true;
+    return [row];
   });
   return { rows, refused, counts };
 }
@@ -296,7 +310,7 @@ function addAll(leases: DeliveryLeases, found: readonly ClaimedRow[], leaseMs: n
 export async function releaseDeliveries(
   connections: Pick<WriterConnections, "alone">,
   leases: DeliveryLeases,
-  released: readonly number[],
+  released: readonly string[],
 ): Promise<void> {
   const own = leases.remove(released);
   if (own.length > 0) await connections.alone([], freeStatement(own));

@@ -41,9 +41,9 @@ test("the store answers a transaction and the end of a webhook's attempt only wh
     },
     "a new endpoint": () => stage.addEndpoint(customer, { active: false }),
     "the end of an attempt": async () => {
-      const [claimed] = await stage.leaseDeliveries(endpoint.id, 1);
+      const [claimed] = await stage.holdDeliveries(endpoint.id, 1);
       assert.ok(claimed);
-      assert.deepEqual(await stage.store.finishDeliveries([success(claimed)]), [{ result: "ok" }]);
+      assert.deepEqual(await stage.due.finish([success(claimed)]), [{ result: "ok" }]);
     },
   };
   for (const [kind, commit] of Object.entries(commits)) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { FRONT } from "../../../test/support/due.ts";
 import { emptyQueues, fillQueues, fillRecords, laneOf } from "../../../test/support/filled-queues.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
@@ -38,7 +39,10 @@ test(`looks and claims read the ${ROWS} deleted rows of a queue once, also witho
   const terms = { now: NOW, leaseMs: LEASE_MS };
   const claims = [
     ["claimMessages", { lanes: [{ lane: stage.instanceId, permits: 16 }], ...terms }],
-    ["claimDeliveries", { lanes: [{ lane: laneOf(0), permits: 16 }], ...terms }],
+    [
+      "dueDeliveries",
+      { lanes: [{ lane: laneOf(0), after: FRONT, limit: 16 }], now: NOW, inHandMs: LEASE_MS, bytesMax: 1 },
+    ],
   ] as const;
   const work = async () => {
     for (const queue of ["messages", "deliveries"] as const) await timedDueLanesQuery(queue, NOW).execute(db);

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { outcomeOf } from "../../../test/support/delivery-members.ts";
+import { FRONT } from "../../../test/support/due.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import { type ClaimedRow, type ClaimedRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
+import { type DueRow, type DueRows, encodeTransaction, type Job, type PushedRow } from "../jobs/jobs.ts";
 import { Partitions } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
@@ -18,6 +19,13 @@ const postgres = preparedPostgresForFile();
 const ENDPOINTS = 4;
 /** Groups before the one that is counted: by then each statement has a kept plan. */
 const GROUPS = 3;
+
+/** The row of a new delivery. */
+function newOf(change: PushedRow): DueRow[] {
+  if (change[0] !== "new") return [];
+  const [, ...row] = change;
+  return [row];
+}
 
 for (const size of [16, 64])
   for (const how of ["leased at once", "claimed"] as const)
@@ -35,7 +43,7 @@ for (const size of [16, 64])
       for (let endpoint = 0; endpoint < ENDPOINTS; endpoint += 1) endpoints.push(await stage.addEndpoint(customer));
       const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
       if (how === "leased at once") await writer.runGroup([["hold", LEASE_MS]]);
-      let open: ClaimedRow[] = [];
+      let open: DueRow[] = [];
       const runGroup = async () => {
         const accepted = Array.from({ length: size }, (_, index): Job => {
           const record = stage.message(customer, { dueAt: NOW, to: `+1600555${1_000 + index}` });
@@ -43,17 +51,18 @@ for (const size of [16, 64])
           return ["commit", encodeTransaction([{ op: "insert", table: "messages", record }, event])];
         });
         const ended: Job = ["finishDeliveries", open.map((row) => outcomeOf(row, null))];
-        const { born, results } = await writer.runGroup([...accepted, ended]);
+        const { pushed, results } = await writer.runGroup([...accepted, ended]);
         assert.ok(results.every((result) => "value" in result));
-        open = born;
+        open = pushed.flatMap(newOf);
       };
       const claim = async () => {
         if (how === "leased at once") return;
-        const lanes = endpoints.map(({ id: lane }) => ({ lane, permits: size }));
-        const { results } = await writer.runGroup([["claimDeliveries", { lanes, now: NOW, leaseMs: LEASE_MS }]]);
+        const lanes = endpoints.map(({ id: lane }) => ({ lane, after: FRONT, limit: size }));
+        const read = { lanes, now: NOW, inHandMs: LEASE_MS, bytesMax: 2 ** 30 };
+        const { results } = await writer.runGroup([["dueDeliveries", read]]);
         const [claimed] = results;
         assert.ok(claimed !== undefined && "value" in claimed);
-        open = (claimed.value as ClaimedRows).rows;
+        open = (claimed.value as DueRows).rows;
       };
       for (let group = 0; group < GROUPS; group += 1) {
         await runGroup();

@@ -5,11 +5,12 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { dueReadOf, idOf } from "../../../test/support/delivery-members.ts";
 import { DUE_AT, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
-import { claimDeliveries } from "./delivery-queue.ts";
+import { readDueDeliveries } from "./delivery-queue.ts";
 import { LaneFloors } from "./lane-floors.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { createPool } from "./pool.ts";
@@ -142,10 +143,9 @@ test(`a claim of deliveries reads as few pages beside a snapshot that keeps ${DE
   const sql = sqlOn(pool, () => {});
   const leases = new DeliveryLeases("member_1", () => now);
   const claim = async () => {
-    const lanes = [{ lane: laneName(0), permits: 16 }];
-    const { rows } = await claimDeliveries(sql, leases, { lanes, now: DUE_AT + 86_400_000, leaseMs: LEASE_MS });
+    const { rows } = await readDueDeliveries(sql, leases, dueReadOf([{ lane: laneName(0), limit: 16 }]));
     assert.equal(rows.length, 7);
-    leases.remove(rows.map(([lease]) => lease));
+    leases.remove(rows.map(idOf));
   };
   const add = async () => {
     await pool.query("truncate deliveries");

@@ -4,15 +4,24 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { readDue } from "../../../test/support/due.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { startRelay } from "../../../test/support/tcp-relay.ts";
 import { until } from "../../../test/support/wait.ts";
+import type { DeliveryId } from "../../core/id.ts";
 import { noUsage } from "../../core/usage.ts";
-import { type ClaimedDelivery, StoreUnavailable } from "../store.ts";
+import type { PushedChange } from "../due-deliveries.ts";
+import { StoreUnavailable } from "../store.ts";
 import { leasesKey } from "./own-leases.ts";
 import { openPostgres } from "./store.ts";
 
 const MEMBER = "member_1";
+
+/** The new deliveries among some changes. */
+function newOf(changes: readonly PushedChange[]): DeliveryId[] {
+  return changes.flatMap((change) => (change.kind === "new" ? [change.due.delivery.id] : []));
+}
+
 const postgres = preparedPostgresForFile();
 
 async function open(t: TestContext) {
@@ -45,7 +54,7 @@ async function open(t: TestContext) {
 test("after a lost connection a process ends leases of deliveries that it does not know, before it leases again", async (t) => {
   const { store, admin, stage, loseReply } = await open(t);
   const pushed: string[] = [];
-  store.hold({ leaseMs: LEASE_MS, push: (claimed) => void pushed.push(...claimed.map(({ delivery }) => delivery.id)) });
+  store.hold({ inHandMs: LEASE_MS, push: (changes) => void pushed.push(...newOf(changes)) });
   const customer = await stage.addCustomer();
   const endpoint = await stage.addEndpoint(customer);
   const other = await stage.addCustomer();
@@ -142,22 +151,19 @@ async function openBehindRelay(t: TestContext) {
   return { store, stage: new Stage(store), relay, during, url };
 }
 
-test("a release of deliveries that cannot reach the server ends their leases before the next delivery of the lane", async (t) => {
+test("a return of deliveries that cannot reach the server ends their leases before the next delivery of the lane", async (t) => {
   const { store, stage, during } = await openBehindRelay(t);
-  const pushed: { lease: number; id: string }[] = [];
-  const push = (claimed: readonly ClaimedDelivery[]) =>
-    void pushed.push(...claimed.map(({ lease, delivery: { id } }) => ({ lease, id })));
-  store.hold({ leaseMs: LEASE_MS, push });
+  const pushed: DeliveryId[] = [];
+  store.hold({ inHandMs: LEASE_MS, push: (changes) => void pushed.push(...newOf(changes)) });
   const customer = await stage.addCustomer();
   const endpoint = await stage.addEndpoint(customer);
   await stage.addEvent(customer);
   await until(async () => pushed.length === 1);
-  const leases = pushed.map(({ lease }) => lease);
-  await during(() => assert.rejects(store.release("deliveries", leases), StoreUnavailable));
+  await during(() => assert.rejects(store.giveUp([...pushed]), StoreUnavailable));
   await stage.addEvent(customer);
-  const claimed = await stage.claimDeliveries(endpoint.id, 5);
+  const claimed = await readDue(store, [endpoint.id], NOW, 5);
   assert.equal(claimed.length, 2);
-  assert.equal(claimed[0]?.id, pushed[0]?.id, "the delivery whose release failed is first");
+  assert.equal(claimed[0]?.delivery.id, pushed[0], "the delivery whose return failed is first");
   assert.equal(pushed.length, 1, "the second delivery stays behind the first one");
 });
 
@@ -166,7 +172,7 @@ test("a process whose idle connections were ended ends leases that it does not k
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
   const pushed: string[] = [];
-  store.hold({ leaseMs: LEASE_MS, push: (claimed) => void pushed.push(...claimed.map(({ delivery }) => delivery.id)) });
+  store.hold({ inHandMs: LEASE_MS, push: (changes) => void pushed.push(...newOf(changes)) });
   const customer = await stage.addCustomer();
   const endpoint = await stage.addEndpoint(customer);
   await stage.addEvent(customer);
@@ -183,9 +189,9 @@ test("a process whose idle connections were ended ends leases that it does not k
   relay.cut();
   await until(async () => !(await connections()).some((pid) => before.includes(pid)));
   await admin.end();
-  const claimed = await stage.claimDeliveries(endpoint.id, 5);
+  const claimed = await readDue(store, [endpoint.id], NOW, 5);
   assert.deepEqual(
-    claimed.map(({ id }) => id),
+    claimed.map(({ delivery }) => delivery.id),
     pushed,
   );
 });
@@ -196,7 +202,7 @@ test("a release of messages that cannot reach the server ends their leases befor
   const { id } = await stage.addMessage(customer, { to: "+15005550100", dueAt: NOW });
   const leases = (await stage.leaseMessages(stage.instanceId, 5)).map(({ lease }) => lease);
   assert.equal(leases.length, 1);
-  await during(() => assert.rejects(store.release("messages", leases), StoreUnavailable));
+  await during(() => assert.rejects(store.release(leases), StoreUnavailable));
   const again = await stage.leaseMessages(stage.instanceId, 5);
   assert.deepEqual(
     again.map(({ message }) => message.id),

@@ -71,7 +71,7 @@ test("a look says how long the server needed, and leaves out messages in hand un
   assert.deepEqual(await look(), []);
   await pool.query("update due_messages set leased_until = statement_timestamp() - interval '1 ms'");
   assert.deepEqual(await look(), due, "its holder is gone");
-  await stores[0].release("messages", [claimed?.lease ?? 0]);
+  await stores[0].release([claimed?.lease ?? 0]);
   assert.deepEqual(await look(), due);
 });
 
@@ -118,7 +118,7 @@ test("a message that one store leases is another's after the end of the lease, w
   let taken: ClaimedMessage[] = [];
   while (taken.length === 0 && Date.now() < until) taken = (await second.claimMessages(claimOf(instanceId, 1))).claimed;
   assert.deepEqual(idsOf(taken), [id]);
-  await first.release("messages", [old?.lease ?? 0]);
+  await first.release([old?.lease ?? 0]);
   assert.deepEqual((await first.claimMessages(claimOf(instanceId, 1))).claimed, []);
   assert.deepEqual(await first.leasedPairs(instanceId), await second.leasedPairs(instanceId));
 });
@@ -163,10 +163,7 @@ test("a store finds the attempts of others in a lane, and those whose lease was 
   const { id, from, to: recipient } = attempted;
   const found = [{ id, from, to: recipient, claimedUntil: LEASE_END }];
   assert.deepEqual([await openFor(first), await openFor(second)], [found, []]);
-  await second.release(
-    "messages",
-    claimed.map(({ lease }) => lease),
-  );
+  await second.release(claimed.map(({ lease }) => lease));
   assert.deepEqual([await openFor(first), await openFor(second)], [found, found]);
   assert.equal(await first.releaseLeases(LEASE_END + 1, NOW), 1);
   assert.deepEqual([await openFor(first), await openFor(second)], [[], []]);
@@ -243,10 +240,7 @@ test("one store at most leases messages of a pair while messages become due in f
     const holders = claims.filter(({ claimed }) => claimed.length > 0);
     assert.equal(holders.length, 1);
     for (const [index, { claimed }] of claims.entries())
-      await others[index]?.release(
-        "messages",
-        claimed.map(({ lease }) => lease),
-      );
+      await others[index]?.release(claimed.map(({ lease }) => lease));
   }
 });
 
@@ -378,7 +372,7 @@ test("for any history of messages, a claim leases the same as a naive search of 
             continue;
           }
           if (one.do === "conclude") await update(entry, { status: "sent", dueAt: null, claimedUntil: null });
-          else for (const store of stores) await store.release("messages", [entry.lease]);
+          else for (const store of stores) await store.release([entry.lease]);
           entry.lease = null;
         }
       }

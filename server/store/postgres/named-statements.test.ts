@@ -5,8 +5,10 @@ import { EventEmitter } from "node:events";
 import { type TestContext, test } from "node:test";
 import type pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { idOf } from "../../../test/support/delivery-members.ts";
+import { FRONT } from "../../../test/support/due.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
-import { type ClaimedMessageRows, type ClaimedRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
+import { type ClaimedMessageRows, type DueRows, encodeTransaction, type Job } from "../jobs/jobs.ts";
 import { NamedStatements, planOf } from "./named-statements.ts";
 import { Partitions } from "./partitions.ts";
 import { createPool } from "./pool.ts";
@@ -126,13 +128,13 @@ test("a claim or release of messages whose statements the server has lost is rep
   const leased = async () => (await pool.query("select id from due_messages where lease is not null")).rows.length;
   assert.equal(await leased(), 5);
   for (const lease of leases) {
-    await run(["release", "messages", [lease]]);
+    await run(["release", [lease]]);
     await pool.query("deallocate all");
   }
   assert.equal(await leased(), 0);
 });
 
-test("a delivery is claimed again whose release was repeated, since the server had lost its statement", async (t) => {
+test("a delivery is read again whose return was repeated, since the server had lost its statement", async (t) => {
   const { url, pool } = await open(t);
   const store = await openPostgres(url, "member_1");
   t.after(() => store.close());
@@ -143,15 +145,15 @@ test("a delivery is claimed again whose release was repeated, since the server h
   const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
   const run = async (job: Job) => (await writer.runGroup([job])).results[0];
   const claim = async () => {
-    const result = await run(["claimDeliveries", { lanes: [{ lane, permits: 1 }], now: NOW + 1, leaseMs: LEASE_MS }]);
+    const lanes = [{ lane, after: FRONT, limit: 1 }];
+    const result = await run(["dueDeliveries", { lanes, now: NOW + 1, inHandMs: LEASE_MS, bytesMax: 2 ** 30 }]);
     assert.ok(result !== undefined && "value" in result, JSON.stringify(result));
-    const [row] = (result.value as ClaimedRows).rows;
-    return row?.[0] ?? assert.fail("nothing was claimed");
+    const [row] = (result.value as DueRows).rows;
+    return row === undefined ? assert.fail("nothing was read") : idOf(row);
   };
-  for (let use = 0; use < 4; use += 1)
-    assert.deepEqual(await run(["release", "deliveries", [await claim()]]), { value: null });
-  const lease = await claim();
+  for (let use = 0; use < 4; use += 1) assert.deepEqual(await run(["giveUp", [await claim()]]), { value: null });
+  const id = await claim();
   await pool.query("deallocate all");
-  assert.deepEqual(await run(["release", "deliveries", [lease]]), { value: null });
-  assert.notEqual(await claim(), lease);
+  assert.deepEqual(await run(["giveUp", [id]]), { value: null });
+  assert.equal(await claim(), id);
 });

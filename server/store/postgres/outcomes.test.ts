@@ -60,17 +60,17 @@ async function open(t: TestContext): Promise<pg.Pool> {
 
 /** The statement that ends attempts of leased deliveries, the first of an order, and its parameters as SQL. */
 async function endsOf(pool: pg.Pool, order: string) {
-  const { rows } = await pool.query<{ id: string; lease: number; version: number }>(
-    `select d.id, d.version, q.lease from deliveries d join due_deliveries q using (id) where q.lease is not null
+  const { rows } = await pool.query<{ id: string; row: number; version: number }>(
+    `select d.id, d.version, q.row from deliveries d join due_deliveries q using (id) where q.lease is not null
      order by ${order} limit ${ENDED}`,
   );
-  const values = ["https://example.com", "succeeded", 1, "[]", 0, null, 0, null, 0];
-  const outcomes = rows.map(({ lease, id, version }): EncodedOutcome => [lease, id, version, values]);
+  const values = ["https://example.com", "succeeded", 1, "[]", 0, null, 0, null];
+  const outcomes = rows.map(({ row, id, version }): EncodedOutcome => [row, id, version, values]);
   let found = { text: "", parameters: "" };
   const sql = {
     async values(text: string, parameters: readonly SqlParameter[] = []) {
       found = { text, parameters: parameters.map(literal).join(", ") };
-      return outcomes.flatMap((_, n) => [[n], [null]]);
+      return outcomes.map((_, n) => [n]);
     },
   } as Sql;
   await finishDeliveries(sql, new DeliveryLeases("member_1", () => 0), outcomes);
@@ -86,14 +86,14 @@ async function execute(pool: pg.Pool, parameters: string): Promise<{ pages: numb
 
 const prepare = (pool: pg.Pool, text: string) => pool.query(`prepare ends (text, text, text, text[]) as ${text}`);
 
-test("ends of attempts read as few pages by a plan for any of them as by one for themselves", async (t) => {
+test("ends of attempts read hardly more pages by a plan for any of them than by one for themselves", async (t) => {
   const pool = await open(t);
   const pagesRead = async (order: string, plan: string) => {
     const { text, parameters } = await endsOf(pool, order);
     await pool.query(`begin; set local plan_cache_mode = ${plan}`);
     await prepare(pool, text);
     const { pages, rows } = await execute(pool, parameters);
-    assert.equal(rows, 2 * ENDED);
+    assert.equal(rows, ENDED);
     await pool.query("rollback; deallocate ends");
     return pages;
   };
@@ -103,7 +103,11 @@ test("ends of attempts read as few pages by a plan for any of them as by one for
     for (const order of ["d.id desc", "md5(d.id)"]) {
       const own = await pagesRead(order, "force_custom_plan");
       const any = await pagesRead(order, "force_generic_plan");
-      assert.ok(any <= 1.2 * own, `${any} pages by a plan for any, ${own} by one for them (${order}, ${analyzed})`);
+      // Each end may cost a few pages more, and no plan may read the partition.
+      assert.ok(
+        any <= own + 5 * ENDED,
+        `${any} pages by a plan for any, ${own} by one for them (${order}, ${analyzed})`,
+      );
     }
   }
 });

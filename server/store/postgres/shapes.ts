@@ -96,8 +96,6 @@ function shapeOf(operation: EncodedOperation): Omit<Shape, "placed"> {
       return EVENT;
     case "rewrite":
       return { kind: "rewrite", table: "events", properties: ["bytes"], where: ["id"] };
-    case "retryDelivery":
-      return { kind: "retryDelivery", table: "deliveries", properties: [], where: ["id"] };
     case "requireUnleased":
       return { kind: "requireUnleased", table: "messages", properties: [], where: ["instanceId", "from", "to"] };
     case "requireEpoch":
@@ -140,8 +138,6 @@ function valuesOf(operation: EncodedOperation): readonly SqlValue[] {
       return operation[1];
     case "rewrite":
       return [operation[2], operation[1]];
-    case "retryDelivery":
-      return [operation[1]];
     case "requireUnleased":
       return [operation[1], operation[2], operation[3]];
     case "requireEpoch":
@@ -152,7 +148,7 @@ function valuesOf(operation: EncodedOperation): readonly SqlValue[] {
 /** The version that a record must have; the epoch that a lease must have. */
 function versionOf(operation: EncodedOperation): number | null {
   if (operation[0] === "update") return operation[5];
-  return operation[0] === "retryDelivery" || operation[0] === "requireEpoch" ? operation[2] : null;
+  return operation[0] === "requireEpoch" ? operation[2] : null;
 }
 
 function sortByKey({ table, where, placed }: Shape): void {

@@ -12,6 +12,8 @@ export interface Touched {
   keys: readonly string[] | null;
   /** Whether it only requires something of them. */
   isRead?: true;
+  /** Whether others that say so too may touch them in the same statement. */
+  isShared?: true;
 }
 
 /** Places of a table's columns in the values of a record. */
@@ -53,8 +55,8 @@ export function named(table: TableName, values: readonly SqlValue[]): string {
   return `${table} ${values.length === 1 ? values[0] : JSON.stringify(values)}`;
 }
 
-/** The records that an operation touches; null: none that another transaction may change. */
-export function touchedBy(operation: EncodedOperation): Touched | null {
+/** The records that an operation touches; none if no other transaction may change them. */
+export function touchedBy(operation: EncodedOperation): Touched[] {
   switch (operation[0]) {
     case "insert":
     case "insertUnique":
@@ -62,30 +64,34 @@ export function touchedBy(operation: EncodedOperation): Touched | null {
       const [, table, values] = operation;
       const names = [keyName(table, values)];
       if (PLACES[table].unique !== null) names.push(uniqueName(table, values));
-      return { table, keys: names };
+      return [{ table, keys: names }];
     }
     case "update":
-      return { table: operation[1], keys: [named(operation[1], [operation[4]])] };
+      return [{ table: operation[1], keys: [named(operation[1], [operation[4]])] }];
     case "set": {
       const [, table, , where, values] = operation;
-      return keysOf(table, where, values.slice(values.length - where.split(",").length));
+      return [keysOf(table, where, values.slice(values.length - where.split(",").length))];
     }
     case "delete":
-      return PLACES[operation[1]].unique === null
-        ? keysOf(operation[1], operation[2], operation[3])
-        : { table: operation[1], keys: null };
+      return [
+        PLACES[operation[1]].unique === null
+          ? keysOf(operation[1], operation[2], operation[3])
+          : { table: operation[1], keys: null },
+      ];
     case "event":
-      return { table: "events", keys: [keyName("events", operation[1])] };
+      return [{ table: "events", keys: [keyName("events", operation[1])] }];
     case "rewrite":
-      return { table: "events", keys: [named("events", [operation[1]])] };
-    case "retryDelivery":
-      return { table: "deliveries", keys: [named("deliveries", [operation[1]])] };
+      // It erases the responses of all deliveries of the event: of two updates of one row in a statement, PostgreSQL does one.
+      return [
+        { table: "events", keys: [named("events", [operation[1]])] },
+        { table: "deliveries", keys: null, isShared: true },
+      ];
     case "require":
     case "requireNone":
-      return { ...keysOf(operation[1], operation[2], operation[3]), isRead: true };
+      return [{ ...keysOf(operation[1], operation[2], operation[3]), isRead: true }];
     case "requireUnleased":
     case "requireEpoch":
-      return null;
+      return [];
   }
 }
 
@@ -105,18 +111,22 @@ function keysOf(table: TableName, properties: string, values: readonly SqlValue[
   };
 }
 
-/** The records that some operations touch: two that only require something of a record do not touch it both. */
+/** The records that some operations touch: two that only require something of a record, or share it, do not touch it both. */
 export class TouchedRecords {
   readonly #changed = new TouchedKeys();
-  readonly #read = new TouchedKeys();
+  readonly #shared = new TouchedKeys();
 
   has(touched: Touched): boolean {
-    return this.#changed.has(touched) || (touched.isRead !== true && this.#read.has(touched));
+    return this.#changed.has(touched) || (!isShared(touched) && this.#shared.has(touched));
   }
 
   add(touched: Touched): void {
-    (touched.isRead === true ? this.#read : this.#changed).add(touched);
+    (isShared(touched) ? this.#shared : this.#changed).add(touched);
   }
+}
+
+function isShared({ isRead, isShared }: Touched): boolean {
+  return isRead === true || isShared === true;
 }
 
 class TouchedKeys {

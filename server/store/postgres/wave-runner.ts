@@ -9,7 +9,6 @@ import type { DeliveryLeases } from "./delivery-leases.ts";
 import { changeRouting, customersOfEndpoints, EndpointCache } from "./endpoint-cache.ts";
 import { type MadeDelivery, makeDeliveries } from "./made-deliveries.ts";
 import { leasedAmong } from "./message-leases.ts";
-import { retryDelivery } from "./outcomes.ts";
 import { addToQuarantine } from "./quarantine.ts";
 import type { PlacedOperation } from "./shapes.ts";
 import type { Sql } from "./sql.ts";
@@ -132,8 +131,6 @@ export class WaveRunner {
       await changeRouting(sql, changed);
       this.#endpoints.forget(changed);
     }
-    for (const operation of operations)
-      if (operation[0] === "retryDelivery") await retryDelivery(sql, operation[1], operation[3]);
   }
 
   /** Resolves when the statement was sent. */

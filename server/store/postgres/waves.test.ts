@@ -40,6 +40,20 @@ test("a delete by a part of the key touches every record of its table, and one b
   assert.deepEqual(wavesOf([put("a")], [remove(["key", "a"], ["instanceId", "inst_1"])]), [[0], [1]]);
 });
 
+test("an erasure of an event's text is in no statement with a change of a delivery, which may be one of the event", () => {
+  const rewrite = (id: string): EncodedOperation => ["rewrite", id, "{}"];
+  const change: EncodedOperation = ["update", "deliveries", "dueAt", [1], "dlv_1", 1];
+  assert.deepEqual(wavesOf([rewrite("evt_1"), rewrite("evt_2")], [rewrite("evt_3")]), [[0, 1]]);
+  assert.deepEqual(wavesOf([rewrite("evt_1")], [change]), [[0], [1]]);
+  assert.deepEqual(wavesOf([change], [rewrite("evt_1")]), [[0], [1]]);
+  assert.deepEqual(wavesOf([rewrite("evt_1"), change]), [[[rewrite("evt_1")], [change]]]);
+  const known = new KnownRefusals();
+  known.note([change]);
+  assert.deepEqual(known.of([change]), { result: "conflict" });
+  known.note([rewrite("evt_1")]);
+  assert.equal(known.of([["update", "deliveries", "dueAt", [1], "dlv_1", 3]]), null);
+});
+
 test("a transaction that touches a record twice is written alone, in stages that keep the order of its operations", () => {
   const operations = [put("a"), put("b"), remove(["instanceId", "inst_1"]), put("a")];
   assert.deepEqual(wavesOf([put("c")], operations, [put("d")]), [

@@ -36,9 +36,9 @@ export function cutWave(pending: readonly PendingTransaction[]): Wave {
   return { transactions, stages: null };
 }
 
-/** Whether the other transactions of a wave would not see what a transaction does: its endpoints, or a row that is decoded first. */
+/** Whether the other transactions of a wave would not see what a transaction does to its endpoints. */
 function isAlone(operations: readonly EncodedOperation[]): boolean {
-  return operations.some(([kind, table]) => table === "endpoints" || kind === "retryDelivery");
+  return operations.some(([, table]) => table === "endpoints");
 }
 
 /** Whether a wave changes deliveries that exist. The ends of attempts must not lock others after them in one SQL transaction. */
@@ -51,7 +51,7 @@ export function changesDeliveries({ transactions }: Wave): boolean {
 }
 
 function recordsOf(operations: readonly EncodedOperation[]): Touched[] {
-  return operations.flatMap((operation) => touchedBy(operation) ?? []);
+  return operations.flatMap(touchedBy);
 }
 
 /** Operations in steps: those of a step touch different records, and each record is touched in the order of the operations. */
@@ -59,15 +59,14 @@ function stagesOf(operations: readonly EncodedOperation[]): EncodedOperation[][]
   const stages: { operations: EncodedOperation[]; touched: TouchedRecords }[] = [];
   for (const operation of operations) {
     // All requirements are checked in the first stage.
-    const touched = touchedBy(operation);
-    const record = touched?.isRead === true ? null : touched;
-    const last = record === null ? -1 : stages.findLastIndex(({ touched }) => touched.has(record));
+    const records = touchedBy(operation).filter(({ isRead }) => isRead !== true);
+    const last = stages.findLastIndex(({ touched }) => records.some((record) => touched.has(record)));
     const routing = operation[0] === "event" ? stages.findLastIndex((one) => one.operations.some(isOfEndpoints)) : -1;
     const at = Math.max(last, routing) + 1;
     const stage = stages[at] ?? { operations: [], touched: new TouchedRecords() };
     stages[at] = stage;
     stage.operations.push(operation);
-    if (record !== null) stage.touched.add(record);
+    for (const record of records) stage.touched.add(record);
   }
   return stages.map((stage) => stage.operations);
 }
@@ -88,8 +87,7 @@ export class KnownRefusals {
   /** The result of a transaction; null if only the database knows it. */
   of(operations: readonly EncodedOperation[]): CommitResult | null {
     const first = operations.find(
-      ([kind]) =>
-        kind === "insertUnique" || kind === "update" || kind === "retryDelivery" || kind.startsWith("require"),
+      ([kind]) => kind === "insertUnique" || kind === "update" || kind.startsWith("require"),
     );
     if (first?.[0] === "insertUnique" && this.#taken.has(uniqueName(first[1], first[2])))
       return { result: "duplicate" };
@@ -104,8 +102,9 @@ export class KnownRefusals {
       if (operation[0] === "update") this.#versions.set(named(operation[1], [operation[4]]), operation[5] + 1);
       else if (operation[0] === "insertUnique") this.#taken.add(uniqueName(operation[1], operation[2]));
       else if (operation[0] === "delete") this.#forget();
+      // The versions of the event's deliveries are others too.
+      else if (operation[0] === "rewrite") this.#versions.clear();
       else if (operation[0] === "put") this.#versions.delete(keyName(operation[1], operation[2]));
-      else if (operation[0] === "retryDelivery") this.#versions.delete(named("deliveries", [operation[1]]));
     }
   }
 

@@ -14,7 +14,7 @@ const GROUP: readonly Job[] = [
   ["quarantine", []],
   ["releaseLeases", 1, 1],
   ["leasedPairs", "inst_1"],
-  ["release", "messages", [1]],
+  ["release", [1]],
   ["leave", "member_1"],
 ];
 

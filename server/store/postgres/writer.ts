@@ -3,21 +3,21 @@
 import type pg from "pg";
 import { homeAmong } from "../../core/rendezvous.ts";
 import {
-  type ClaimedRow,
   countTransactions,
   isLeaseJob,
   type Job,
   type JobResult,
   type LeaseJob,
+  type PushedRow,
   type WritingJob,
   type WrittenGroup,
 } from "../jobs/jobs.ts";
 import { type MemberBeat, type MembersAfterBeat, workersOf } from "../members.ts";
-import type { CommitResult, Queue, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
 import { isCommit, NO_RESULT, resultOf, transactionsOf } from "./commit-jobs.ts";
 import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
-import { claimDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
+import { readDueDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
 import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
 import { beat, leave } from "./member-leases.ts";
 import { endMessageLeases, leasedPairs, releaseMessageLeases } from "./message-leases.ts";
@@ -60,7 +60,7 @@ export class PostgresWriter {
   /** Bytes of the server's write-ahead log when `counts` was first asked for. */
   #logBytes: number | null = null;
   /** New deliveries that are leased, until the end of their group. */
-  #born: ClaimedRow[] = [];
+  #pushed: PushedRow[] = [];
   /** A connection was lost, or a claim or a release failed: the database may have leases of this process that it does not know. */
   #mayHoldUnknown = false;
   /** The group in progress: when it began, and the error of the first job that could not reach the server. */
@@ -95,9 +95,9 @@ export class PostgresWriter {
     for (const job of writing) if (job[0] === "prune") this.#partitions.beginDrop(job[1]);
     const results: JobResult[] = [];
     for (const job of jobs) results.push(isLeaseJob(job) ? await this.#lease(job) : (written.shift() ?? NO_RESULT));
-    const born = this.#born;
-    this.#born = [];
-    return { results, born };
+    const pushed = this.#pushed;
+    this.#pushed = [];
+    return { results, pushed };
   }
 
   /**
@@ -240,7 +240,7 @@ export class PostgresWriter {
         const [, done] = await bothEnded(begin([...own, ...start.locks]), work(sql, start));
         return done;
       });
-      this.#born.push(...this.#deliveries.apply());
+      for (const row of this.#deliveries.apply()) this.#pushed.push(["new", ...row]);
       this.#counts.groups += 1;
       return outcome;
     } catch (error) {
@@ -313,22 +313,19 @@ export class PostgresWriter {
   async #lease(job: LeaseJob): Promise<JobResult> {
     for (let repeated = 0; ; repeated += 1) {
       try {
-        if (job[0] !== "hold") this.#requireServer();
+        if (job[0] !== "hold" && job[0] !== "credit") this.#requireServer();
         if (isClaim(job)) await this.#endUnknownLeases();
         return { value: await this.#doLease(job) };
       } catch (error) {
         this.#noteLost(error);
-        if (job[0] === "release") this.#disown(job[1], job[2]);
+        if (job[0] === "release") this.#messages.remove(job[1]);
+        if (job[0] === "giveUp") this.#deliveries.remove(job[1]);
+        // Nobody uses these leases any more: they end before this process leases again, as those that it does not know.
+        this.#mayHoldUnknown ||= job[0] === "release" || job[0] === "giveUp";
         this.#mayHoldUnknown ||= isClaim(job);
         if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) return refusal(error);
       }
     }
-  }
-
-  /** A release has failed. Nobody uses its leases any more: they end before this process leases again, as those that it does not know. */
-  #disown(queue: Queue, leases: readonly number[]): void {
-    (queue === "messages" ? this.#messages : this.#deliveries).remove(leases);
-    this.#mayHoldUnknown = true;
   }
 
   async #doLease(job: LeaseJob): Promise<unknown> {
@@ -338,24 +335,26 @@ export class PostgresWriter {
     }
     // These are SQL transactions of their own.
     if (job[0] === "claimMessages") return this.#messages.claim(this.#connections, job[1]);
-    if (job[0] === "release" && job[1] === "messages") {
-      if (job[2].length > 0) await this.#messages.release(this.#connections, job[2]);
-      return null;
-    }
     if (job[0] === "release") {
-      await releaseDeliveries(this.#connections, this.#deliveries, job[2]);
+      if (job[1].length > 0) await this.#messages.release(this.#connections, job[1]);
       return null;
     }
+    if (job[0] === "giveUp") {
+      await releaseDeliveries(this.#connections, this.#deliveries, job[1]);
+      return null;
+    }
+    // Each statement that makes deliveries looks whether their lanes have others that nobody has in hand.
+    if (job[0] === "credit") return null;
     return this.#connections.run((sql) => this.#doLeaseOn(sql, job));
   }
 
   async #doLeaseOn(
     sql: Sql,
-    job: Exclude<LeaseJob, ["claimMessages" | "hold" | "release", ...unknown[]]>,
+    job: Exclude<LeaseJob, ["claimMessages" | "credit" | "giveUp" | "hold" | "release", ...unknown[]]>,
   ): Promise<unknown> {
     switch (job[0]) {
-      case "claimDeliveries":
-        return claimDeliveries(sql, this.#deliveries, job[1]);
+      case "dueDeliveries":
+        return readDueDeliveries(sql, this.#deliveries, job[1]);
       case "leasedPairs":
         return leasedPairs(sql, job[1]);
       case "beat":
@@ -392,5 +391,5 @@ const NO_WAVE: SentWave = { results: Promise.resolve(new Map()) };
 const PAGE_BYTES = 8_192;
 
 function isClaim([kind]: LeaseJob): boolean {
-  return kind === "claimDeliveries" || kind === "claimMessages";
+  return kind === "dueDeliveries" || kind === "claimMessages";
 }

@@ -186,7 +186,7 @@ create table deliveries (
   replay_id text,
   created_at integer not null,
   by_hand integer not null,
-  retry_requested integer not null,
+  retries_asked integer not null,
   status text not null,
   attempts text not null,
   version integer not null,

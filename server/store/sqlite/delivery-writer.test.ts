@@ -1,15 +1,15 @@
-/** Claims of deliveries read each row once, and a SQL transaction that fails changes no lease. Counts, not times. */
+/** Reads of due deliveries read each row once, and a SQL transaction that fails pushes nothing. Counts, not times. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { runsOf } from "../../../test/support/runs.ts";
 import type { Customer } from "../../core/customer.ts";
 import { type Delivery, deliveryTo } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import {
-  type ClaimedRows,
+  type DueRows,
   encodeOutcome,
   encodeTransaction,
   type FinishedRow,
@@ -24,9 +24,9 @@ import { SqliteWriter } from "./writer.ts";
 const EVENTS_PER_MESSAGE = 3;
 const PERMITS = 128;
 
-/** A leased delivery. */
-interface Leased {
-  lease: number;
+/** A delivery that was read. */
+interface Read {
+  row: number;
   delivery: Delivery;
 }
 
@@ -78,25 +78,31 @@ class Writer {
     this.commit(records.map((record) => ({ op: "insert", table: "deliveries", record })));
   }
 
-  claim(permits: number, now = NOW + 1_000): Leased[] {
-    const claim = { lanes: [{ lane: this.endpoint.id, permits }], now, leaseMs: LEASE_MS };
-    const { rows } = this.run(["claimDeliveries", claim]) as ClaimedRows;
-    return rows.map(([lease, values]) => ({ lease, delivery: decodeRecord("deliveries", values) }));
+  /** The place behind which the next read begins. */
+  #after = { dueAt: 0, row: 0 };
+
+  read(limit: number, now = NOW + 1_000): Read[] {
+    const lanes = [{ lane: this.endpoint.id, after: this.#after, limit }];
+    const { rows } = this.run(["dueDeliveries", { lanes, now, inHandMs: 1, bytesMax: 2 ** 30 }]) as DueRows;
+    const read = rows.map(([row, values]) => ({ row, delivery: decodeRecord("deliveries", values) }));
+    const last = read.at(-1);
+    if (last !== undefined) this.#after = { dueAt: last.delivery.dueAt ?? 0, row: last.row };
+    return read;
   }
 
-  end({ lease, delivery }: Leased, changes: Partial<Delivery> = { status: "succeeded" }): void {
+  end({ row, delivery }: Read, changes: Partial<Delivery> = { status: "succeeded" }): void {
     const { id, version } = delivery;
     const set = { ...delivery, attemptCount: delivery.attemptCount + 1, dueAt: null, ...changes };
-    const finished = this.run(["finishDeliveries", [encodeOutcome({ id, lease, version, set })]]) as FinishedRow[];
+    const finished = this.run(["finishDeliveries", [encodeOutcome({ id, row, version, set })]]) as FinishedRow[];
     assert.deepEqual(finished, ["ok"]);
   }
 
-  /** Claims and ends deliveries until nothing is left. Returns them as they were claimed. */
+  /** Reads and ends deliveries until nothing is left. Returns them as they were read. */
   drain(permits: number): Delivery[] {
-    const inFlight: Leased[] = [];
+    const inFlight: Read[] = [];
     const began: Delivery[] = [];
     for (;;) {
-      const claimed = inFlight.length < permits / 2 ? this.claim(permits - inFlight.length) : [];
+      const claimed = inFlight.length < permits / 2 ? this.read(permits - inFlight.length) : [];
       inFlight.push(...claimed);
       began.push(...claimed.map(({ delivery }) => delivery));
       const first = inFlight.shift();
@@ -125,7 +131,7 @@ for (const replays of [1, 2]) {
   });
 }
 
-test("replayed events of a message are claimed in their original order, message by message", async () => {
+test("replayed events of a message are read in their original order, message by message", async () => {
   const writer = await Writer.open();
   const events = writer.addEvents(20);
   writer.replay(events);
@@ -135,62 +141,75 @@ test("replayed events of a message are claimed in their original order, message 
   );
 });
 
-test("retries due between waiting deliveries are claimed when they are due, each once", async () => {
+test("a failed SQL transaction pushes nothing, and a new delivery of a lane that has caught up is pushed with its COMMIT", async () => {
   const writer = await Writer.open();
-  const events = writer.addEvents(60);
-  writer.replay(events);
-  let failed = 0;
-  const began: string[] = [];
-  for (let now = NOW; began.length < events.length + failed; now += 10) {
-    const claimed = writer.claim(4, now);
-    assert.ok(now < NOW + 100_000);
-    for (const [index, leased] of claimed.entries()) {
-      const { delivery } = leased;
-      began.push(delivery.eventId);
-      const fails = delivery.attemptCount === 0 && (began.length + index) % 3 === 0;
-      failed += fails ? 1 : 0;
-      writer.end(leased, fails ? { dueAt: now + ((began.length * 7) % 50) * 10 } : { status: "succeeded" });
-    }
-  }
-  assert.ok(failed > 20);
-  assert.equal(new Set(began).size, events.length);
-  assert.equal(writer.claim(99, NOW + 1_000_000).length, 0);
-});
-
-test("a failed SQL transaction changes no lease, and leases nothing new", async () => {
-  const writer = await Writer.open();
-  writer.run(["hold", LEASE_MS]);
+  writer.run(["hold", 1]);
   const event = () => writer.make.event(writer.customer);
-  writer.commit([{ op: "event", event: event(), callbackUrl: null }]);
-  const [leased] = writer.claim(9);
-  assert.ok(leased !== undefined);
-  assert.deepEqual(writer.claim(9), [], "the lane has caught up");
-  const { id, version } = leased.delivery;
-  const set = { ...leased.delivery, status: "succeeded", dueAt: null } as const;
-  const outcome = encodeOutcome({ id, lease: leased.lease, version, set });
+  const first = writer.commit([{ op: "event", event: event(), callbackUrl: null }]);
+  assert.deepEqual(
+    first.pushed.map(([kind]) => kind),
+    ["due"],
+    "nobody has read the lane",
+  );
+  const [read] = writer.read(9);
+  assert.ok(read !== undefined);
+  const { id, version } = read.delivery;
+  const set = { ...read.delivery, status: "succeeded", dueAt: null } as const;
+  const outcome = encodeOutcome({ id, row: read.row, version, set });
   const added: Job = ["commit", encodeTransaction([{ op: "event", event: event(), callbackUrl: null }])];
   const { database } = writer.engine;
   database.exec(`create temp trigger full before insert on events when new.type = 'typing.indicator'
     begin select raise(abort, 'no'); end`);
-  const results = writer.engine.run([added, ["removeRequests", { before: 0, oldest: [], limit: 1 }]]);
-  assert.ok("error" in (results[0] ?? {}));
+  const failed = writer.engine.runGroup([added, ["removeRequests", { before: 0, oldest: [], limit: 1 }]]);
+  assert.ok("error" in (failed.results[0] ?? {}));
+  assert.deepEqual(failed.pushed, []);
   database.exec("drop trigger full");
-  const { results: ended, born } = writer.engine.runGroup([["finishDeliveries", [outcome]], added]);
-  const [finished, committed] = ended;
+  const { results, pushed } = writer.engine.runGroup([["finishDeliveries", [outcome]], added]);
+  const [finished, committed] = results;
   assert.deepEqual(finished, { value: ["ok"] });
   assert.ok(committed !== undefined && "value" in committed);
   const { lanes } = committed.value as Extract<CommitResult, { result: "ok" }>;
-  assert.deepEqual([born.length, lanes], [1, []], "a new delivery of a lane that has caught up is leased at once");
-  assert.deepEqual(writer.claim(9), [], "and not claimed");
+  assert.deepEqual([pushed.map(([kind]) => kind), lanes], [["new"], []]);
 });
 
-test("a claim that was asked for before the newest delivery was made finds it, so that no later one is leased before it", async () => {
+test("a read that was asked for before the newest delivery was made finds it, so that no later one is pushed before it", async () => {
   const writer = await Writer.open();
-  writer.run(["hold", LEASE_MS]);
+  writer.run(["hold", 1]);
   const add = (createdAt: number) =>
     writer.commit([{ op: "event", event: writer.make.event(writer.customer, { createdAt }), callbackUrl: null }]);
-  assert.equal(add(NOW + 3_000).born.length, 0, "nobody has looked at the lane");
-  const claimed = writer.claim(9, NOW);
-  const { born } = add(NOW);
-  assert.deepEqual([claimed.length, born.length], [1, 1]);
+  const kindsOf = ({ pushed }: WrittenGroup) => pushed.map(([kind]) => kind);
+  assert.deepEqual(kindsOf(add(NOW + 3_000)), ["due"], "nobody has read the lane");
+  const read = writer.read(9, NOW);
+  assert.deepEqual([read.length, kindsOf(add(NOW))], [1, ["new"]]);
+});
+
+test("a lane that is behind names its new deliveries once until it is read, and again for an earlier place", async () => {
+  const writer = await Writer.open();
+  writer.run(["hold", 1]);
+  const add = (createdAt: number) =>
+    writer.commit([{ op: "event", event: writer.make.event(writer.customer, { createdAt }), callbackUrl: null }])
+      .pushed;
+  const row = (dueAt: number, number: number) => [["due", null, writer.endpoint.id, dueAt, number]];
+  assert.deepEqual([add(NOW), add(NOW + 1), add(NOW - 5)], [row(NOW, 1), [], row(NOW - 5, 3)]);
+  assert.equal(writer.read(2).length, 2);
+  assert.deepEqual([add(NOW), add(NOW + 1)], [row(NOW, 4), []], "it was not read to its end");
+});
+
+test("the writer pushes no more than may be on the way, and goes on when it is told that some have arrived", async () => {
+  const writer = await Writer.open();
+  writer.run(["hold", 1]);
+  writer.read(1);
+  const kinds = (count: number) => {
+    const events = Array.from({ length: count }, () => writer.make.event(writer.customer));
+    const group = writer.commit(events.map((event) => ({ op: "event", event, callbackUrl: null })));
+    return group.pushed.map(([kind]) => kind);
+  };
+  const first = kinds(5_000);
+  assert.deepEqual([first.filter((kind) => kind === "new").length, first.at(-1)], [4_096, "due"]);
+  writer.run(["credit", { arrived: 4_096, bytes: 1_000_000, behind: [] }]);
+  assert.deepEqual(kinds(1), [], "the lane is behind");
+  assert.equal(writer.read(9_999).length, 5_001);
+  assert.deepEqual(kinds(1), ["new"]);
+  writer.run(["credit", { arrived: 1, bytes: 0, behind: [writer.endpoint.id] }]);
+  assert.deepEqual(kinds(1), ["due"], "its holder did not take one");
 });

@@ -9,7 +9,7 @@ import { openSqliteInProcess } from "./store.ts";
 const TRANSACTION: Transaction = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
 
 /** Jobs that write nothing where they find nothing. */
-const EMPTY: readonly Job[0][] = ["claimMessages", "claimDeliveries", "releaseLeases", "recheck"];
+const EMPTY: readonly Job[0][] = ["claimMessages", "releaseLeases", "recheck"];
 
 test("a claim that finds nothing does not end a full disk; a probe or a transaction does once there is room", async () => {
   let hasRoom = true;
@@ -21,7 +21,7 @@ test("a claim that finds nothing does not end a full disk; a probe or a transact
       write: async (jobs: Job[]): Promise<WrittenGroup> =>
         hasRoom || jobs.every(([kind]) => EMPTY.includes(kind))
           ? ports.write(jobs)
-          : { results: jobs.map(() => ({ error: "full" })), born: [] },
+          : { results: jobs.map(() => ({ error: "full" })), pushed: [] },
     }),
   );
   const further = store.fork();

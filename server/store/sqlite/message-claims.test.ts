@@ -134,7 +134,7 @@ test("in any history of messages a claim leases lookups and due messages of free
             commit({ op: "delete", table: "messages", where: { id: message.id } });
             known.delete(message.id);
           } else if (one.do === "release") {
-            if (lease !== null) engine.run([["release", "messages", [lease]]]);
+            if (lease !== null) engine.run([["release", [lease]]]);
             found.lease = null;
           } else if (one.do === "begin") {
             if (!isLeased(found)) continue;
@@ -153,7 +153,7 @@ test("in any history of messages a claim leases lookups and due messages of free
       }
       // All leases end, and everything that is due is claimed.
       const open = [...known.values()].flatMap(({ lease }) => (lease === null ? [] : [lease]));
-      engine.run([["release", "messages", open]]);
+      engine.run([["release", open]]);
       for (const one of known.values()) one.lease = null;
       now += 1_000 + backMs;
       for (const lane of lanes) for (let left = 1_000; left > 0 && claim(lane, 64); left -= 1);

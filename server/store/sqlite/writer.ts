@@ -66,7 +66,7 @@ export class SqliteWriter {
     this.#messages = new MessageClaims(this.#statements, now);
     this.#leaseEffects = new LeaseEffects(this.#messages, this.#statements);
     this.#quarantine = new QuarantineTable(this.#database);
-    this.#deliveries = new DeliveryWriter(this.#statements, this.#quarantine, now);
+    this.#deliveries = new DeliveryWriter(this.#statements, this.#quarantine);
     this.#removal = new RecordRemoval(this.#statements, this.#deliveries, this.#leaseEffects);
   }
 
@@ -90,9 +90,9 @@ export class SqliteWriter {
     return jobs.map((job) => (isLeaseJob(job) ? this.#lease(job) : (written.shift() ?? NO_RESULT)));
   }
 
-  /** Runs jobs as `run` does, and returns the new deliveries that they leased too. */
+  /** Runs jobs as `run` does, and returns too what they did to due deliveries. */
   runGroup(jobs: readonly Job[]): WrittenGroup {
-    return { results: this.run(jobs), born: this.#deliveries.takeBorn() };
+    return { results: this.run(jobs), pushed: this.#deliveries.takePushed() };
   }
 
   /** Any failure of a job except for a full disk is a bug: every job is then run by itself. */
@@ -123,18 +123,23 @@ export class SqliteWriter {
 
   #doLease(job: LeaseJob): unknown {
     switch (job[0]) {
-      case "claimDeliveries":
-        return this.#deliveries.claim(job[1]);
+      case "dueDeliveries":
+        return this.#deliveries.read(job[1]);
+      case "giveUp":
+        // No other process can read deliveries: what is in hand is known to the holder alone.
+        return null;
       case "release":
-        if (job[1] === "messages") this.#messages.release(job[2]);
-        else this.#deliveries.release(job[2]);
+        this.#messages.release(job[1]);
         return null;
       case "claimMessages":
         return this.#claimMessages(job[1]);
       case "leasedPairs":
         return this.#messages.leasedPairs(job[1]);
       case "hold":
-        this.#deliveries.hold(job[1]);
+        this.#deliveries.hold(job[1] !== null);
+        return null;
+      case "credit":
+        this.#deliveries.credit(job[1]);
         return null;
       case "beat":
         return this.#members.beat(job[1]);
@@ -224,8 +229,6 @@ export class SqliteWriter {
         return { result: "duplicate" };
       if (operation[0] === "update" && this.#isConflict(operation[1], operation[4], operation[5]))
         return { result: "conflict" };
-      if (operation[0] === "retryDelivery" && this.#isConflict("deliveries", operation[1], operation[2]))
-        return { result: "conflict" };
       if (operation[0] === "require" && !this.#required.isFound(operation[1], operation[2], operation[3]))
         return { result: "conflict" };
       if (operation[0] === "requireNone" && this.#required.isFound(operation[1], operation[2], operation[3]))
@@ -289,9 +292,6 @@ export class SqliteWriter {
         this.#statements.rewriteEvent().run(operation[2], operation[1]);
         this.#statements.eraseResponses().run(operation[1]);
         return;
-      case "retryDelivery":
-        this.#deliveries.retry(operation[1], operation[3]);
-        return;
       case "require":
       case "requireNone":
       case "requireUnleased":
@@ -342,7 +342,6 @@ export class SqliteWriter {
   }
 
   #releaseLeases(until: number, now: number): number {
-    this.#deliveries.expire(until === Number.POSITIVE_INFINITY);
     const end = Math.min(until, Number.MAX_SAFE_INTEGER);
     const messages = this.#statements.releaseLeases().all(now, end) as unknown as string[][];
     for (const [id = ""] of messages) this.#leaseEffects.removed(id);
