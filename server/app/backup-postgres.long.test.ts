@@ -59,7 +59,8 @@ async function rowsOf(url: string): Promise<Record<string, string[]>> {
     const found: Record<string, string[]> = {};
     for (const table of COPIED) {
       const rows: string[] = [];
-      await source.readAll(table, (some) => rows.push(...some.map((row) => JSON.stringify(row))));
+      for await (const page of source.pages(table, null, 1_000))
+        rows.push(...page.rows.map((row) => JSON.stringify(row)));
       found[table.name] = rows.filter((row) => table.name !== "settings" || !row.includes(RESTORED_BACKUP)).sort();
     }
     return found;

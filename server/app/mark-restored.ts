@@ -1,12 +1,11 @@
 /** Marks a PostgreSQL database that was restored from a backup, so that the next start holds what may have been sent since. */
 
 import { type Config, ConfigError } from "../config.ts";
-import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { skipRestoredPositions } from "../store/postgres/restored-database.ts";
 import { findSetting } from "../store/settings.ts";
 import { openStoreAlone } from "./open-store.ts";
-import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
+import { countRestoredWork, type RestoredWork, restoredMark } from "./restored-work.ts";
 
 /**
  * Marks the database as restored from a backup that was taken at `takenAt`, and returns what the next start does. Throws
@@ -21,8 +20,7 @@ export async function markRestored(config: Config, takenAt: number, now: number)
   try {
     const shift = Number((await findSetting(store.db, CLOCK_SHIFT)) ?? 0) || 0;
     const work = await skipRestoredPositions(databaseUrl, (count) => countRestoredWork(now + shift, count));
-    const value = JSON.stringify({ takenAt, restoredAt: now, heldAt: null });
-    await store.commit([{ op: "put", table: "settings", record: { name: RESTORED_BACKUP, value } }]);
+    await store.commit([{ op: "put", table: "settings", record: restoredMark(takenAt, now) }]);
     return work;
   } finally {
     await store.close();

@@ -1,14 +1,13 @@
 /** Copies the database of a backup into an empty PostgreSQL database, and marks it as restored. */
 
 import { ConfigError } from "../config.ts";
-import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { checkServer, requireAlone } from "../store/postgres/check-server.ts";
 import { RowSource } from "../store/sqlite/row-source.ts";
 import type { BackupProgress } from "./backup.ts";
 import { type BackupManifest, DATABASE_FILE } from "./backup-manifest.ts";
 import { copyInto } from "./migrate-to-postgres.ts";
-import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
+import { countRestoredWork, type RestoredWork, restoredMark } from "./restored-work.ts";
 
 /**
  * Copies the database `path`, which is a copy of the backup's and up to date. Until all of it is copied and marked, no service starts
@@ -26,14 +25,13 @@ export async function restoreIntoPostgres(
   try {
     const shift = Number(source.setting(CLOCK_SHIFT) ?? 0) || 0;
     const work = await countRestoredWork(now + shift, (query) => source.countOf(query));
-    const value = JSON.stringify({ takenAt: Date.parse(takenAt), restoredAt: now, heldAt: null });
     const { completed, wasComplete } = await copyInto(
       url,
       source,
       { now, progress: (doing, done, total) => progress(doing, done, total, "rows") },
       {
         identity: `backup of ${takenAt}, SHA-256 ${files.find(({ name }) => name === DATABASE_FILE)?.sha256}`,
-        setting: { name: RESTORED_BACKUP, value },
+        setting: restoredMark(Date.parse(takenAt), now),
       },
     );
     if (!wasComplete) return work;

@@ -7,7 +7,6 @@ import { closeSync, createReadStream, existsSync, openSync, writeSync } from "no
 import { join, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { type Config, ConfigError } from "../config.ts";
-import { RESTORED_BACKUP } from "../engine/messages/held.ts";
 import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { createPrivateFile, makePrivateDirectory } from "../private-file.ts";
 import { fingerprint, secretKeysIn } from "../secrets.ts";
@@ -32,7 +31,7 @@ import {
 } from "./backup-manifest.ts";
 import { requireOwnSchema } from "./check-schema.ts";
 import { restoreIntoPostgres } from "./restore-into-postgres.ts";
-import { countRestoredWork, type RestoredWork } from "./restored-work.ts";
+import { countRestoredWork, type RestoredWork, restoredMark } from "./restored-work.ts";
 
 /**
  * How far positions of events go on after a restore: further than they can have gone since the backup, so that the cursor of a
@@ -199,8 +198,8 @@ async function mark(copy: string, { takenAt }: BackupManifest, { now }: RestoreO
     database
       .prepare("update deleted_position set last = ? + max(last, coalesce((select max(position) from events), 0))")
       .run(POSITIONS_SKIPPED);
-    const value = JSON.stringify({ takenAt: Date.parse(takenAt), restoredAt: now, heldAt: null });
-    database.prepare("insert or replace into settings (name, value) values (?, ?)").run(RESTORED_BACKUP, value);
+    const { name, value } = restoredMark(Date.parse(takenAt), now);
+    database.prepare("insert or replace into settings (name, value) values (?, ?)").run(name, value);
     const shift = database.prepare("select value from settings where name = ?").get(CLOCK_SHIFT)?.value;
     return await countRestoredWork(now + (Number(shift ?? 0) || 0), (sql) =>
       Number(database.prepare(sql).get()?.count),

@@ -1,4 +1,7 @@
-/** Counts what the next start does with the work that a restored database has. */
+/** Marks a restored database, and counts what the next start does with the work that it has. */
+
+import { RESTORED_BACKUP } from "../engine/messages/held.ts";
+import type { SettingEntry } from "../store/records.ts";
 
 /** Numbers of messages and deliveries, by what the next start does with them. */
 export interface RestoredWork {
@@ -10,6 +13,11 @@ export interface RestoredWork {
   withoutFallback: number;
   /** Webhooks that are sent again. */
   deliveries: number;
+}
+
+/** The setting that says that the database was restored from a backup, so that the next start holds messages. Real epoch milliseconds. */
+export function restoredMark(takenAt: number, restoredAt: number): SettingEntry {
+  return { name: RESTORED_BACKUP, value: JSON.stringify({ takenAt, restoredAt, heldAt: null }) };
 }
 
 const OUTBOUND = "select count(*) as count from messages where direction = 'outbound'";

@@ -1,6 +1,5 @@
-/** The tables that a copy of a database has, how their values become values of PostgreSQL, and the sums that compare two copies. Pure. */
+/** The tables that a copy of a database has, and how their values become values of PostgreSQL. Pure. */
 
-import { hash } from "node:crypto";
 import type { TableName } from "./records.ts";
 import { columnOf, LAYOUT, type SqlValue } from "./rows.ts";
 import { TABLES } from "./tables.ts";
@@ -52,9 +51,6 @@ export const COPIED: readonly CopiedTable[] = [
     ],
   },
 ];
-
-/** Gets the work in progress, and how many rows are done. It may throw to stop the work. */
-export type RowProgress = (doing: "copying" | "checking", done: number, total: number) => void;
 
 /** The values of the key of a row. */
 export function keyOf({ key, columns }: CopiedTable, row: readonly (SqlValue | bigint)[]): SqlValue[] {
@@ -110,21 +106,5 @@ function replacement(type: CopiedColumn["type"], value: Exclude<SqlValue | bigin
       return Number(value) === 0 ? "0" : "1";
     case "bytea":
       return `\\x${Buffer.from(String(value)).toString("hex")}`;
-  }
-}
-
-/** The number of rows, and a sum of their SHA-256 that does not depend on their order. */
-export class RowSum {
-  rows = 0;
-  #sum = 0n;
-
-  add(values: readonly CopiedValue[]): void {
-    this.rows += 1;
-    this.#sum += BigInt(`0x${hash("sha256", JSON.stringify(values))}`);
-  }
-
-  /** 64 hexadecimal digits. */
-  get checksum(): string {
-    return (this.#sum & ((1n << 256n) - 1n)).toString(16).padStart(64, "0");
   }
 }

@@ -2,9 +2,11 @@
 
 import type pg from "pg";
 import { COPIED, type CopiedTable, type CopiedValue } from "../copied-tables.ts";
+import type { CopiedPage, RowReader } from "../copy-rows.ts";
 import { unpackEnvelope } from "../packed-envelope.ts";
+import type { SqlValue } from "../rows.ts";
+import { storedColumn } from "../split-timeline.ts";
 import { StoreUnusable } from "../store.ts";
-import { readRows } from "./copied-rows.ts";
 import { requireNoPartialCopy } from "./copy-target.ts";
 import { hasTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
@@ -18,16 +20,19 @@ const ESTIMATE = `select coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint
   from unnest($1::text[]) as named (name), pg_partition_tree(named.name::regclass) as part
   join pg_class c on c.oid = part.relid where part.isleaf`;
 
-export class CopySource {
+export class CopySource implements RowReader {
   readonly #pool: pg.Pool;
   readonly #client: pg.PoolClient;
   readonly #sql: Sql;
 
-  /** Begins the snapshot. Throws `StoreUnusable` if the database has not the tables of this version. */
-  static async open(url: string): Promise<CopySource> {
+  /**
+   * Begins the snapshot. Throws `StoreUnusable` if the database does not have the tables of this version, or if a copy into it has begun
+   * and is not complete. `isPartial`: the caller makes that copy.
+   */
+  static async open(url: string, { isPartial = false } = {}): Promise<CopySource> {
     const pool = createPool(url, 1, QUERY_MS_MAX);
     try {
-      await requireCurrent(pool);
+      if (!isPartial) await requireComplete(pool);
       const source = new CopySource(pool, await pool.connect());
       await source.#sql.values("begin transaction isolation level repeatable read, read only");
       for (const setting of ["statement_timeout = 0", "idle_in_transaction_session_timeout = 0", "bytea_output = hex"])
@@ -45,15 +50,22 @@ export class CopySource {
     this.#sql = sqlOn(client, () => {});
   }
 
-  /** About how many rows the tables have. */
-  async estimate(): Promise<number> {
+  /** The number that the statistics of the server name. */
+  async count(): Promise<number> {
     return Number((await this.#sql.values(ESTIMATE, [COPIED.map(({ name }) => name)]))[0]?.[0]);
   }
 
-  /** All rows of a table, in no order, as SQLite has them. */
-  async readAll(table: CopiedTable, each: (rows: CopiedValue[][]) => void): Promise<void> {
-    if (table.name !== "events") return readRows(this.#sql, table, each);
-    await readRows(this.#sql, table, (rows) => each(rows.map((row) => withBytes(table, row))));
+  /** All rows, by a cursor and in no order. */
+  async *pages(table: CopiedTable, _after: SqlValue[] | null, limit: number): AsyncIterable<CopiedPage> {
+    const { name, columns } = table;
+    const list = columns.map(({ column }) => `(${storedColumn(name, column, "t")})::text`).join(", ");
+    await this.#sql.values(`declare copied no scroll cursor for select ${list} from ${name} t`);
+    for (;;) {
+      const rows = (await this.#sql.values(`fetch ${limit} from copied`)) as CopiedValue[][];
+      if (rows.length === 0) break;
+      yield { rows: name === "events" ? rows.map((row) => withBytes(table, row)) : rows, after: null, replaced: [] };
+    }
+    await this.#sql.values("close copied");
   }
 
   /** A position that no event of the snapshot is after. */
@@ -76,7 +88,7 @@ function withBytes({ columns }: CopiedTable, row: readonly CopiedValue[]): Copie
   return row.with(at("bytes"), unpackEnvelope(text("bytes"), envelope));
 }
 
-async function requireCurrent(pool: pg.Pool): Promise<void> {
+async function requireComplete(pool: pg.Pool): Promise<void> {
   if (!(await hasTables(pool))) throw new StoreUnusable("The database of DATABASE_URL has no tables of Tightbeam.");
   await requireNoPartialCopy(pool);
 }

@@ -6,11 +6,10 @@
 import type pg from "pg";
 import { timeOfId } from "../../core/id.ts";
 import { COPIED, type CopiedTable, type CopiedValue } from "../copied-tables.ts";
+import { NOT_BEGUN, type RowWriter, type TableProgress } from "../copy-rows.ts";
 import { dayOf, dayOfPosition } from "../positions.ts";
 import type { SettingEntry } from "../records.ts";
-import type { SqlValue } from "../rows.ts";
 import { StoreUnusable } from "../store.ts";
-import { readRows } from "./copied-rows.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { makeTables } from "./make-tables.ts";
 import { addPartition } from "./partitions.ts";
@@ -30,13 +29,6 @@ const DONE = "done";
 /** The step whose value identifies the embedded database. */
 const SOURCE = "source";
 
-/** How far the copy of a table is. */
-export interface TableProgress {
-  rows: number;
-  /** The key of the last row. */
-  after: SqlValue[] | null;
-}
-
 /** The end of a copy. */
 export interface CopyEnd {
   /** Later events get positions after this one. */
@@ -46,8 +38,6 @@ export interface CopyEnd {
   /** Says that the copy is one of a backup: the events since may have taken positions, which are skipped. Null: of a database that was stopped. */
   setting: SettingEntry | null;
 }
-
-const NOTHING: TableProgress = { rows: 0, after: null };
 
 /** Throws `StoreUnusable` if a copy into the database has begun and is not complete. */
 export async function requireNoPartialCopy(pool: pg.Pool): Promise<void> {
@@ -63,7 +53,7 @@ async function stepOf(pool: pg.Pool, step: string): Promise<string | null> {
   return rows[0]?.value ?? null;
 }
 
-export class CopyTarget {
+export class CopyTarget implements RowWriter {
   readonly #pool: pg.Pool;
   /** Days that have a partition, or need none, with the name of their table. */
   readonly #days = new Set<string>();
@@ -103,10 +93,9 @@ export class CopyTarget {
 
   async progressOf({ name }: CopiedTable): Promise<TableProgress> {
     const value = await stepOf(this.#pool, name);
-    return value === null ? NOTHING : (JSON.parse(value) as TableProgress);
+    return value === null ? NOT_BEGUN : (JSON.parse(value) as TableProgress);
   }
 
-  /** Writes rows, and how far the table is then. */
   async write(table: CopiedTable, rows: readonly CopiedValue[][], progress: TableProgress): Promise<void> {
     await inTransaction(this.#pool, async (sql) => {
       await this.#addDays(sql, table, rows);
@@ -115,17 +104,15 @@ export class CopyTarget {
     });
   }
 
-  /** All rows of a table, in no order. */
-  async readAll(table: CopiedTable, each: (rows: CopiedValue[][]) => void): Promise<void> {
-    await this.#long((sql) => readRows(sql, table, each));
-  }
-
   /**
    * Makes the queues, ends the leases of the process that was stopped, and lets sequences go on after the copied rows. `now` is
    * shifted time. `result` is noted, and `setting` is stored.
    */
   async finish({ lastPosition, now, result, setting }: CopyEnd): Promise<void> {
-    await this.#long(async (sql) => {
+    await inTransaction(this.#pool, async (sql) => {
+      // These statements may take as long as they need.
+      await sql.values("set local statement_timeout = 0");
+      await sql.values("set local idle_in_transaction_session_timeout = 0");
       await sql.values("analyze");
       await addPartition(sql, "events", dayOfPosition(lastPosition), 1);
       for (const [sequence, last] of [
@@ -146,15 +133,6 @@ export class CopyTarget {
       }
       for (const statement of FINISHING) await sql.values(statement, statement.includes("$1") ? [now] : []);
       await note(sql, DONE, result);
-    });
-  }
-
-  /** A transaction whose statements may take as long as they need. */
-  #long(work: (sql: Sql) => Promise<void>): Promise<void> {
-    return inTransaction(this.#pool, async (sql) => {
-      await sql.values("set local statement_timeout = 0");
-      await sql.values("set local idle_in_transaction_session_timeout = 0");
-      await work(sql);
     });
   }
 

@@ -62,7 +62,8 @@ test("the first entry of a timeline is stored once, and every read has the whole
   const source = await CopySource.open(url);
   const copied: unknown[] = [];
   const columns = [{ column: "timeline", type: "text" }] as const;
-  await source.readAll({ name: "messages", key: ["id"], columns }, (rows) => copied.push(...rows.flat()));
+  for await (const { rows } of source.pages({ name: "messages", key: ["id"], columns }, null, 10))
+    copied.push(...rows.flat());
   await source.close();
   assert.deepEqual(copied, [`[${PACKED_START},["pending",5,0,0],["sent",4,0,0]]`]);
 });

@@ -2,7 +2,8 @@
 
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { CopiedTable } from "../copied-tables.ts";
+import { COPIED, type CopiedTable, fitRow, keyOf } from "../copied-tables.ts";
+import type { CopiedPage, RowReader } from "../copy-rows.ts";
 import type { SqlValue } from "../rows.ts";
 import { otherSchema } from "../schema-sql.ts";
 import { StoreUnusable } from "../store.ts";
@@ -11,10 +12,7 @@ import { schemaIdOf } from "./make-tables.ts";
 import { SQLITE_SCHEMA } from "./schema.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** A row as SQLite has it. */
-export type SourceRow = (SqlValue | bigint)[];
-
-export class RowSource {
+export class RowSource implements RowReader {
   readonly #database: DatabaseSync;
   readonly #path: string;
 
@@ -40,8 +38,8 @@ export class RowSource {
       .join(", log ");
   }
 
-  count({ name }: CopiedTable): number {
-    return this.countOf(`select count(*) from "${name}"`);
+  count(): number {
+    return COPIED.reduce((sum, { name }) => sum + this.countOf(`select count(*) from "${name}"`), 0);
   }
 
   /** The `count` of a query. */
@@ -61,18 +59,34 @@ export class RowSource {
     return typeof row?.value === "string" ? row.value : null;
   }
 
-  /** Up to `limit` rows after a key, in the order of the key. The values are those of the columns. */
-  read({ name, key, columns }: CopiedTable, after: SqlValue[] | null, limit: number): SourceRow[] {
+  /** The rows after a key, in the order of the key. */
+  *pages(table: CopiedTable, first: SqlValue[] | null, limit: number): Iterable<CopiedPage> {
+    for (let after = first; ; ) {
+      const found = this.#read(table, after, limit);
+      const last = found.at(-1);
+      if (last === undefined) return;
+      after = keyOf(table, last);
+      const page: CopiedPage = { rows: [], after, replaced: [] };
+      for (const row of found) {
+        const { values, replaced } = fitRow(table, row);
+        page.rows.push(values);
+        for (const column of replaced) page.replaced.push(`${table.name} ${keyOf(table, row).join(" ")} ${column}`);
+      }
+      yield page;
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #read({ name, key, columns }: CopiedTable, after: SqlValue[] | null, limit: number): (SqlValue | bigint)[][] {
     const order = key.map((column) => `"${column}"`).join(", ");
     const behind = after === null ? "" : `where (${order}) > (${key.map(() => "?").join(", ")})`;
     const list = columns.map(({ column }) => `"${column}"`).join(", ");
     const statement = this.#database.prepare(`select ${list} from "${name}" ${behind} order by ${order} limit ?`);
     statement.setReturnArrays(true);
-    return allRows(statement, [...(after ?? []), limit]) as SourceRow[];
-  }
-
-  close(): void {
-    this.#database.close();
+    return allRows(statement, [...(after ?? []), limit]) as (SqlValue | bigint)[][];
   }
 
   #requireCurrent(): void {

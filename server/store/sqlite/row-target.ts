@@ -4,11 +4,12 @@ import { chmodSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { CopiedTable, CopiedValue } from "../copied-tables.ts";
+import { NOT_BEGUN, type RowWriter, type TableProgress } from "../copy-rows.ts";
 import { errorCode, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { makeTables } from "./make-tables.ts";
 import { NoSpace, syncFile } from "./snapshot.ts";
 
-export class RowTarget {
+export class RowTarget implements RowWriter {
   readonly #path: string;
   readonly #database: DatabaseSync;
 
@@ -32,7 +33,12 @@ export class RowTarget {
     this.#database = database;
   }
 
-  /** Writes rows of a table in one transaction. Throws `NoSpace`. */
+  /** Nothing: a copy that was interrupted begins again, in another file. */
+  progressOf(): TableProgress {
+    return NOT_BEGUN;
+  }
+
+  /** Throws `NoSpace`. */
   write({ name, columns }: CopiedTable, rows: readonly CopiedValue[][]): void {
     const names = columns.map(({ column }) => `"${column}"`).join(", ");
     const places = columns.map(() => "?").join(", ");
