@@ -3,9 +3,10 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { matchRoute, Redirect, useLocation, useRouter } from "wouter";
-import { ALIASES, SCREENS, type ScreenProps } from "./pages/screens.ts";
+import { ALIASES, SCREENS } from "./pages/screens.ts";
 import { Button } from "./parts/button.tsx";
 import { Empty, Loading } from "./parts/empty.tsx";
+import type { ScreenProps } from "./parts/screen.ts";
 import { Boundary } from "./shell/boundary.tsx";
 import { Connection } from "./shell/connection.tsx";
 import { Shell } from "./shell/shell.tsx";

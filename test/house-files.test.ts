@@ -1,4 +1,4 @@
-/** The rules of the house for the server's files among themselves: no circle of imports, each type name once, no two names of one stem. */
+/** The rules of the house for files among themselves: no circle of imports, each type name once, no two names of one stem. */
 
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -7,22 +7,31 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const SERVER = globSync("server/**/*.ts", { cwd: ROOT }).filter((path) => !path.endsWith(".test.ts"));
+const SERVER = sourcesOf("server/**/*.ts");
+const CONSOLE = sourcesOf("console/**/*.{ts,tsx}");
+
+function sourcesOf(pattern: string): string[] {
+  return globSync(pattern, { cwd: ROOT }).filter((path) => !/\.test\.ts$|\/node_modules\//.test(path));
+}
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");
 }
 
-/** The files of the server that a file imports, those of types included. */
-function importsOf(path: string): string[] {
-  const imports = [...read(path).matchAll(/^(?:import|export)\b[^;"(]*"(\.[^"]+)"/gm)];
-  return imports
-    .map(([, target = ""]) => posix.join(posix.dirname(path), target))
-    .filter((file) => SERVER.includes(file));
+/** The files of some that each of them imports, those of types and by `import()` included. */
+function importsAmong(files: readonly string[]): Map<string, string[]> {
+  return new Map(files.map((path) => [path, importsOf(path).filter((file) => files.includes(file))]));
 }
 
-test("the server has no circular imports, types included", () => {
-  assert.deepEqual(circlesIn(new Map(SERVER.map((path) => [path, importsOf(path)]))), []);
+function importsOf(path: string): string[] {
+  const imports = read(path).matchAll(/^(?:import|export)\b[^;"(]*"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm);
+  return [...imports].map(([, target, loaded = ""]) => posix.join(posix.dirname(path), target ?? loaded));
+}
+
+test("the server and the console have no circular imports, types and `import()` included", () => {
+  assert.ok(CONSOLE.length > 100 && [...importsAmong(CONSOLE).values()].flat().length > 300);
+  assert.deepEqual(circlesIn(importsAmong(SERVER)), []);
+  assert.deepEqual(circlesIn(importsAmong(CONSOLE)), []);
   const circle = new Map([
     ["a", ["b", "d"]],
     ["b", ["c"]],

@@ -2,23 +2,7 @@
 
 import { type ComponentType, lazy } from "react";
 import { numberInPath, pathOfPhone, pathOfRequest } from "../parts/addresses.ts";
-import type { IconName } from "../parts/icons.tsx";
-
-/** The parameters of the address, such as `id` of `/m/:id`. */
-export interface ScreenProps {
-  params: Record<string, string | undefined>;
-}
-
-/** A screen. */
-export interface Screen {
-  /** Its title, in the side bar and in the palette. */
-  title: string;
-  /** Its addresses: the first one is where the side bar leads. One screen stays in the page under all of its addresses. */
-  paths: readonly string[];
-  /** Its icon in the side bar; a screen without one is reached by links only. */
-  icon?: IconName;
-  component: ComponentType<ScreenProps>;
-}
+import type { Screen, ScreenProps } from "../parts/screen.ts";
 
 function load(get: () => Promise<ComponentType<ScreenProps>>): ComponentType<ScreenProps> {
   return lazy(async () => ({ default: await get() }));

@@ -3,9 +3,9 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { useConnected } from "../api/context.ts";
-import type { Screen } from "../pages/screens.ts";
 import { useKeys } from "../parts/keys.ts";
 import { usePreference } from "../parts/preference.ts";
+import type { Screen } from "../parts/screen.ts";
 import { Toasts } from "../parts/toasts.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { Palette } from "./palette.tsx";

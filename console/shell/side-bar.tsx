@@ -3,9 +3,9 @@
 import { Link, useLocation } from "wouter";
 import type { Session } from "../../sdk/wire.ts";
 import { useConnected } from "../api/context.ts";
-import type { Screen } from "../pages/screens.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Icon, Mark } from "../parts/icons.tsx";
+import type { Screen } from "../parts/screen.ts";
 
 /** Whether an address belongs to a screen. */
 export function isAt(screen: Screen, path: string): boolean {

@@ -10,10 +10,10 @@ import { NamedPath } from "../../parts/contact-name.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { formatCount, formatMs } from "../../parts/formats.ts";
+import type { ScreenProps } from "../../parts/screen.ts";
 import { type SearchableList, SearchList } from "../../parts/search-list.tsx";
 import { Split } from "../../parts/split.tsx";
 import { serviceNow, Time } from "../../parts/time.tsx";
-import type { ScreenProps } from "../screens.ts";
 import { RequestDetail } from "./request-detail.tsx";
 import { LOG_FIELDS, logQueryOf, SAVED_LOG_SEARCHES } from "./search.ts";
 

@@ -9,7 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { Drawer } from "../../parts/dialog.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { usePreference } from "../../parts/preference.ts";
-import type { ScreenProps } from "../screens.ts";
+import type { ScreenProps } from "../../parts/screen.ts";
 import { Handset } from "./handset.tsx";
 import { PEOPLE, personOf, YOU } from "./people.ts";
 import { RecordBar } from "./record-bar.tsx";

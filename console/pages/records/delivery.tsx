@@ -3,7 +3,7 @@
 import { useDelivery } from "../../api/deliveries.ts";
 import { DeliveryDetail } from "../../parts/delivery-detail.tsx";
 import { Read } from "../../parts/read.tsx";
-import type { ScreenProps } from "../screens.ts";
+import type { ScreenProps } from "../../parts/screen.ts";
 
 /** The page of `/d/:id`. */
 export function DeliveryPage({ params: { id = "" } }: ScreenProps) {

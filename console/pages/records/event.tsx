@@ -10,8 +10,8 @@ import { Fields, Panel } from "../../parts/fields.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Read } from "../../parts/read.tsx";
 import { RecordLink } from "../../parts/record-link.tsx";
+import type { ScreenProps } from "../../parts/screen.ts";
 import { Time } from "../../parts/time.tsx";
-import type { ScreenProps } from "../screens.ts";
 
 /** The page of `/e/:id`. */
 export function EventPage({ params: { id = "" } }: ScreenProps) {

@@ -6,7 +6,7 @@ import { useConnected } from "../../api/context.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icons.tsx";
-import type { ScreenProps } from "../screens.ts";
+import type { ScreenProps } from "../../parts/screen.ts";
 import { ConfigurationSection } from "./configuration.tsx";
 import { CustomerSection } from "./customers.tsx";
 import { InstanceSection } from "./instances.tsx";

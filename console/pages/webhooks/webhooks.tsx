@@ -3,7 +3,7 @@
 import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import { Loading } from "../../parts/empty.tsx";
-import type { ScreenProps } from "../screens.ts";
+import type { ScreenProps } from "../../parts/screen.ts";
 
 // A visit needs one of these: each is loaded when it is shown.
 const Endpoints = lazy(async () => ({ default: (await import("./endpoints.tsx")).Endpoints }));
