@@ -11,7 +11,7 @@ const CODE = globSync("{contract,sdk,server,cli,console,bench,test,examples}/**/
   cwd: ROOT,
 }).filter((path) => !/(^|\/)(node_modules|dist)\//.test(path) && path !== "test/words.test.ts");
 const DOCUMENTS = globSync("{*.md,docs/**/*.md,sdk/*.md,console/*.md,examples/**/*.md}", { cwd: ROOT }).filter(
-  (path) => path !== "CHANGELOG.md" && path !== "docs/glossary.md",
+  (path) => path !== "docs/glossary.md",
 );
 
 interface Line {
