@@ -8,6 +8,7 @@ import { oneLine } from "../../test/support/one-line.ts";
 import { sharedPostgresForFile } from "../../test/support/postgres.ts";
 import { readConfig } from "../config.ts";
 import { RESTORED_BACKUP } from "../engine/messages/held.ts";
+import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
 import { newestPosition } from "../store/events.ts";
 import { openPostgres } from "../store/postgres/store.ts";
 import { findSetting } from "../store/settings.ts";
@@ -37,4 +38,24 @@ test("later events are far behind those of the backup, and the next start knows 
   assert.ok((await newest()) - last > 2 ** 30, "further than positions can have gone since");
   const setting = JSON.parse((await findSetting(stage.store.db, RESTORED_BACKUP)) ?? "null");
   assert.deepEqual(setting, { takenAt: now - 1, restoredAt: now, heldAt: null });
+});
+
+test("work is counted by the stored shift of the clock, and by the real time if no clock can have that shift", async (t) => {
+  const { url, drop } = await postgres.create();
+  t.after(drop);
+  const stage = new Stage(await openPostgres(url, "member_1"));
+  const [day, now] = [86_400_000, Date.now()];
+  await stage.addMessage(await stage.addCustomer(), { status: "scheduled", scheduledAt: now + day, dueAt: now + day });
+  const config = readConfig({ TB_DATA_DIR: emptyDirectory(t), DATABASE_URL: url });
+  for (const [shift, held] of [
+    ["1e15", 0],
+    [String(2 * day), 1],
+  ] as const) {
+    await stage.ok([{ op: "put", table: "settings", record: { name: CLOCK_SHIFT, value: shift } }]);
+    await stage.store.close();
+    const work = await markRestored(config, now - 1, now);
+    assert.deepEqual(work, { held, scheduled: 1 - held, withoutFallback: 0, deliveries: 0 }, shift);
+    stage.store = await openPostgres(url, "member_2");
+  }
+  await stage.store.close();
 });

@@ -1,7 +1,7 @@
 /** Marks a PostgreSQL database that was restored from a backup, so that the next start holds what may have been sent since. */
 
 import { type Config, ConfigError } from "../config.ts";
-import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
+import { CLOCK_SHIFT, shiftMsOf } from "../engine/sandbox/clock.ts";
 import { skipRestoredPositions } from "../store/postgres/restored-database.ts";
 import { findSetting } from "../store/settings.ts";
 import { openStoreAlone } from "./open-store.ts";
@@ -18,8 +18,8 @@ export async function markRestored(config: Config, takenAt: number, now: number)
   if (!(takenAt <= now)) throw new ConfigError("--taken-at is not a time in the past, such as 2026-11-22T03:10:00Z.");
   const store = await openStoreAlone(config);
   try {
-    const shift = Number((await findSetting(store.db, CLOCK_SHIFT)) ?? 0) || 0;
-    const work = await skipRestoredPositions(databaseUrl, (count) => countRestoredWork(now + shift, count));
+    const shiftMs = shiftMsOf(await findSetting(store.db, CLOCK_SHIFT));
+    const work = await skipRestoredPositions(databaseUrl, (count) => countRestoredWork(now + shiftMs, count));
     await store.commit([{ op: "put", table: "settings", record: restoredMark(takenAt, now) }]);
     return work;
   } finally {

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, ConfigError } from "../config.ts";
-import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
+import { CLOCK_SHIFT, shiftMsOf } from "../engine/sandbox/clock.ts";
 import { secretKeysIn } from "../secrets.ts";
 import { CopyDiffers, type CopyOptions, compareRows, copyRows, NAMED_MAX, type RowCopy } from "../store/copy-rows.ts";
 import { checkServer } from "../store/postgres/check-server.ts";
@@ -106,10 +106,9 @@ export async function copyInto(
     const copied = await copyRows(source, target, options);
     await compareWith(url, copied, options);
     const completed = completedOf(copied, options.now);
-    const shiftMs = Number(source.setting(CLOCK_SHIFT) ?? 0) || 0;
     await target.finish({
       lastPosition: source.lastPosition,
-      now: options.now + shiftMs,
+      now: options.now + shiftMsOf(source.setting(CLOCK_SHIFT)),
       result: JSON.stringify(completed),
       setting: restored?.setting ?? null,
     });

@@ -1,7 +1,7 @@
 /** Copies the database of a backup into an empty PostgreSQL database, and marks it as restored. */
 
 import { ConfigError } from "../config.ts";
-import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
+import { CLOCK_SHIFT, shiftMsOf } from "../engine/sandbox/clock.ts";
 import { checkServer, requireAlone } from "../store/postgres/check-server.ts";
 import { RowSource } from "../store/sqlite/row-source.ts";
 import type { BackupProgress } from "./backup.ts";
@@ -23,8 +23,8 @@ export async function restoreIntoPostgres(
   await requireAlone(url);
   const source = new RowSource(path);
   try {
-    const shift = Number(source.setting(CLOCK_SHIFT) ?? 0) || 0;
-    const work = await countRestoredWork(now + shift, (query) => source.countOf(query));
+    const shiftMs = shiftMsOf(source.setting(CLOCK_SHIFT));
+    const work = await countRestoredWork(now + shiftMs, (query) => source.countOf(query));
     const { completed, wasComplete } = await copyInto(
       url,
       source,

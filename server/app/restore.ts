@@ -7,7 +7,7 @@ import { closeSync, createReadStream, existsSync, openSync, writeSync } from "no
 import { join, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { type Config, ConfigError } from "../config.ts";
-import { CLOCK_SHIFT } from "../engine/sandbox/clock.ts";
+import { CLOCK_SHIFT, shiftMsOf } from "../engine/sandbox/clock.ts";
 import { createPrivateFile, makePrivateDirectory } from "../private-file.ts";
 import { fingerprint, secretKeysIn } from "../secrets.ts";
 import { lockDirectory, openWriter } from "../store/sqlite/connection.ts";
@@ -201,9 +201,7 @@ async function mark(copy: string, { takenAt }: BackupManifest, { now }: RestoreO
     const { name, value } = restoredMark(Date.parse(takenAt), now);
     database.prepare("insert or replace into settings (name, value) values (?, ?)").run(name, value);
     const shift = database.prepare("select value from settings where name = ?").get(CLOCK_SHIFT)?.value;
-    return await countRestoredWork(now + (Number(shift ?? 0) || 0), (sql) =>
-      Number(database.prepare(sql).get()?.count),
-    );
+    return await countRestoredWork(now + shiftMsOf(String(shift)), (sql) => Number(database.prepare(sql).get()?.count));
   } finally {
     database.close();
   }

@@ -25,10 +25,11 @@ export function clockRecord({ clock, shift }: Pick<EngineDeps, "clock" | "shift"
 
 /** Reads the shift that was stored last. Call before the first write, so that no record is older than the stored ones. */
 export async function restoreClock({ store, shift }: With<"shift">): Promise<void> {
-  shift.ms = shiftOf(await findSetting(store.db, CLOCK_SHIFT));
+  shift.ms = shiftMsOf(await findSetting(store.db, CLOCK_SHIFT));
 }
 
-function shiftOf(stored: string | null): number {
+/** The shift of a stored setting, in milliseconds; 0 if there is none, or none that the clock can have. */
+export function shiftMsOf(stored: string | null): number {
   const shiftMs = Number(stored);
   return shiftMs > 0 && shiftMs <= SHIFT_MS_MAX ? shiftMs : 0;
 }
@@ -53,7 +54,7 @@ export async function moveClock(
       await requireMover(deps, request.customerId);
       if (advanceMs !== "reset") await requireSandboxes(deps);
       const stored = await findSetting(deps.store.db, CLOCK_SHIFT);
-      const value = advanceMs === "reset" ? 0 : shiftOf(stored) + advanceMs;
+      const value = advanceMs === "reset" ? 0 : shiftMsOf(stored) + advanceMs;
       if (value > SHIFT_MS_MAX) throw invalidField("advance", "cannot take the clock more than ten years ahead");
       return { transaction: moveFrom(stored, value), value, result: String(value) };
     });
