@@ -1,7 +1,7 @@
 /** Identifiers: a prefix that names the kind of record, and a UUIDv7, so that ids sort by creation. */
 
 import { hash } from "node:crypto";
-import { setBounded } from "./bounded-map.ts";
+import { memoized } from "./bounded-map.ts";
 
 export type MessageId = `msg_${string}`;
 export type EventId = `evt_${string}`;
@@ -59,17 +59,12 @@ export function hashedId<Prefix extends string>(
 
 /** Targets whose digests are kept. */
 const TARGETS_KEPT_MAX = 10_000;
-const digests = new Map<string, readonly number[]>();
 
 /** 16, 24 and 24 bits of a hash of a target. */
-function digestOf(target: string): readonly number[] {
-  const known = digests.get(target);
-  if (known !== undefined) return known;
+const digestOf = memoized(TARGETS_KEPT_MAX, (target: string): readonly number[] => {
   const bytes = hash("sha256", target, "buffer");
-  const digest = [bytes.readUIntBE(0, 2), bytes.readUIntBE(2, 3), bytes.readUIntBE(5, 3)];
-  setBounded(digests, target, digest, TARGETS_KEPT_MAX);
-  return digest;
-}
+  return [bytes.readUIntBE(0, 2), bytes.readUIntBE(2, 3), bytes.readUIntBE(5, 3)];
+});
 
 /**
  * The id of what the record `id` makes for a target: the time and count of the record's id, so that it is found by that, and the

@@ -1,7 +1,7 @@
 /** Addresses of recipients and senders: phone numbers in E.164 and iMessage e-mails. Pure except for a cache. */
 
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
-import { setBounded } from "./bounded-map.ts";
+import { memoized } from "./bounded-map.ts";
 
 export interface Address {
   kind: "phone" | "email";
@@ -44,7 +44,10 @@ export function parseAddress(text: string): Address | null {
 
 /** Size of the cache: the library takes 10 µs per number, and most messages go to a known number. */
 const JUDGED_MAX = 10_000;
-const judged = new Map<string, boolean>();
+const isPossible = memoized(
+  JUDGED_MAX,
+  (number: string): boolean => parsePhoneNumberFromString(number)?.isPossible() ?? false,
+);
 
 /** Ten digits after +1, the first of which is no national prefix: always possible, so the library is not called. */
 const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
@@ -54,12 +57,7 @@ const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
  * libphonenumber). It may still be unassigned. `number` in E.164.
  */
 function isPossiblePhone(number: string): boolean {
-  if (NORTH_AMERICAN.test(number)) return true;
-  const known = judged.get(number);
-  if (known !== undefined) return known;
-  const possible = parsePhoneNumberFromString(number)?.isPossible() ?? false;
-  setBounded(judged, number, possible, JUDGED_MAX);
-  return possible;
+  return NORTH_AMERICAN.test(number) || isPossible(number);
 }
 
 /** More than the 11 characters of a name on the air (GSM 03.40, 9.1.2.5): SMPP has room for 20 octets. */

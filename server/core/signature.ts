@@ -1,7 +1,7 @@
 /** Webhook signatures: created for each attempt, and checked by the built-in inbox. Pure, but for prepared keys, which it caches. */
 
 import { timingSafeEqual } from "node:crypto";
-import { setBounded } from "./bounded-map.ts";
+import { memoized } from "./bounded-map.ts";
 import { HmacKey } from "./hmac.ts";
 import type { Random } from "./id.ts";
 import { withoutTrailing } from "./trim-end.ts";
@@ -32,15 +32,10 @@ interface SecretKeys {
 }
 
 const SECRETS_MAX = 1_000;
-const prepared = new Map<string, SecretKeys>();
-
-function keysOf(secret: string): SecretKeys {
-  const known = prepared.get(secret);
-  if (known !== undefined) return known;
-  const keys = { own: new HmacKey(secret), standard: standardKey(secret) };
-  setBounded(prepared, secret, keys, SECRETS_MAX);
-  return keys;
-}
+const keysOf = memoized(
+  SECRETS_MAX,
+  (secret: string): SecretKeys => ({ own: new HmacKey(secret), standard: standardKey(secret) }),
+);
 
 /**
  * The headers that sign one attempt: `X-Signature` and `X-Timestamp`, with the old secret during a rotation, and the

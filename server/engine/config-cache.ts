@@ -1,6 +1,6 @@
 /** Caches keys, customers, numbers and instances, which every request needs and which rarely change. Cleared on change. */
 
-import { setBounded } from "../core/bounded-map.ts";
+import { Cached } from "../core/cached.ts";
 import type { Customer } from "../core/customer.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { Instance } from "../core/instance.ts";
@@ -14,7 +14,7 @@ import { findKeyByHash } from "../store/keys.ts";
 import { findNumberByAddress, findNumbers, findNumbersOn } from "../store/numbers.ts";
 import type { Store } from "../store/store.ts";
 
-/** Most cached entries of each kind; the oldest is dropped. */
+/** Most cached entries of each kind. */
 const KEPT_MAX = 10_000;
 
 /** How a customer wants its messages sent. */
@@ -25,18 +25,20 @@ const NO_SETTINGS: CustomerSettings = { routes: [], quietHours: null, optOuts: n
 export class ConfigCache {
   readonly #db: Store["db"];
   readonly #isCurrent: () => boolean;
-  readonly #keys = new Map<string, ApiKey>();
+  /** An unknown hash is not kept, because anybody could fill the memory. */
+  readonly #keys = new Cached<string, ApiKey | null>({ max: KEPT_MAX, keeps: (key) => key !== null });
   /** Otherwise each request of a process that is not current would read its key, and the comparison would wait behind them all. */
-  readonly #keyReads = new SharedRuns<ApiKey | null>();
-  readonly #customers = new Map<CustomerId, CustomerSettings>();
-  readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
-  readonly #addresses = new Map<string, CustomerNumber>();
-  readonly #onInstances = new Map<InstanceId, readonly CustomerNumber[]>();
-  readonly #senders = new Map<InstanceId, readonly CustomerNumber[]>();
-  #instances: readonly Instance[] | null = null;
-  #severalCustomers: boolean | null = null;
-  /** Incremented by `clear`. A record read before it must not be cached afterwards. */
-  #age = 0;
+  readonly #freshKeys = new SharedRuns<ApiKey | null>();
+  readonly #customers = new Cached<CustomerId, CustomerSettings>({ max: KEPT_MAX });
+  readonly #numbers = new Cached<CustomerId, readonly CustomerNumber[]>({ max: KEPT_MAX });
+  readonly #addresses = new Cached<string, CustomerNumber | null>({
+    max: KEPT_MAX,
+    keeps: (number) => number !== null,
+  });
+  readonly #onInstances = new Cached<InstanceId, readonly CustomerNumber[]>({ max: KEPT_MAX });
+  readonly #senders = new Cached<InstanceId, readonly CustomerNumber[]>({ max: KEPT_MAX });
+  readonly #instances = new Cached<"all", readonly Instance[]>({ max: 1 });
+  readonly #severalCustomers = new Cached<"all", boolean>({ max: 1 });
 
   /** `isCurrent`: whether what other processes changed has been dropped. If not, every key is read from the database. */
   constructor(db: Store["db"], isCurrent: () => boolean = () => true) {
@@ -46,88 +48,55 @@ export class ConfigCache {
 
   /** The cached key with this hash. Undefined if it is not cached; call `findKey` then. */
   key(hash: string): ApiKey | undefined {
-    return this.#isCurrent() ? this.#keys.get(hash) : undefined;
+    return (this.#isCurrent() ? this.#keys.peek(hash) : null) ?? undefined;
   }
 
-  /** The key with this hash, or null. An unknown hash is not cached, because anybody could fill the memory. */
-  async findKey(hash: string): Promise<ApiKey | null> {
-    const known = this.key(hash);
-    if (known !== undefined) return known;
-    const age = this.#age;
-    const key = await this.#keyReads.run(hash, () => findKeyByHash(this.#db, hash));
-    if (key !== null && age === this.#age) setBounded(this.#keys, hash, key, KEPT_MAX);
-    return key;
+  /** The key with this hash, or null. */
+  findKey(hash: string): Promise<ApiKey | null> {
+    const read = () => findKeyByHash(this.#db, hash);
+    return this.#isCurrent() ? this.#keys.get(hash, read) : this.#freshKeys.run(hash, read);
   }
 
   /** How a customer wants its messages sent: its routes, quiet hours and opt-outs. None for a customer that is gone. */
-  async customer(customerId: CustomerId): Promise<CustomerSettings> {
-    const known = this.#customers.get(customerId);
-    if (known !== undefined) return known;
-    const age = this.#age;
-    const { routes, quietHours, optOuts } = (await findCustomer(this.#db, customerId)) ?? NO_SETTINGS;
-    const customer = { routes, quietHours, optOuts };
-    if (age === this.#age) setBounded(this.#customers, customerId, customer, KEPT_MAX);
-    return customer;
+  customer(customerId: CustomerId): Promise<CustomerSettings> {
+    return this.#customers.get(customerId, async () => {
+      const { routes, quietHours, optOuts } = (await findCustomer(this.#db, customerId)) ?? NO_SETTINGS;
+      return { routes, quietHours, optOuts };
+    });
   }
 
   /** Numbers of a customer, the default first. */
-  async numbers(customerId: CustomerId): Promise<readonly CustomerNumber[]> {
-    const known = this.#numbers.get(customerId);
-    if (known !== undefined) return known;
-    const age = this.#age;
-    const numbers = await findNumbers(this.#db, customerId);
-    if (age === this.#age) setBounded(this.#numbers, customerId, numbers, KEPT_MAX);
-    return numbers;
+  numbers(customerId: CustomerId): Promise<readonly CustomerNumber[]> {
+    return this.#numbers.get(customerId, () => findNumbers(this.#db, customerId));
   }
 
-  /** The number with this address in any spelling, of any customer. Null if there is none; null is not cached. */
-  async numberAt(text: string): Promise<CustomerNumber | null> {
+  /** The number with this address in any spelling, of any customer. Null if there is none. */
+  numberAt(text: string): Promise<CustomerNumber | null> {
     const address = parseAddress(text)?.address ?? text;
-    const known = this.#addresses.get(address);
-    if (known !== undefined) return known;
-    const age = this.#age;
-    const number = await findNumberByAddress(this.#db, address);
-    if (number !== null && age === this.#age) setBounded(this.#addresses, address, number, KEPT_MAX);
-    return number;
+    return this.#addresses.get(address, () => findNumberByAddress(this.#db, address));
   }
 
   /** The numbers that are on an instance. */
-  async numbersOn(instanceId: InstanceId): Promise<readonly CustomerNumber[]> {
-    const known = this.#onInstances.get(instanceId);
-    if (known !== undefined) return known;
-    const age = this.#age;
-    const numbers = await findNumbersOn(this.#db, instanceId);
-    if (age === this.#age) setBounded(this.#onInstances, instanceId, numbers, KEPT_MAX);
-    return numbers;
+  numbersOn(instanceId: InstanceId): Promise<readonly CustomerNumber[]> {
+    return this.#onInstances.get(instanceId, () => findNumbersOn(this.#db, instanceId));
   }
 
   /** The numbers whose messages an instance carries: those on it, and those of customers that route SMS to it. */
-  async sendersOver(instanceId: InstanceId): Promise<readonly CustomerNumber[]> {
-    const known = this.#senders.get(instanceId);
-    if (known !== undefined) return known;
-    const age = this.#age;
-    const own = await this.numbersOn(instanceId);
-    const routed = await findRoutedNumbers(this.#db, instanceId);
-    const senders = [...own, ...routed.filter((number) => number.instanceId !== instanceId)];
-    if (age === this.#age) setBounded(this.#senders, instanceId, senders, KEPT_MAX);
-    return senders;
+  sendersOver(instanceId: InstanceId): Promise<readonly CustomerNumber[]> {
+    return this.#senders.get(instanceId, async () => {
+      const own = await this.numbersOn(instanceId);
+      const routed = await findRoutedNumbers(this.#db, instanceId);
+      return [...own, ...routed.filter((number) => number.instanceId !== instanceId)];
+    });
   }
 
-  async instances(): Promise<readonly Instance[]> {
-    if (this.#instances !== null) return this.#instances;
-    const age = this.#age;
-    const instances = await findInstances(this.#db);
-    if (age === this.#age) this.#instances = instances;
-    return instances;
+  instances(): Promise<readonly Instance[]> {
+    return this.#instances.get("all", () => findInstances(this.#db));
   }
 
   /** Whether there is more than one customer. */
-  async hasSeveralCustomers(): Promise<boolean> {
-    if (this.#severalCustomers !== null) return this.#severalCustomers;
-    const age = this.#age;
-    const several = await hasSeveralCustomers(this.#db);
-    if (age === this.#age) this.#severalCustomers = several;
-    return several;
+  hasSeveralCustomers(): Promise<boolean> {
+    return this.#severalCustomers.get("all", () => hasSeveralCustomers(this.#db));
   }
 
   async instance(id: InstanceId): Promise<Instance | null> {
@@ -136,14 +105,8 @@ export class ConfigCache {
 
   /** Drops everything, after a key, number, customer or instance changed. */
   clear(): void {
-    this.#age += 1;
-    this.#keys.clear();
-    this.#customers.clear();
-    this.#numbers.clear();
-    this.#addresses.clear();
-    this.#onInstances.clear();
-    this.#senders.clear();
-    this.#instances = null;
-    this.#severalCustomers = null;
+    for (const cached of [this.#keys, this.#customers, this.#numbers, this.#addresses, this.#onInstances])
+      cached.clear();
+    for (const cached of [this.#senders, this.#instances, this.#severalCustomers]) cached.clear();
   }
 }

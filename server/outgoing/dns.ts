@@ -1,7 +1,7 @@
 /** Resolves host names, with a time limit and a small cache. The guarded connector decides which addresses are permitted. */
 
 import { lookup, Resolver } from "node:dns/promises";
-import { setBounded } from "../core/bounded-map.ts";
+import { Cached } from "../core/cached.ts";
 
 /** The addresses of a name, and their time to live. */
 export interface Resolution {
@@ -51,39 +51,14 @@ export async function systemResolver(host: string): Promise<Resolution> {
   return { addresses: found.map((each) => each.address), ttlSeconds: SYSTEM_TTL_SECONDS };
 }
 
-interface CachedName {
-  addresses: Promise<string[]>;
-  /** Infinity while the lookup runs, so that callers share it. */
-  expiresAt: number;
-}
-
 /**
  * Caches addresses for their time to live, at most a minute, of at most 1,000 names. The promise rejects if the name has
  * no address or the lookup takes longer than 2 s. Failures are not cached. `now` is in milliseconds.
  */
 export function cachedResolver(resolve: Resolve, now: () => number): (host: string) => Promise<string[]> {
-  const entries = new Map<string, CachedName>();
-  return (host) => {
-    const known = entries.get(host);
-    if (known !== undefined && known.expiresAt > now()) return known.addresses;
-    const entry: CachedName = { expiresAt: Number.POSITIVE_INFINITY, addresses: Promise.resolve([]) };
-    const forget = () => {
-      if (entries.get(host) === entry) entries.delete(host);
-    };
-    entry.addresses = withinLimit(resolve(host)).then(
-      ({ addresses, ttlSeconds }) => {
-        entry.expiresAt = now() + Math.min(ttlSeconds, TTL_SECONDS_MAX) * 1_000;
-        if (entry.expiresAt <= now()) forget();
-        return addresses;
-      },
-      (error: unknown) => {
-        forget();
-        throw error;
-      },
-    );
-    setBounded(entries, host, entry, CACHED_NAMES_MAX);
-    return entry.addresses;
-  };
+  const keptMs = ({ ttlSeconds }: Resolution) => Math.min(ttlSeconds, TTL_SECONDS_MAX) * 1_000;
+  const names = new Cached<string, Resolution>({ max: CACHED_NAMES_MAX, expiry: { now, keptMs } });
+  return async (host) => (await names.get(host, () => withinLimit(resolve(host)))).addresses;
 }
 
 function newResolver(servers: readonly string[] | undefined): Resolver {

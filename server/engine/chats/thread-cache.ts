@@ -1,48 +1,41 @@
 /** Caches one-to-one threads by their key. */
 
-import { setBounded } from "../../core/bounded-map.ts";
+import { Cached } from "../../core/cached.ts";
 import type { Chat } from "../../core/chat.ts";
 import { findChatByKey } from "../../store/chats.ts";
 import type { Store, Transaction } from "../../store/store.ts";
 import { SenderCache } from "./sender-cache.ts";
 
-/** Cached threads; beyond this the least recently used one is dropped. */
+/** Most cached threads. */
 const THREADS_MAX = 10_000;
 
 /** Threads by their key. The id of a thread never changes, so a cached id is valid until the thread is deleted. */
 export class ThreadCache {
-  readonly #chats = new Map<string, Chat>();
+  readonly #chats = new Cached<string, Chat | null>({ max: THREADS_MAX, keeps: (chat) => chat !== null });
   /** The latest conversations of each recipient. */
   readonly senders = new SenderCache();
   #generation = 0;
 
-  /** Incremented by `clear`. A thread that was read before must be neither cached nor committed after it. */
+  /** Incremented by `clear`. A thread that was read before must be neither kept nor committed after it. */
   get generation(): number {
     return this.#generation;
   }
 
-  get(key: string): Chat | null {
-    return this.#chats.get(key) ?? null;
-  }
-
   /** The cached thread, else the stored one; null if there is none. */
-  async find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
-    const generation = this.#generation;
-    const chat = this.get(key) ?? (await findChatByKey(store.db, key));
-    if (chat !== null && generation === this.#generation) this.keep(chat);
-    return chat;
+  find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
+    return this.#chats.get(key, () => findChatByKey(store.db, key));
   }
 
+  /** Caches a thread that was committed. */
   keep(chat: Chat): void {
-    setBounded(this.#chats, chat.key, chat, THREADS_MAX);
+    this.#chats.keep(chat.key, chat);
   }
 
   /** Drops the threads that a refused transaction required: another process may have deleted them. */
   dropRequired(transaction: Transaction): void {
-    for (const operation of transaction) {
-      if (operation.op !== "require" || operation.table !== "chats") continue;
-      for (const [key, { id }] of this.#chats) if (id === operation.where.id) this.#chats.delete(key);
-    }
+    for (const operation of transaction)
+      if (operation.op === "require" && operation.table === "chats")
+        this.#chats.forgetWhere((chat) => chat?.id === operation.where.id);
   }
 
   /** Drops all threads, after chats were deleted. */

@@ -1,7 +1,7 @@
 /** Looks up at providers what an address can receive, and caches the answers for a while. */
 
 import type { Channel, FacetimeAvailability, Focus, PhoneCapabilities } from "../../../sdk/wire.ts";
-import { setBounded } from "../../core/bounded-map.ts";
+import { Cached } from "../../core/cached.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { NotRunningHere } from "../../core/not-running-here.ts";
@@ -19,7 +19,7 @@ const AVAILABILITY_MS = 3_600_000;
 const UNAVAILABILITY_MS = 300_000;
 /** A focus changes during the day: a minute still protects the provider from repeated requests. */
 const FOCUS_MS = 60_000;
-/** Most cached answers of each kind; the oldest answer is dropped. */
+/** Most cached answers of each kind. */
 const KEPT_MAX = 10_000;
 
 /** A provider's answer: its time (shifted), and whether it came from the cache. */
@@ -32,13 +32,11 @@ interface CachedLookup<Value> {
 /** Caches answers for a while. Concurrent lookups of one key share one request. */
 class LookupCache<Value> {
   readonly #now: () => number;
-  readonly #keptMs: (value: Value) => number;
-  readonly #known = new Map<string, { value: Value; at: number }>();
-  readonly #asking = new Map<string, Promise<{ value: Value; at: number }>>();
+  readonly #answers: Cached<string, { value: Value; at: number }>;
 
   constructor(now: () => number, keptMs: (value: Value) => number) {
     this.#now = now;
-    this.#keptMs = keptMs;
+    this.#answers = new Cached({ max: KEPT_MAX, expiry: { now, keptMs: ({ value }) => keptMs(value) } });
   }
 
   /**
@@ -46,32 +44,16 @@ class LookupCache<Value> {
    * error of `ask`.
    */
   async get(key: string, ask: () => Promise<Value>): Promise<CachedLookup<Value>> {
-    const known = this.#known.get(key);
-    const ageMs = known === undefined ? null : this.#now() - known.at;
-    if (known !== undefined && ageMs !== null && ageMs >= 0 && ageMs < this.#keptMs(known.value))
-      return { ...known, cached: true };
+    const known = this.#answers.peek(key);
+    if (known !== undefined) return { ...known, cached: true };
     try {
-      return { ...(await this.#ask(key, ask)), cached: false };
+      const answer = await this.#answers.get(key, async () => ({ value: await ask(), at: this.#now() }));
+      return { ...answer, cached: false };
     } catch (error) {
-      if (known === undefined || !(error instanceof ApiError)) throw error;
-      return { ...known, cached: true };
+      const last = this.#answers.last(key);
+      if (last === undefined || !(error instanceof ApiError)) throw error;
+      return { ...last, cached: true };
     }
-  }
-
-  #ask(key: string, ask: () => Promise<Value>): Promise<{ value: Value; at: number }> {
-    const asking = this.#asking.get(key);
-    if (asking !== undefined) return asking;
-    const asked = (async () => {
-      try {
-        const answer = { value: await ask(), at: this.#now() };
-        setBounded(this.#known, key, answer, KEPT_MAX);
-        return answer;
-      } finally {
-        this.#asking.delete(key);
-      }
-    })();
-    this.#asking.set(key, asked);
-    return asked;
   }
 }
 

@@ -1,11 +1,11 @@
 /** Caches the last committed state of messages, so that the next change of a message need not read it first. */
 
 import type { MessageStatus } from "../../../sdk/wire.ts";
-import { setBounded } from "../../core/bounded-map.ts";
+import { Cached } from "../../core/cached.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 
-/** Most messages cached; beyond this the message that changed longest ago is dropped. */
+/** Most messages cached. */
 const KEPT_MAX = 4_096;
 
 /**
@@ -19,15 +19,17 @@ const ENDED: ReadonlySet<MessageStatus> = new Set(["delivered", "read", "failed"
  * store and made again from the stored state. The cache only saves reads.
  */
 export class MessageCache {
-  readonly #messages = new Map<MessageId, Message>();
+  readonly #messages = new Cached<MessageId, Message>({
+    max: KEPT_MAX,
+    keeps: ({ status }) => !ENDED.has(status),
+  });
 
   get(id: MessageId): Message | null {
-    return this.#messages.get(id) ?? null;
+    return this.#messages.peek(id) ?? null;
   }
 
   keep(message: Message): void {
-    if (ENDED.has(message.status)) this.#messages.delete(message.id);
-    else setBounded(this.#messages, message.id, message, KEPT_MAX);
+    this.#messages.keep(message.id, message);
   }
 
   /** Caches a message as a claim returned it, unless it has changed since. */
@@ -47,7 +49,7 @@ export class MessageCache {
 
   /** Drops a message that no longer exists. */
   forget(id: MessageId): void {
-    this.#messages.delete(id);
+    this.#messages.forget(id);
   }
 
   /** Drops all messages, after messages were removed. */

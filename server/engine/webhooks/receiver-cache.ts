@@ -1,6 +1,6 @@
 /** Caches what attempts need of their receivers: the endpoint of each lane of deliveries, and the customer's secrets. */
 
-import { setBounded } from "../../core/bounded-map.ts";
+import { Cached } from "../../core/cached.ts";
 import { customerOfLane, type Delivery } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { SharedRuns } from "../../core/shared-runs.ts";
@@ -34,11 +34,9 @@ export class ReceiverCache {
   readonly #isCurrent: () => boolean;
   /** Otherwise each attempt of a process that is not current would read its receiver. */
   readonly #freshReads = new SharedRuns<Receiver>();
-  readonly #endpoints = new Map<string, LaneEndpoint>();
-  readonly #signers = new Map<CustomerId, Signer | null>();
-  #severalCustomers: boolean | null = null;
-  /** For each read in progress the ids of the records that have changed since it began; null stands for any record. */
-  readonly #reads = new Set<Set<string | null>>();
+  readonly #endpoints = new Cached<string, LaneEndpoint>({ max: KEPT_MAX });
+  readonly #signers = new Cached<CustomerId, Signer | null>({ max: KEPT_MAX });
+  readonly #severalCustomers = new Cached<"all", boolean>({ max: 1 });
 
   /** `isCurrent`: whether what other processes changed has been dropped. If not, every receiver of an attempt is read. */
   constructor(isCurrent: () => boolean = () => true) {
@@ -52,21 +50,21 @@ export class ReceiverCache {
   ownerOf(lane: string): string | null {
     const customerId = customerOfLane(lane);
     if (customerId !== null) return customerId;
-    const endpoint = this.#endpoints.get(lane);
+    const endpoint = this.#endpoints.peek(lane);
     if (endpoint === undefined) return null;
     return endpoint === null || endpoint === "unreadable" ? lane : endpoint.customerId;
   }
 
   /** The endpoint's own `maxInFlight`, or null. */
   maxInFlight(lane: string): number | null {
-    const endpoint = this.#endpoints.get(lane) ?? null;
+    const endpoint = this.#endpoints.peek(lane) ?? null;
     return endpoint === null || endpoint === "unreadable" ? null : endpoint.maxInFlight;
   }
 
   /** The receiver of a customer's lane; null: not loaded yet. */
   receiverOf(lane: string, customerId: CustomerId): Receiver | null {
-    const endpoint = customerOfLane(lane) === null ? this.#endpoints.get(lane) : null;
-    const signer = this.#signers.get(customerId);
+    const endpoint = customerOfLane(lane) === null ? this.#endpoints.peek(lane) : null;
+    const signer = this.#signers.peek(customerId);
     return endpoint === undefined || signer === undefined ? null : { endpoint, signer };
   }
 
@@ -76,7 +74,7 @@ export class ReceiverCache {
       const known = this.receiverOf(lane, customerId);
       if (known !== null) return known;
       await this.load(store, [lane]);
-      await this.#loadSigners(store, [customerId]);
+      await this.#loadSigners(store.db, [customerId]);
     }
     throw new Error(`the endpoint ${lane} keeps changing`);
   }
@@ -94,7 +92,7 @@ export class ReceiverCache {
     const known = this.receiverOf(lane, customerId) ?? (await this.findReceiver(store, lane, customerId));
     if (!isClosed(known.endpoint, delivery)) return known;
     const { endpoints } = await findEndpoints(store.db, [lane]);
-    if (endpoints.some(({ active }) => active)) this.#drop(this.#endpoints, lane);
+    if (endpoints.some(({ active }) => active)) this.#endpoints.forget(lane);
     return await this.findReceiver(store, lane, customerId);
   }
 
@@ -104,79 +102,48 @@ export class ReceiverCache {
   }
 
   /** Loads the endpoints that are not cached, and their customers, except those that change during the read. */
-  async load(store: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
+  async load({ db }: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
     const wanted = lanes.filter((lane) => this.ownerOf(lane) === null);
-    if (wanted.length === 0) return;
-    const customerIds: CustomerId[] = [];
-    const read = async () => await findEndpoints(store.db, wanted);
-    await this.#read(read, ({ endpoints, unreadable }, isChanged) => {
-      const found = new Map<string, LaneEndpoint>(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+    const loaded = await this.#endpoints.getAll(wanted, async (missing) => {
+      const { endpoints, unreadable } = await findEndpoints(db, missing);
+      const found = new Map<string, LaneEndpoint>(missing.map((lane) => [lane, null]));
+      for (const endpoint of endpoints) found.set(endpoint.id, endpoint);
       for (const lane of unreadable) found.set(lane, "unreadable");
-      for (const lane of wanted)
-        if (!isChanged(lane)) setBounded(this.#endpoints, lane, found.get(lane) ?? null, KEPT_MAX);
-      customerIds.push(...endpoints.map(({ customerId }) => customerId));
+      return found;
     });
-    await this.#loadSigners(store, customerIds);
+    const isRead = (endpoint: LaneEndpoint) => endpoint !== null && endpoint !== "unreadable";
+    await this.#loadSigners(
+      db,
+      [...loaded.values()].filter(isRead).map(({ customerId }) => customerId),
+    );
   }
 
-  async #loadSigners({ db }: Pick<Store, "db">, customerIds: readonly CustomerId[]): Promise<void> {
-    const wanted = [...new Set(customerIds)].filter((id) => !this.#signers.has(id));
-    if (wanted.length === 0) return;
-    const read = async () => await findSigners(db, wanted);
-    await this.#read(read, (signers, isChanged) => {
-      const found = new Map(signers.map((signer) => [signer.id, signer]));
-      for (const id of wanted) if (!isChanged(id)) setBounded(this.#signers, id, found.get(id) ?? null, KEPT_MAX);
+  async #loadSigners(db: Store["db"], customerIds: readonly CustomerId[]): Promise<void> {
+    await this.#signers.getAll(customerIds, async (missing) => {
+      const found = new Map<CustomerId, Signer | null>(missing.map((id) => [id, null]));
+      for (const signer of await findSigners(db, missing)) found.set(signer.id, signer);
+      return found;
     });
   }
 
   /** Whether there is more than one customer. */
-  async hasSeveralCustomers({ db }: Pick<Store, "db">): Promise<boolean> {
-    if (this.#severalCustomers !== null) return this.#severalCustomers;
-    let found = true;
-    const read = async () => await hasSeveralCustomers(db);
-    await this.#read(read, (several, isChanged) => {
-      found = several;
-      if (!isChanged(null)) this.#severalCustomers = several;
-    });
-    return found;
-  }
-
-  /** Reads records and keeps them, except those that change during the read. `isChanged(null)`: any of them has changed. */
-  async #read<Found>(
-    read: () => Promise<Found>,
-    keep: (found: Found, isChanged: (id: string | null) => boolean) => void,
-  ): Promise<void> {
-    const changed = new Set<string | null>();
-    this.#reads.add(changed);
-    try {
-      keep(await read(), (id) => (id === null ? changed.size > 0 : changed.has(id) || changed.has(null)));
-    } finally {
-      this.#reads.delete(changed);
-    }
+  hasSeveralCustomers({ db }: Pick<Store, "db">): Promise<boolean> {
+    return this.#severalCustomers.get("all", () => hasSeveralCustomers(db));
   }
 
   /** A transaction was committed: drops the endpoints and customers that it changed. */
   changed(changes: readonly ReceiverChange[]): void {
     for (const { table, id } of changes) {
-      if (table === "endpoints") this.#drop(this.#endpoints, id);
-      else {
-        this.#drop(this.#signers, id as CustomerId | null);
-        this.#severalCustomers = null;
-      }
+      if (table === "customers") this.#severalCustomers.clear();
+      if (id === null) (table === "endpoints" ? this.#endpoints : this.#signers).clear();
+      else if (table === "endpoints") this.#endpoints.forget(id);
+      else this.#signers.forget(id as CustomerId);
     }
-  }
-
-  #drop<Key extends string>(cached: Map<Key, unknown>, key: Key | null): void {
-    for (const changed of this.#reads) changed.add(key);
-    if (key === null) cached.clear();
-    else cached.delete(key);
   }
 
   /** Drops everything. */
   clear(): void {
-    this.#drop(this.#endpoints, null);
-    this.#drop(this.#signers, null);
-    this.#severalCustomers = null;
+    for (const cached of [this.#endpoints, this.#signers, this.#severalCustomers]) cached.clear();
   }
 }
 

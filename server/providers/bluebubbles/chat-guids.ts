@@ -1,13 +1,13 @@
 /** Cache of chat guids: looked up once, and dropped when the Mac no longer knows the guid. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import { setBounded } from "../../core/bounded-map.ts";
+import { Cached } from "../../core/cached.ts";
 import { peopleKey } from "../../core/phone-forms.ts";
 import { answerTo } from "../../core/routing.ts";
 import { type Failure, isNotFound, type Limits, type MacClient, pathSegment } from "./client.ts";
 import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
 
-/** Limit of cached guids; the oldest goes first. */
+/** Limit of cached guids. */
 const KEPT_MAX = 20_000;
 
 /** From macOS 26 on, one guid that begins with `any` covers all services of a thread. */
@@ -26,7 +26,7 @@ export interface ChatGuidsOptions {
 export class ChatGuids {
   readonly #client: MacClient;
   readonly #macosMajor: () => number | null;
-  readonly #guids = new Map<string, string>();
+  readonly #guids = new Cached<string, string>({ max: KEPT_MAX });
 
   constructor({ client, macosMajor }: ChatGuidsOptions) {
     this.#client = client;
@@ -35,13 +35,13 @@ export class ChatGuids {
 
   /** Finds the guid of the thread with `address`, in the cache or on the Mac. Makes no Private API call. */
   async findThread(address: string, channel: Channel, limits: Limits = {}): Promise<ThreadLookup> {
-    const known = this.#guids.get(threadKey(address, channel));
+    const known = this.#guids.peek(threadKey(address, channel));
     if (known !== undefined) return { kind: "found", guid: known };
     for (const guid of candidates(address, channel, this.#macosMajor())) {
       const response = await this.#client.get(`/chat/${pathSegment(guid)}`, {}, limits);
       if (response.kind === "ok") {
         const found = parseChat(response.data)?.guid ?? guid;
-        this.#remember(threadKey(address, channel), found);
+        this.#guids.keep(threadKey(address, channel), found);
         return { kind: "found", guid: found };
       }
       if (!isNotFound(response)) return response;
@@ -51,7 +51,7 @@ export class ChatGuids {
 
   /** Returns the guid of a group that this service began; null if the guid is not known yet. */
   findGroup(participants: readonly string[]): string | null {
-    return this.#guids.get(groupKey(participants)) ?? null;
+    return this.#guids.peek(groupKey(participants)) ?? null;
   }
 
   /** Caches a chat that a row named, under the channel that answers it. The address of a thread is taken from its guid. */
@@ -60,24 +60,20 @@ export class ChatGuids {
     if (!isGroupChat(chat)) {
       // A message that Messages sent as SMS instead names its SMS thread, which is not the iMessage thread.
       const other = channelOfService(serviceOfGuid(chat.guid)) ?? channel;
-      if (answerTo(other) === channel) this.#remember(threadKey(identifierOf(chat.guid), channel), chat.guid);
+      if (answerTo(other) === channel) this.#guids.keep(threadKey(identifierOf(chat.guid), channel), chat.guid);
     } else if (chat.participants.length > 0) {
-      this.#remember(groupKey(chat.participants.map(({ address }) => address)), chat.guid);
+      this.#guids.keep(groupKey(chat.participants.map(({ address }) => address)), chat.guid);
     }
   }
 
   /** Caches a group under the participants it was created with, however the Mac formats their addresses. */
   learnGroup(participants: readonly string[], guid: string): void {
-    this.#remember(groupKey(participants), guid);
+    this.#guids.keep(groupKey(participants), guid);
   }
 
   /** Drops a guid that the Mac does not know. */
   forget(guid: string): void {
-    for (const [key, kept] of this.#guids) if (kept === guid) this.#guids.delete(key);
-  }
-
-  #remember(key: string, guid: string): void {
-    setBounded(this.#guids, key, guid, KEPT_MAX);
+    this.#guids.forgetWhere((kept) => kept === guid);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Endpoints of customers, as of a version of their routing, from which the deliveries of events are made. */
 
-import { setBounded } from "../../core/bounded-map.ts";
+import { Cached } from "../../core/cached.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { decodeEach, decodeRecord, LAYOUT, type UnreadableRow } from "../rows.ts";
 import type { Sql } from "./sql.ts";
@@ -22,37 +22,33 @@ const LOAD = `select c.id, coalesce(r.version, 0), ${COLUMNS}
   order by c.id, e.id`;
 
 export class EndpointCache {
-  readonly #byCustomer = new Map<string, Routing>();
+  readonly #byCustomer = new Cached<string, Routing>({ max: CUSTOMERS_CACHED_MAX });
 
   /** The routing of customers, read now unless it is cached. Returns the endpoints that cannot be decoded, too. */
   async load(
     sql: Sql,
     customerIds: ReadonlySet<string>,
   ): Promise<{ routing: ReadonlyMap<string, Routing>; unreadable: UnreadableRow[] }> {
-    const missing = [...customerIds].filter((id) => !this.#byCustomer.has(id));
     const unreadable: UnreadableRow[] = [];
-    const routing = new Map<string, Routing>();
-    for (const id of customerIds) {
-      const cached = this.#byCustomer.get(id);
-      if (cached !== undefined) routing.set(id, cached);
-    }
-    const rows = missing.length === 0 ? [] : await sql.values(LOAD, [missing]);
-    for (const [id, own] of Map.groupBy(rows, ([customerId]) => String(customerId))) {
-      const decoded = decodeEach(
-        own.filter((row) => row[ENDPOINT_ID] !== null),
-        (row) => decodeRecord("endpoints", row.slice(ENDPOINT_ID)),
-      );
-      unreadable.push(...decoded.unreadable);
-      const loaded = { version: Number(own[0]?.[1] ?? 0), endpoints: decoded.records };
-      routing.set(id, loaded);
-      setBounded(this.#byCustomer, id, loaded, CUSTOMERS_CACHED_MAX);
-    }
+    const routing = await this.#byCustomer.getAll(customerIds, async (missing) => {
+      const rows = await sql.values(LOAD, [missing]);
+      const read = new Map<string, Routing>();
+      for (const [id, own] of Map.groupBy(rows, ([customerId]) => String(customerId))) {
+        const decoded = decodeEach(
+          own.filter((row) => row[ENDPOINT_ID] !== null),
+          (row) => decodeRecord("endpoints", row.slice(ENDPOINT_ID)),
+        );
+        unreadable.push(...decoded.unreadable);
+        read.set(id, { version: Number(own[0]?.[1] ?? 0), endpoints: decoded.records });
+      }
+      return read;
+    });
     return { routing, unreadable };
   }
 
   /** The endpoints of these customers have changed. */
   forget(customerIds: Iterable<string>): void {
-    for (const id of customerIds) this.#byCustomer.delete(id);
+    for (const id of customerIds) this.#byCustomer.forget(id);
   }
 
   clear(): void {
