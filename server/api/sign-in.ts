@@ -3,10 +3,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { SignIn } from "../../contract/sessions.ts";
 import type { SignIn as WireSignIn } from "../../sdk/wire.ts";
-import { AttemptLimit } from "../core/attempt-limit.ts";
 import type { ClientAddress } from "../core/client-address.ts";
 import { ApiError, invalidField, invalidFields } from "../core/error.ts";
 import { type ApiKey, hashKey, isUsable, isWellFormedKey } from "../core/key.ts";
+import { type RateLimitState, take, waitSeconds } from "../core/rate-limit.ts";
 import { type ConsoleState, isToken, SESSION_MS_MAX, sessionRecord } from "../core/session.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { type BegunSession, beginSession, redeemLink } from "../engine/sessions/sign-in.ts";
@@ -39,16 +39,22 @@ interface SignInProof {
   link: string | undefined;
 }
 
+/** Counts attempts of addresses or keys in minutes. */
+interface AttemptCounts {
+  attemptsMax: number;
+  windows: RateLimitState<string>;
+}
+
 interface SignInLimits {
-  failures: AttemptLimit;
-  signIns: AttemptLimit;
+  failures: AttemptCounts;
+  signIns: AttemptCounts;
 }
 
 /** The route that signs in. */
 export function signInRoute(deps: With<"configCache">, options: SessionOptions): Route {
   const limits: SignInLimits = {
-    failures: new AttemptLimit(FAILURES_MAX),
-    signIns: new AttemptLimit(SIGN_INS_MAX),
+    failures: { attemptsMax: FAILURES_MAX, windows: new Map() },
+    signIns: { attemptsMax: SIGN_INS_MAX, windows: new Map() },
   };
   return publicRoute({
     method: "POST",
@@ -59,11 +65,10 @@ export function signInRoute(deps: With<"configCache">, options: SessionOptions):
       checkHost(request.headers, names);
       requireOwnPage(request.headers, names);
       const client = request.client();
-      const times = client.isShared ? SHARED_TIMES : 1;
-      refuseIfLimited(deps, limits.failures, client.address, times);
+      refuseIfLimited(deps, limits.failures, client.address, client.isShared);
       admitJson(request);
       const proof = await request.withBody(BODY, proofOf);
-      refuseIfLimited(deps, limits.failures, client.address, times);
+      refuseIfLimited(deps, limits.failures, client.address, client.isShared);
       return signedIn(await signIn(deps, limits, request, proof, client, names), request.headers, options);
     },
   });
@@ -92,7 +97,7 @@ async function signIn(
   limits: SignInLimits,
   request: PublicRequest,
   { key: secret, link }: SignInProof,
-  { address }: ClientAddress,
+  { address, isShared }: ClientAddress,
   names: OwnNames,
 ): Promise<BegunSession> {
   const former = cookiesNamed(cookieName(request.headers, names), request.headers).find((one) =>
@@ -103,7 +108,7 @@ async function signIn(
       ? await signInWithKey(deps, limits, secret ?? "", former ?? null)
       : await redeemLink(deps, link, former ?? null);
   if (begun !== null) return begun;
-  limits.failures.count(address, deps.clock.real());
+  countAttempt(deps, limits.failures, address, isShared);
   throw new ApiError(
     "UNAUTHORIZED",
     link === undefined
@@ -121,7 +126,7 @@ async function signInWithKey(
   const key = await usableKey(deps, secret);
   if (key === null) return null;
   refuseIfLimited(deps, limits.signIns, key.id);
-  limits.signIns.count(key.id, deps.clock.real());
+  countAttempt(deps, limits.signIns, key.id);
   return beginSession(deps, key, former);
 }
 
@@ -131,11 +136,21 @@ async function usableKey({ clock, configCache }: With<"configCache">, secret: st
   return key !== null && isUsable(key, clock.real()) ? key : null;
 }
 
-function refuseIfLimited({ clock }: With<"configCache">, attempts: AttemptLimit, subject: string, times = 1): void {
-  const retryAfterSeconds = attempts.waitSeconds(subject, clock.real(), times);
+function refuseIfLimited(deps: With<"configCache">, counts: AttemptCounts, subject: string, isShared = false): void {
+  const now = deps.clock.real();
+  const retryAfterSeconds = waitSeconds(counts.windows, subject, attemptsOf(counts, isShared), now);
   if (retryAfterSeconds === null) return;
   const message = `Too many attempts to sign in. Try again in ${retryAfterSeconds} s.`;
   throw new ApiError("RATE_LIMITED", message, { retryAfterSeconds });
+}
+
+function countAttempt(deps: With<"configCache">, counts: AttemptCounts, subject: string, isShared = false): void {
+  const limit = { limit: attemptsOf(counts, isShared), windowSeconds: 60 };
+  take(counts.windows, subject, limit, deps.clock.real());
+}
+
+function attemptsOf({ attemptsMax }: AttemptCounts, isShared: boolean): number {
+  return isShared ? attemptsMax * SHARED_TIMES : attemptsMax;
 }
 
 function signedIn(

@@ -1,4 +1,7 @@
-/** Requests that wait to be accepted: in turns by customer, and none longer than a limit. Knows no clock and does no I/O. */
+/**
+ * Requests that wait to be accepted: in turns by customer, and none longer than a limit. Knows no clock and does no I/O. A fair
+ * semaphore bounds who may wait; it does not admit, since the lag of sending admits, and no request gives a permit back.
+ */
 
 import { FairSemaphore, type Release } from "./fair-semaphore.ts";
 import { RoundRobin } from "./round-robin.ts";

@@ -1,6 +1,7 @@
 /**
  * Finds the endpoints whose receivers are gone: ten answers in a row within a day were 410. Any other answer ends the row, and so
- * does another URL; an attempt without an answer changes nothing. In memory, per process: the mark itself is stored.
+ * does another URL; an attempt without an answer changes nothing. In memory, per process: the mark itself is stored. It counts answers
+ * in a row, which no window does.
  */
 
 import { setBounded } from "./bounded-map.ts";

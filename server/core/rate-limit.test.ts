@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { DEFAULT_RATE_LIMIT, type RateLimitState, retryAfterSeconds, take, WINDOWS_MAX } from "./rate-limit.ts";
+import {
+  DEFAULT_RATE_LIMIT,
+  type RateLimitState,
+  retryAfterSeconds,
+  take,
+  WINDOWS_MAX,
+  waitSeconds,
+} from "./rate-limit.ts";
 
 const LIMIT = { limit: 2, windowSeconds: 10 };
 
@@ -73,13 +80,27 @@ test("a window never allows more requests than its limit, at any times", () => {
   );
 });
 
-test("the number of windows is bounded: closed windows are deleted first, then the oldest window", () => {
+test("the number of windows is bounded: the oldest window is dropped", () => {
   const state: RateLimitState = new Map();
   for (let index = 0; index < WINDOWS_MAX; index += 1) take(state, `key_${index}`, LIMIT, index < 10 ? 0 : 5_000);
+  take(state, "key_0", LIMIT, 12_000);
+  assert.equal(state.size, WINDOWS_MAX, "a window that opens anew takes no other one's place");
   take(state, "key_x", LIMIT, 12_000);
-  assert.equal(state.size, WINDOWS_MAX - 9);
-  assert.ok(!state.has("key_9") && state.has("key_10"));
-  for (let index = 0; index < 10; index += 1) take(state, `key_y${index}`, LIMIT, 12_000);
   assert.equal(state.size, WINDOWS_MAX);
-  assert.ok(!state.has("key_10"));
+  assert.ok(!state.has("key_1") && state.has("key_0") && state.has("key_2"));
+});
+
+test("to ask how long to wait counts nothing", () => {
+  const state: RateLimitState<string> = new Map();
+  assert.equal(waitSeconds(state, "an address", 2, 0), null);
+  assert.equal(state.size, 0);
+  for (let index = 0; index < 2; index += 1) take(state, "an address", LIMIT, 1_000);
+  assert.equal(waitSeconds(state, "an address", 3, 1_000), null, "a higher limit");
+  const rows = [
+    [1_000, 10],
+    [10_001, 1],
+    [11_000, null],
+    [999, null],
+  ] as const;
+  for (const [now, seconds] of rows) assert.equal(waitSeconds(state, "an address", 2, now), seconds, String(now));
 });

@@ -1,6 +1,7 @@
 /**
  * The rate limits of keys in a database that several processes share: a process takes a slice of a key's limit from the database,
- * and counts requests against it. A limit too small for slices is taken request by request.
+ * and counts requests against it. A limit too small for slices is taken request by request. The window is in the database: a window
+ * here (`core/rate-limit.ts`) would count the requests of one process only.
  */
 
 import type { RateLimit } from "../../../sdk/wire.ts";

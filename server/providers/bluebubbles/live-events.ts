@@ -3,7 +3,7 @@
 import { jsonOf, listOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { ownAddress } from "../kit/own-address.ts";
-import { RateLimiter } from "../kit/rate-limiter.ts";
+import { TokenBucket } from "../kit/token-bucket.ts";
 import type { Applied, Signal } from "../provider.ts";
 import type { ChatCache } from "./chat-cache.ts";
 import type { Limits } from "./client.ts";
@@ -38,12 +38,12 @@ export class LiveEvents {
   readonly #queue = new SerialQueue();
   #waiting = 0;
   #stopped = false;
-  readonly #rate: RateLimiter;
+  readonly #rate: TokenBucket;
 
   constructor(options: LiveEventsOptions) {
     const { context } = options.mac;
     this.#options = options;
-    this.#rate = new RateLimiter(context.clock, IN_A_MINUTE_MAX / 60, IN_A_MINUTE_MAX);
+    this.#rate = new TokenBucket(context.clock, IN_A_MINUTE_MAX / 60, IN_A_MINUTE_MAX);
     this.#calls = new FaceTimeCalls({ context, report: (call) => this.#reportCall(call) });
   }
 

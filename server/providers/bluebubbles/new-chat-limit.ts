@@ -1,4 +1,7 @@
-/** Limits new conversations to so many in any hour, because Apple watches who begins many. Counts across restarts. */
+/**
+ * Limits new conversations to so many in any hour, because Apple watches who begins many. Counts across restarts. A fixed window
+ * (`core/rate-limit.ts`) would allow twice as many in the hour around its end.
+ */
 
 import type { Clock } from "../../clock.ts";
 import { jsonOf } from "../../core/loose-json.ts";

@@ -1,7 +1,10 @@
-/** Rate limiter for the Private API of one Mac: four calls a second, first come, first served. */
+/**
+ * Rate limiter for the Private API of one Mac: four calls a second, first come, first served. A queue before a token bucket, and no
+ * semaphore: time gives the next permit, and no call gives one back.
+ */
 
 import type { Clock } from "../../clock.ts";
-import { RateLimiter } from "../kit/rate-limiter.ts";
+import { TokenBucket } from "../kit/token-bucket.ts";
 
 /** A Mac executes one call in 200 ms, one at a time. A slightly longer interval leaves room for its own calls. */
 const CALLS_PER_SECOND = 4;
@@ -15,13 +18,13 @@ export class RateLimited extends Error {}
 export class PrivateApiRateLimiter {
   readonly #clock: Clock;
   readonly #waiting: { admit: () => void; reject: () => void }[] = [];
-  readonly #rate: RateLimiter;
+  readonly #rate: TokenBucket;
   #stopTimer: (() => void) | null = null;
   #stopped = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#rate = new RateLimiter(clock, CALLS_PER_SECOND, 1);
+    this.#rate = new TokenBucket(clock, CALLS_PER_SECOND, 1);
   }
 
   /** Number of waiting calls. */

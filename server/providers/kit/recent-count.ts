@@ -1,4 +1,4 @@
-/** Counts what an operator should hear of, until it has not happened for an hour. */
+/** Counts faults that an operator should hear of, until none has happened for an hour. Limits nothing, so it is no window. */
 
 import type { Clock } from "../../clock.ts";
 

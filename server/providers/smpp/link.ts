@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
-import { RateLimiter } from "../kit/rate-limiter.ts";
+import { TokenBucket } from "../kit/token-bucket.ts";
 import { encodePdu } from "./codec.ts";
 import type { DataSm, DeliverSm, SubmitSm } from "./pdu.ts";
 import { PersistentBind } from "./persistent-bind.ts";
@@ -76,7 +76,7 @@ export class SmscLink {
   readonly #settings: LinkSettings;
   readonly #events: LinkEvents;
   readonly #clock: Clock;
-  readonly #rateLimiter: RateLimiter;
+  readonly #rateLimiter: TokenBucket;
   readonly #sending: PersistentBind;
   readonly #binds: readonly PersistentBind[];
   /** In the order of submission. */
@@ -102,7 +102,7 @@ export class SmscLink {
     this.#settings = settings;
     this.#events = events;
     this.#clock = clock;
-    this.#rateLimiter = new RateLimiter(
+    this.#rateLimiter = new TokenBucket(
       clock,
       settings.throughputPerSecond,
       (settings.throughputPerSecond ?? 0) * BURST_SECONDS,

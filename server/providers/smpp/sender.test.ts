@@ -163,7 +163,7 @@ test("beyond the window the engine may attempt what the window and the rate limi
   }
 });
 
-test("no more messages are begun at once than the window and five seconds of the rate limit allow, and one that waits too long is deferred", async () => {
+test("no more messages are begun at once than the window and five seconds of the rate limit allow, and one that waits too long or is aborted is deferred", async () => {
   for (const [config, room] of [
     [{ windowSize: 20 }, 20],
     [{ windowSize: 20, throughputPerSecond: 0.1 }, 1],
@@ -176,6 +176,10 @@ test("no more messages are begun at once than the window and five seconds of the
     for (let count = 0; count < room; count += 1) {
       void stage.sender.send(outboundMessage({ messageId: "msg_x", to: "+15550100001" }), new AbortController().signal);
     }
+    const abort = new AbortController();
+    const aborted = stage.sender.send(outboundMessage({ messageId: "msg_y", to: "+15550100001" }), abort.signal);
+    abort.abort();
+    assert.equal((await aborted).outcome, "deferred");
     const began = stage.clock.real();
     const outcome = await stage.send();
     assert.ok(outcome.outcome === "deferred" && outcome.isDown === undefined);
@@ -322,7 +326,7 @@ test("a long message with a part that is deferred again and again does not hold 
 });
 
 test("until each part of a long message was tried, no other message comes between them", async () => {
-  const stage = new Stage({ windowSize: 3 });
+  const stage = new Stage({ windowSize: 2 });
   const answers: ((answer: SubmitResult) => void)[] = [];
   stage.answer = (at) => (at === 1 ? ok("1") : new Promise((resolve) => void answers.push(resolve)));
   const signal = new AbortController().signal;

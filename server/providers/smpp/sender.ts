@@ -1,6 +1,7 @@
 /** Sends messages part by part, and finds the outcome of each: not sent, accepted, or unknown. */
 
 import type { Clock } from "../../clock.ts";
+import { FairSemaphore, type Release } from "../../core/fair-semaphore.ts";
 import type { SignalOutbox } from "../kit/signal-outbox.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 import { type EndDigits, lastDigits } from "./address.ts";
@@ -10,7 +11,6 @@ import { failureOf, type PartResult, RETRY_AFTER_MS, reasonOf, unavailable } fro
 import type { PartSubmitter } from "./part-submitter.ts";
 import type { PartTracker } from "./part-tracker.ts";
 import type { RecentSubmits, SubmitRecord } from "./recent-submits.ts";
-import { WeightedSemaphore } from "./semaphore.ts";
 import type { SmppSettings } from "./settings.ts";
 import { type Submission, type SubmitPdu, submissionOf, withUserReference } from "./submit-pdus.ts";
 
@@ -35,6 +35,8 @@ const REST_MS_MAX = 270_000;
 const AHEAD_MS = 200;
 const AHEAD_MAX = 64;
 const REFERENCES = 0x1_0000;
+/** The one owner of the permits of a bind. */
+const BIND = "bind";
 
 const NOT_TRIED: PartResult = { answer: "notSent", reason: "it was not submitted", isDown: false };
 
@@ -63,7 +65,7 @@ interface SubmittedPart {
  */
 export class SmppSender {
   readonly #parts: SmppSenderParts;
-  readonly #semaphore: WeightedSemaphore;
+  readonly #semaphore: FairSemaphore;
   /** Messages, or parts, that are submitted at once. */
   readonly #permits: number;
   /** The reference that the parts of one message share. Every process starts at another number. */
@@ -79,7 +81,7 @@ export class SmppSender {
     this.#reference = parts.clock.real() % REFERENCES;
     const { windowSize, throughputPerSecond: pace } = parts.settings.link;
     this.#permits = Math.max(1, Math.min(windowSize, Math.ceil((pace ?? windowSize) * BEGUN_SECONDS)));
-    this.#semaphore = new WeightedSemaphore(parts.clock, this.#permits);
+    this.#semaphore = new FairSemaphore({ permitsMax: this.#permits, shareOfFree: Number.POSITIVE_INFINITY });
   }
 
   /** Messages that this bind can usefully have at once: those being submitted, and those that come next. */
@@ -97,7 +99,7 @@ export class SmppSender {
     if ("code" in submission) return { outcome: "rejected", ...submission };
     if (this.#isFinishing) return unavailable("the instance is being stopped");
     if (!link.isUp) return unavailable(link.state().lastError ?? "the SMSC is not bound");
-    const release = await this.#semaphore.acquire(submission.submits.length, BEGIN_WITHIN_MS, abort);
+    const release = await this.#acquire(submission.submits.length, abort);
     if (release === null) {
       return {
         outcome: "deferred",
@@ -140,6 +142,23 @@ export class SmppSender {
    */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#begun.keys());
+  }
+
+  /**
+   * Permits for a message of so many parts, in the order of arrival; null if they were not free in time or `abort` came first. A
+   * message with more parts than there are permits gets all of them.
+   */
+  async #acquire(parts: number, abort: AbortSignal): Promise<Release | null> {
+    const late = new AbortController();
+    const stopTimer = this.#parts.clock.after(BEGIN_WITHIN_MS, () => late.abort());
+    const weight = Math.min(parts, this.#permits);
+    try {
+      return await this.#semaphore.acquire(BIND, weight, AbortSignal.any([abort, late.signal]));
+    } catch {
+      return null;
+    } finally {
+      stopTimer();
+    }
   }
 
   #addBegun(whole: Promise<unknown>, parts: number): void {

@@ -1,9 +1,9 @@
-/** Limits a rate, and pauses when the peer asks for it. */
+/** The one token bucket: limits a rate, and pauses when the peer asks for it. */
 
 import type { Clock } from "../../clock.ts";
 
 /** A token bucket on the real clock. */
-export class RateLimiter {
+export class TokenBucket {
   readonly #clock: Clock;
   readonly #perMs: number | null;
   readonly #burst: number;
