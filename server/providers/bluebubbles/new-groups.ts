@@ -14,6 +14,8 @@ import { parseChat } from "./records.ts";
 const PREFIX = "group-name/";
 /** A pending name expires after this time without a message to the group. */
 const KEPT_MS = 30 * 86_400_000;
+/** Pending names at once. Beyond this number the oldest is forgotten, and its group gets no name. */
+const NAMES_MAX = 10_000;
 
 interface PendingName {
   name: string;
@@ -35,6 +37,8 @@ export class NewGroups {
       prefix: PREFIX,
       format: ({ name, at }) => JSON.stringify({ name, at }),
       parse: (text) => parse(text, clock.real()),
+      ageOf: ({ at }) => at,
+      max: NAMES_MAX,
     });
   }
 

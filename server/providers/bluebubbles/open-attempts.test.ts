@@ -66,6 +66,15 @@ test("an attempt that memory has lost is found on disk, as long as it has no out
   assert.equal(await attempts.find(message("a")), null);
 });
 
+test("memory has the last 20,000 attempts, and the disk has those before", async () => {
+  const { attempts, begin } = await stage();
+  const first = await begin(message("first"));
+  for (let count = 0; count < 20_000; count += 1) await begin(message(`${count}`));
+  assert.equal(attempts.unresolved.length, 20_000);
+  assert.equal(attempts.unresolved[0]?.messageId, "msg_0");
+  assert.deepEqual(await attempts.find(message("first")), first);
+});
+
 test("the text is not noted, but can be compared, also as Messages may have normalised it", async () => {
   const { begin, kept } = await stage();
   const attempt = await begin(message("a"));

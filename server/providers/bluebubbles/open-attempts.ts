@@ -10,6 +10,8 @@ import { createAttempt, formatNote, type MacAttempt, parseNote } from "./attempt
 const GIVEN_UP_KEPT_MS = 7 * 86_400_000;
 /** Limit of rows remembered here. Before it is reached, the outcomes of their attempts are on disk. */
 const ROWS_MAX = 20_000;
+/** Limit of attempts here. Beyond it the oldest is found on disk only, and by the next process. */
+const OPEN_MAX = 20_000;
 
 /** The parts of a message that identify its attempt. */
 type AttemptedMessage = Pick<Outbound, "messageId" | "channel" | "attemptedAt">;
@@ -32,7 +34,7 @@ export class OpenAttempts {
   load(noted: readonly NotedAttempt[]): void {
     for (const attempt of noted.map(parseNote)) {
       if (attempt === null) continue;
-      this.#open.set(keyOf(attempt), attempt);
+      this.#set(attempt);
       for (const guid of [attempt.guid, attempt.textGuid])
         if (guid !== null) setBounded(this.#owners, guid, nameOf(attempt), ROWS_MAX);
     }
@@ -61,7 +63,7 @@ export class OpenAttempts {
     const attempt = createAttempt(message, this.#clock.real());
     const begun = { ...attempt, ...request, textGuid: this.textOf(message) };
     await this.#attempts.note(begun, formatNote(begun));
-    this.#open.set(keyOf(begun), begun);
+    this.#set(begun);
     return begun;
   }
 
@@ -128,12 +130,16 @@ export class OpenAttempts {
     return new Set(guids.filter((guid) => guid === attempt.textGuid || isOther(guid)));
   }
 
+  #set(attempt: MacAttempt): void {
+    setBounded(this.#open, keyOf(attempt), attempt, OPEN_MAX);
+  }
+
   /** Changes an attempt in memory, unless a later request has replaced it. Returns the changed attempt. */
   #replace(attempt: MacAttempt, changes: Partial<MacAttempt>): MacAttempt {
     const changed = { ...attempt, ...changes };
     const now = this.#open.get(keyOf(attempt));
     const isLast = now?.startedAt === attempt.startedAt && now.attemptedAt === attempt.attemptedAt;
-    if (now === undefined || isLast) this.#open.set(keyOf(attempt), changed);
+    if (now === undefined || isLast) this.#set(changed);
     return changed;
   }
 }

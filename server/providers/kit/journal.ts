@@ -1,4 +1,7 @@
-/** Journal of records of one kind: a map with a copy in the instance's memory, so that the next process goes on with it. */
+/**
+ * Journal of records of one kind: a bounded map with a copy in the instance's memory, so that the next process goes on with it. It is
+ * for what an instance needs; what a send attempt needs is its note (`SendAttempts`).
+ */
 
 import type { Memory } from "../provider.ts";
 
@@ -12,7 +15,7 @@ export interface JournalOptions<Value> {
   /** Sorts the records of the previous process, the oldest first. Without it they keep the order of the memory. */
   ageOf?: (value: Value) => number;
   /** Records kept. Beyond this number the oldest is deleted. */
-  max?: number;
+  max: number;
   /** A record is new, or came from the previous process. */
   added?: (value: Value, name: string) => void;
   /** A record was deleted or replaced. */
@@ -71,7 +74,7 @@ export class Journal<Value> {
 
   /** Adds a record without writing it. */
   set(name: string, value: Value): void {
-    const { added, removed, max = Number.POSITIVE_INFINITY } = this.#options;
+    const { added, removed, max } = this.#options;
     const before = this.#records.get(name);
     if (before !== undefined && before !== value) removed?.(before, name);
     this.#records.set(name, value);

@@ -3,6 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { doublingMs } from "../../core/retry.ts";
+import { InFlight } from "../kit/in-flight.ts";
 import type { Phones } from "../phones.ts";
 import type {
   Actions,
@@ -90,7 +91,7 @@ class Sandbox implements Provider {
   /** Ends the pauses of attempts in progress. */
   readonly #pauses = new Set<() => void>();
   readonly #lateFiles: LateFiles;
-  readonly #inFlight = new Set<Promise<unknown>>();
+  readonly #inFlight = new InFlight();
   /** Resets per customer. An attempt that began before a reset is not accepted after it. */
   readonly #resets = new Map<CustomerId, number>();
   #stopped = false;
@@ -182,7 +183,7 @@ class Sandbox implements Provider {
     this.#lateFiles.stop();
     this.#calls.stop();
     for (const pending of this.#pending.values()) pending.stopTimer();
-    await Promise.allSettled(this.#inFlight);
+    await this.#inFlight.ended();
   }
 
   /** Accepts a message. Its journal entry is committed with the outcome, so its signals survive a crash; none is reported before. */
@@ -215,7 +216,7 @@ class Sandbox implements Provider {
     const known = this.#pending.get(pending.key);
     if (known === undefined) {
       // The phones were reset meanwhile, or the last receipt was reported.
-      void this.#track(this.#forget([pending])).catch(() => {});
+      void this.#inFlight.track(this.#forget([pending])).catch(() => {});
     }
     const now = this.#clock.real();
     const hasBegun = pending.isStored && (pending.reported > 0 || pending.beginsAt <= now);
@@ -260,7 +261,7 @@ class Sandbox implements Provider {
     const step = pending.steps[pending.reported];
     if (this.#stopped || step === undefined || this.#waitsForPhone(pending)) return;
     const next = () => {
-      pending.reporting = this.#track(this.#proceed(pending, step));
+      pending.reporting = this.#inFlight.track(this.#proceed(pending, step));
     };
     pending.stopTimer = this.#clock.after(this.#waitMs(pending, step), next);
   }
@@ -318,7 +319,7 @@ class Sandbox implements Provider {
   /** Reports what a person does. */
   async #report(signal: Signal): Promise<void> {
     if (this.#stopped) throw new Error("the sandbox is stopped");
-    await this.#track(this.#signals(signal));
+    await this.#inFlight.track(this.#signals(signal));
   }
 
   /** Resolves after `ms`, or as soon as the attempt is aborted or the sandbox stops. */
@@ -335,13 +336,6 @@ class Sandbox implements Provider {
       abort.addEventListener("abort", end);
       if (abort.aborted || this.#stopped) end();
     });
-  }
-
-  #track<Value>(work: Promise<Value>): Promise<Value> {
-    const done = () => void this.#inFlight.delete(work);
-    this.#inFlight.add(work);
-    work.then(done, done);
-    return work;
   }
 }
 

@@ -3,6 +3,7 @@
 import type { PhoneSettings } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { Journal } from "../kit/journal.ts";
 import type { Memory } from "../provider.ts";
 import { defaultSettings } from "./phones.ts";
 
@@ -17,59 +18,54 @@ const SET_MAX = 10_000;
 
 /** Settings that differ from the defaults. Call `load` first. */
 export class SandboxSettings {
-  readonly #memory: Memory;
-  readonly #set = new Map<string, Partial<PhoneSettings>>();
+  readonly #set: Journal<Partial<PhoneSettings>>;
 
   constructor(memory: Memory) {
-    this.#memory = memory;
+    this.#set = new Journal({ memory, prefix: PREFIX, format: JSON.stringify, parse, max: SET_MAX });
   }
 
   /** Reads the settings that the previous process stored. */
-  async load(): Promise<void> {
-    for (const { key, value } of await this.#memory.list(PREFIX)) this.#set.set(key, parse(value));
+  load(): Promise<void> {
+    return this.#set.load();
   }
 
   of(customerId: CustomerId, number: string): PhoneSettings {
     const defaults = defaultSettings(number);
-    return this.#set.size === 0 ? defaults : { ...defaults, ...this.#set.get(keyOf(customerId, number)) };
+    return this.#set.size === 0 ? defaults : { ...defaults, ...this.#set.get(nameOf(customerId, number)) };
   }
 
   /** Changes the given settings. Throws a 503 at the limit, and any error of the memory. */
   async change(customerId: CustomerId, number: string, settings: Partial<PhoneSettings>): Promise<PhoneSettings> {
-    const key = keyOf(customerId, number);
-    const before = this.#set.get(key);
-    if (before === undefined && this.#set.size >= SET_MAX) {
+    const name = nameOf(customerId, number);
+    const before = this.#set.get(name);
+    if (before === null && this.#set.size >= SET_MAX) {
       throw new ApiError(
         "SERVICE_UNAVAILABLE",
         `The sandbox holds settings of ${SET_MAX} phones already; reset the phones of a customer.`,
       );
     }
     const after = { ...before, ...settings };
-    this.#set.set(key, after);
+    this.#set.set(name, after);
     try {
-      await this.#memory.put(key, JSON.stringify(after));
+      await this.#set.save(name);
     } catch (error) {
-      if (this.#set.get(key) === after) this.#put(key, before);
+      if (this.#set.get(name) !== after) throw error;
+      if (before === null) this.#set.drop(name);
+      else this.#set.set(name, before);
       throw error;
     }
     return this.of(customerId, number);
   }
 
-  #put(key: string, value: Partial<PhoneSettings> | undefined): void {
-    if (value === undefined) this.#set.delete(key);
-    else this.#set.set(key, value);
-  }
-
   /** Restores the default settings of a customer's phones. */
   async reset(customerId: CustomerId): Promise<void> {
-    const keys = [...this.#set.keys()].filter((key) => key.startsWith(keyOf(customerId, "")));
-    for (const key of keys) this.#set.delete(key);
-    await Promise.all(keys.map((key) => this.#memory.delete(key)));
+    const names = [...this.#set].map(([name]) => name).filter((name) => name.startsWith(nameOf(customerId, "")));
+    await Promise.all(names.map((name) => this.#set.delete(name)));
   }
 }
 
-function keyOf(customerId: CustomerId, number: string): string {
-  return `${PREFIX}${customerId}/${number}`;
+function nameOf(customerId: CustomerId, number: string): string {
+  return `${customerId}/${number}`;
 }
 
 /** Parses stored settings. A value that cannot be parsed (written by another version) counts as empty. */

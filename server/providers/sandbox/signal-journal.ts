@@ -1,4 +1,8 @@
-/** Journal of signals that a sandbox phone has yet to report for a message it accepted. Survives a restart. Pure. */
+/**
+ * Journal of signals that a sandbox phone has yet to report for a message it accepted. Survives a restart. Pure. It is neither a
+ * `kit/journal` nor a note of the send attempt: its entries are committed with an outcome and deleted with signals of every kind, while a
+ * journal writes by itself and a note changes with receipts only.
+ */
 
 import { CALL_STATUSES, CHANNELS, type Channel, REACTIONS } from "../../../sdk/wire.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";

@@ -70,6 +70,7 @@ export class Reassembly {
       prefix: PREFIX,
       format: formatAssembly,
       parse,
+      max: ASSEMBLIES_MAX,
       added: (assembly) => void this.#byName.set(assembly.name, assembly),
       removed: (assembly) => this.#removed(assembly),
     });

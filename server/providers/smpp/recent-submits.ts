@@ -1,6 +1,6 @@
 /**
- * Recent submits by user_message_reference, and message ids by message. Kept in memory; receipts are looked up here
- * first.
+ * Recent submits by user_message_reference, and message ids by message. Receipts are looked up here first. Neither a journal nor a note
+ * of a send attempt: it is in memory only, since the outcome brings the reference by which the engine finds the message later.
  */
 
 import { setBounded } from "../../core/bounded-map.ts";

@@ -5,6 +5,8 @@ import { Journal } from "../kit/journal.ts";
 import type { Memory, OwnAddress } from "../provider.ts";
 
 const PREFIX = "inbound/";
+/** Numbers of one instance. */
+const NUMBERS_MAX = 100_000;
 
 /** The cursor of one number. Instants are epoch milliseconds. */
 export interface InboundCursor {
@@ -21,7 +23,13 @@ export class InboundCursors {
   readonly #cursors: Journal<InboundCursor>;
 
   constructor(memory: Memory) {
-    this.#cursors = new Journal({ memory, prefix: PREFIX, format: formatCursor, parse: parseCursor });
+    this.#cursors = new Journal({
+      memory,
+      prefix: PREFIX,
+      format: formatCursor,
+      parse: parseCursor,
+      max: NUMBERS_MAX,
+    });
   }
 
   /** Loads the cursors of previous processes. */
