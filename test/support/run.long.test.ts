@@ -108,6 +108,18 @@ test("quick files share processes, each as a suite after the other, and one that
   assert.match(stdout, /▶ a\.test\.ts\n {2}✔ pid .*▶ b\.test\.ts\n {2}✔ pid /s);
 });
 
+test("no promise is followed through a test, in a file that shares a process or has its own: each await would be twenty times as dear", async (t) => {
+  const source = `import assert from "node:assert/strict";
+import { executionAsyncId } from "node:async_hooks";
+import test from "node:test";
+const idOfNext = async () => { await null; return executionAsyncId(); };
+test("awaits", async () => assert.equal(await idOfNext(), await idOfNext()));
+`;
+  const files = { "a.test.ts": source, "b.test.ts": source, "c.test.ts": `// own-process: it says so\n${source}` };
+  const { code, stderr } = await runOn(t, withNeighbours(files));
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+});
+
 test("a file that leaves the process changed, cannot be loaded or holds no test fails its suite, and not its neighbour", async (t) => {
   const changes = [
     "process.env.X_LEFT = '1'",

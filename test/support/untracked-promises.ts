@@ -7,22 +7,25 @@ import hooks from "node:async_hooks";
 
 const { createHook } = hooks;
 
-/** The runner's hook with promises, once the runner has made its own. */
-let withPromises: hooks.AsyncHook | null = null;
+/** The runner's hook with promises and the one without, once the runner has made its own. */
+let made: { withPromises: hooks.AsyncHook; untracked: hooks.AsyncHook } | null = null;
 
 // The runner makes one hook for its process, and finds the suite of a test by it.
 hooks.createHook = (callbacks) => {
-  withPromises = createHook(callbacks);
   hooks.createHook = createHook;
-  return createHook({ ...callbacks, trackPromises: false });
+  made = { withPromises: createHook(callbacks), untracked: createHook({ ...callbacks, trackPromises: false }) };
+  return made.untracked;
 };
 
 /** Does what registers tests after an `await`, and has the runner find their suite. */
 export async function registering<Value>(work: () => Promise<Value>): Promise<Value> {
-  withPromises?.enable();
+  made?.withPromises.enable();
   try {
     return await work();
   } finally {
-    withPromises?.disable();
+    // Node follows promises until no hook at all is enabled, even if those that are left do not ask for it.
+    made?.withPromises.disable();
+    made?.untracked.disable();
+    made?.untracked.enable();
   }
 }
