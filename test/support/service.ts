@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { ErrorCode, ErrorDetail } from "../../sdk/wire.ts";
-import { openStore } from "../../server/app/open-store.ts";
 import { type Service, type StartOptions, startService } from "../../server/app/service.ts";
 import { readConfig } from "../../server/config.ts";
 import { createLog } from "../../server/log.ts";
+import { openPostgres } from "../../server/store/postgres/store.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
 import type { Store } from "../../server/store/store.ts";
 import { assertAnswered } from "./contract.ts";
@@ -131,13 +131,15 @@ function addressOf({ url, port }: Service, env: Record<string, string>): string 
   return env.TB_PUBLIC_URL === undefined ? url : `http://127.0.0.1:${port}`;
 }
 
-/** Opens the embedded database without threads: the start of a service with them takes four times as long. */
+/** Opens the database without threads: the start of a service with them takes four times as long, and on PostgreSQL ten times. */
 function openInProcess(onStore: (store: Store) => void): NonNullable<StartOptions["openStore"]> {
   return async (config, events, memberId) => {
+    const { databaseUrl, dataDir, retentionMs } = config;
+    const { committed: observe, reachable, waiting } = events;
     const store =
-      config.databaseUrl === null
-        ? await openSqliteInProcess(join(config.dataDir, "tightbeam.db"), events.committed)
-        : await openStore(config, events, memberId);
+      databaseUrl === null
+        ? await openSqliteInProcess(join(dataDir, "tightbeam.db"), observe)
+        : await openPostgres(databaseUrl, memberId, { observe, reachable, waiting, retentionMs });
     onStore(store);
     return store;
   };
