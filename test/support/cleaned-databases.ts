@@ -21,11 +21,12 @@ const KEEP = `do $$ declare found record; begin
 end $$`;
 
 /** Ends what is still connected, and makes every table and every sequence as it was. */
-const CLEAN = `do $$ declare found record; filled text; begin
+const CLEAN = `do $$ declare found record; begin
   set local lock_timeout = '10s';
   perform pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
-  select string_agg(format('%I', relname), ', ') into filled from ${TABLES} and pg_relation_size(oid) > 0;
-  if filled is not null then execute 'truncate ' || filled || ' cascade'; end if;
+  for found in select relname as name from ${TABLES} and pg_relation_size(oid) > 0 loop
+    execute format('delete from public.%I', found.name);
+  end loop;
   for found in select relname as name from pg_class where relkind = 'r' and relnamespace = 'kept'::regnamespace loop
     execute format('insert into public.%1$I overriding system value table kept.%1$I', found.name);
   end loop;

@@ -205,7 +205,10 @@ export interface TestDatabase {
 /** A new database: with nothing in it, or a copy of another one to which nobody is connected. */
 export async function createDatabase(server: PostgresServer, copied?: TestDatabase): Promise<TestDatabase> {
   const name = `tightbeam_${randomBytes(6).toString("hex")}`;
-  await administer(server, `create database ${name}${copied === undefined ? "" : ` template ${copied.name}`}`);
+  await administer(
+    server,
+    `create database ${name}${copied === undefined ? "" : ` template ${copied.name} strategy file_copy`}`,
+  );
   const databases = DATABASES.get(server) ?? new Set();
   DATABASES.set(server, databases);
   const database: TestDatabase = {
