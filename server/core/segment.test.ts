@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { SegmentedMessage } from "sms-segments-calculator";
+import { ANY_CHARACTER } from "../../test/support/any-character.ts";
 import { runsOf } from "../../test/support/runs.ts";
 import { fromGsm } from "./gsm.ts";
 import { measure, type Segmented, type SegmentOptions, segmentText } from "./segment.ts";
@@ -130,7 +131,7 @@ test("at every length around a boundary the counts are those of Twilio's calcula
 });
 
 test("the octets of all segments decode to the text, with any header, and no segment exceeds a short message", () => {
-  const anything = fc.oneof(texts, fc.string({ unit: "binary", maxLength: 400 }));
+  const anything = fc.oneof(texts, fc.string({ unit: ANY_CHARACTER, maxLength: 400 }));
   fc.assert(
     fc.property(anything, fc.constantFrom(0, 6, 7), fc.boolean(), (text, headerOctets, latin1) => {
       const segmented = segmentText(text, { headerOctets, latin1 });
@@ -149,7 +150,7 @@ test("the octets of all segments decode to the text, with any header, and no seg
 
 test("measure() agrees with segmentText() for any text", () => {
   fc.assert(
-    fc.property(fc.oneof(texts, fc.string({ unit: "binary", maxLength: 400 })), (text) => {
+    fc.property(fc.oneof(texts, fc.string({ unit: ANY_CHARACTER, maxLength: 400 })), (text) => {
       const { encoding, segments } = segmentText(text);
       const total = segments.reduce((sum, segment) => sum + segment.units, 0);
       assert.deepEqual(measure(text), { encoding, segments: segments.length, units: total });

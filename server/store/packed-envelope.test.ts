@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { ANY_CHARACTER } from "../../test/support/any-character.ts";
 import { makeEvent } from "../core/event.ts";
 import { packEnvelope, unpackEnvelope } from "./packed-envelope.ts";
 
@@ -25,7 +26,7 @@ const TEXTS = [
   `{"id":"`,
 ];
 const text = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: ANY_CHARACTER }),
   fc.array(fc.constantFrom(...TEXTS)).map((parts) => parts.join("")),
 );
 const columns = fc.record({
