@@ -48,7 +48,10 @@ export type WordMap = ReadonlyMap<string, string>;
 /** The words by the form in which they are compared. Of two with one form the first is kept. */
 export function wordMap(words: Iterable<string>): WordMap {
   const map = new Map<string, string>();
-  for (const word of words) if (!map.has(comparedForm(word))) map.set(comparedForm(word), word);
+  for (const word of words) {
+    const form = comparedForm(word);
+    if (!map.has(form)) map.set(form, word);
+  }
   return map;
 }
 
@@ -59,7 +62,14 @@ function* stopTexts(): Generator<string> {
   }
 }
 
-const STOPS = wordMap(stopTexts());
+let stops: WordMap | null = null;
+
+/** The texts that end messages everywhere. The first question makes the map of its thousands: no start waits for it. */
+function fixedStops(): WordMap {
+  stops ??= wordMap(stopTexts());
+  return stops;
+}
+
 const HELP = wordMap(HELP_WORDS);
 
 /** The words that a customer chose. */
@@ -79,7 +89,7 @@ const NO_CHOICE: ChosenWords = { stop: new Map(), resume: wordMap(RESUME_WORDS) 
  */
 export function keywordOf(text: string | null, { stop, resume }: ChosenWords = NO_CHOICE): Keyword | null {
   const said = comparedForm(firstLineOf(text ?? ""));
-  const stopped = STOPS.get(said) ?? stop.get(said);
+  const stopped = fixedStops().get(said) ?? stop.get(said);
   if (stopped !== undefined) return { intent: "stop", word: stopped };
   const resumed = resume.get(said);
   return resumed === undefined ? null : { intent: "start", word: resumed };
@@ -92,7 +102,7 @@ export function asksForHelp(text: string | null): boolean {
 
 /** The word that ends messages everywhere and is compared like `word`; null if there is none. */
 export function fixedStopWord(word: string): string | null {
-  return STOPS.get(comparedForm(word)) ?? null;
+  return fixedStops().get(comparedForm(word)) ?? null;
 }
 
 /** The first line that shows something; empty if it has more than 64 characters. */

@@ -44,7 +44,7 @@ function emojiOf(text: string): string | null {
 /** Characters of a sentence in which `emojiIn` looks, and the marks between which a phone quotes the message reacted to. */
 const SENTENCE_LENGTH_MAX = 1_000;
 const QUOTES = '“”„‟«»‹›「」『』"';
-const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
+let graphemes: Intl.Segmenter | null = null;
 
 /**
  * The first emoji in a phone's sentence about a reaction, in any language: `Reacted 🥓 to “Hi”`. The quoted message does not count.
@@ -54,7 +54,9 @@ export function emojiIn(sentence: string): string | null {
   const text = sentence.slice(0, SENTENCE_LENGTH_MAX);
   const quotes = [...QUOTES].flatMap((mark) => [text.indexOf(mark), text.lastIndexOf(mark)]).filter((at) => at >= 0);
   const own = quotes.length === 0 ? text : text.slice(0, Math.min(...quotes)) + text.slice(Math.max(...quotes) + 1);
-  for (const { segment } of GRAPHEMES.segment(own)) {
+  // Made at its first use: it takes as long to make as many of the files of a start take to load.
+  graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  for (const { segment } of graphemes.segment(own)) {
     const emoji = emojiOf(segment);
     if (emoji !== null) return emoji;
   }
