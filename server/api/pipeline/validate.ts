@@ -18,8 +18,19 @@ export type FieldCheck = (value: unknown) => readonly ErrorDetail[];
  * cost a caller could raise at will: `uniqueItems`, or a list without `maxItems`.
  */
 export function compileCheck(part: RequestPart, schema: TSchema | null): FieldCheck {
+  const given = schema ?? NO_FIELDS;
+  const check = CHECKS[part].get(given) ?? makeCheck(part, given);
+  CHECKS[part].set(given, check);
+  return check;
+}
+
+const NO_FIELDS = closed({});
+/** The checks by their schemas, which routes and all servers of this process share. */
+const CHECKS = { body: new WeakMap<TSchema, FieldCheck>(), query: new WeakMap<TSchema, FieldCheck>() };
+
+function makeCheck(part: RequestPart, schema: TSchema): FieldCheck {
   // As JSON without the notes for readers: the validator checks what is left.
-  const text = JSON.stringify(schema ?? closed({}), (name, value) => (ANNOTATIONS.has(name) ? undefined : value));
+  const text = JSON.stringify(schema, (name, value) => (ANNOTATIONS.has(name) ? undefined : value));
   const plain: JsonSchema = JSON.parse(text);
   const validate = compileSchema(part, plain);
   if (part === "body") return (value) => details(quotable(validate(value), value));
