@@ -99,8 +99,11 @@ test("a message that the one process accepted is sent once, by the other", async
   const ids = sent.map((one) => one.data.id as string);
   await until(() => ids.every((id) => receiver.types(id).length >= 3), { what: "the webhooks of all messages" });
   for (const id of ids) {
-    const { deliveries } = await data(owner, `GET /v1/webhooks/deliveries?messageId=${id}`);
-    const tried = (deliveries as Delivery[]).toSorted((one, other) => firstAt(one) - firstAt(other));
+    const found = async (): Promise<Delivery[]> =>
+      (await data(owner, `GET /v1/webhooks/deliveries?messageId=${id}`)).deliveries;
+    // A receiver hears of an attempt before the attempt is recorded.
+    await until(async () => (await found()).every(({ attempts }) => attempts.length > 0), { what: "the attempts" });
+    const tried = (await found()).toSorted((one, other) => firstAt(one) - firstAt(other));
     assert.deepEqual(
       tried.map(({ eventType }) => eventType),
       ["message.queued", "message.sent", "message.delivered"],
