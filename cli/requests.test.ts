@@ -6,7 +6,7 @@ import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
 
 test("requests lists the log by its filters, gets one with its bodies, and counts the errors", async (t) => {
-  const api = await startTestService({}, { inThreads: true });
+  const api = await startTestService();
   t.after(() => api.stop());
   const env = envFor(t, api);
   await api.ask("POST", "/v1/messages", { body: { to: "+15005550100", content: { text: "Hello" } } });
@@ -28,7 +28,7 @@ test("requests lists the log by its filters, gets one with its bodies, and count
 });
 
 test("requests --follow prints what matches, the oldest first, and goes on with what comes", async (t) => {
-  const api = await startTestService({}, { inThreads: true });
+  const api = await startTestService();
   t.after(() => api.stop());
   await api.ask("GET", "/v1/messages/msg_before");
   const paths = (text: string) =>

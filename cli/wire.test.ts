@@ -74,7 +74,7 @@ test("a divider stands before the first row after the sandbox's clock was set, a
 });
 
 test("wire prints JSON rows of a message from its request to its end, the request first", async (t: TestContext) => {
-  const api = await startTestService({}, { inThreads: true });
+  const api = await startTestService();
   t.after(() => api.stop());
   const spawned = spawnCommand(t, [...COMMAND, "wire"], envFor(t, api));
   await until(() => spawned.output.stderr.includes("On the wire of"), { what: "wire" });

@@ -35,7 +35,7 @@ async function health({ url }: TestService, key: string | null): Promise<Health>
 test("ten 410 in a row mark an endpoint in its record and in /health until the next 2xx, also over a restart", async (t) => {
   const receiver = await startReceiver();
   t.after(() => receiver.stop());
-  const service = await startTestService({}, { inThreads: true });
+  const service = await startTestService();
   t.after(() => service.stop());
   let status = 410;
   receiver.answer = (_, response) => {

@@ -21,7 +21,7 @@ function inLowerCase({ requestHeaders }: Attempt): Record<string, unknown> {
 }
 
 test("an attempt shows all headers that its receiver got, also after a rotation and another attempt", async (t) => {
-  const api = await startTestService({}, { inThreads: true });
+  const api = await startTestService();
   t.after(() => api.stop());
   const receiver = await startReceiver();
   t.after(() => receiver.stop());
