@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { browserTest, findViolations, forgetChoices, overflowOf, scrollOf, settle } from "../support/browser.ts";
+import { browserTest, checkViews, findViolations, forgetChoices, scrollOf } from "../support/browser.ts";
 import { ADMIN_KEY, KEY } from "../support/process.ts";
-import { DESKTOP, SCREENS, VIEWS } from "../support/screens.ts";
+import { DESKTOP, SCREENS } from "../support/screens.ts";
 import { tellStory } from "../support/story.ts";
 
 /** Screens of a service without any records, or that show none. */
@@ -21,20 +21,10 @@ const BARE_SCREENS: readonly { path: string; shown: string }[] = [
   { path: "/messages/no/such/page", shown: "There is no such page" },
 ];
 
-/** Looks at the page in every theme and width: one load is enough for all of them. */
-async function lookAt(page: Page, name: string): Promise<void> {
-  for (const view of VIEWS) {
-    await page.setViewportSize({ width: view.width, height: view.height });
-    await page.emulateMedia({ colorScheme: view.theme });
-    await settle(page);
-    const about = `${name} on a ${view.theme} page of ${view.width} pixels`;
-    // A theme changes colours, and nothing else that a rule is about.
-    const violations = view.theme === "light" ? findViolations(page) : findViolations(page, ["color-contrast"]);
-    assert.deepEqual(await violations, [], about);
-    assert.ok((await overflowOf(page)) <= 0, `${about} is wider than the page`);
+const lookAt = (page: Page, name: string) =>
+  checkViews(page, name, async (about) => {
     assert.ok((await scrollOf(page)) <= 0, `${about} makes the page itself scroll`);
-  }
-}
+  });
 
 browserTest(
   "every screen is accessible and fits the page, in both themes and at both widths, for a customer and for an admin",

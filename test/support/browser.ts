@@ -8,13 +8,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import test, { type TestContext } from "node:test";
+import test, { after, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { freePort } from "./free-port.ts";
 import { type Running, type Scope, startProcess } from "./process.ts";
-import { DESKTOP, type View } from "./screens.ts";
+import { DESKTOP, VIEWS, type View } from "./screens.ts";
 import { until } from "./wait.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -45,10 +45,22 @@ export interface Stage {
 export interface StageOptions {
   /** Environment of the service. */
   env?: Record<string, string>;
-  /** Environment of the browser, such as its fonts. */
-  browserEnv?: Record<string, string>;
   /** Path whose requests the test has refused on purpose: Chromium's console names each of them. */
   refusedPath?: string;
+}
+
+/** The browser of a test file, which starts with the first test; null in a file without one. Each page has a profile of its own. */
+let shared: (() => Promise<Browser>) | null = null;
+
+/** A browser that starts when it is first asked for, and ends with the tests of this process. */
+function browserOfFile(): () => Promise<Browser> {
+  let started: Promise<Browser> | null = null;
+  // An open browser would keep the process for ever.
+  after(async () => await (await started)?.close());
+  return () => {
+    started ??= prepareBrowser();
+    return started;
+  };
 }
 
 /** A test with a browser. It also fails if a page did what none may do. */
@@ -57,25 +69,37 @@ export function browserTest(
   run: (stage: Stage, t: TestContext) => Promise<void>,
   options: StageOptions = {},
 ): void {
-  test(title, { timeout: TEST_LIMIT_MS }, (t) => withStage(t, (stage) => run(stage, t), options));
+  shared ??= browserOfFile();
+  const browser = shared;
+  test(title, { timeout: TEST_LIMIT_MS }, async (t) =>
+    withStage(t, await browser(), (stage) => run(stage, t), options),
+  );
+}
+
+/** Builds the console if it is stale, and starts a browser. */
+export async function prepareBrowser(env: Record<string, string> = {}): Promise<Browser> {
+  execFileSync(process.execPath, [join(ROOT, "console/build.ts"), "--if-stale"], { stdio: "inherit" });
+  return await launchBrowser(env);
 }
 
 /** Runs something on a stage, which ends with the scope. Throws if a page did what none may do. */
 export async function withStage(
   t: Scope,
+  browser: Browser,
   run: (stage: Stage) => Promise<void>,
-  { env = {}, browserEnv = {}, refusedPath = "" }: StageOptions = {},
+  { env = {}, refusedPath = "" }: StageOptions = {},
 ): Promise<void> {
-  execFileSync(process.execPath, [join(ROOT, "console/build.ts"), "--if-stale"], { stdio: "inherit" });
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-browser-"));
-  const browser = await launchBrowser(browserEnv);
-  // A test that its limit ends never comes to the end of `run`, and an open browser would keep its process for ever.
-  t.after(() => browser.close());
   const faults: string[] = [];
+  const closePages = async () => {
+    for (const context of browser.contexts()) await context.close();
+  };
+  // A test that its limit ends never comes to the end of `run`.
+  t.after(closePages);
   try {
     await run(await makeStage(t, { directory, env, refusedPath }, browser, faults));
   } finally {
-    await browser.close();
+    await closePages();
     t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
   }
   assert.deepEqual(faults, [], "errors, foreign requests and breaches of the policy on these pages");
@@ -234,19 +258,77 @@ interface AxeViolation {
   nodes: { target: string[]; failureSummary?: string }[];
 }
 
-const ALL_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
 
-/** The violations that axe-core finds in a page, one line each: of all rules, or of those named. */
-export async function findViolations(page: Page, rules: readonly string[] = ALL_RULES): Promise<string[]> {
+/** The violations that axe-core finds in a page, or in the part of the page that a selector names, one line each. */
+export async function findViolations(page: Page, part = "html"): Promise<string[]> {
+  const options = { runOnly: RULES, rules: { "color-contrast": { enabled: false } } };
+  return [...(await runAxe(page, JSON.stringify(part), options)), ...(await findFaintTexts(page, part))];
+}
+
+/** The elements with text in `root`, but one only of those whose text and backgrounds have the same styles. */
+const DISTINCT_TEXTS = `(root) => {
+  const keys = new Map([[null, ""]]);
+  const keyOf = (element) => {
+    const known = keys.get(element);
+    if (known !== undefined) return known;
+    const style = getComputedStyle(element);
+    const looks = ["color", "backgroundColor", "backgroundImage", "fontSize", "fontWeight", "opacity", "textShadow", "position", "zIndex", "clip", "clipPath"];
+    const key = [...looks.map((name) => style[name]), element.disabled, element.ariaDisabled, keyOf(element.parentElement)].join();
+    keys.set(element, key);
+    return key;
+  };
+  const hasText = (element) =>
+    element.matches("input, textarea, select") ||
+    [...element.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim() !== "");
+  const shown = [...root.querySelectorAll("*")].filter(
+    (element) => hasText(element) && element.checkVisibility({ visibilityProperty: true }),
+  );
+  return [...new Map(shown.map((element) => [keyOf(element), element])).values()];
+}`;
+
+/**
+ * The texts whose contrast with their background axe-core refuses, one line each, in a page or in a part of it. Of texts with the same
+ * styles it checks one: this rule would take most of the time of all rules.
+ */
+export async function findFaintTexts(page: Page, part = "html"): Promise<string[]> {
+  const texts = `{ include: (${DISTINCT_TEXTS})(document.querySelector(${JSON.stringify(part)})) }`;
+  return await runAxe(page, texts, { runOnly: ["color-contrast"] });
+}
+
+/** Runs rules of axe-core in a page, on the context that an expression makes. */
+async function runAxe(page: Page, context: string, rules: object): Promise<string[]> {
   // By the debugger, which the content security policy does not hold.
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe.source);
-  const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)} })`;
-  const { violations } = (await page.evaluate(run)) as { violations: AxeViolation[] };
+  // To describe the nodes that pass would take as long as to check them.
+  const options = JSON.stringify({ ...rules, resultTypes: ["violations"] });
+  const violations: AxeViolation[] = await page.evaluate(
+    `axe.run(${context}, ${options}).then(({ violations }) => violations)`,
+  );
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(
       ({ target, failureSummary = "" }) => `${id}: ${target.join(" ")}: ${failureSummary.replace(/\s+/g, " ")}`,
     ),
   );
+}
+
+/** Checks a page in every theme and width by one load of it: axe-core refuses nothing, and nothing is wider than the page. */
+export async function checkViews(
+  page: Page,
+  name: string,
+  checkMore: (about: string) => Promise<void> = async () => {},
+): Promise<void> {
+  for (const view of VIEWS) {
+    await page.setViewportSize({ width: view.width, height: view.height });
+    await page.emulateMedia({ colorScheme: view.theme });
+    await settle(page);
+    const about = `${name} on a ${view.theme} page of ${view.width} pixels`;
+    // A theme changes colours, and nothing else that a rule is about.
+    const violations = view.theme === "light" ? findViolations(page) : findFaintTexts(page);
+    assert.deepEqual(await violations, [], about);
+    assert.ok((await overflowOf(page)) <= 0, `${about} is wider than the page`);
+    await checkMore(about);
+  }
 }
 
 /** How many pixels the page itself can be scrolled down. Only parts of the console's shell scroll, so it is 0. */

@@ -10,7 +10,7 @@ import { globSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { Page } from "playwright-core";
-import { forgetChoices, type Stage, settle, withStage } from "./browser.ts";
+import { forgetChoices, prepareBrowser, type Stage, settle, withStage } from "./browser.ts";
 import { ADMIN_KEY, KEY } from "./process.ts";
 import { recordFromClone, requireEncoder } from "./recording.ts";
 import { pictureOf, RECORDING, SCREENS, type ScreenCase, VIEWS, type View } from "./screens.ts";
@@ -72,7 +72,11 @@ async function main(names: readonly string[]): Promise<void> {
       const story = await tellStory(scope, stage.service.url);
       for (const view of VIEWS) await takeAll(stage, story, view, wanted);
     };
-    if (wanted.length > 0) await withStage(scope, run, { env: { TB_RATE_LIMIT: "10000/60s" }, browserEnv });
+    if (wanted.length > 0) {
+      const browser = await prepareBrowser(browserEnv);
+      scope.after(() => browser.close());
+      await withStage(scope, browser, run, { env: { TB_RATE_LIMIT: "10000/60s" } });
+    }
     if (isRecorded) await recordFromClone(scope, browserEnv);
   } finally {
     for (const end of ends.reverse()) await end();
