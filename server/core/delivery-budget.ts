@@ -10,7 +10,7 @@ const IN_HAND_BYTES_MAX = 32 * 1024 * 1024;
 /** A customer may have this multiple of what is free: 80 % of all when alone, 44 % each of two. */
 const SHARE_OF_FREE = 4;
 
-/** What a customer has in hand. */
+/** The deliveries of a customer in hand. */
 interface CustomerInHand {
   count: number;
   bytes: number;

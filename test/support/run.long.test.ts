@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { findTests } from "./run.ts";
+import { findTests, groupsOf } from "./run.ts";
 import { makePostgresProject, makeProject, runIn } from "./run-project.ts";
 import { until } from "./wait.ts";
 
@@ -91,6 +92,13 @@ test("a run takes the quick files, with --long the long files, and with parts of
   assert.deepEqual(await ran(), ["quick"]);
   assert.deepEqual(await ran("--long"), ["long"]);
   assert.deepEqual(await ran("b.long", "a.test"), ["long", "quick"]);
+});
+
+test("a file that says starts-first: starts before the others", (t) => {
+  const files = { "a.long.test.ts": OK, "b.long.test.ts": OK, "c.long.test.ts": `// starts-first: it says so\n${OK}` };
+  const root = makeProject(t, files);
+  const [a = "", b = "", c = ""] = Object.keys(files).map((name) => join(root, name));
+  assert.deepEqual(groupsOf([a, b, c]), [[c], [a], [b]]);
 });
 
 /** As many files as make the runner put two into a process. */

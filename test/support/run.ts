@@ -90,7 +90,10 @@ const APART = /^test\/(?!api\/)/;
 /** Test files of one process: they load the sources once, and a third of a run is not the time of one process. */
 const GROUP_FILES_MAX = 32;
 
-/** The groups of files that share a process, and each of the others alone. Neighbours load the same sources. */
+/** A test file with this comment, and a reason behind it, starts before the others: if it started last, it would run alone at the end. */
+const STARTS_FIRST = /^\/\/ starts-first: \S/m;
+
+/** The groups of files that share a process, and each of the others alone, in the order of their starts. Neighbours load the same sources. */
 export function groupsOf(files: readonly string[]): string[][] {
   const isShared = (file: string) =>
     !file.endsWith(LONG) && !APART.test(relative(ROOT, file)) && !OWN_PROCESS.test(readFileSync(file, "utf8"));
@@ -99,7 +102,8 @@ export function groupsOf(files: readonly string[]): string[][] {
   const groups = Array.from({ length: Math.ceil(shared.length / size) }, (_, at) =>
     shared.slice(at * size, (at + 1) * size),
   );
-  return [...own.map((file) => [file]), ...groups];
+  const isLate = (file: string) => (STARTS_FIRST.test(readFileSync(file, "utf8")) ? 0 : 1);
+  return [...own.toSorted((one, other) => isLate(one) - isLate(other)).map((file) => [file]), ...groups];
 }
 
 /** The file that Node's runner runs for a group: the only one of it, or one in `directory` that runs all of them. */

@@ -36,7 +36,7 @@ interface LaneReading {
 /** The deliveries of a read that were taken, and those that were not. */
 export interface TakenDeliveries {
   taken: DueDelivery[];
-  /** Those that stay on disk although they were read: the store gives them to the next read. */
+  /** Deliveries that stay on disk although they were read: the store gives them to the next read. */
   refused: DeliveryId[];
   /** Whether the lane is to be read again at once. */
   mayHaveMore: boolean;
