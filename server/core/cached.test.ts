@@ -57,6 +57,23 @@ test("a value that is kept during a read stays when the read ends", async () => 
   assert.equal(await cached.get("a", read), "committed");
 });
 
+test("a read that begins during another one does not keep its value away: the first that ends is kept", async () => {
+  const cached = new Cached<string, string>({ max: 10 });
+  const { begun, read, end } = reads();
+  const all = async () => new Map([["a", await read()]]);
+  const [first, second] = [cached.getAll(["a"], all), cached.getAll(["a"], all)];
+  assert.equal(begun.length, 2);
+  end(0, "value");
+  await first;
+  assert.equal(cached.peek("a"), "value");
+  const third = cached.getAll(["a"], all);
+  assert.deepEqual([...(await third)], [["a", "value"]]);
+  cached.forget("a");
+  end(1, "old");
+  await second;
+  assert.equal(cached.peek("a"), undefined);
+});
+
 test("a change of one key leaves the read of another one", async () => {
   const cached = new Cached<string, string>({ max: 10 });
   const found = await cached.getAll(["a", "b"], async () => {

@@ -17,8 +17,10 @@ export interface CachedOptions<Value> {
   weight?: { of: (value: Value) => number; max: number };
 }
 
-/** A read in progress; `value`: what other callers may wait for. */
-interface CachedRead<Value> {
+/** The reads of a key in progress that began after its last change. */
+interface CachedReads<Value> {
+  count: number;
+  /** The value of one of them, which other callers may wait for. */
   value: Promise<Value> | null;
 }
 
@@ -33,8 +35,8 @@ export class Cached<Key, Value> {
   readonly #values = new Map<Key, Value>();
   /** When each value was kept, if values expire. */
   readonly #keptAt = new Map<Key, number>();
-  /** The last read of each key that is in progress. A read that is not here when it ends is stale. */
-  readonly #reads = new Map<Key, CachedRead<Value>>();
+  /** The reads of each key in progress. Those that are not here when they end are stale. */
+  readonly #reads = new Map<Key, CachedReads<Value>>();
   #weight = 0;
 
   constructor(options: CachedOptions<Value>) {
@@ -65,14 +67,16 @@ export class Cached<Key, Value> {
     if (known !== undefined) return known;
     const shared = this.#reads.get(key)?.value ?? null;
     if (shared !== null) return await shared;
-    const reading = { value: read(key) };
-    this.#reads.set(key, reading);
+    const reads = this.#begin(key);
+    const own = read(key);
+    reads.value = own;
     try {
-      const value = await reading.value;
-      this.#keepRead(key, value, reading);
+      const value = await own;
+      this.#keepRead(key, value, reads);
       return value;
     } finally {
-      this.#ended(key, reading);
+      reads.value = null;
+      this.#ended(key, reads);
     }
   }
 
@@ -92,22 +96,26 @@ export class Cached<Key, Value> {
       else found.set(key, known);
     }
     if (missing.length === 0) return found;
-    const reading = { value: null };
-    for (const key of missing) this.#reads.set(key, reading);
+    const begun = new Map(missing.map((key) => [key, this.#begin(key)]));
     try {
       for (const [key, value] of await read(missing)) {
-        this.#keepRead(key, value, reading);
+        this.#keepRead(key, value, begun.get(key));
         found.set(key, value);
       }
       return found;
     } finally {
-      for (const key of missing) this.#ended(key, reading);
+      for (const [key, reads] of begun) this.#ended(key, reads);
     }
   }
 
   /** Keeps a value that the caller knows to be the newest. */
   keep(key: Key, value: Value): void {
-    this.forget(key);
+    this.#reads.delete(key);
+    this.#store(key, value);
+  }
+
+  #store(key: Key, value: Value): void {
+    this.#drop(key);
     const { max, keeps, weight, expiry } = this.#options;
     if (keeps?.(value) === false) return;
     const own = weight?.of(value) ?? 0;
@@ -121,6 +129,10 @@ export class Cached<Key, Value> {
   /** Drops a value: it has changed. */
   forget(key: Key): void {
     this.#reads.delete(key);
+    this.#drop(key);
+  }
+
+  #drop(key: Key): void {
     const value = this.#values.get(key);
     if (value === undefined) return;
     this.#values.delete(key);
@@ -141,12 +153,21 @@ export class Cached<Key, Value> {
     this.#weight = 0;
   }
 
-  #keepRead(key: Key, value: Value, reading: CachedRead<Value>): void {
-    if (this.#reads.get(key) === reading) this.keep(key, value);
+  /** A read of a key begins. Others may be in progress: none of them makes another stale. */
+  #begin(key: Key): CachedReads<Value> {
+    const reads = this.#reads.get(key) ?? { count: 0, value: null };
+    reads.count += 1;
+    this.#reads.set(key, reads);
+    return reads;
   }
 
-  #ended(key: Key, reading: CachedRead<Value>): void {
-    if (this.#reads.get(key) === reading) this.#reads.delete(key);
+  #keepRead(key: Key, value: Value, reads: CachedReads<Value> | undefined): void {
+    if (reads !== undefined && this.#reads.get(key) === reads) this.#store(key, value);
+  }
+
+  #ended(key: Key, reads: CachedReads<Value>): void {
+    reads.count -= 1;
+    if (reads.count === 0 && this.#reads.get(key) === reads) this.#reads.delete(key);
   }
 
   #dropped(entry: [Key, Value] | null): void {

@@ -8,7 +8,7 @@ import type { ClaimedItems } from "../drain.ts";
 import { InHand } from "./in-hand.ts";
 
 /** An attempt of a delivery has to end within this time after the delivery was read or pushed, in milliseconds of the monotonic clock. */
-export const HELD_MS = 45_000;
+const HELD_MS = 45_000;
 /**
  * A delivery is in hand for at most this long. A pushed one counts from its commit for the writer and from its arrival here: the time is
  * longer than `HELD_MS` by what it may be on its way.

@@ -222,7 +222,7 @@ function encodeOperation(operation: Operation): EncodedOperation {
 }
 
 /** Some properties of a record: their names, and their values. */
-export function encodePart(table: TableName, part: object): [string, SqlValue[]] {
+function encodePart(table: TableName, part: object): [string, SqlValue[]] {
   const columns: Readonly<Record<string, Column>> = TABLES[table].columns;
   const properties: string[] = [];
   const values: SqlValue[] = [];

@@ -24,7 +24,7 @@ const [ID, LANE, CUSTOMER_ID, EVENT_ID] = ["id", "lane", "customerId", "eventId"
 ];
 
 /** SQL for whether the lease of a row of the queue has ended by its time. A claim replaces it; until then its holder may use it. */
-export const HAS_EXPIRED = "q.lease is not null and q.leased_until <= statement_timestamp()";
+const HAS_EXPIRED = "q.lease is not null and q.leased_until <= statement_timestamp()";
 
 /**
  * SQL for whether another process than `owner` holds a lease in a lane. The next home of a lane waits for the end of those leases,
@@ -46,7 +46,7 @@ export function isLeasedByOther(lane: string, owner: string, until = ""): string
  * SQL for whether a row of the queue that is found by its id or place may be leased. A leased row has an owner: the indexes of leased rows,
  * and of those that are not, would be read for it from end to end.
  */
-export const IS_FREE = "(q.owner is null or q.leased_until <= statement_timestamp())";
+const IS_FREE = "(q.owner is null or q.leased_until <= statement_timestamp())";
 
 /**
  * SQL for the first rows of a lane `w` that may be leased, by due time and then insertion. The bound limit is behind one that the planner
