@@ -154,9 +154,9 @@ export class DueQueue {
       } else if (change.kind === "due") {
         this.#hand.due(change.lane, change.place);
         lanes.add(change.lane);
-        if (change.id !== null) changed.add(change.id);
-      } else if (change.kind === "gone") changed.add(change.id);
-      else this.#hand.all();
+        if (change.id !== null && this.#hand.has(change.id)) changed.add(change.id);
+      } else if (change.kind === "all") this.#hand.all();
+      else if (this.#hand.has(change.id)) changed.add(change.id);
     }
     this.#tell(behind);
     this.#leave(refused);

@@ -12,7 +12,6 @@ import {
   OK,
   SECRET,
   TIMEOUT,
-  unanswered,
 } from "../../../test/support/deliver.ts";
 import { STAYS } from "../../../test/support/stays.ts";
 import { addInbox, emitEvent, URL_A, URL_B } from "../../../test/support/webhooks.ts";
@@ -21,9 +20,6 @@ import { StoreUnavailable } from "../../store/store.ts";
 import { createWebhook, rotateSecret, updateWebhook } from "./configure.ts";
 
 const MESSAGE: MessageId = "msg_1";
-
-/** The pause of a lane after an attempt that could not be made, in milliseconds. */
-const UNTRIED_PAUSE_MS = 1_000;
 
 const request = ({ customer }: DeliverStage) => ({ key: null, customerId: customer.id, route: "", body: {} });
 
@@ -284,60 +280,4 @@ test("a resumed endpoint gets the deliveries made since, although the loop does 
   assert.deepEqual([sentTo(stage, URL_B).length, (await stage.delivery()).status], [1, "succeeded"]);
   applied.resolve();
   await resumed;
-});
-
-describe("a process that stops or dies", () => {
-  test("releases an interrupted attempt uncounted, which is due as before", async (t) => {
-    const stage = await deliverStage(t);
-    stage.answers.push(BROKEN, unanswered("STOPPED"));
-    await configure(stage);
-    await emitEvent(stage);
-    await stage.run();
-    const before = await stage.delivery();
-    await stage.lanes.stop();
-    stage.clock.shift(30_000);
-    const dueAt = stage.clock.now();
-    stage.lanes.start();
-    await stage.run();
-    await stage.clock.advance(UNTRIED_PAUSE_MS);
-    await stage.run();
-    const [, second, third] = stage.sent;
-    assert.ok(second !== undefined && third !== undefined, "it is tried again if the service goes on");
-    const after = await stage.delivery();
-    assert.deepEqual([before.retryCount, after.retryCount, after.attemptCount], [1, 1, 2]);
-    assert.equal(third.at, dueAt + UNTRIED_PAUSE_MS);
-    assert.equal((await stage.attempts()).length, 2);
-  });
-
-  test("leaves its deliveries due, and the next process repeats the attempt without a response, uncounted", async (t) => {
-    const stage = await deliverStage(t);
-    stage.answers.push(null);
-    await configure(stage);
-    await emitEvent(stage);
-    await stage.run();
-    stage.next().start();
-    await stage.run();
-    assert.equal(stage.sent.length, 2);
-    const delivery = await stage.delivery();
-    assert.deepEqual([delivery.status, delivery.attemptCount], ["succeeded", 1]);
-  });
-
-  test("two processes that have one delivery in hand record what both of them posted", async (t) => {
-    const stage = await deliverStage(t);
-    stage.answers.push(null, null);
-    await configure(stage);
-    await emitEvent(stage);
-    await stage.run();
-    await stage.clock.advance(1_000);
-    stage.next().start();
-    await stage.run();
-    assert.equal(stage.sent.length, 2);
-    stage.sent[1]?.end(OK);
-    await stage.run();
-    assert.deepEqual([(await stage.delivery()).status, (await stage.attempts()).length], ["succeeded", 1]);
-    stage.sent[0]?.end(BROKEN);
-    await stage.run();
-    assert.deepEqual([(await stage.delivery()).status, (await stage.attempts()).length], ["succeeded", 2]);
-    assert.equal(stage.sent.length, 2);
-  });
 });
