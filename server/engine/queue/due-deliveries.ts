@@ -54,11 +54,6 @@ export class DueQueue {
     this.#hand = new InHand(() => parts.clock.monotonic());
   }
 
-  /** Deliveries in hand. */
-  get size(): number {
-    return this.#hand.size;
-  }
-
   /** Has new deliveries and other changes go to the loop. Returns the function that ends it. */
   start(listener: DueListener): () => void {
     return this.#parts.store.hold({ inHandMs: IN_HAND_MS, push: (changes) => this.#push(changes, listener) });
