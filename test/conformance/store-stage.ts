@@ -258,7 +258,7 @@ export class DueStage {
     this.end = this.queue.start({
       take: (items) => void this.pushed.push(...items),
       wake: () => {},
-      drop: (ids) => this.giveUp(this.#take(({ delivery }) => ids.has(delivery.id))),
+      giveBack: (lanes) => this.giveUp(this.#take(({ delivery }) => [...lanes].includes(delivery.lane))),
       look: () => {},
     });
   }
@@ -288,7 +288,7 @@ export class DueStage {
     const results = await this.store.finishDeliveries(outcomes);
     for (const [index, { result }] of results.entries()) {
       const { id, set } = outcomes[index] ?? assert.fail();
-      if (result !== "changed") this.queue.ended(id, result === "ok" ? set.dueAt : null);
+      if (result !== "changed") this.queue.ended(id, result === "ok" ? set.dueAt : null, true);
     }
     return results;
   }

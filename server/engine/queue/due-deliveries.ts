@@ -29,8 +29,8 @@ export interface DueListener {
   take(items: readonly HeldDelivery[]): void;
   /** These lanes may have something due. */
   wake(lanes: Iterable<string>): void;
-  /** These deliveries are gone or have changed: those that have not begun are given up. */
-  drop(ids: ReadonlySet<DeliveryId>): void;
+  /** Deliveries of these lanes are gone or have changed: those that have not begun are given up, so that each keeps its place. */
+  giveBack(lanes: Iterable<string>): void;
   /** Any lane may have something due. */
   look(): void;
 }
@@ -62,10 +62,11 @@ export class DueQueue {
   /** Takes at most `permits` due deliveries of each lane into hand. `more`: lanes to be read again at once. */
   async claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<HeldDelivery>> {
     const { clock, store } = this.#parts;
-    this.#hand.expire(IN_HAND_MS);
+    this.#leave(this.#hand.expire(IN_HAND_MS));
     const bytesMax = this.#hand.freeBytes;
-    if (bytesMax <= 0 || wanted.length === 0) return { items: [], more: [] };
-    const lanes = wanted.map(({ lane, permits }) => this.#hand.ask(lane, permits));
+    const open = bytesMax <= 0 ? [] : wanted.filter(({ lane }) => this.#hand.hasRoom(lane));
+    if (open.length === 0) return { items: [], more: [] };
+    const lanes = open.map(({ lane, permits }) => this.#hand.ask(lane, permits));
     const heldUntil = clock.monotonic() + HELD_MS;
     const asked = store.dueDeliveries({ lanes, now: clock.now(), inHandMs: IN_HAND_MS, bytesMax });
     const { found, more } = await asked.catch((error: unknown) => {
@@ -111,9 +112,13 @@ export class DueQueue {
     }
   }
 
-  /** The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when it is due again; null: not. */
-  ended(id: DeliveryId, dueAt: number | null): void {
+  /**
+   * The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when it is due again; null: not. `isWritten`: whether the store
+   * has written its end, and knows by that.
+   */
+  ended(id: DeliveryId, dueAt: number | null, isWritten: boolean): void {
     this.#hand.ended(id, dueAt, this.#parts.clock.now());
+    if (!isWritten) this.#leave([id]);
   }
 
   /** These deliveries are not tried now: they stay due, and are read again. Never throws. */
@@ -130,34 +135,44 @@ export class DueQueue {
   }
 
   #push(changes: readonly PushedChange[], listener: DueListener): void {
-    const taken: HeldDelivery[] = [];
+    const taken = new Map<DeliveryId, HeldDelivery>();
     const refused: DeliveryId[] = [];
     const behind = new Set<string>();
     const lanes = new Set<string>();
-    const changed = new Set<DeliveryId>();
+    const changed = new Set<string>();
     const heldUntil = this.#parts.clock.monotonic() + HELD_MS;
     for (const change of changes) {
       if (change.kind === "new") {
         const { due } = change;
+        const { id, lane } = due.delivery;
         this.#arrived.arrived += 1;
         this.#arrived.bytes += due.bytes.length;
-        if (this.#hand.push(due)) taken.push({ ...due, heldUntil });
+        if (this.#hand.push(due)) taken.set(id, { ...due, heldUntil });
         else {
-          refused.push(due.delivery.id);
-          behind.add(due.delivery.lane);
+          refused.push(id);
+          behind.add(lane);
         }
-      } else if (change.kind === "due") {
+        continue;
+      }
+      if (change.kind === "all") this.#hand.all();
+      if (change.kind === "due") {
         this.#hand.due(change.lane, change.place);
         lanes.add(change.lane);
-        if (change.id !== null && this.#hand.has(change.id)) changed.add(change.id);
-      } else if (change.kind === "all") this.#hand.all();
-      else if (this.#hand.has(change.id)) changed.add(change.id);
+      }
+      const lane = change.kind === "all" || change.id === null ? null : this.#hand.laneOf(change.id);
+      if (lane === null) continue;
+      changed.add(lane);
+      // New deliveries of this push have not begun either.
+      const unbegun = [...taken.values()].filter(({ delivery }) => delivery.lane === lane);
+      this.giveUp(unbegun);
+      for (const { delivery } of unbegun) taken.delete(delivery.id);
     }
     this.#tell(behind);
     this.#leave(refused);
-    if (taken.length > 0) listener.take(taken);
-    if (changed.size > 0) listener.drop(changed);
-    if (behind.size + lanes.size > 0) listener.wake(behind.union(lanes));
+    if (taken.size > 0) listener.take([...taken.values()]);
+    if (changed.size > 0) listener.giveBack(changed);
+    const woken = behind.union(lanes).union(changed);
+    if (woken.size > 0) listener.wake(woken);
     if (changes.some(({ kind }) => kind === "all")) listener.look();
   }
 

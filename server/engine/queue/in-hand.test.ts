@@ -143,15 +143,20 @@ class Model {
     }
     this.counts.pushed += 1;
     this.held.add(id);
+    this.checkOrder(row, at);
+  }
+
+  /** No delivery that was due at a time, was not tried and is before the taken one in its lane is out of hand. */
+  checkOrder({ id, lane, row, dueAt }: Row, at: number): void {
     const passed = [...this.rows.values()].filter(
       (one) =>
-        one.lane === row.lane &&
+        one.lane === lane &&
         one.dueAt !== null &&
         one.dueAt <= at &&
-        one.row < row.row &&
+        one.row < row &&
         !one.wasTried &&
         !this.hand.has(one.id) &&
-        isBehind({ dueAt: row.dueAt ?? 0, row: row.row }, { dueAt: one.dueAt, row: one.row }),
+        isBehind({ dueAt: dueAt ?? 0, row }, { dueAt: one.dueAt, row: one.row }),
     );
     // A message behind this one tells of changes since then.
     if (this.port.length === 0) assert.deepEqual(passed, [], `${id} overtook others`);
@@ -172,7 +177,8 @@ class Model {
       const rows = snapshot ?? this.found(read);
       const isEnd = rows.length < read.limit;
       if (!this.isServer) this.pushes.read(lane, isEnd);
-      this.port.push(() => this.answer(read, rows, isEnd));
+      const at = this.now;
+      this.port.push(() => this.answer(read, rows, isEnd, at));
     });
   }
 
@@ -185,7 +191,7 @@ class Model {
       .slice(0, limit);
   }
 
-  answer({ lane }: LaneRead, rows: readonly Row[], isEnd: boolean): void {
+  answer({ lane }: LaneRead, rows: readonly Row[], isEnd: boolean, at: number): void {
     this.reading.delete(lane);
     const before = new Set(rows.filter(({ id }) => this.hand.has(id)).map(({ id }) => id));
     const { taken, refused, mayHaveMore } = this.hand.answer(
@@ -202,6 +208,7 @@ class Model {
       "a delivery is in hand once",
     );
     for (const id of ids) this.held.add(id);
+    for (const id of ids) this.checkOrder(this.rows.get(id) ?? assert.fail(), at);
   }
 
   /** The attempt of a delivery in hand ends, for good or until later. */
@@ -210,7 +217,7 @@ class Model {
     const row = id === undefined ? undefined : this.rows.get(id);
     if (id === undefined || row === undefined) return;
     this.held.delete(id);
-    const dueAt = this.random(2) === 0 ? null : this.now + this.random(60) - 5;
+    const dueAt = this.random(2) === 0 ? null : this.now + this.random(20) - 5;
     const write = () => {
       // On another version the end is decided again, over the fresh record.
       row.dueAt = row.dueAt === null ? null : dueAt;

@@ -23,6 +23,8 @@ interface HandLane {
   isBehind: boolean;
   /** The read in progress; null if there is none. */
   reading: LaneReading | null;
+  /** The customer and size of the first row for which the last read found no room; null: there was room. */
+  noRoom: { owner: string; size: number } | null;
 }
 
 /** A read in progress: the changes since it was asked for, which it may not know. */
@@ -58,7 +60,7 @@ function isBefore(one: LanePlace, other: LanePlace): boolean {
  *
  * | A delivery | The hand |
  * |---|---|
- * | is read | takes it, unless it has or had it, or has no room: then nothing behind it in its lane is taken |
+ * | is read | takes it, unless it has or had it, has no room, or a place before it came up meanwhile: then nothing behind it is taken |
  * | is pushed | takes it, unless its lane is behind or it has no room: then the lane is behind |
  * | has become due, or has another due time | reads the lane again from there |
  * | has ended | has it no more; if it is due again, the lane is read from its new place |
@@ -88,15 +90,27 @@ export class InHand {
     return this.#items.has(id);
   }
 
+  /** The lane of a delivery in hand; null if it is not in hand. */
+  laneOf(id: DeliveryId): string | null {
+    return this.#items.get(id)?.lane ?? null;
+  }
+
   /** The bytes of events for which there is room. */
   get freeBytes(): number {
     return this.#items.size >= IN_HAND_MAX ? 0 : this.#budget.freeBytes;
+  }
+
+  /** Whether a read of the lane can take anything: there is room for the row for which there was none. */
+  hasRoom(lane: string): boolean {
+    const { noRoom } = this.#lane(lane);
+    return noRoom === null || this.#budget.hasRoom(noRoom.owner, noRoom.size);
   }
 
   /** A read of a lane is asked for, which is not being read. `answer` follows, or `failed`. */
   ask(lane: string, limit: number): LaneRead {
     const state = this.#lane(lane);
     state.reading = { missed: END, left: new Set() };
+    state.noRoom = null;
     return { lane, after: state.readTo, limit };
   }
 
@@ -108,18 +122,26 @@ export class InHand {
     const refused: DeliveryId[] = [];
     let isFull = false;
     for (const row of rows) {
-      const { id, customerId } = row.delivery;
+      const { id, customerId: owner } = row.delivery;
+      const [place, size] = [placeOf(row), row.bytes.length];
       const isHeld = this.#items.has(id);
-      isFull ||= !isHeld && !left.has(id) && !this.#budget.hasRoom(customerId, row.bytes.length);
-      if (!isHeld && (isFull || left.has(id))) {
-        refused.push(id);
-        // Whether the read knew of its end, only the next one tells.
-        if (left.has(id)) this.#moveBack(state, placeOf(row));
-      } else if (!isFull) {
-        if (!isHeld) taken.push(row);
-        if (!isHeld) this.#take(row);
-        state.readTo = placeOf(row);
+      // Whether the read knew of its end, only the next one tells.
+      if (left.has(id) && !isHeld) this.#moveBack(state, place);
+      // A place that came up meanwhile is read first: nothing behind it may pass it.
+      const isBehindMissed = state.reading !== null && isBefore(state.reading.missed, place);
+      if (!isHeld && !isFull && !this.#budget.hasRoom(owner, size)) {
+        isFull = true;
+        state.noRoom = { owner, size };
       }
+      if (isFull || isBehindMissed || left.has(id)) {
+        if (!isHeld) refused.push(id);
+        continue;
+      }
+      if (!isHeld) {
+        taken.push(row);
+        this.#take(row);
+      }
+      state.readTo = place;
     }
     const { missed } = state.reading ?? { missed: END };
     state.reading = null;
@@ -195,13 +217,16 @@ export class InHand {
     }
   }
 
-  /** Gives up what is in hand for longer than this, such as after an end that could not be recorded. */
-  expire(inHandMs: number): void {
+  /** Gives up what is in hand for longer than this, such as after an end that could not be recorded. Returns those. */
+  expire(inHandMs: number): DeliveryId[] {
     const until = this.#now() - inHandMs;
+    const expired: DeliveryId[] = [];
     for (const [id, { since }] of this.#items) {
-      if (since > until) return;
-      this.giveUp([id]);
+      if (since > until) break;
+      expired.push(id);
     }
+    this.giveUp(expired);
+    return expired;
   }
 
   #take(due: DueDelivery): void {
@@ -239,7 +264,7 @@ export class InHand {
       for (const [idle, { count, reading }] of this.#lanes)
         if (count === 0 && reading === null) this.#lanes.delete(idle);
     }
-    const state: HandLane = { count: 0, readTo: FRONT, isBehind: true, reading: null };
+    const state: HandLane = { count: 0, readTo: FRONT, isBehind: true, reading: null, noRoom: null };
     this.#lanes.set(name, state);
     return state;
   }

@@ -165,7 +165,9 @@ export class Deliver implements DeliverLoop {
     this.#endHold = this.#queue.start({
       take: (items) => this.#lanes.push(items),
       wake: (lanes) => this.#lanes.wake(lanes),
-      drop: (ids) => this.#lanes.drop(({ delivery }) => ids.has(delivery.id)),
+      giveBack: (lanes) => {
+        for (const lane of lanes) this.#lanes.giveBack(lane);
+      },
       look: () => this.#lanes.look(),
     });
   }

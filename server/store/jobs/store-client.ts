@@ -255,8 +255,9 @@ export class StoreClient implements Store {
     for (const row of fresh) this.#quarantined.add(nameOf(row));
     const added = fresh.map((row) => ({ ...row, isLeased }));
     this.#writer.ask(["quarantine", added]).catch(() => {
-      // The disk is full: the row is found again, at the latest when the lease of its claim expires.
+      // The disk is full: the row is found again, by a read of its lane from the front or when the lease of its claim expires.
       for (const row of fresh) this.#quarantined.delete(nameOf(row));
+      if (fresh.some(({ table }) => table === "deliveries")) this.#holder?.push([{ kind: "all" }]);
     });
   }
 

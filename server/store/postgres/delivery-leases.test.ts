@@ -97,6 +97,18 @@ test("a lane may have as many more new deliveries as it ended within the last se
   assert.equal(leaseMany("quick").length, 256);
 });
 
+test("a delivery whose lease somebody else has ended, and that is leased again, counts once", () => {
+  const { leases } = scene();
+  const place = { id: "dlv_1", lane: "a", customerId: "cust_1", size: 2 };
+  for (const lease of [1, 2]) assert.equal(leases.add(place, lease, 100), true);
+  assert.equal(leases.count, 1);
+  assert.deepEqual(
+    leases.remove(["dlv_1"]).map(({ lease }) => lease),
+    [2],
+  );
+  assert.equal(leases.count, 0);
+});
+
 test("nothing is offered without a holder, nor to a customer who holds a full share", () => {
   const { leases, offer } = scene();
   leases.hold(null);

@@ -11,7 +11,7 @@ import { LaneFloors } from "./lane-floors.ts";
 /** New deliveries of a lane stay on disk behind a lease that has less time left: it may be over by the clock of the database. */
 const LEFT_MS_MIN = 5_000;
 
-/** The place of a delivery in its lane is not told: what is leased is not read again, wherever the next read begins. */
+/** The row of a delivery whose place behind others of its due time is not known: it counts as the first of them. */
 export const NO_ROW = 0;
 
 /** A delivery in its lane. `size`: the length of its event. */
@@ -111,12 +111,18 @@ export class DeliveryLeases {
     return Math.max(0, IN_HAND_MAX - this.#budget.count);
   }
 
-  /** Adds a lease of a claim; false if there is no room for it. */
+  /** Adds a lease of a claim; false if there is no room for it. A delivery has one: somebody else may have ended the lease before it. */
   add(place: LeasedPlace, lease: number, leaseMs: number): boolean {
+    this.remove([place.id]);
     if (!this.#budget.hasRoom(place.customerId, place.size)) return false;
     this.#count(place, 1);
     this.#leases.set(place.id, { ...place, lease, endsAt: this.now() + leaseMs });
     return true;
+  }
+
+  /** The lane of a delivery that is leased; null if it is not. */
+  laneOf(id: string): string | null {
+    return this.#leases.get(id)?.lane ?? null;
   }
 
   /** Removes the leases of deliveries. Returns those that had not ended already. */

@@ -92,7 +92,7 @@ function leaseStatement(permitsMax: number, owner: string): string {
       ) run where is_whole))
     returning q.lease, q.id, q.lane, q.due_at, q.row
   )
-  select l.lease, l.id, w.n, f.due_at, ${OLDEST_RUNNING}::text
+  select l.lease, l.id, w.n, f.due_at, ${OLDEST_RUNNING}::text, l.row
   from wanted w left join (select n, min(due_at) as due_at from front group by n) f using (n) left join leased l on l.lane = w.lane
   order by w.n, l.due_at, l.row`;
 }
@@ -134,6 +134,7 @@ const READ_EVENTS = `select e.id, ${EVENT_COLUMNS} from events e where e.id = an
 interface ClaimedPlace {
   lease: number;
   id: string;
+  row: number;
 }
 
 /** A delivery that a claim has leased, as its row. */
@@ -203,8 +204,8 @@ async function leaseAtOnce(
 
 /** Reads and adds what a claim has leased, as many as there is room for. `counts`: how many of each lane. */
 async function addLeased(sql: Sql, leases: DeliveryLeases, found: readonly SqlValue[][], leaseMs: number) {
-  const leased = found.flatMap(([lease = null, id]): ClaimedPlace[] =>
-    lease === null ? [] : [{ lease: Number(lease), id: String(id) }],
+  const leased = found.flatMap(([lease = null, id, , , , row]): ClaimedPlace[] =>
+    lease === null ? [] : [{ lease: Number(lease), id: String(id), row: Number(row ?? NO_ROW) }],
   );
   const read = await readLeased(sql, leased);
   if (read.length < leased.length) await removeOrphans(sql, leased);
@@ -261,13 +262,13 @@ async function readLeased(sql: Sql, leased: readonly ClaimedPlace[]): Promise<Le
   const rows = await sql.values(READ, [ids, ids[0] ?? "", ids.at(-1) ?? "", from, to]);
   const found = new Map(rows.map((values) => [String(values[ID]), values]));
   const events = await readEvents(sql, rows);
-  return leased.flatMap(({ lease, id }): LeasedDelivery[] => {
+  return leased.flatMap(({ lease, id, row: place }): LeasedDelivery[] => {
     const row = found.get(id);
     if (row === undefined) return [];
     const values = row.slice(0, -EVENT_COLUMNS_COUNT);
     const eventId = String(values[EVENT_ID]);
     const envelope = envelopeOf(eventId, events.get(eventId) ?? row.slice(-EVENT_COLUMNS_COUNT));
-    return [{ lease, row: [NO_ROW, values, ...envelope] }];
+    return [{ lease, row: [place, values, ...envelope] }];
   });
 }
 

@@ -115,31 +115,36 @@ const FIND_UNTRIED = `
   where q.replay_id = $1 and d.status = 'pending' and d.retry_count = 0 limit $2`;
 
 /**
- * Cancels deliveries. A delivery that succeeded before keeps that status. Records are locked before their rows
+ * Cancels deliveries; with a fourth parameter only those that were not tried. A delivery that succeeded before keeps that status. Records are locked before their rows
  * of the queue, as everywhere.
  */
 const CANCEL = `
   with locked as materialized (
-    select id from deliveries d where id = any($1) and ${IN_BOUNDS} order by id for update
+    select id from deliveries d where id = any($1) and ${IN_BOUNDS}
+      and ($4::int = 0 or status = 'pending' and retry_count = 0) order by id for update
   ), ended as (
     delete from due_deliveries q where q.id = any(array(select id from locked)) returning q.id
   )
   update deliveries d
   set status = case d.status when 'pending' then 'cancelled' else d.status end, due_at = null, by_hand = 0, resume_at = null,
     version = d.version + 1
-  where d.id = any(array(select id from ended)) and ${IN_BOUNDS} returning 1`;
+  where d.id = any(array(select id from ended)) and ${IN_BOUNDS} returning d.id`;
 
 /**
- * Cancels deliveries of an endpoint that is not active, or those of a replay that were not tried since. Returns how many.
+ * Cancels deliveries of an endpoint that is not active, or those of a replay that were not tried since. `ids`: those that were cancelled.
+ * `count`: how many; of a replay how many were found, of which another process may have ended some meanwhile. More may be left.
  */
 export async function cancelDeliveries(
   sql: Sql,
   endpointId: string,
   limit: number,
   replayId: string | null = null,
-): Promise<number> {
-  const found = replayId === null ? FIND_WAITING : FIND_UNTRIED;
-  const ids = (await sql.values(found, [replayId ?? endpointId, limit])).map(([id]) => String(id)).sort();
-  if (ids.length === 0) return 0;
-  return (await sql.values(CANCEL, [ids, ids[0] ?? "", ids.at(-1) ?? ""])).length;
+): Promise<{ ids: string[]; count: number }> {
+  const isReplay = replayId !== null;
+  const rows = await sql.values(isReplay ? FIND_UNTRIED : FIND_WAITING, [replayId ?? endpointId, limit]);
+  const found = rows.map(([id]) => String(id)).sort();
+  if (found.length === 0) return { ids: [], count: 0 };
+  const cancelled = await sql.values(CANCEL, [found, found[0] ?? "", found.at(-1) ?? "", Number(isReplay)]);
+  const ids = cancelled.map(([id]) => String(id));
+  return { ids, count: isReplay ? found.length : ids.length };
 }

@@ -14,6 +14,7 @@ import {
 } from "../jobs/jobs.ts";
 import { type MemberBeat, type MembersAfterBeat, workersOf } from "../members.ts";
 import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import { changedInHand, goneFromHand } from "./changed-in-hand.ts";
 import { isCommit, NO_RESULT, resultOf, transactionsOf } from "./commit-jobs.ts";
 import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
 import { DeliveryLeases } from "./delivery-leases.ts";
@@ -212,6 +213,7 @@ export class PostgresWriter {
     // The jobs do not wait for the reply to the wave.
     const [committed, values] = await bothEnded(results, this.#doAll(sql, jobs));
     const changed = wave?.transactions.filter(({ index }) => committed.get(index)?.result === "ok") ?? [];
+    this.#pushed.push(...changedInHand(this.#deliveries, changed));
     await raiseVersions(sql, partsOf(changed.map(({ operations }): WritingJob => ["commit", [...operations]])));
     return { committed, values };
   }
@@ -271,7 +273,7 @@ export class PostgresWriter {
         await endMessageLeases(sql, job[1], job[2]);
         return null;
       case "cancelDeliveries":
-        return cancelDeliveries(sql, job[1], job[2], job[3]);
+        return this.#noteGone(await cancelDeliveries(sql, job[1], job[2], job[3]));
       case "prune":
         return prune(sql, this.#partitions.held, job[1], job[2]);
       case "reset":
@@ -291,6 +293,12 @@ export class PostgresWriter {
       case "recheck":
         return this.#recheck(sql, job[1], job[2], job[3]);
     }
+  }
+
+  /** If the SQL transaction is rolled back, deliveries in hand are only read again. */
+  #noteGone({ ids, count }: { ids: string[]; count: number }): number {
+    this.#pushed.push(...goneFromHand(this.#deliveries, ids));
+    return count;
   }
 
   /** Removes records of a customer. Other processes learn that its opt-outs and threads are among them. */
@@ -335,16 +343,10 @@ export class PostgresWriter {
     }
     // These are SQL transactions of their own.
     if (job[0] === "claimMessages") return this.#messages.claim(this.#connections, job[1]);
-    if (job[0] === "release") {
-      if (job[1].length > 0) await this.#messages.release(this.#connections, job[1]);
-      return null;
-    }
-    if (job[0] === "giveUp") {
-      await releaseDeliveries(this.#connections, this.#deliveries, job[1]);
-      return null;
-    }
-    // Each statement that makes deliveries looks whether their lanes have others that nobody has in hand.
-    if (job[0] === "credit") return null;
+    if (job[0] === "release" && job[1].length > 0) await this.#messages.release(this.#connections, job[1]);
+    if (job[0] === "giveUp") await releaseDeliveries(this.#connections, this.#deliveries, job[1]);
+    // No credit is needed: each statement that makes deliveries looks whether their lanes have others that nobody has in hand.
+    if (job[0] === "release" || job[0] === "giveUp" || job[0] === "credit") return null;
     return this.#connections.run((sql) => this.#doLeaseOn(sql, job));
   }
 
