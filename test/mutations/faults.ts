@@ -170,6 +170,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: "server/engine/queue/in-hand.test.ts",
   },
   {
+    name: "a read overtakes what was given back since it was asked for",
+    file: "server/engine/queue/in-hand.ts",
+    text: "if (isFull || isBehindMissed || left.has(id)) {",
+    replacement: "if (isFull || left.has(id)) {",
+    caughtBy: "server/engine/queue/in-hand.test.ts",
+  },
+  {
     name: "a new delivery goes before others of its lane that are on disk",
     file: "server/engine/queue/in-hand.ts",
     text: "if (!state.isBehind && hasRoom)",
