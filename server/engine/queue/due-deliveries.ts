@@ -25,7 +25,7 @@ export interface HeldDelivery extends DueDelivery {
 
 /** The loop that runs what is in hand. */
 export interface DueListener {
-  /** Takes over new deliveries, in the order in which they were made. */
+  /** Takes over new deliveries, those of a lane in the order in which they were made. */
   take(items: readonly HeldDelivery[]): void;
   /** These lanes may have something due. */
   wake(lanes: Iterable<string>): void;
@@ -135,7 +135,7 @@ export class DueQueue {
   }
 
   #push(changes: readonly PushedChange[], listener: DueListener): void {
-    const taken = new Map<DeliveryId, HeldDelivery>();
+    const taken = new Map<string, HeldDelivery[]>();
     const refused: DeliveryId[] = [];
     const behind = new Set<string>();
     const lanes = new Set<string>();
@@ -147,8 +147,11 @@ export class DueQueue {
         const { id, lane } = due.delivery;
         this.#arrived.arrived += 1;
         this.#arrived.bytes += due.bytes.length;
-        if (this.#hand.push(due)) taken.set(id, { ...due, heldUntil });
-        else {
+        if (this.#hand.push(due)) {
+          const ofLane = taken.get(lane) ?? [];
+          ofLane.push({ ...due, heldUntil });
+          taken.set(lane, ofLane);
+        } else {
           refused.push(id);
           behind.add(lane);
         }
@@ -163,13 +166,12 @@ export class DueQueue {
       if (lane === null) continue;
       changed.add(lane);
       // New deliveries of this push have not begun either.
-      const unbegun = [...taken.values()].filter(({ delivery }) => delivery.lane === lane);
-      this.giveUp(unbegun);
-      for (const { delivery } of unbegun) taken.delete(delivery.id);
+      this.giveUp(taken.get(lane) ?? []);
+      taken.delete(lane);
     }
     this.#tell(behind);
     this.#leave(refused);
-    if (taken.size > 0) listener.take([...taken.values()]);
+    if (taken.size > 0) listener.take([...taken.values()].flat());
     if (changed.size > 0) listener.giveBack(changed);
     const woken = behind.union(lanes).union(changed);
     if (woken.size > 0) listener.wake(woken);

@@ -1,22 +1,29 @@
 /** Deliveries in hand meet a stop, a death of the process, and changes from outside, with an attempt out or before it. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { BROKEN, configure, deliverStage, OK, unanswered } from "../../../test/support/deliver.ts";
+import { describe, type TestContext, test } from "node:test";
+import { BROKEN, configure, type DeliverStage, deliverStage, OK, unanswered } from "../../../test/support/deliver.ts";
 import { emitEvent } from "../../../test/support/webhooks.ts";
 import { retryByHand } from "../../core/delivery.ts";
+import type { PostResult } from "../../outgoing/post.ts";
 import { StoreUnavailable } from "../../store/store.ts";
 
 /** The pause of a lane after an attempt that could not be made, in milliseconds. */
 const UNTRIED_PAUSE_MS = 1_000;
 
+/** A stage with one delivery, which was tried with the first of these answers; null leaves the answer to the test. */
+async function tried(t: TestContext, ...answers: (PostResult | null)[]): Promise<DeliverStage> {
+  const stage = await deliverStage(t);
+  stage.answers.push(...answers);
+  await configure(stage);
+  await emitEvent(stage);
+  await stage.run();
+  return stage;
+}
+
 describe("a process that stops or dies", () => {
   test("releases an interrupted attempt uncounted, which is due as before", async (t) => {
-    const stage = await deliverStage(t);
-    stage.answers.push(BROKEN, unanswered("STOPPED"));
-    await configure(stage);
-    await emitEvent(stage);
-    await stage.run();
+    const stage = await tried(t, BROKEN, unanswered("STOPPED"));
     const before = await stage.delivery();
     await stage.lanes.stop();
     stage.clock.shift(30_000);
@@ -34,11 +41,7 @@ describe("a process that stops or dies", () => {
   });
 
   test("leaves its deliveries due, and the next process repeats the attempt without a response, uncounted", async (t) => {
-    const stage = await deliverStage(t);
-    stage.answers.push(null);
-    await configure(stage);
-    await emitEvent(stage);
-    await stage.run();
+    const stage = await tried(t, null);
     stage.next().start();
     await stage.run();
     assert.equal(stage.sent.length, 2);
@@ -47,11 +50,7 @@ describe("a process that stops or dies", () => {
   });
 
   test("two processes that have one delivery in hand record what both of them posted", async (t) => {
-    const stage = await deliverStage(t);
-    stage.answers.push(null, null);
-    await configure(stage);
-    await emitEvent(stage);
-    await stage.run();
+    const stage = await tried(t, null, null);
     await stage.clock.advance(1_000);
     stage.next().start();
     await stage.run();
@@ -91,11 +90,7 @@ test("an end of an attempt counts once although the reply to it is lost and it i
 });
 
 test("a retry by hand of another process during an attempt follows the attempt, which is recorded", async (t) => {
-  const stage = await deliverStage(t);
-  stage.answers.push(null);
-  await configure(stage);
-  await emitEvent(stage);
-  await stage.run();
+  const stage = await tried(t, null);
   const { id, version } = await stage.delivery();
   const set = retryByHand(await stage.delivery(), stage.clock.now());
   await stage.deps.store.commit([{ op: "update", table: "deliveries", id, version, set }]);
@@ -112,11 +107,7 @@ test("a delivery that is cancelled while its attempt is out keeps the attempt, a
     [BROKEN, "cancelled"],
     [OK, "succeeded"],
   ] as const) {
-    const stage = await deliverStage(t);
-    stage.answers.push(null);
-    await configure(stage);
-    await emitEvent(stage);
-    await stage.run();
+    const stage = await tried(t, null);
     const { id, version } = await stage.delivery();
     const set = { status: "cancelled", dueAt: null } as const;
     await stage.deps.store.commit([{ op: "update", table: "deliveries", id, version, set }]);

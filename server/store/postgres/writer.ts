@@ -329,8 +329,7 @@ export class PostgresWriter {
         if (job[0] === "release") this.#messages.remove(job[1]);
         if (job[0] === "giveUp") this.#deliveries.remove(job[1]);
         // Nobody uses these leases any more: they end before this process leases again, as those that it does not know.
-        this.#mayHoldUnknown ||= job[0] === "release" || job[0] === "giveUp";
-        this.#mayHoldUnknown ||= isClaim(job);
+        this.#mayHoldUnknown ||= job[0] === "release" || job[0] === "giveUp" || isClaim(job);
         if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) return refusal(error);
       }
     }
