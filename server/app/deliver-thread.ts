@@ -85,6 +85,13 @@ export class DeliverThread implements HostedLoop {
     this.#call(["look"]);
   }
 
+  /** The database is this process's alone, and so are all lanes for ever. */
+  lanesChanged(): void {}
+
+  shardsInUse(): ReadonlySet<number> {
+    return new Set();
+  }
+
   drop(customerId: CustomerId): Promise<void> {
     return this.#ask(["drop", customerId]);
   }

@@ -237,8 +237,8 @@ class Composition {
     const ports = store.openPorts();
     if (ports === null) {
       const isCurrent = () => this.#engine.isConfigCurrent;
-      const isHome = (lane: string) => deps.membership.isHome(lane);
-      return runLoopHere({ ...deps, isHome, isCurrent, store: store.fork() }, loop, this.#config.webhookAllowReal);
+      const ownsLane = (lane: string) => deps.membership.ownsLane(lane);
+      return runLoopHere({ ...deps, ownsLane, isCurrent, store: store.fork() }, loop, this.#config.webhookAllowReal);
     }
     return new DeliverThread({
       ...deps,

@@ -51,6 +51,8 @@ export function runLoopHere(
     drop: (customerId) => loop.drop(customerId),
     changed: (changes) => loop.changed(changes),
     repaired: () => loop.repaired(),
+    lanesChanged: () => loop.lanesChanged(),
+    shardsInUse: () => loop.shardsInUse(),
     async allow(list) {
       const former = poster;
       poster = new Poster({ allow: list, userAgent });

@@ -17,8 +17,8 @@ export function homeAmong(name: string, members: readonly string[]): string | nu
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a of the UTF-16 code units. */
-function hashOf(text: string): number {
+/** FNV-1a of the UTF-16 code units, in 32 bits without a sign. */
+export function hashOf(text: string): number {
   let hash = FNV_OFFSET;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), FNV_PRIME);
   return hash >>> 0;

@@ -21,12 +21,12 @@ import type { EngineDeps } from "./engine-deps.ts";
 import { EventNotifier } from "./event-notifier.ts";
 import { EventWatch } from "./event-watch.ts";
 import { Connections } from "./instances/connections.ts";
-import { InstanceLeases } from "./instances/lease-use.ts";
 import { Links } from "./links.ts";
 import { LagExchange } from "./members/lag-exchange.ts";
 import { MemberWakes } from "./members/member-wakes.ts";
 import { type Membership, soleMember } from "./members/membership.ts";
 import type { SharedMembership } from "./members/shared-membership.ts";
+import { WorkLeases } from "./members/work-leases.ts";
 import { attemptsOf } from "./messages/attempt-notes.ts";
 import { BackPressure, LAG_MS_MAX, type Pipeline } from "./messages/back-pressure.ts";
 import { Dispatch } from "./messages/dispatch.ts";
@@ -223,11 +223,13 @@ export class Engine {
     await this.#snapshot.start();
     this.#eventWatch.start();
     this.#lags.start();
+    const isWorker = membership.member.role !== "api";
+    // It owns no lane yet; once it does, nobody else begins anything there.
+    if (isWorker) deliver.start();
     if (this.#shared === null) await this.#connectAll();
-    else await this.#shared.start(new InstanceLeases(deps, { dispatch }));
-    if (membership.member.role !== "api") {
+    else await this.#shared.start(new WorkLeases(deps, { dispatch, deliver }));
+    if (isWorker) {
       this.#loops = { dispatch, deliver };
-      deliver.start();
       dispatch.start();
     }
     this.#sweep.start();
@@ -246,7 +248,7 @@ export class Engine {
     const { membership } = this.deps;
     dispatch.wake(wake.messages.filter((lane) => membership.servesSince(lane) !== null));
     deliver.wake(
-      wake.deliveries.filter((lane) => membership.isHome(lane)),
+      wake.deliveries.filter((lane) => membership.ownsLane(lane)),
       wake.atOnce,
     );
   }
@@ -266,11 +268,11 @@ export class Engine {
     await this.deps.connections.stop(this.deps);
     await this.#lags.stop();
     this.#memberWakes.stop();
-    // Everything of the instances has ended: others may own them at once.
-    await this.#shared?.stop();
     this.deps.typingIndicators.stop();
     await this.deps.typingContacts.stop(this.deps);
-    await this.#deliver?.stop();
+    // Everything of the instances has ended: others may own them at once, and the lanes as their attempts end.
+    await Promise.all([this.#shared?.retire(), this.#deliver?.stop()]);
+    await this.#shared?.stop();
     await this.deps.goneMarks.stop();
   }
 

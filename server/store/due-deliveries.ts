@@ -17,14 +17,12 @@ export interface LaneRead {
 }
 
 /**
- * A read of due deliveries, who has them in hand for at most `inHandMs` of real time. `now` is shifted time. The events of those that are
- * read have about `bytesMax` in all. With `atOnce` it reads those of these deliveries of the lanes that are due and go at once
- * (`goesAtOnce`), wherever they are in their lanes.
+ * A read of due deliveries. `now` is shifted time. The events of those that are read have about `bytesMax` in all. With `atOnce` it reads
+ * those of these deliveries of the lanes that are due and go at once (`goesAtOnce`), wherever they are in their lanes.
  */
 export interface DueRead {
   lanes: readonly LaneRead[];
   now: number;
-  inHandMs: number;
   bytesMax: number;
   atOnce?: readonly DeliveryId[];
 }
@@ -55,13 +53,8 @@ export type PushedChange =
   | { kind: "gone"; id: DeliveryId }
   | { kind: "all" };
 
-/** The one who posts deliveries. */
-export interface DeliveryHolder {
-  /** For how long it has a new delivery in hand at most, in real milliseconds. */
-  inHandMs: number;
-  /** Takes over what commits did, in their order. It must not throw. */
-  push(changes: PushedChange[]): void;
-}
+/** The one who posts deliveries: takes over what commits did, in their order. It must not throw. */
+export type DeliveryHolder = (changes: PushedChange[]) => void;
 
 /**
  * The word of a holder to the writer: how many new deliveries have arrived since it last told, the bytes of their events, and the lanes in which

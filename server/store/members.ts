@@ -24,14 +24,19 @@ export interface MemberLease extends LeaseEpoch {
   state: string | null;
 }
 
+/** A lease that a member wants. `isLifelong`: it lasts as long as the member, so that no beat has to write that it goes on. */
+export interface WantedLease extends Pick<MemberLease, "lease" | "state"> {
+  isLifelong?: true;
+}
+
 /**
  * A sign of life of a member. `leases` are all that it wants to hold: a free one becomes its own, its own are renewed for `leaseMs`
- * from now, and its own that are not named are free at once. A member that did not beat for `deadAfterMs` is removed. All times are
- * by the clock of the database.
+ * from now, and its own that are not named are free at once. A member that did not beat for `deadAfterMs` is removed, and its lifelong
+ * leases are free at once. All times are by the clock of the database.
  */
 export interface MemberBeat {
   member: Member;
-  leases: readonly Pick<MemberLease, "lease" | "state">[];
+  leases: readonly WantedLease[];
   leaseMs: number;
   deadAfterMs: number;
 }

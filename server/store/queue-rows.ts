@@ -1,20 +1,15 @@
 /**
  * SQL for the rows of a lane's queue. On SQLite an index of the records is the queue. On PostgreSQL the queue is a table of its own
- * (`due_messages`, `due_deliveries`), with a row for each record that has a due time. Those that are leased, of which a lane has few,
+ * (`due_messages`, `due_deliveries`), with a row for each record that has a due time. Messages that are leased, of which a lane has few,
  * are not in the index of its order: both parts are merged.
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { spelled } from "./spelling.ts";
 
-type DueTable = "due_messages" | "due_deliveries";
-
-/** Whether the record of a leased row has a due time. A message has none during its send attempt. */
-const IS_DUE = { due_messages: sql<SqlBool>`is_held = 0`, due_deliveries: sql<SqlBool>`true` };
-
-const dueRows = (table: DueTable) =>
-  sql`(select * from ${sql.table(table)} where lease is null
-    union all select * from ${sql.table(table)} where lease is not null and ${IS_DUE[table]}) q`;
+/** Rows that are not leased, and leased ones whose record has a due time: a message has none during its send attempt. */
+const DUE_MESSAGES = sql`(select * from due_messages where lease is null
+    union all select * from due_messages where lease is not null and is_held = 0) q`;
 
 /** The first rows of a queue that a read needs. */
 interface FirstRows {
@@ -25,22 +20,23 @@ interface FirstRows {
 }
 
 /**
- * The first rows that are not leased, and the leased ones. The first are cut before both are merged: if the server takes the queue for
+ * The first messages that are not leased, and the leased ones. The first are cut before both are merged: if the server takes the queue for
  * empty, it would rather sort both, and read the whole lane for it.
  */
-const firstRows = (table: DueTable, { where, order, limit }: FirstRows) =>
-  sql`(select * from (select * from ${sql.table(table)} q where lease is null and ${where} order by ${order} limit ${limit}) free
-    union all select * from ${sql.table(table)} q where lease is not null and ${IS_DUE[table]} and ${where}) q`;
+const firstMessages = ({ where, order, limit }: FirstRows) =>
+  sql`(select * from (select * from due_messages q where lease is null and ${where} order by ${order} limit ${limit}) free
+    union all select * from due_messages q where lease is not null and is_held = 0 and ${where}) q`;
 
-const DUE_MESSAGES = dueRows("due_messages");
+const firstDeliveries = ({ where, order, limit }: FirstRows) =>
+  sql`(select * from due_deliveries q where ${where} order by ${order} limit ${limit}) q`;
 
 /** A queue by itself, with `lane`, `dueAt` and `id`; the queue with its records; and the columns of the queue in both. */
 export const MESSAGE_QUEUE = {
   rows: spelled(sql`messages`, DUE_MESSAGES),
   records: spelled(sql`messages`, sql`${DUE_MESSAGES} join messages on messages.id = q.id`),
-  firstRows: (first: FirstRows) => spelled(sql`messages`, firstRows("due_messages", first)),
+  firstRows: (first: FirstRows) => spelled(sql`messages`, firstMessages(first)),
   firstRecords: (first: FirstRows) =>
-    spelled(sql`messages`, sql`${firstRows("due_messages", first)} join messages on messages.id = q.id`),
+    spelled(sql`messages`, sql`${firstMessages(first)} join messages on messages.id = q.id`),
   lane: spelled(sql<string>`messages.instance_id`, sql`q.lane`),
   dueAt: spelled(sql<number>`messages.due_at`, sql`q.due_at`),
   id: spelled(sql<string>`messages.id`, sql`q.id`),
@@ -50,11 +46,11 @@ export const MESSAGE_QUEUE = {
 };
 
 export const DELIVERY_QUEUE = {
-  rows: spelled(sql`deliveries`, dueRows("due_deliveries")),
-  records: spelled(sql`deliveries`, sql`${dueRows("due_deliveries")} join deliveries on deliveries.id = q.id`),
-  firstRows: (first: FirstRows) => spelled(sql`deliveries`, firstRows("due_deliveries", first)),
+  rows: spelled(sql`deliveries`, sql`due_deliveries q`),
+  records: spelled(sql`deliveries`, sql`due_deliveries q join deliveries on deliveries.id = q.id`),
+  firstRows: (first: FirstRows) => spelled(sql`deliveries`, firstDeliveries(first)),
   firstRecords: (first: FirstRows) =>
-    spelled(sql`deliveries`, sql`${firstRows("due_deliveries", first)} join deliveries on deliveries.id = q.id`),
+    spelled(sql`deliveries`, sql`${firstDeliveries(first)} join deliveries on deliveries.id = q.id`),
   lane: spelled(sql<string>`deliveries.lane`, sql`q.lane`),
   dueAt: spelled(sql<number>`deliveries.due_at`, sql`q.due_at`),
   replayId: spelled(sql<string | null>`deliveries.replay_id`, sql`q.replay_id`),

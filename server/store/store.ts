@@ -3,7 +3,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Kysely } from "kysely";
 import type { Event } from "../core/event.ts";
-import type { CustomerId, DeliveryId, EndpointId, EventId, InstanceId, MessageId, ReplayId } from "../core/id.ts";
+import type { CustomerId, EndpointId, EventId, InstanceId, MessageId, ReplayId } from "../core/id.ts";
 import type { LoggedRequest } from "../core/logged-request.ts";
 import type { Message } from "../core/message.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
@@ -244,12 +244,9 @@ export interface Store {
   leasedPairs(lane: InstanceId): Promise<Pick<Message, "from" | "to">[]>;
   /**
    * Reads due deliveries of the given lanes, which stay due. What is read, pushed and ended comes back in the order in which the writer did
-   * it. On PostgreSQL a lane is read for one process at a time: while deliveries of it are in the hand of another one, nothing is, and what
-   * this one has in hand is not read again; `after` says nothing then.
+   * it. On PostgreSQL a read goes back to what other processes have put before the place since the last read of the lane.
    */
   dueDeliveries(read: DueRead): Promise<DueDeliveries>;
-  /** These deliveries are no longer in the caller's hand: on PostgreSQL another process may read them. */
-  giveUp(ids: readonly DeliveryId[]): Promise<void>;
   /** Registers the one holder of deliveries, which is told what commits do to due ones. Returns the function that ends it. */
   hold(holder: DeliveryHolder): () => void;
   /** The holder's word to the writer. */

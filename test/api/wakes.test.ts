@@ -5,8 +5,8 @@
  * | What became due | Who hears of it | How |
  * |---|---|---|
  * | an accepted message, one that was moved, released or put forward | the owner of its instance | `Wake.messages` after the commit |
- * | deliveries of new events | the home of their lane | `Wake.deliveries` with the lanes of the commit |
- * | a retry by hand, a test event, a page of a replay | the home of their lane | `announceDeliveries` |
+ * | deliveries of new events | the owner of their lane | `Wake.deliveries` with the lanes of the commit |
+ * | a retry by hand, a test event, a page of a replay | the owner of their lane | `announceDeliveries` |
  * | a retry or a message by its time | its owner or home | the look |
  */
 

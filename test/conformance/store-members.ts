@@ -90,6 +90,29 @@ export function members(promise: Promises): void {
     },
   );
 
+  promise(
+    "a lifelong lease lasts as long as its member beats, and is free with the beat that finds the member dead",
+    async (stage) => {
+      const { store } = stage;
+      const lifelong = (id: string, names: string[], changes: Partial<MemberBeat> = {}) =>
+        store.beat({
+          ...beatOf(id, []),
+          leases: names.map((lease) => ({ lease, state: null, isLifelong: true })),
+          ...changes,
+        });
+      await lifelong("a", ["x", "y"], { leaseMs: 1 });
+      await setTimeout(SHORT_MS);
+      assert.deepEqual(held(await lifelong("b", ["x", "y"])), ["x a 1", "y a 1"], "it has no time of its own");
+      assert.deepEqual(held(await lifelong("a", ["x"])), ["x a 1"], "one that is not wanted any more is free");
+      assert.deepEqual(held(await lifelong("b", ["x", "y"])), ["x a 1", "y b 2"]);
+      await setTimeout(2 * SHORT_MS);
+      assert.deepEqual(held(await lifelong("b", ["x", "y"], { deadAfterMs: SHORT_MS })), ["x b 2", "y b 2"]);
+      assert.deepEqual(held(await lifelong("a", ["x", "y"])), ["x b 2", "y b 2"], "its former member is a new one");
+      await store.leave("b");
+      assert.deepEqual(held(await lifelong("a", ["x", "y"])), ["x a 3", "y a 3"]);
+    },
+  );
+
   promise("exactly one of the members that want a lease at once gets it", async (stage) => {
     const names = Array.from({ length: 8 }, (_, index) => `m${index}`);
     const seen = await Promise.all(names.map((name) => stage.store.beat(beatOf(name, ["leader", name]))));

@@ -253,8 +253,7 @@ export class DueStage {
   constructor(store: Store) {
     this.store = store;
     const clock = { now: () => this.#now, monotonic: () => performance.now() };
-    const fault = (error: unknown) => assert.fail(String(error));
-    this.queue = new DueQueue({ store, clock, fault });
+    this.queue = new DueQueue({ store, clock });
     this.end = this.queue.start({
       take: (items) => void this.pushed.push(...items),
       wake: () => {},
@@ -288,7 +287,7 @@ export class DueStage {
     const results = await this.store.finishDeliveries(outcomes);
     for (const [index, { result }] of results.entries()) {
       const { id, set } = outcomes[index] ?? assert.fail();
-      if (result !== "changed") this.queue.ended(id, result === "ok" ? set.dueAt : null, true);
+      if (result !== "changed") this.queue.ended(id, result === "ok" ? set.dueAt : null);
     }
     return results;
   }

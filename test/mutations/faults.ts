@@ -172,8 +172,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "a read overtakes what was given back since it was asked for",
     file: "server/engine/queue/in-hand.ts",
-    text: "if (isFull || isBehindMissed || left.has(id)) {",
-    replacement: "if (isFull || left.has(id)) {",
+    text: "if (isFull || isBehindMissed || left.has(id)) continue;",
+    replacement: "if (isFull || left.has(id)) continue;",
     caughtBy: "server/engine/queue/in-hand.test.ts",
   },
   {
@@ -182,6 +182,50 @@ export const FAULTS: readonly Fault[] = [
     text: "if (!state.isBehind && hasRoom)",
     replacement: "if (hasRoom)",
     caughtBy: "server/engine/queue/in-hand.test.ts",
+  },
+  {
+    name: "a read does not go back to what another process has put before its place",
+    file: "server/store/postgres/due-reads.ts",
+    text: "when put.due_at <= r.due_at then put.due_at",
+    replacement: "when false then put.due_at",
+    caughtBy: "server/store/postgres/delivery-queue.test.ts",
+  },
+  {
+    name: "a lane counts as seen although all that was found had no room",
+    file: "server/store/postgres/delivery-queue.ts",
+    text: "if (taken.length > 0 || isEnd) this.#note",
+    replacement: "this.#note",
+    caughtBy: "server/store/postgres/delivery-queue.test.ts",
+  },
+  {
+    name: "a new delivery goes before what another process has put into its lane",
+    file: "server/store/postgres/wave-statement.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of a source.
+    text: "where coalesce((select true from ${others} limit 1), false)",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of a source.
+    replacement: "where coalesce((select true from ${others} limit 1), false) and false",
+    caughtBy: "server/store/postgres/delivery-queue.test.ts",
+  },
+  {
+    name: "a member that was taken for dead keeps its lanes beside their next owner",
+    file: "server/store/postgres/member-leases.ts",
+    text: "connections.alone([BEFORE], { text: BEAT",
+    replacement: "connections.alone([], { text: BEAT",
+    caughtBy: "server/store/postgres/member-leases.test.ts",
+  },
+  {
+    name: "a member uses its lanes until another one may take them over",
+    file: "server/engine/members/shared-membership.ts",
+    text: "IS_SHARD.has(lease) ? DEAD_AFTER_MS : LEASE_MS",
+    replacement: "LEASE_MS",
+    caughtBy: "server/engine/members/shared-membership.test.ts",
+  },
+  {
+    name: "a lane is released with attempts in flight",
+    file: "server/engine/members/shared-membership.ts",
+    text: "inUse.has(",
+    replacement: "inUse.has(-1 * ",
+    caughtBy: "server/engine/members/shared-membership.test.ts",
   },
   {
     name: "an attempt whose end was not answered counts twice",

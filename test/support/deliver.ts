@@ -51,6 +51,10 @@ export interface DeliverStage extends TestContext {
   lanes: Deliver;
   /** The loop of the next process, which is not started: the present one keeps what it has in hand. */
   next(): Deliver;
+  /** Whether the loop may begin attempts of a lane. */
+  ownsLane: (lane: string) => boolean;
+  /** Whether the loop has applied what other processes changed. It is asked when the receiver of an attempt is read. */
+  isCurrent: () => boolean;
   /** Sends all due deliveries without advancing the clock. */
   run(): Promise<void>;
   /** Advances shifted time in one step, then sends due deliveries. */
@@ -99,7 +103,13 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       const answer = answers.length > 0 ? answers.shift() : stage.answer(request);
       if (answer !== null && answer !== undefined) resolve(answer);
     });
-  const loop = () => new Deliver(deps, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
+  const ownsLane = (lane: string) => stage.ownsLane(lane);
+  const isCurrent = () => stage.isCurrent();
+  const loop = () =>
+    new Deliver(
+      { ...deps, ownsLane, isCurrent },
+      { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` },
+    );
   const lanes = loop();
   waking.lanes = lanes;
   deps.store.watchReceivers((changes) => lanes.changed(changes));
@@ -119,6 +129,8 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
     answers,
     answer: () => OK,
     lanes,
+    ownsLane: () => true,
+    isCurrent: () => true,
     next() {
       const next = loop();
       waking.lanes = next;

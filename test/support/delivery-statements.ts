@@ -17,7 +17,7 @@ import { readLook } from "../../server/store/postgres/readers.ts";
 import { countDue, countWaiting } from "../../server/store/replays.ts";
 import type { Database } from "../../server/store/rows.ts";
 import { findPendingDeliveries } from "../../server/store/wire.ts";
-import { LEASE_MS, NOW } from "../conformance/store-stage.ts";
+import { NOW } from "../conformance/store-stage.ts";
 import { idOf, outcomeOf } from "./delivery-members.ts";
 import { FRONT } from "./due.ts";
 import { LANES, laneOf, REPLAY } from "./filled-queues.ts";
@@ -25,7 +25,6 @@ import {
   commitEach,
   type Ground,
   HANDLED,
-  leaseTo,
   type QueueStatement,
   recordsOf,
   runGroup,
@@ -40,18 +39,21 @@ export function deliveryStatements(ground: Ground): QueueStatement[] {
   return [...claims(ground), ...changes(ground), ...rareJobs(ground), ...reads(ground)];
 }
 
-/** Pages for the end of an attempt that is followed by another: 31 were read for a row by a plan for a queue that had no pages. */
-const WITH_ANOTHER = 32;
+/** Pages for the end of an attempt that is followed by another: 34 were read for a row by a plan that the server kept. */
+const WITH_ANOTHER = 36;
 
 /** A delivery that was claimed; one that is not there if none was, so that the statement runs for something. */
 const NONE: DueRow = [1, ["dlv_none", 1], "{}", null];
+
+/** A read of the first lane. */
+const ONE = { lane: laneOf(0), after: FRONT, limit: HANDLED };
 
 function claims(ground: Ground): QueueStatement[] {
   const { writer, pool } = ground;
   let claimed: DueRow[] = [];
   const claim = async (changes: Partial<DueRead> = {}) => {
-    const lanes = [{ lane: laneOf(0), after: FRONT, limit: HANDLED }];
-    const read = { lanes, now: NOW, inHandMs: LEASE_MS, bytesMax: 2 ** 30, ...changes };
+    const lanes = [ONE];
+    const read = { lanes, now: NOW, bytesMax: 2 ** 30, ...changes };
     const [value] = await runGroup(ground, [["dueDeliveries", read]]);
     claimed = (value as DueRows).rows;
     return claimed.length;
@@ -64,28 +66,36 @@ function claims(ground: Ground): QueueStatement[] {
     await runGroup(ground, [["finishDeliveries", outcomes]]);
     return claimed.length;
   };
-  const free = `select id from due_deliveries where lane = '${laneOf(0)}' and lease is null order by due_at, row limit ${HANDLED}`;
+  const free = `select id from due_deliveries where lane = '${laneOf(0)}' order by due_at, row limit ${HANDLED}`;
   let atOnce: DeliveryId[] = [];
   return [
     {
-      name: "a claim of deliveries from the start of a lane",
+      name: "a read of deliveries from the start of a lane",
       prepare: async () => writer.noteRestart(),
       run: () => claim(),
     },
     { name: "the end of the last attempts", run: () => end(null) },
-    { name: "a claim of deliveries from the floor of a lane", run: () => claim() },
+    {
+      name: "a read of deliveries from a place of a lane",
+      run: () => claim({ lanes: [{ ...ONE, after: { dueAt: 1, row: 0 } }] }),
+    },
+    {
+      name: "a read of deliveries that others have put before its place",
+      async prepare() {
+        const { rows } = await pool.query(free);
+        const ids = rows.map(({ id }) => id);
+        await pool.query("update deliveries set due_at = due_at - 1 where id = any($1)", [ids]);
+        await pool.query(
+          "update due_deliveries set due_at = due_at - 1, put_by = 7, changed_in = pg_current_xact_id() where id = any($1)",
+          [ids],
+        );
+      },
+      run: () => claim({ lanes: [{ ...ONE, after: { dueAt: NOW, row: 0 } }] }),
+    },
     { name: "ends of attempts of which the deliveries have changed", run: () => end(null, 99) },
     { name: "the end of attempts with another one", run: () => end(NOW + 1), pagesMax: WITH_ANOTHER },
     {
-      name: "a release of deliveries",
-      prepare: () => claim(),
-      async run() {
-        await runGroup(ground, [["giveUp", claimed.map(idOf)]]);
-        return claimed.length;
-      },
-    },
-    {
-      name: "a claim of deliveries that go at once",
+      name: "a read of deliveries that go at once",
       async prepare() {
         atOnce = (await recordsOf(ground, free, "dlv_none")).map(({ id }) => id as DeliveryId);
         await pool.query("update deliveries set by_hand = 1 where id = any($1)", [atOnce]);
@@ -93,14 +103,14 @@ function claims(ground: Ground): QueueStatement[] {
       run: () => claim({ atOnce }),
     },
     {
-      name: "a claim of deliveries of several lanes",
+      name: "a read of deliveries of several lanes",
       run: () =>
         claim({
           lanes: Array.from({ length: LANES }, (_, n) => ({ lane: laneOf(n), after: FRONT, limit: HANDLED / LANES })),
         }),
     },
     {
-      name: "a claim of deliveries whose records are gone",
+      name: "a read of deliveries whose records are gone",
       async prepare() {
         await pool.query(`delete from deliveries where id in (${free})`);
       },
@@ -112,7 +122,7 @@ function claims(ground: Ground): QueueStatement[] {
 function changes(ground: Ground): QueueStatement[] {
   let found: { id: string; version: number }[] = [];
   const find = async () => {
-    const waiting = `select d.id, d.version from due_deliveries q join deliveries d using (id) where q.lease is null order by id limit ${HANDLED}`;
+    const waiting = `select d.id, d.version from due_deliveries q join deliveries d using (id) order by id limit ${HANDLED}`;
     found = await recordsOf(ground, waiting, "dlv_none");
   };
   return [
@@ -151,7 +161,7 @@ function rareJobs(ground: Ground): QueueStatement[] {
     {
       name: "the quarantine of rows",
       async prepare() {
-        const text = (queue: string) => `select id from due_${queue} where lease is null order by id limit 5`;
+        const text = (queue: string) => `select id from due_${queue} order by id limit 5`;
         const of = async (table: "messages" | "deliveries") =>
           (await recordsOf(ground, text(table), "none")).map(({ id }) => ({ table, id }));
         parked = [...(await of("messages")), ...(await of("deliveries"))];
@@ -170,13 +180,10 @@ function rareJobs(ground: Ground): QueueStatement[] {
     {
       name: "the reset of a customer",
       async prepare() {
-        for (const queue of ["messages", "deliveries"] as const) await leaseTo(ground, queue, "dead");
-        await pool.query(
-          "update messages set customer_id = 'cust_gone' where id in (select id from due_messages where owner = 'dead')",
-        );
-        await pool.query(
-          "update deliveries set customer_id = 'cust_gone' where id in (select id from due_deliveries where owner = 'dead')",
-        );
+        for (const table of ["messages", "deliveries"])
+          await pool.query(
+            `update ${table} set customer_id = 'cust_gone' where id in (select id from due_${table} order by id limit ${HANDLED})`,
+          );
       },
       async run() {
         await run(["reset", "cust_gone", HANDLED, true]);

@@ -6,7 +6,7 @@ import type { Store } from "../../server/store/store.ts";
 /** Before all places of a lane. */
 export const FRONT = { dueAt: 0, row: 0 } as const;
 
-/** Due deliveries of lanes, from their fronts on, at most `limit` of each. On PostgreSQL they are then in the hand of the store's process. */
+/** Due deliveries of lanes, from their fronts on, at most `limit` of each. */
 export async function readDue(
   store: Pick<Store, "dueDeliveries">,
   lanes: readonly string[],
@@ -14,5 +14,5 @@ export async function readDue(
   limit = 16,
 ): Promise<DueDelivery[]> {
   const reads = lanes.map((lane) => ({ lane, after: FRONT, limit }));
-  return (await store.dueDeliveries({ lanes: reads, now, inHandMs: 60_000, bytesMax: 2 ** 30 })).found;
+  return (await store.dueDeliveries({ lanes: reads, now, bytesMax: 2 ** 30 })).found;
 }

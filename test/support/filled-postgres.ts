@@ -192,9 +192,8 @@ const QUEUES = [
   `insert into due_messages (id, lane, due_at, is_queued, "from", "to", lease)
     select id, instance_id, due_at, 1, "from", "to", lease from (
       select *, case when rowid % 50 = 0 then rowid end as lease from messages) m where due_at is not null`,
-  `insert into due_deliveries (id, lane, due_at, row, replay_id, lease)
-    select id, lane, due_at, rowid, replay_id, lease from (
-      select *, case when rowid % 50 = 0 then rowid end as lease from deliveries) d where due_at is not null`,
+  `insert into due_deliveries (id, lane, due_at, row, replay_id)
+    select id, lane, due_at, rowid, replay_id from deliveries where due_at is not null`,
   `insert into quarantined ("table", id, reason, since, parked) select 'messages', 'msg_' || i, 'x', 0, 0 from generate_series(1, ${SOME}) i`,
   // The pages that a vacuum marks let an index alone answer, as in a database that has been running for a while.
   "select setval('event_positions', max(position)) from events",

@@ -5,7 +5,7 @@ import type pg from "pg";
 import type { Message } from "../../server/core/message.ts";
 import { encodeTransaction, type Job } from "../../server/store/jobs/jobs.ts";
 import type { PostgresWriter } from "../../server/store/postgres/writer.ts";
-import type { Operation, Queue } from "../../server/store/store.ts";
+import type { Operation } from "../../server/store/store.ts";
 import { NOW, type Stage } from "../conformance/store-stage.ts";
 
 /** Pages of a row that a statement inserts with its records, or changes in an SQL transaction of its own, at most. */
@@ -66,16 +66,11 @@ export async function recordsOf(
   return rows.length === 0 ? [{ id: none, version: 1 }] : rows;
 }
 
-/** Leases the first free rows of a queue, those of a lane if it is named. Returns their ids. */
-export async function leaseTo(
-  { pool }: Ground,
-  queue: Queue,
-  owner: string,
-  lane: string | null = null,
-): Promise<string[]> {
+/** Leases the first free messages, those of a lane if it is named. Returns their ids. */
+export async function leaseTo({ pool }: Ground, owner: string, lane: string | null = null): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
-    `update due_${queue} set lease = nextval('leases'), owner = $1, leased_until = clock_timestamp() + interval '1 hour'
-     where id in (select id from due_${queue} where lease is null and ($2::text is null or lane = $2) order by id limit ${HANDLED})
+    `update due_messages set lease = nextval('leases'), owner = $1, leased_until = clock_timestamp() + interval '1 hour'
+     where id in (select id from due_messages where lease is null and ($2::text is null or lane = $2) order by id limit ${HANDLED})
      returning id`,
     [owner, lane],
   );
@@ -84,7 +79,7 @@ export async function leaseTo(
 
 /** Leases messages as for their send attempts. */
 export async function attemptBy(ground: Ground, owner: string, lane: string | null = null): Promise<void> {
-  const ids = await leaseTo(ground, "messages", owner, lane);
+  const ids = await leaseTo(ground, owner, lane);
   await ground.pool.query("update due_messages set is_held = 1 where id = any($1)", [ids]);
   const attempted = "update messages set claimed_until = $1, due_at = null, status = 'pending' where id = any($2)";
   await ground.pool.query(attempted, [NOW - 1, ids]);

@@ -91,9 +91,16 @@ function waves(ground: Ground): QueueStatement[] {
         }),
     },
     {
-      name: "a wave of messages with leased deliveries",
+      name: "a wave of messages with deliveries of lanes that have caught up",
       pagesMax: WITH_RECORDS,
-      prepare: () => runGroup(ground, [["hold", LEASE_MS]]),
+      async prepare() {
+        const { rows } = await ground.pool.query("select id from endpoints");
+        const lanes = rows.map(({ id: lane }) => ({ lane, after: { dueAt: NOW, row: 0 }, limit: 1 }));
+        await runGroup(ground, [
+          ["hold", true],
+          ["dueDeliveries", { lanes, now: NOW, bytesMax: 1 }],
+        ]);
+      },
       run: () =>
         commitEach(ground, newMessages(ground), (record) => [
           { op: "insert", table: "messages", record },
@@ -138,7 +145,7 @@ function claims(ground: Ground): QueueStatement[] {
     {
       name: "a release of messages whose leases the process does not know",
       async prepare() {
-        const ids = await leaseTo(ground, "messages", ground.owner);
+        const ids = await leaseTo(ground, ground.owner);
         const { rows } = await pool.query("select lease from due_messages where id = any($1)", [ids]);
         leases = rows.map(({ lease }) => lease);
       },
@@ -153,7 +160,7 @@ function claims(ground: Ground): QueueStatement[] {
       name: "a claim that ends leases whose time is over",
       async prepare() {
         writer.noteRestart();
-        await leaseTo(ground, "messages", "dead", lane);
+        await leaseTo(ground, "dead", lane);
         await pool.query("update due_messages set leased_until = clock_timestamp() where owner = 'dead'");
       },
       run: async () => HANDLED + (await claimBehind()),
@@ -170,7 +177,7 @@ function leases(ground: Ground): QueueStatement[] {
   return [
     {
       name: "the pairs with a leased message",
-      prepare: () => leaseTo(ground, "messages", "other", lane),
+      prepare: () => leaseTo(ground, "other", lane),
       run: async () => ((await run(["leasedPairs", lane])) as unknown[]).length,
     },
     {
@@ -182,28 +189,28 @@ function leases(ground: Ground): QueueStatement[] {
       name: "the end of leases that the process does not know",
       async prepare() {
         writer.noteRestart();
-        for (const queue of ["messages", "deliveries"] as const) await leaseTo(ground, queue, ground.owner);
+        await leaseTo(ground, ground.owner);
       },
       run: async () => {
         await run(claimOf(ground, 1));
-        return 2 * HANDLED + STEPS_MAX;
+        return HANDLED + STEPS_MAX;
       },
     },
     {
       name: "the end of a member",
       async prepare() {
-        for (const queue of ["messages", "deliveries"] as const) await leaseTo(ground, queue, "dead");
+        await leaseTo(ground, "dead");
         await attemptBy(ground, "dead");
       },
       run: async () => {
         await run(["endMember", "dead", NOW]);
-        return 3 * HANDLED;
+        return 2 * HANDLED;
       },
     },
     ...[NOW, Number.POSITIVE_INFINITY].map((until) => ({
       name: `the release of leases until ${until === NOW ? "a time" : "the end of time"}`,
       async prepare() {
-        await leaseTo(ground, "messages", "gone");
+        await leaseTo(ground, "gone");
         await attemptBy(ground, "gone");
         leased = (await pool.query("select from due_messages where lease is not null")).rowCount ?? 0;
       },
@@ -216,11 +223,19 @@ function leases(ground: Ground): QueueStatement[] {
       name: "the beat that finds a process dead",
       async prepare() {
         await pool.query("insert into members (id, role, lag_ms, beat_at) values ('dead', 'all', 0, '-infinity')");
-        await leaseTo(ground, "deliveries", "dead");
+        await pool.query(
+          "insert into member_leases (lease, owner, epoch, until) select 'shard ' || i, 'dead', 1, 'infinity' from generate_series(1, $1::int) i on conflict (lease) do update set owner = 'dead', until = 'infinity'",
+          [HANDLED],
+        );
       },
       run: async () => {
         const member = { id: ground.owner, role: "all", url: null } as const;
-        await run(["beat", { member, leases: [], leaseMs: LEASE_MS, deadAfterMs: LEASE_MS }]);
+        const leases = Array.from({ length: HANDLED }, (_, n) => ({
+          lease: `shard ${n}`,
+          state: null,
+          isLifelong: true as const,
+        }));
+        await run(["beat", { member, leases, leaseMs: LEASE_MS, deadAfterMs: LEASE_MS }]);
         return HANDLED;
       },
     },

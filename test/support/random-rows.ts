@@ -249,8 +249,8 @@ const QUEUES = [
   `insert into due_messages (id, lane, due_at, is_queued, "from", "to", lease)
     select id, instance_id, due_at, (status = 'queued')::int, "from", "to", case when rowid % 5 = 0 then rowid end
     from messages where due_at is not null`,
-  `insert into due_deliveries (id, lane, due_at, row, replay_id, lease)
-    select id, lane, due_at, rowid, replay_id, case when rowid % 5 = 0 then rowid end from deliveries where due_at is not null`,
+  `insert into due_deliveries (id, lane, due_at, row, replay_id)
+    select id, lane, due_at, rowid, replay_id from deliveries where due_at is not null`,
 ];
 
 const POSITIONS = "select setval('event_positions', coalesce(max(position), 1)) from events";

@@ -16,7 +16,7 @@ function scene({ isAlone = false, places = { o: OTHER, t: THIRD, s: OWN } as Rec
   const sent: { url: string; wake: MemberWake | "all"; end: (error?: Error) => void }[] = [];
   const placeOf = (lane: string) => places[lane[0] ?? ""] ?? null;
   const wakes = new MemberWakes({
-    membership: { member: OWN, isAlone, others: () => [OTHER, THIRD], ownerOf: placeOf, homeOf: placeOf },
+    membership: { member: OWN, isAlone, others: () => [OTHER, THIRD], ownerOf: placeOf, ownerOfLane: placeOf },
     send: (url, wake) =>
       new Promise((resolve, reject) => {
         sent.push({ url, wake, end: (error) => (error === undefined ? resolve() : reject(error)) });
@@ -29,7 +29,7 @@ function scene({ isAlone = false, places = { o: OTHER, t: THIRD, s: OWN } as Rec
 const wakeOf = (more: Partial<Record<keyof MemberWake, string[]>>) =>
   ({ messages: [], deliveries: [], atOnce: [], ...more }) as MemberWake;
 
-test("the owner of an instance and the home of a lane are woken at once, by one wake for all that one turn adds", async () => {
+test("the owner of an instance and the owner of a lane are woken at once, by one wake for all that one turn adds", async () => {
   const { wakes, named } = scene();
   wakes.messages(["o1", "t1"]);
   wakes.deliveries(["o2", "o3"], ["dlv_1"]);

@@ -10,7 +10,7 @@ const NAMES_MAX = 1_000;
 
 /** The parts of `MemberWakes`. */
 interface WakingParts {
-  membership: Pick<Membership, "homeOf" | "isAlone" | "member" | "others" | "ownerOf">;
+  membership: Pick<Membership, "isAlone" | "member" | "others" | "ownerOf" | "ownerOfLane">;
   /** Sends a wake to the process at a base URL. Resolves once the wake has arrived or is given up. */
   send(url: string, wake: MemberWake | "all"): Promise<void>;
 }
@@ -90,10 +90,10 @@ export class MemberWakes {
       this.#nextOf(this.#parts.membership.ownerOf(lane as InstanceId))?.addMessages(lane as InstanceId);
   }
 
-  /** Deliveries of these lanes may be due: wakes the homes of the lanes. `atOnce`: deliveries among them that a person asks for. */
+  /** Deliveries of these lanes may be due: wakes the owners of the lanes. `atOnce`: deliveries among them that a person asks for. */
   deliveries(lanes: Iterable<string>, atOnce: readonly DeliveryId[] = []): void {
     if (this.#hasNobody) return;
-    for (const lane of lanes) this.#nextOf(this.#parts.membership.homeOf(lane))?.addDeliveries(lane, atOnce);
+    for (const lane of lanes) this.#nextOf(this.#parts.membership.ownerOfLane(lane))?.addDeliveries(lane, atOnce);
   }
 
   /** Sends nothing more. */

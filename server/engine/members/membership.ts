@@ -1,4 +1,4 @@
-/** The place of this process among the members of its database: which instances, lanes and chores are its own. */
+/** The place of this process among the members of its database: which instances, lanes of deliveries and chores are its own. */
 
 import type { InstanceId } from "../../core/id.ts";
 import type { LeaseEpoch, Member } from "../../store/members.ts";
@@ -33,10 +33,12 @@ export interface Membership {
   reportOf(instanceId: InstanceId): InstanceReport | null;
   /** Whether the chores of the whole database are this process's. */
   readonly isLeader: boolean;
-  /** Whether this process is the home of a lane of deliveries. */
-  isHome(lane: string): boolean;
-  /** The live worker that is the home of the lane; null if there is none. */
-  homeOf(lane: string): Member | null;
+  /** Whether this process may begin attempts of a lane of deliveries: it is the owner of the lane, and does not give it up. */
+  ownsLane(lane: string): boolean;
+  /** The live member that owns the lane; null if none does. */
+  ownerOfLane(lane: string): Member | null;
+  /** Grows whenever this process acquires lanes, gives some up, or finds that it has lost some: what it knew of their deliveries is out of date. */
+  readonly lanesEpoch: number;
   /** The other live members, as of the last beat. */
   others(): readonly Member[];
   /** Instances changed: resolves when those that this process is to serve run, as far as their leases are free. Never throws. */
@@ -61,8 +63,9 @@ export function soleMember(): Membership {
     ownerOf: () => ALONE,
     reportOf: () => null,
     isLeader: true,
-    isHome: () => true,
-    homeOf: () => ALONE,
+    ownsLane: () => true,
+    ownerOfLane: () => ALONE,
+    lanesEpoch: 0,
     others: () => [],
     refresh: async () => {},
   };

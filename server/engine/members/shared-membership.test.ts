@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import type { InstanceId } from "../../core/id.ts";
+import { shardOf } from "../../core/shard.ts";
 import type { MemberRole } from "../../store/members.ts";
 import { openSqliteInProcess } from "../../store/sqlite/store.ts";
 import type { Store } from "../../store/store.ts";
@@ -18,6 +19,7 @@ class TestMember {
   readonly faults: unknown[] = [];
   readonly running = new Set<InstanceId>();
   readonly busy = new Set<InstanceId>();
+  shardsInUse: ReadonlySet<number> = new Set();
   /** Its beats fail. */
   isCutOff = false;
   /** Beats that have begun, and what they wait for. */
@@ -54,6 +56,7 @@ class TestMember {
         }
       },
       isUsed: (lease) => this.running.has(lease as InstanceId) || this.busy.has(lease as InstanceId),
+      shardsInUse: () => this.shardsInUse,
     });
   }
 
@@ -137,8 +140,8 @@ test("an api member owns nothing, and knows the owners", async (t) => {
   assert.deepEqual([api.owned, worker.owned], [[], INSTANCES]);
   assert.equal(api.membership.isLeader, false);
   assert.equal(api.membership.ownerOf("inst_0")?.id, "worker");
-  assert.equal(api.membership.isHome("wh_1"), false);
-  assert.equal(api.membership.homeOf("wh_1")?.id, "worker");
+  assert.equal(api.membership.ownsLane("wh_1"), false);
+  assert.equal(api.membership.ownerOfLane("wh_1")?.id, "worker");
 });
 
 test("a member that stops frees its leases at once; the next beat of another takes them over", async (t) => {
@@ -200,6 +203,91 @@ test("after an outage of the database nobody counts as dead who could not beat m
     assert.ok(++seconds < TAKEOVER_MS_MAX / 1_000, "a member that does not beat again is dead");
     await clock.advance(1_000);
   }
+});
+
+const LANES = Array.from({ length: 500 }, (_, index) => `wh_${index}`);
+
+/** How many lanes each member owns. No lane has two owners. */
+function lanesOf(members: readonly TestMember[]): number[] {
+  for (const lane of LANES) {
+    const owners = members.filter(({ membership }) => membership.ownsLane(lane));
+    assert.ok(owners.length <= 1, `${owners.length} members own ${lane}`);
+  }
+  return members.map(({ membership }) => LANES.filter((lane) => membership.ownsLane(lane)).length);
+}
+
+const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+
+test("each lane of deliveries has one owner while members join, retire and leave", async (t) => {
+  const { clock, member } = await stage(t);
+  const [a, b, c] = [member("a"), member("b"), member("c")];
+  const all = [a, b, c];
+  const settle = async () => {
+    for (let seconds = 0; seconds < 15; seconds += 1) {
+      await clock.advance(1_000);
+      lanesOf(all);
+    }
+    return lanesOf(all);
+  };
+  await a.start();
+  assert.deepEqual(lanesOf(all), [LANES.length, 0, 0]);
+  await b.start();
+  await c.start();
+  const shares = await settle();
+  assert.equal(sum(shares), LANES.length);
+  assert.ok(Math.min(...shares) > LANES.length / 6, `${shares.join(", ")} lanes`);
+  assert.equal(a.membership.ownerOfLane(LANES.find((lane) => b.membership.ownsLane(lane)) ?? "")?.id, "b");
+  const before = b.membership.lanesEpoch;
+  const retired = b.membership.retire();
+  await clock.advance(1_000);
+  await retired;
+  assert.equal(lanesOf(all)[1], 0, "it begins nothing more");
+  assert.ok(b.membership.lanesEpoch > before);
+  assert.equal(sum(await settle()), LANES.length);
+  await b.membership.stop();
+  assert.equal(sum(await settle()), LANES.length);
+});
+
+test("a shard with attempts in flight stays with the member that gives it up until they have ended", async (t) => {
+  const { clock, member } = await stage(t);
+  const [a, b] = [member("a"), member("b")];
+  await a.start();
+  a.shardsInUse = new Set(LANES.map(shardOf));
+  await b.start();
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  const [kept = 0, none] = lanesOf([a, b]);
+  assert.ok(kept > 0 && kept < LANES.length, `it begins nothing in ${LANES.length - kept} lanes`);
+  assert.equal(none, 0);
+  a.shardsInUse = new Set();
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  assert.deepEqual(lanesOf([a, b]), [kept, LANES.length - kept]);
+});
+
+test("a member that cannot beat stops with its lanes 5 s before another one takes them over, and knows nothing of them afterwards", async (t) => {
+  const { clock, member } = await stage(t);
+  const [a, b] = [member("a"), member("b")];
+  await a.start();
+  await b.start();
+  for (let seconds = 0; seconds < 15; seconds += 1) await clock.advance(1_000);
+  const epoch = a.membership.lanesEpoch;
+  a.isCutOff = true;
+  let [stoppedMs, takenMs] = [0, 0];
+  for (let ms = 500; takenMs === 0; ms += 500) {
+    assert.ok(ms < TAKEOVER_MS_MAX);
+    await clock.advance(500);
+    const [own = 0, others = 0] = lanesOf([a, b]);
+    if (own === 0 && stoppedMs === 0) stoppedMs = ms;
+    if (others === LANES.length) takenMs = ms;
+  }
+  assert.ok(stoppedMs > 0 && stoppedMs <= takenMs - 5_000, `${stoppedMs} and ${takenMs} ms`);
+  assert.ok(takenMs <= 25_000, `${takenMs} ms`);
+  a.isCutOff = false;
+  for (let seconds = 0; seconds < 15; seconds += 1) {
+    await clock.advance(1_000);
+    lanesOf([a, b]);
+  }
+  assert.equal(sum(lanesOf([a, b])), LANES.length);
+  assert.ok(a.membership.lanesEpoch > epoch, "it has acquired them anew");
 });
 
 test("a refresh that is asked for while another one beats has a beat of its own, which sees what was changed before it", async (t) => {

@@ -4,11 +4,13 @@ import type { Clock, ClockShift } from "../../clock.ts";
 import { ClockOffset, type Moment } from "../../core/clock-offset.ts";
 import type { InstanceId } from "../../core/id.ts";
 import { homeAmong } from "../../core/rendezvous.ts";
+import { SHARDS, shardOf } from "../../core/shard.ts";
 import {
   type LeaseEpoch,
   type Member,
   type MemberLease,
   type MembersAfterBeat,
+  type WantedLease,
   workersOf,
 } from "../../store/members.ts";
 import type { Store } from "../../store/store.ts";
@@ -23,7 +25,7 @@ const RETRY_MS = 1_000;
 const SOON_MS = 100;
 /** A member is dead if it did not beat for so long, in real milliseconds; longer after an outage of the database (`#deadAfterMs`). */
 export const DEAD_AFTER_MS = 20_000;
-/** Length of a lease in real milliseconds. */
+/** Length of a lease in real milliseconds. A lifelong one ends with its member: `DEAD_AFTER_MS` after the last beat. */
 const LEASE_MS = 30_000;
 /** A holder stops using its lease so long before it ends, in real milliseconds. */
 const MARGIN_MS = 5_000;
@@ -31,22 +33,32 @@ const MARGIN_MS = 5_000;
 /** The lease of the chores of the whole database. */
 const LEADER = "leader";
 
-/** A lease that there is to hold, and what its owner tells the others. */
-export interface WantedLease {
-  lease: string;
-  state: string | null;
+/** The leases of the shards of deliveries: lifelong, since renewing so many would write all day. */
+const SHARD_LEASES = Array.from(
+  { length: SHARDS },
+  (_, shard): WantedLease => ({ lease: shardLease(shard), state: null, isLifelong: true }),
+);
+const IS_SHARD = new Set(SHARD_LEASES.map(({ lease }) => lease));
+
+function shardLease(shard: number): string {
+  return `shard ${shard}`;
 }
 
 /** The engine, as it uses the leases of its process. */
 export interface LeaseUse {
-  /** Reads the instances, and returns the leases of all of them. */
+  /** Reads the instances, and returns the leases of all of them with what their owner tells the others. */
   leases(): Promise<readonly WantedLease[]>;
   /** The lease of an instance; null if there is no such instance. */
   leaseOf(instanceId: InstanceId): string | null;
-  /** Connects and disconnects instances so that those which this process serves run, and no others. Never throws. */
+  /**
+   * Connects and disconnects instances so that those which this process serves run, and no others. Before it returns, the loop of deliveries
+   * has given up what it knew of lanes that are others now. Never throws.
+   */
   follow(): Promise<void>;
   /** Whether an instance of the lease still runs, or work on it has not ended. */
   isUsed(lease: string): boolean;
+  /** Shards with attempts in flight that a new owner should wait for. */
+  shardsInUse(): ReadonlySet<number>;
 }
 
 export interface SharedMembershipOptions {
@@ -76,6 +88,7 @@ export class SharedMembership implements Membership {
   readonly #options: SharedMembershipOptions;
   readonly #offset = new ClockOffset();
   readonly #held = new Map<string, HeldLease>();
+  #lanesEpoch = 0;
   /** The leases of other members. */
   #others = new Map<string, MemberLease>();
   #members: readonly Member[] = [];
@@ -93,6 +106,7 @@ export class SharedMembership implements Membership {
   #outage = { ms: 0, until: Number.NEGATIVE_INFINITY };
   /** Whether each lease was with its home at the last beat, so that nobody waits for one. */
   #isSettled = true;
+  #isRetired = false;
   #isStopped = false;
   #cancelBeat: () => void = () => {};
   #cancelEnd: () => void = () => {};
@@ -124,8 +138,15 @@ export class SharedMembership implements Membership {
     // The first beat shows who is there: only then the homes are known.
     await this.#beat();
     await this.#beat();
-    await use.follow();
+    // Connecting may take long, and the others wait for this process from now on.
     this.#later(true);
+    await use.follow();
+  }
+
+  /** From now on this process gives its leases up: those that nothing uses any more are free when this resolves. `stop` follows. */
+  async retire(): Promise<void> {
+    this.#isRetired = true;
+    await this.#beat();
   }
 
   /** Leaves: the leases are free at once. Call when nothing uses them any more. */
@@ -160,7 +181,10 @@ export class SharedMembership implements Membership {
   }
 
   ownerOf(instanceId: InstanceId): Member | null {
-    const lease = this.#use?.leaseOf(instanceId) ?? LEADER;
+    return this.#ownerOf(this.#use?.leaseOf(instanceId) ?? LEADER);
+  }
+
+  #ownerOf(lease: string): Member | null {
     const owner = this.#holds(lease) === null ? this.#others.get(lease)?.owner : this.member.id;
     return this.#members.find(({ id }) => id === owner) ?? null;
   }
@@ -177,13 +201,16 @@ export class SharedMembership implements Membership {
     return this.#holds(LEADER) !== null;
   }
 
-  isHome(lane: string): boolean {
-    return this.#isAt(lane);
+  ownsLane(lane: string): boolean {
+    return this.#holds(shardLease(shardOf(lane)))?.isGivenUp === false;
   }
 
-  homeOf(lane: string): Member | null {
-    const home = homeAmong(lane, this.#workers);
-    return this.#members.find(({ id }) => id === home) ?? null;
+  ownerOfLane(lane: string): Member | null {
+    return this.#ownerOf(shardLease(shardOf(lane)));
+  }
+
+  get lanesEpoch(): number {
+    return this.#lanesEpoch;
   }
 
   others(): readonly Member[] {
@@ -240,10 +267,15 @@ export class SharedMembership implements Membership {
     const { store, url } = this.#options;
     const use = this.#use;
     if (use === null || this.#isStopped) return;
-    const all = [...(await use.leases()), { lease: LEADER, state: null }];
-    const leases = all.filter(({ lease }) => this.#isToHave(lease, use));
+    const all = [...(await use.leases()), { lease: LEADER, state: null }, ...SHARD_LEASES];
+    this.#giveUpMoved(all, use);
+    const inUse = use.shardsInUse();
+    const isUsed = (lease: string) =>
+      IS_SHARD.has(lease) ? inUse.has(Number(lease.slice("shard ".length))) : use.isUsed(lease);
+    const leases = all.filter(({ lease }) => this.#isAt(lease) || (this.#held.has(lease) && isUsed(lease)));
     const asked = this.#moment();
-    const member: Member = { ...this.member, url: url() };
+    // Nobody is to wait for a process that retires to take a lease.
+    const member: Member = { ...this.member, ...(this.#isRetired ? { role: "api" } : {}), url: url() };
     const deadAfterMs = this.#deadAfterMs(asked.monotonic);
     const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs });
     this.#answeredAt = asked.monotonic;
@@ -274,9 +306,9 @@ export class SharedMembership implements Membership {
     this.#options.skew.ms += this.#offset.correction({ now, asked, answered: this.#moment() });
   }
 
-  /** Whether this process is the home of a lease or lane. */
-  #isAt(name: string): boolean {
-    return homeAmong(name, this.#workers) === this.member.id;
+  /** Whether this process is the home of a lease. */
+  #isAt(lease: string): boolean {
+    return !this.#isRetired && homeAmong(lease, this.#workers) === this.member.id;
   }
 
   /** Whether the holder of a lease is its home; also if there is no home, since no member takes leases. */
@@ -286,16 +318,16 @@ export class SharedMembership implements Membership {
     return home === null || home === holder;
   }
 
-  /** Whether this process is the home of the lease, or still uses it. A lease whose home has moved is given up. */
-  #isToHave(lease: string, use: LeaseUse): boolean {
-    if (this.#isAt(lease)) return true;
-    const held = this.#held.get(lease);
-    if (held === undefined) return false;
-    if (!held.isGivenUp) {
-      held.isGivenUp = true;
-      void use.follow().then(() => this.refresh());
-    }
-    return use.isUsed(lease);
+  /** Gives up the leases whose home has moved: nothing new begins under them, and a later beat releases those that are not used any more. */
+  #giveUpMoved(all: readonly WantedLease[], use: LeaseUse): void {
+    const moved = all.flatMap(({ lease }) => {
+      const held = this.#held.get(lease);
+      return held === undefined || held.isGivenUp || this.#isAt(lease) ? [] : [{ lease, held }];
+    });
+    if (moved.length === 0) return;
+    for (const { held } of moved) held.isGivenUp = true;
+    if (moved.some(({ lease }) => IS_SHARD.has(lease))) this.#lanesEpoch += 1;
+    void use.follow().then(() => this.refresh());
   }
 
   /** Takes over what a beat found. Returns whether this process has acquired leases. */
@@ -303,16 +335,28 @@ export class SharedMembership implements Membership {
     let hasAcquired = false;
     this.#members = members;
     this.#otherMembers = members.filter(({ id }) => id !== this.member.id);
-    this.#workers = workersOf(members);
+    const workers = workersOf(members);
+    // The leases of a worker that is gone may have their home here now.
+    if (this.#workers.some((id) => !workers.includes(id))) void this.refresh();
+    this.#workers = workers;
     const own = new Map(leases.filter(({ owner }) => owner === this.member.id).map((one) => [one.lease, one]));
-    for (const lease of this.#held.keys()) if (!own.has(lease)) this.#held.delete(lease);
+    let haveLanesChanged = false;
+    for (const lease of this.#held.keys()) {
+      if (own.has(lease)) continue;
+      haveLanesChanged ||= IS_SHARD.has(lease) && this.#held.get(lease)?.isGivenUp === false;
+      this.#held.delete(lease);
+    }
     for (const [lease, { epoch }] of own) {
       const last = this.#held.get(lease);
-      if (last?.epoch !== epoch) hasAcquired = true;
-      const since = last?.epoch === epoch ? last.since : this.#options.clock.monotonic();
-      const isGivenUp = last?.isGivenUp === true && !this.#isAt(lease);
-      this.#held.set(lease, { epoch, until: askedAt + LEASE_MS - MARGIN_MS, since, isGivenUp });
+      const isNew = last?.epoch !== epoch;
+      const since = isNew ? this.#options.clock.monotonic() : last.since;
+      const isGivenUp = !isNew && last.isGivenUp && !this.#isAt(lease);
+      const lengthMs = IS_SHARD.has(lease) ? DEAD_AFTER_MS : LEASE_MS;
+      this.#held.set(lease, { epoch, until: askedAt + lengthMs - MARGIN_MS, since, isGivenUp });
+      if (IS_SHARD.has(lease)) haveLanesChanged ||= isNew || last.isGivenUp !== isGivenUp;
+      else hasAcquired ||= isNew;
     }
+    if (haveLanesChanged) this.#lanesEpoch += 1;
     this.#others = new Map(leases.filter(({ lease }) => !own.has(lease)).map((one) => [one.lease, one]));
     this.#watchEnd();
     return hasAcquired;

@@ -37,10 +37,8 @@ export interface DueListener {
 
 /** The parts of `DueQueue`. */
 interface DueQueueParts {
-  store: Pick<Store, "credit" | "dueDeliveries" | "giveUp" | "hold">;
+  store: Pick<Store, "credit" | "dueDeliveries" | "hold">;
   clock: Pick<Clock, "monotonic" | "now">;
-  /** Called with the error of a `giveUp`: the database gives the deliveries to the next read only when their time is over. */
-  fault(error: unknown): void;
 }
 
 export class DueQueue {
@@ -56,19 +54,27 @@ export class DueQueue {
 
   /** Has new deliveries and other changes go to the loop. Returns the function that ends it. */
   start(listener: DueListener): () => void {
-    return this.#parts.store.hold({ inHandMs: IN_HAND_MS, push: (changes) => this.#push(changes, listener) });
+    // Nobody told of changes since it was last ended.
+    this.#hand.all();
+    return this.#parts.store.hold((changes) => this.#push(changes, listener));
+  }
+
+  /** The lanes may have changed without a word: every one is read from its front. */
+  forget(): void {
+    this.#hand.all();
+    this.#tell(new Set(this.#hand.lanes));
   }
 
   /** Takes at most `permits` due deliveries of each lane into hand. `more`: lanes to be read again at once. */
   async claim(wanted: readonly { lane: string; permits: number }[]): Promise<ClaimedItems<HeldDelivery>> {
     const { clock, store } = this.#parts;
-    this.#leave(this.#hand.expire(IN_HAND_MS));
+    this.#hand.expire(IN_HAND_MS);
     const bytesMax = this.#hand.freeBytes;
     const open = bytesMax <= 0 ? [] : wanted.filter(({ lane }) => this.#hand.hasRoom(lane));
     if (open.length === 0) return { items: [], more: [] };
     const lanes = open.map(({ lane, permits }) => this.#hand.ask(lane, permits));
     const heldUntil = clock.monotonic() + HELD_MS;
-    const asked = store.dueDeliveries({ lanes, now: clock.now(), inHandMs: IN_HAND_MS, bytesMax });
+    const asked = store.dueDeliveries({ lanes, now: clock.now(), bytesMax });
     const { found, more } = await asked.catch((error: unknown) => {
       for (const { lane } of lanes) this.#hand.failed(lane);
       throw error;
@@ -78,7 +84,6 @@ export class DueQueue {
       lane,
       ...this.#hand.answer(lane, rows.get(lane) ?? [], !more.includes(lane)),
     }));
-    this.#leave(answers.flatMap(({ refused }) => refused));
     return {
       items: answers.flatMap(({ taken }) => taken.map((due) => ({ ...due, heldUntil }))),
       more: answers.flatMap(({ lane, mayHaveMore }) => (mayHaveMore ? [lane] : [])),
@@ -93,50 +98,25 @@ export class DueQueue {
     this.#hand.askSome();
     try {
       const bytesMax = this.#hand.freeBytes;
-      const { found } = await store.dueDeliveries({
-        lanes,
-        now: clock.now(),
-        inHandMs: IN_HAND_MS,
-        bytesMax,
-        atOnce,
-      });
-      const [taken, refused]: [DueDelivery[], DeliveryId[]] = [[], []];
-      for (const due of found) {
-        if (this.#hand.takeOne(due)) taken.push(due);
-        else if (!this.#hand.has(due.delivery.id)) refused.push(due.delivery.id);
-      }
-      this.#leave(refused);
-      return taken.map((due) => ({ ...due, heldUntil }));
+      const { found } = await store.dueDeliveries({ lanes, now: clock.now(), bytesMax, atOnce });
+      return found.filter((due) => this.#hand.takeOne(due)).map((due) => ({ ...due, heldUntil }));
     } finally {
       this.#hand.answerSome();
     }
   }
 
-  /**
-   * The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when it is due again; null: not. `isWritten`: whether the store
-   * has written its end, and knows by that.
-   */
-  ended(id: DeliveryId, dueAt: number | null, isWritten: boolean): void {
+  /** The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when it is due again; null: not. */
+  ended(id: DeliveryId, dueAt: number | null): void {
     this.#hand.ended(id, dueAt, this.#parts.clock.now());
-    if (!isWritten) this.#leave([id]);
   }
 
-  /** These deliveries are not tried now: they stay due, and are read again. Never throws. */
+  /** These deliveries are not tried now: they stay due, and are read again. */
   giveUp(items: readonly HeldDelivery[]): void {
-    const ids = items.map(({ delivery }) => delivery.id);
-    this.#hand.giveUp(ids);
-    this.#leave(ids);
-  }
-
-  /** Tells the store that other reads may have these deliveries. */
-  #leave(ids: readonly DeliveryId[]): void {
-    const { fault, store } = this.#parts;
-    if (ids.length > 0) store.giveUp(ids).catch((error: unknown) => fault(error));
+    this.#hand.giveUp(items.map(({ delivery }) => delivery.id));
   }
 
   #push(changes: readonly PushedChange[], listener: DueListener): void {
     const taken = new Map<string, HeldDelivery[]>();
-    const refused: DeliveryId[] = [];
     const behind = new Set<string>();
     const lanes = new Set<string>();
     const changed = new Set<string>();
@@ -144,17 +124,14 @@ export class DueQueue {
     for (const change of changes) {
       if (change.kind === "new") {
         const { due } = change;
-        const { id, lane } = due.delivery;
+        const { lane } = due.delivery;
         this.#arrived.arrived += 1;
         this.#arrived.bytes += due.bytes.length;
         if (this.#hand.push(due)) {
           const ofLane = taken.get(lane) ?? [];
           ofLane.push({ ...due, heldUntil });
           taken.set(lane, ofLane);
-        } else {
-          refused.push(id);
-          behind.add(lane);
-        }
+        } else behind.add(lane);
         continue;
       }
       if (change.kind === "all") this.#hand.all();
@@ -170,7 +147,6 @@ export class DueQueue {
       taken.delete(lane);
     }
     this.#tell(behind);
-    this.#leave(refused);
     if (taken.size > 0) listener.take([...taken.values()].flat());
     if (changed.size > 0) listener.giveBack(changed);
     const woken = behind.union(lanes).union(changed);

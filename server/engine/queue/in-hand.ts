@@ -35,11 +35,9 @@ interface LaneReading {
   left: Set<DeliveryId>;
 }
 
-/** The deliveries of a read that were taken, and those that were not. */
+/** The deliveries of a read that were taken; the others stay on disk. */
 export interface TakenDeliveries {
   taken: DueDelivery[];
-  /** Deliveries that stay on disk although they were read: the store gives them to the next read. */
-  refused: DeliveryId[];
   /** Whether the lane is to be read again at once. */
   mayHaveMore: boolean;
 }
@@ -86,10 +84,6 @@ export class InHand {
     return this.#items.size;
   }
 
-  has(id: DeliveryId): boolean {
-    return this.#items.has(id);
-  }
-
   /** The lane of a delivery in hand; null if it is not in hand. */
   laneOf(id: DeliveryId): string | null {
     return this.#items.get(id)?.lane ?? null;
@@ -98,6 +92,11 @@ export class InHand {
   /** The bytes of events for which there is room. */
   get freeBytes(): number {
     return this.#items.size >= IN_HAND_MAX ? 0 : this.#budget.freeBytes;
+  }
+
+  /** The lanes that are known. */
+  get lanes(): string[] {
+    return [...this.#lanes.keys()];
   }
 
   /** Whether a read of the lane can take anything: there is room for the row for which there was none. */
@@ -119,7 +118,6 @@ export class InHand {
     const state = this.#lane(lane);
     const { left } = state.reading ?? { left: new Set() };
     const taken: DueDelivery[] = [];
-    const refused: DeliveryId[] = [];
     let isFull = false;
     for (const row of rows) {
       const { id, customerId: owner } = row.delivery;
@@ -132,11 +130,10 @@ export class InHand {
       if (!isHeld && !isFull && !this.#budget.hasRoom(owner, size)) {
         isFull = true;
         state.noRoom = { owner, size };
+        // A read of a server may go back to what others have put before its place.
+        readFrom(state, place);
       }
-      if (isFull || isBehindMissed || left.has(id)) {
-        if (!isHeld) refused.push(id);
-        continue;
-      }
+      if (isFull || isBehindMissed || left.has(id)) continue;
       if (!isHeld) {
         taken.push(row);
         this.#take(row);
@@ -147,7 +144,7 @@ export class InHand {
     state.reading = null;
     state.isBehind = isFull || !isEnd;
     if (missed !== END) this.#moveBack(state, missed);
-    return { taken, refused, mayHaveMore: state.isBehind && !isFull };
+    return { taken, mayHaveMore: state.isBehind && !isFull };
   }
 
   /** A read came to nothing. */
@@ -217,8 +214,8 @@ export class InHand {
     }
   }
 
-  /** Gives up what is in hand for longer than this, such as after an end that could not be recorded. Returns those. */
-  expire(inHandMs: number): DeliveryId[] {
+  /** Gives up what is in hand for longer than this, such as after an end that could not be recorded. */
+  expire(inHandMs: number): void {
     const until = this.#now() - inHandMs;
     const expired: DeliveryId[] = [];
     for (const [id, { since }] of this.#items) {
@@ -226,7 +223,6 @@ export class InHand {
       expired.push(id);
     }
     this.giveUp(expired);
-    return expired;
   }
 
   #take(due: DueDelivery): void {
@@ -251,9 +247,8 @@ export class InHand {
 
   /** The next read begins at the place, also if a read is in progress. */
   #moveBack(state: HandLane, { dueAt, row }: LanePlace): void {
-    const before = { dueAt, row: row - 1 };
     state.isBehind = true;
-    if (isBefore(before, state.readTo)) state.readTo = before;
+    readFrom(state, { dueAt, row });
     if (state.reading !== null && isBefore({ dueAt, row }, state.reading.missed)) state.reading.missed = { dueAt, row };
   }
 
@@ -268,6 +263,12 @@ export class InHand {
     this.#lanes.set(name, state);
     return state;
   }
+}
+
+/** The next read of a lane begins at the place, or before. */
+function readFrom(state: HandLane, { dueAt, row }: LanePlace): void {
+  const before = { dueAt, row: row - 1 };
+  if (isBefore(before, state.readTo)) state.readTo = before;
 }
 
 function placeOf({ delivery, row }: DueDelivery): LanePlace {

@@ -22,6 +22,10 @@ export interface DeliverLoop {
   changed(changes: readonly ReceiverChange[]): void | Promise<void>;
   /** Rows have left the quarantine: endpoints and customers are read again. */
   repaired(): void;
+  /** This process owns other lanes than before: gives up what has not begun, and reads every lane anew. */
+  lanesChanged(): void;
+  /** The shards of attempts in flight, until 5 s after `lanesChanged`: a new owner waits for these, and no longer. */
+  shardsInUse(): ReadonlySet<number>;
   /** Begins nothing more, and resolves when the attempts in flight are on disk. */
   stop(): Promise<void>;
 }

@@ -67,7 +67,7 @@ test("a new delivery that reaches the loop late is attempted once, however long 
   await stage.lanes.stop();
   const { store } = deps;
   const hold = store.hold.bind(store);
-  store.hold = (holder) => hold({ ...holder, push: (claimed) => void clock.after(12_000, () => holder.push(claimed)) });
+  store.hold = (holder) => hold((changes) => void clock.after(12_000, () => holder(changes)));
   stage.lanes.start();
   await clock.advance(1_000);
   stage.answers.push(null);

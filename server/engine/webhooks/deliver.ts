@@ -37,15 +37,16 @@ import { Lanes } from "../lanes.ts";
 import type { AttemptOutcome, Observer } from "../observer.ts";
 import { DueQueue, type HeldDelivery } from "../queue/due-deliveries.ts";
 import type { RunResult } from "../run-result.ts";
-import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { UnrecordedResponses } from "../unrecorded.ts";
 import { AtOnce } from "./at-once.ts";
 import type { AttemptFeed } from "./attempt-feed.ts";
+import { AttemptsInFlight } from "./attempts-in-flight.ts";
 import type { DeliverLoop } from "./deliver-loop.ts";
 import { Holds, putOffUntil } from "./holds.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { type Receiver, ReceiverCache } from "./receiver-cache.ts";
 import { cancelled, type Recording, record, recordPosted, type Target } from "./record-attempt.ts";
+import { signingSecrets } from "./signing-secrets.ts";
 
 /** An attempt and its commit take less than this, in real milliseconds. */
 const ATTEMPT_MS_MAX = 35_000;
@@ -75,7 +76,6 @@ export interface DeliverDeps {
     | "dueDeliveries"
     | "dueLanes"
     | "finishDeliveries"
-    | "giveUp"
     | "hold"
     | "isFull"
     | "rechecked"
@@ -83,8 +83,8 @@ export interface DeliverDeps {
   >;
   clock: Clock;
   chance: () => number;
-  /** Whether this process delivers the lane, and whether it has applied what others changed; absent: it is alone. */
-  isHome?: (lane: string) => boolean;
+  /** Whether this process may begin attempts of the lane, and whether it has applied what others changed; absent: it is alone. */
+  ownsLane?: (lane: string) => boolean;
   isCurrent?: () => boolean;
   settings: Pick<EngineSettings, "webhookConcurrency" | "webhookRetryScheduleMs">;
   sealer: Pick<Sealer, "open">;
@@ -99,6 +99,7 @@ interface Attempting extends Recording {
   sender: WebhookSender;
   unrecorded: UnrecordedResponses;
   holds: Holds;
+  inFlight: AttemptsInFlight;
 }
 
 /** The loop that posts deliveries. New ones are pushed to it with their commit, and it reads all others. */
@@ -109,6 +110,7 @@ export class Deliver implements DeliverLoop {
   readonly #queue: DueQueue;
   readonly #atOnce: AtOnce;
   readonly look = (): void => this.#lanes.look();
+  readonly #inFlight: AttemptsInFlight;
   #breakersOpen = 0;
   #endHold: () => void = () => {};
 
@@ -116,7 +118,8 @@ export class Deliver implements DeliverLoop {
     this.#deps = deps;
     const { isCurrent, observer, store } = deps;
     this.#receiverCache = new ReceiverCache(isCurrent);
-    this.#queue = new DueQueue({ store, clock: deps.clock, fault: (error) => observer.fault("deliver", error) });
+    this.#inFlight = new AttemptsInFlight(() => deps.clock.monotonic());
+    this.#queue = new DueQueue({ store, clock: deps.clock });
     this.#lanes = createLanes(
       {
         deps,
@@ -124,6 +127,7 @@ export class Deliver implements DeliverLoop {
         queue: this.#queue,
         wake: (lane, atOnce) => this.wake([lane], atOnce),
         sender,
+        inFlight: this.#inFlight,
         outcomes: new OutcomeBatch(store),
         goneReceivers: new GoneReceivers(),
         unrecorded: new UnrecordedResponses(UNRECORDED_MAX),
@@ -138,7 +142,7 @@ export class Deliver implements DeliverLoop {
     this.#atOnce = new AtOnce({
       store,
       clock: deps.clock,
-      limited: () => this.#lanes.limited.map(({ name }) => name).filter(deps.isHome ?? (() => true)),
+      limited: () => this.#lanes.limited.map(({ name }) => name).filter(deps.ownsLane ?? (() => true)),
       run: (lanes, ids) => this.#runAtOnce(lanes, ids),
       fault: (error) => observer.fault("deliver", error),
     });
@@ -155,9 +159,12 @@ export class Deliver implements DeliverLoop {
   }
 
   async #runAtOnce(names: readonly string[], atOnce: readonly DeliveryId[]): Promise<void> {
-    if (this.#deps.store.isFull) throw diskFull();
-    const refused = this.#lanes.runAtOnce(await this.#queue.claimAtOnce(names, atOnce));
-    this.#queue.giveUp(refused);
+    const { ownsLane = () => true, store } = this.#deps;
+    if (store.isFull) throw diskFull();
+    const { own = [], others = [] } = Object.groupBy(await this.#queue.claimAtOnce(names, atOnce), ({ delivery }) =>
+      ownsLane(delivery.lane) ? "own" : "others",
+    );
+    this.#queue.giveUp([...others, ...this.#lanes.runAtOnce(own)]);
   }
 
   start(): void {
@@ -199,6 +206,17 @@ export class Deliver implements DeliverLoop {
       if (table === "endpoints" && id !== null && isMark !== true) this.#lanes.peerChanged(id);
   }
 
+  lanesChanged(): void {
+    this.#inFlight.lanesChanged();
+    this.#queue.forget();
+    this.#lanes.drop(() => true);
+    this.#lanes.look();
+  }
+
+  shardsInUse(): ReadonlySet<number> {
+    return this.#inFlight.shards();
+  }
+
   repaired(): void {
     this.#receiverCache.clear();
     this.#deps.store.rechecked();
@@ -216,19 +234,19 @@ function diskFull(): StoreFull {
 
 /** A lane is an endpoint, or the origin of a customer's callbacks. `look` is called before each look for due deliveries. */
 function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelivery> {
-  const { clock, isHome = () => true, observer, settings, store } = attempting.deps;
-  const { queue, receiverCache } = attempting;
+  const { clock, ownsLane = () => true, observer, settings, store } = attempting.deps;
+  const { inFlight, queue, receiverCache } = attempting;
   return new Lanes<HeldDelivery>({
     clock,
     async claim(wanted) {
       // No attempt could be recorded: each webhook would be sent again whenever its delivery leaves the hand.
       if (store.isFull) throw diskFull();
-      return queue.claim(wanted.filter(({ lane }) => isHome(lane)));
+      return queue.claim(wanted.filter(({ lane }) => ownsLane(lane)));
     },
     release: (items) => queue.giveUp(items),
     async dueLanes(took) {
       look();
-      return (await store.dueLanes("deliveries", clock.now(), took)).map(({ lane }) => lane).filter(isHome);
+      return (await store.dueLanes("deliveries", clock.now(), took)).map(({ lane }) => lane).filter(ownsLane);
     },
     ownerOf: (lane) => receiverCache.ownerOf(lane),
     loadOwners: (lanes) => receiverCache.load(store, lanes),
@@ -237,9 +255,10 @@ function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelive
     takesMore: () => true,
     // Within a message, an event waits for the first attempt of the event before.
     orderingKeyOf: ({ delivery }) => (delivery.attemptCount === 0 ? delivery.messageId : null),
-    isStale: ({ heldUntil }) => heldUntil - clock.monotonic() < ATTEMPT_MS_MAX,
+    isStale: (item) => isStale(attempting, item),
     prefetch: PREFETCH,
-    run: (item, free, times) => deliver(attempting, item, free, times),
+    run: (item, free, times) =>
+      inFlight.make(item.delivery.lane, (isCurrent) => deliver({ ...attempting, isCurrent }, item, free, times)),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
     mayFreeOthers: () => false,
@@ -249,8 +268,16 @@ function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelive
   });
 }
 
+/** Whether a delivery in hand must not be posted: its time is too short, or this process may have lost its lane. */
+function isStale(
+  { deps: { clock, ownsLane = () => true } }: Attempting,
+  { delivery, heldUntil }: HeldDelivery,
+): boolean {
+  return heldUntil - clock.monotonic() < ATTEMPT_MS_MAX || !ownsLane(delivery.lane);
+}
+
 async function deliver(
-  attempting: Attempting,
+  attempting: Attempting & { isCurrent: () => boolean },
   item: HeldDelivery,
   free: (result: RunResult) => void,
   times: RunTimes,
@@ -274,6 +301,11 @@ async function deliver(
   const heldUntil = attempting.holds.untilOf(delivery);
   if (heldUntil !== null) {
     await record(attempting, item, putOffUntil(heldUntil));
+    return "bad";
+  }
+  // Its receiver was read meanwhile. If the lane was lost and is back, another process may have posted it.
+  if (isStale(attempting, item) || !attempting.isCurrent()) {
+    attempting.queue.giveUp([item]);
     return "bad";
   }
   const target = { endpoint, signer, url: endpoint?.url ?? delivery.url };
@@ -354,26 +386,12 @@ async function post({ deps, sender }: Attempting, item: HeldDelivery, target: Ta
   return sender.poster.post({ url, body: bytes, headers, trusted: toInbox });
 }
 
-/** The decrypted signing secrets; null if they cannot be decrypted, which is logged for the operator. */
+/** The signing secrets; null if there are none, or if they cannot be decrypted, which is logged for the operator. */
 function openSecrets(deps: DeliverDeps, delivery: Delivery, target: Target) {
   try {
-    return secretsOf(deps, delivery, target);
+    return signingSecrets(deps, delivery, target);
   } catch (error) {
     deps.observer.fault("deliver", error);
     return null;
   }
-}
-
-/** The signing secrets: the endpoint's own, or the customer's for the primary endpoint and for callbacks. */
-function secretsOf(deps: DeliverDeps, { customerId }: Delivery, { endpoint, signer }: Target) {
-  const own = endpoint !== null && endpoint.secret !== null;
-  const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(customerId);
-  const holder = own ? endpoint : signer;
-  if (holder === null || holder.secret === null) throw new Error(`there is no secret at ${place}`);
-  const inGrace = holder.previousSecretUntil !== null && holder.previousSecretUntil > deps.clock.real();
-  const previous = inGrace ? holder.previousSecret : null;
-  return {
-    secret: deps.sealer.open(holder.secret, place),
-    previousSecret: previous === null ? null : deps.sealer.open(previous, place),
-  };
 }

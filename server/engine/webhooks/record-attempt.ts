@@ -136,7 +136,7 @@ export async function record(
     set = after(fresh);
   }
   const dueAt = fresh?.dueAt ?? null;
-  queue.ended(id, dueAt, set !== null);
+  queue.ended(id, dueAt);
   deps.attempted.notify(id, delivery.customerId);
   if (dueAt !== null && dueAt <= deps.clock.now()) wake(lane, fresh?.byHand ? [id] : []);
 }

@@ -86,13 +86,13 @@ test("the new deliveries of every port's jobs go to the holder, also from groups
     await nextTurn();
     await disk.end();
   };
-  await write(holder, ["hold", 9]);
+  await write(holder, ["hold", true]);
   await write(main, probe("a"), 1, 2);
   await write(holder, probe("x"), 3);
   await write(main, probe("b"));
   // The writer made the new deliveries of this group before it ran the job that ends the hold.
-  await write(holder, ["hold", null], 4);
-  assert.deepEqual(replies, { main: ["a", "b"], holder: ["9", "push 1, push 2", "x, push 3", "null, push 4"] });
+  await write(holder, ["hold", false], 4);
+  assert.deepEqual(replies, { main: ["a", "b"], holder: ["true", "push 1, push 2", "x, push 3", "false, push 4"] });
 });
 
 test("each group is observed at one port, and every port learns that the disk is full and that it has room again", async () => {

@@ -144,7 +144,7 @@ export class GroupWriter {
     if (wasFull !== this.#isFull) for (const port of this.#ports) replyFor(port);
     for (const [port, reply] of replies) port(reply);
     // The writer has made the new deliveries of this group before it ran these jobs.
-    for (const { job, reply } of group) if (job[0] === "hold") this.#holder = job[1] === null ? null : reply;
+    for (const { job, reply } of group) if (job[0] === "hold") this.#holder = job[1] ? reply : null;
   }
 
   #noteFull(group: readonly WaitingJob[], results: readonly JobResult[]): void {

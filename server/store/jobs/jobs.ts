@@ -76,8 +76,7 @@ export type LeaseJob =
   | ["leasedPairs", lane: string]
   | ["release", leases: readonly number[]]
   | ["dueDeliveries", DueRead]
-  | ["giveUp", ids: readonly string[]]
-  | ["hold", inHandMs: number | null]
+  | ["hold", isHeld: boolean]
   | ["credit", HolderCredit]
   | ["beat", MemberBeat]
   | ["leave", member: string]
@@ -91,7 +90,6 @@ const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>([
   "leasedPairs",
   "release",
   "dueDeliveries",
-  "giveUp",
   "hold",
   "credit",
   "beat",

@@ -1,7 +1,7 @@
 /** A store over a port of its own to the writer: encodes what its callers ask for as jobs, and decodes their results. */
 
 import type { Kysely, RawBuilder } from "kysely";
-import type { CustomerId, DeliveryId, EndpointId, InstanceId, ReplayId } from "../../core/id.ts";
+import type { CustomerId, EndpointId, InstanceId, ReplayId } from "../../core/id.ts";
 import type { LoggedRequest } from "../../core/logged-request.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageBatch } from "../../core/usage.ts";
@@ -182,19 +182,18 @@ export class StoreClient implements Store {
 
   hold(holder: DeliveryHolder): () => void {
     this.#holder = holder;
-    void this.#writer.ask(["hold", holder.inHandMs]).catch(() => {});
+    void this.#writer.ask(["hold", true]).catch(() => {});
     return () => {
       if (this.#holder !== holder) return;
       this.#holder = null;
-      void this.#writer.ask(["hold", null]).catch(() => {});
+      void this.#writer.ask(["hold", false]).catch(() => {});
     };
   }
 
   #push(pushed: readonly PushedRow[]): void {
     const { records, unreadable } = decodePush(pushed);
     this.#addToQuarantine(unreadable, { isLeased: true });
-    if (this.#holder !== null) this.#holder.push(records);
-    else void this.giveUp(records.flatMap((one) => (one.kind === "new" ? [one.due.delivery.id] : []))).catch(() => {});
+    this.#holder?.(records);
   }
 
   credit(credit: HolderCredit): void {
@@ -202,11 +201,7 @@ export class StoreClient implements Store {
   }
 
   async arrived(): Promise<void> {
-    await this.#writer.ask(["giveUp", []]);
-  }
-
-  async giveUp(ids: readonly DeliveryId[]): Promise<void> {
-    if (ids.length > 0) await this.#writer.ask(["giveUp", ids]);
+    await this.#writer.ask(["credit", { arrived: 0, bytes: 0, behind: [] }]);
   }
 
   async finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]> {
@@ -240,6 +235,8 @@ export class StoreClient implements Store {
     return this.#writer.ask(["dueDeliveries", read], ({ rows, more }: DueRows) => {
       const { records, unreadable } = decodeDue(rows);
       this.#addToQuarantine(unreadable, { isLeased: true });
+      // The holder gets no place of them: a read of PostgreSQL may have gone back to them.
+      if (unreadable.length > 0) this.#holder?.([{ kind: "all" }]);
       return { found: records, more };
     });
   }
@@ -257,7 +254,7 @@ export class StoreClient implements Store {
     this.#writer.ask(["quarantine", added]).catch(() => {
       // The disk is full: the row is found again, by a read of its lane from the front or when the lease of its claim expires.
       for (const row of fresh) this.#quarantined.delete(nameOf(row));
-      if (fresh.some(({ table }) => table === "deliveries")) this.#holder?.push([{ kind: "all" }]);
+      if (fresh.some(({ table }) => table === "deliveries")) this.#holder?.([{ kind: "all" }]);
     });
   }
 

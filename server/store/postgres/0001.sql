@@ -535,24 +535,22 @@ create index due_messages_attempted on due_messages (id) where due_at is null;
 -- The second condition is always true: no other statement has it, so that the planner takes this index for none of them.
 create index due_messages_changed on due_messages (lane, changed_in) where lease is null and changed_in > '0'::xid8;
 
+-- Each due delivery in the order of its lane. `changed_in` is the SQL transaction that last gave it its due time, and `put_by` the process
+-- that ran it; 0: no service.
 create table due_deliveries (
   row bigint not null,
   id text collate "C" not null,
   lane text collate "C" not null,
   due_at bigint not null,
-  lease bigint,
-  leased_until timestamptz,
-  owner text collate "C",
   replay_id text collate "C",
+  put_by integer not null default 0,
   changed_in xid8 not null default pg_current_xact_id(),
   primary key (id)
 );
 
-create index due_deliveries_lane on due_deliveries (lane, due_at, row) where lease is null;
+create index due_deliveries_lane on due_deliveries (lane, due_at, row);
 
-create index due_deliveries_leased on due_deliveries (lane, owner, leased_until) where lease is not null;
-
-create index due_deliveries_changed on due_deliveries (lane, changed_in) where lease is null and changed_in > '0'::xid8;
+create index due_deliveries_changed on due_deliveries (lane, changed_in) where changed_in > '0'::xid8;
 
 create index due_deliveries_replay on due_deliveries (replay_id) where replay_id is not null;
 

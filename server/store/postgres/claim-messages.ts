@@ -278,7 +278,7 @@ function lanesOf(clauses: Clauses, lanes: readonly (LookedLane & Partial<WalkedL
     ];
     return values.map(([value, type]) => `${clauses.parameter(value)}::${type}`);
   });
-  return `select *, ${startOf("due_messages", "l.lane", "l.floor", "l.since")} as start from ${valuesOf(rows)}
+  return `select *, ${startOf("l.lane", "l.floor", "l.since")} as start from ${valuesOf(rows)}
       l (lane, permits, run_max, paused, "from", "to", due_at, id, passed, required, epoch, floor, since)
     where required is null or exists (select from member_leases m where m.lease = l.required and m.epoch = l.epoch)`;
 }

@@ -1,9 +1,9 @@
-/** Longer tests of PostgreSQL's queue of deliveries: 100,000 that processes race for, and 3,000,000 that wait. */
+/** Longer tests of PostgreSQL's queue of deliveries: 100,000 that processes end, and 3,000,000 that wait. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type pg from "pg";
-import { claimBuffers, raceFor } from "../../../test/support/delivery-members.ts";
+import { finishAll, readBuffers } from "../../../test/support/delivery-members.ts";
 import { type DeliveryRows, insertDeliveries } from "../../../test/support/delivery-rows.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { makeTables } from "./make-tables.ts";
@@ -28,28 +28,27 @@ async function database(t: TestContext, rows: DeliveryRows): Promise<pg.Pool> {
 }
 
 for (const members of [2, 8]) {
-  test(`${members} processes that race for 100,000 deliveries claim each once, and lose none`, {
+  test(`${members} processes end the 100,000 deliveries of the lanes that they own`, {
     timeout: 5 * MINUTE_MS,
   }, async (t) => {
     const count = 100_000;
-    await raceFor(await database(t, { count, lanes: 10 }), { members, count, lanes: 10 });
+    await finishAll(await database(t, { count, lanes: 10 }), { members, count, lanes: 10 });
   });
 }
 
 for (const lanes of [1, 100]) {
-  test(`a claim with 3,000,000 deliveries waiting in ${lanes} lanes reads hardly more pages than one with few`, {
+  test(`a read with 3,000,000 deliveries waiting in ${lanes} lanes reads hardly more pages than one with few`, {
     timeout: 10 * MINUTE_MS,
   }, async (t) => {
     const buffers: number[] = [];
     for (const count of [Math.max(10_000, 200 * lanes), 3_000_000]) {
       const pool = await database(t, { count, lanes, records: 128 * lanes });
-      buffers.push(await claimBuffers(pool));
+      buffers.push(await readBuffers(pool));
       await vacuumQueues(sqlOn(pool, () => {}));
-      buffers.push(await claimBuffers(pool));
+      buffers.push(await readBuffers(pool));
     }
     const [few = 0, fewVacuumed = 0, many = 0, manyVacuumed = 0] = buffers;
     t.diagnostic(`pages: ${few} and ${many}; after a vacuum ${fewVacuumed} and ${manyVacuumed}`);
-    // The index of ids, into which each claimed row goes again, has a level more.
     assert.ok(many <= 1.25 * few && manyVacuumed <= 1.25 * fewVacuumed, buffers.join(", "));
   });
 }

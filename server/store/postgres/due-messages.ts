@@ -3,7 +3,6 @@
  * and those with a `claimed_until`: in a send attempt. Such a row has no due time once its lease is gone.
  */
 
-import { NO_LEASE } from "./no-lease.ts";
 import type { Sql } from "./sql.ts";
 
 /** The columns of a message that `keepDueMessages` needs, to be followed by `lease_effect`. */
@@ -53,4 +52,5 @@ export async function keepDueMessage(sql: Sql, id: string): Promise<void> {
 }
 
 /** Assignments that end the lease of a message, and its send attempt with it. */
-export const UNLEASED = `${NO_LEASE}, is_held = 0`;
+export const UNLEASED =
+  "lease = null, owner = null, leased_until = null, changed_in = pg_current_xact_id(), is_held = 0";

@@ -8,6 +8,9 @@ import type { Sql } from "./sql.ts";
 /** The columns of a delivery that its row in the queue needs. */
 const DUE_DELIVERY_COLUMNS = "id, lane, due_at, rowid, replay_id";
 
+/** SQL that gives the row of a delivery its new due time, which other processes look for. */
+export const PUT_AGAIN = "due_at = excluded.due_at, put_by = excluded.put_by, changed_in = excluded.changed_in";
+
 /** The columns of a record that its row in the queue needs. */
 export const QUEUE_COLUMNS = { messages: DUE_COLUMNS, deliveries: DUE_DELIVERY_COLUMNS } as const;
 
@@ -21,6 +24,9 @@ export interface ChangedQueues {
   inserted: { messages: string[]; deliveries: string[] };
 }
 
+/** The number in rows that no writer has put into the queue, such as restored ones: no process takes them for its own. */
+const NOBODY = 0;
+
 /** Updates of other properties leave a record's row in the queue as it is. */
 const DECISIVE = {
   messages: new Set(["status", "dueAt", "claimedUntil", "instanceId"]),
@@ -32,36 +38,38 @@ export function changesQueue(table: "messages" | "deliveries", properties: reado
   return properties.some((property) => (DECISIVE[table] as ReadonlySet<string>).has(property));
 }
 
-export function addDueRows(clauses: Clauses, { messages, deliveries, inserted }: ChangedQueues): void {
+/** `putBy`: the number of this process. Returns the clause of the deliveries that were due before and have changed: `id`, `lane`, `due_at`; null if there is none. */
+export function addDueRows(
+  clauses: Clauses,
+  { messages, deliveries, inserted }: ChangedQueues,
+  putBy: number,
+): string | null {
   for (const made of inserted.messages)
     clauses.add(`insert into due_messages (id, lane, "from", "to", due_at, is_queued)
       ${dueRowsOf(`(${made}) t`)}`);
   for (const made of inserted.deliveries)
-    clauses.add(`insert into due_deliveries (id, lane, due_at, row, replay_id)
-      select id, lane, due_at, rowid, replay_id from (${made}) t where due_at is not null`);
+    clauses.add(`insert into due_deliveries (id, lane, due_at, row, replay_id, put_by)
+      select id, lane, due_at, rowid, replay_id, ${putBy} from (${made}) t where due_at is not null`);
   if (messages.length > 0)
     clauses.addWritten(keepDueMessages(clauses.add(messages.join("\nunion all\n"), "materialized")));
-  if (deliveries.length === 0) return;
+  if (deliveries.length === 0) return null;
   const changed = clauses.add(deliveries.join("\nunion all\n"), "materialized");
   clauses.add(`delete from due_deliveries where id = any(array(select id from ${changed} where due_at is null))`);
-  // The lease of a delivery whose due time was changed by somebody else than its holder stands.
-  clauses.add(`insert into due_deliveries (id, lane, due_at, row, replay_id)
-    select id, lane, due_at, rowid, replay_id from ${changed} where due_at is not null
-    on conflict (id) do update set due_at = excluded.due_at, replay_id = excluded.replay_id, changed_in = excluded.changed_in`);
+  clauses.add(`insert into due_deliveries (id, lane, due_at, row, replay_id, put_by)
+    select id, lane, due_at, rowid, replay_id, ${putBy} from ${changed} where due_at is not null
+    on conflict (id) do update set ${PUT_AGAIN}, replay_id = excluded.replay_id`);
+  return changed;
 }
 
-/** After a change of one record beside the waves: its row in the queue is as the record says. */
+/** After a change of one record beside the waves: its row in the queue is as the record says. Every process takes it for put by another. */
 export async function keepDueRow(sql: Sql, table: TableName, id: string): Promise<void> {
   if (table === "messages") await keepDueMessage(sql, id);
   if (table !== "deliveries") return;
   const clauses = new Clauses();
   const given = `(select ${clauses.parameter(id)}::text as id) i`;
   const columns = "i.id, t.lane, t.due_at, t.rowid, t.replay_id";
-  addDueRows(clauses, {
-    messages: [],
-    inserted: { messages: [], deliveries: [] },
-    deliveries: [`select ${columns} from ${given} left join deliveries t on t.id = i.id`],
-  });
+  const deliveries = [`select ${columns} from ${given} left join deliveries t on t.id = i.id`];
+  addDueRows(clauses, { messages: [], inserted: { messages: [], deliveries: [] }, deliveries }, NOBODY);
   const { text, parameters } = clauses.statement("select");
   await sql.values(text, parameters);
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
+import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { outcomeOf } from "../../../test/support/delivery-members.ts";
 import { FRONT } from "../../../test/support/due.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
@@ -28,7 +28,7 @@ function newOf(change: PushedRow): DueRow[] {
 }
 
 for (const size of [16, 64])
-  for (const how of ["leased at once", "claimed"] as const)
+  for (const how of ["pushed", "read"] as const)
     test(`a group of ${size} messages, whose ${ENDPOINTS * size} deliveries are ${how}, scans an index once a delivery`, async (t) => {
       const { url, drop } = await postgres.create();
       const store = await openPostgres(url, "member_1");
@@ -42,7 +42,10 @@ for (const size of [16, 64])
       const endpoints: Endpoint[] = [];
       for (let endpoint = 0; endpoint < ENDPOINTS; endpoint += 1) endpoints.push(await stage.addEndpoint(customer));
       const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
-      if (how === "leased at once") await writer.runGroup([["hold", LEASE_MS]]);
+      const lanes = endpoints.map(({ id: lane }) => ({ lane, after: FRONT, limit: size }));
+      const read: Job = ["dueDeliveries", { lanes, now: NOW, bytesMax: 2 ** 30 }];
+      // New deliveries of lanes that were read to their ends are pushed.
+      if (how === "pushed") await writer.runGroup([["hold", true], read]);
       let open: DueRow[] = [];
       const runGroup = async () => {
         const accepted = Array.from({ length: size }, (_, index): Job => {
@@ -56,10 +59,8 @@ for (const size of [16, 64])
         open = pushed.flatMap(newOf);
       };
       const claim = async () => {
-        if (how === "leased at once") return;
-        const lanes = endpoints.map(({ id: lane }) => ({ lane, after: FRONT, limit: size }));
-        const read = { lanes, now: NOW, inHandMs: LEASE_MS, bytesMax: 2 ** 30 };
-        const { results } = await writer.runGroup([["dueDeliveries", read]]);
+        if (how === "pushed") return;
+        const { results } = await writer.runGroup([read]);
         const [claimed] = results;
         assert.ok(claimed !== undefined && "value" in claimed);
         open = (claimed.value as DueRows).rows;

@@ -5,12 +5,12 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { dueReadOf, idOf } from "../../../test/support/delivery-members.ts";
+import { Member } from "../../../test/support/delivery-members.ts";
 import { DUE_AT, insertDeliveries, laneName } from "../../../test/support/delivery-rows.ts";
+import { FRONT } from "../../../test/support/due.ts";
 import { postgresForFile } from "../../../test/support/postgres.ts";
 import { readsOf } from "../../../test/support/table-reads.ts";
-import { DeliveryLeases } from "./delivery-leases.ts";
-import { readDueDeliveries } from "./delivery-queue.ts";
+import type { LanePlace } from "../due-deliveries.ts";
 import { LaneFloors } from "./lane-floors.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { createPool } from "./pool.ts";
@@ -137,40 +137,32 @@ test(`a claim of messages reads as few pages beside a snapshot that keeps ${DEAD
   assert.ok(beside <= 2 * without, `${beside} pages, ${without} without deleted rows`);
 });
 
-test(`a claim of deliveries reads as few pages beside a snapshot that keeps ${DEAD} deleted deliveries`, async (t) => {
+test(`a read of deliveries reads as few pages beside a snapshot that keeps ${DEAD} deleted deliveries`, async (t) => {
   const { pool, holdSnapshot, vacuum, pagesOf } = await open(t);
-  let now = 0;
-  const sql = sqlOn(pool, () => {});
-  const leases = new DeliveryLeases("member_1", () => now);
-  const claim = async () => {
-    const { rows } = await readDueDeliveries(sql, leases, dueReadOf([{ lane: laneName(0), limit: 16 }]));
-    assert.equal(rows.length, 7);
-    leases.remove(rows.map(idOf));
-  };
+  const member = new Member(pool, "member_1");
+  let place: LanePlace = FRONT;
+  const read = async () => assert.equal((await member.readOne(laneName(0), 16, place)).length, 7);
   const add = async () => {
     await pool.query("truncate deliveries");
     await pool.query("delete from due_deliveries");
     await insertDeliveries(pool, { count: 7, lanes: 1 });
   };
   await add();
-  await claim();
+  await read();
   await holdSnapshot();
   await pool.query("delete from due_deliveries");
-  await pool.query(`insert into due_deliveries (row, id, lane, due_at)
-    select i, 'dlv_' || i, '${laneName(0)}', ${DUE_AT} - 2 from generate_series(1, ${DEAD}) i`);
-  await pool.query(
-    "update due_deliveries set lease = 1, owner = 'member_1', leased_until = clock_timestamp(), changed_in = default",
-  );
+  await pool.query(`insert into due_deliveries (row, id, lane, due_at, put_by)
+    select i, 'dlv_' || i, '${laneName(0)}', ${DUE_AT} - 2, ${member.queue.putBy} from generate_series(1, ${DEAD}) i`);
   await pool.query("delete from due_deliveries");
-  now += 2_000;
   await add();
-  const full = await pagesOf("due_deliveries", claim);
+  const full = await pagesOf("due_deliveries", read);
+  place = { dueAt: DUE_AT - 1, row: 0 };
   await add();
-  const beside = await pagesOf("due_deliveries", claim);
+  const beside = await pagesOf("due_deliveries", read);
   await vacuum();
   await add();
-  const without = await pagesOf("due_deliveries", claim);
-  t.diagnostic(`${full} pages from the start of the lane, ${beside} from its floor, ${without} without deleted rows`);
-  assert.ok(full > 5 * without, `${full} pages from the start: the deleted rows are there`);
+  const without = await pagesOf("due_deliveries", read);
+  t.diagnostic(`${full} pages from the front of the lane, ${beside} from a place, ${without} without deleted rows`);
+  assert.ok(full > 5 * without, `${full} pages from the front: the deleted rows are there`);
   assert.ok(beside <= 2 * without, `${beside} pages, ${without} without deleted rows`);
 });

@@ -31,9 +31,9 @@ export const OLDEST_RUNNING = "pg_snapshot_xmin(pg_current_snapshot())";
  * SQL for the due time from which on a claim of a lane looks. `floor` is SQL for the due time of the lane's floor, or null, and `since`
  * for its SQL transaction.
  */
-export function startOf(queue: "due_messages" | "due_deliveries", lane: string, floor: string, since: string): string {
+export function startOf(lane: string, floor: string, since: string): string {
   return `(select case when count(*) < ${CHANGED_MAX} and ${floor} is not null then least(${floor}, min(put.due_at)) else ${OLDEST} end
-    from (select p.due_at from ${queue} p where p.lane = ${lane} and p.lease is null and p.changed_in > '0'::xid8
+    from (select p.due_at from due_messages p where p.lane = ${lane} and p.lease is null and p.changed_in > '0'::xid8
       and p.changed_in >= ${since} order by p.lane, p.changed_in limit ${CHANGED_MAX}) put)`;
 }
 

@@ -1,26 +1,18 @@
-/** Tests leases whose reply was lost with its connection. */
+/** Tests of leases and commits whose reply was lost with its connection. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
-import { LEASE_MS, NOW, Stage } from "../../../test/conformance/store-stage.ts";
-import { readDue } from "../../../test/support/due.ts";
+import { NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { startRelay } from "../../../test/support/tcp-relay.ts";
 import { until } from "../../../test/support/wait.ts";
-import type { DeliveryId } from "../../core/id.ts";
 import { noUsage } from "../../core/usage.ts";
-import type { PushedChange } from "../due-deliveries.ts";
 import { StoreUnavailable } from "../store.ts";
 import { leasesKey } from "./own-leases.ts";
 import { openPostgres } from "./store.ts";
 
 const MEMBER = "member_1";
-
-/** The new deliveries among some changes. */
-function newOf(changes: readonly PushedChange[]): DeliveryId[] {
-  return changes.flatMap((change) => (change.kind === "new" ? [change.due.delivery.id] : []));
-}
 
 const postgres = preparedPostgresForFile();
 
@@ -51,34 +43,6 @@ async function open(t: TestContext) {
   return { store, admin, stage: new Stage(store), loseReply, waiting };
 }
 
-test("after a lost connection a process ends leases of deliveries that it does not know, before it leases again", async (t) => {
-  const { store, admin, stage, loseReply } = await open(t);
-  const pushed: string[] = [];
-  store.hold({ inHandMs: LEASE_MS, push: (changes) => void pushed.push(...newOf(changes)) });
-  const customer = await stage.addCustomer();
-  const endpoint = await stage.addEndpoint(customer);
-  const other = await stage.addCustomer();
-  await stage.addEndpoint(other);
-  await stage.addEvent(other);
-  await stage.addEvent(customer);
-  await until(() => pushed.length === 2);
-  // The second one, as if the reply of its commit had been lost.
-  await admin.query("update due_deliveries set lease = nextval('leases') where id = $1", [pushed[1]]);
-  await loseReply();
-  await stage.addEvent(customer);
-  const { rows } = await admin.query("select id, lease is not null as is_leased from due_deliveries order by row");
-  assert.deepEqual(
-    rows.slice(0, 2).map(({ is_leased: isLeased }) => isLeased),
-    [true, false],
-  );
-  assert.equal(rows[2]?.is_leased, false, "the third one stays behind the second one");
-  const claimed = await stage.claimDeliveries(endpoint.id, 5);
-  assert.deepEqual(
-    claimed.map(({ id }) => id),
-    [pushed[1], rows[2]?.id],
-  );
-});
-
 test("after a lost connection a process ends leases of messages that it does not know, except those of send attempts", async (t) => {
   const { admin, stage, loseReply } = await open(t);
   const customer = await stage.addCustomer();
@@ -105,20 +69,19 @@ test("after a lost connection a process ends leases of messages that it does not
 test("a process leases nothing while a connection that it has lost is at work in the server", async (t) => {
   const { admin, stage, loseReply, waiting } = await open(t);
   const customer = await stage.addCustomer();
-  const endpoint = await stage.addEndpoint(customer);
-  await stage.addEvent(customer);
+  await stage.addMessage(customer, { dueAt: NOW });
   await loseReply();
   await admin.query("begin");
   await admin.query(`select pg_advisory_xact_lock(${leasesKey(MEMBER)})`);
   let isClaimed = false;
-  const claimed = stage.claimDeliveries(endpoint.id, 5).then((found) => {
+  const claimed = stage.leaseMessages(stage.instanceId, 5).then((found) => {
     isClaimed = true;
     return found;
   });
   await until(async () => (await waiting()) === 1);
   assert.equal(isClaimed, false);
   // The process ends the leases of the lost connection.
-  await admin.query("update due_deliveries set lease = 1, owner = $1, leased_until = now() + interval '1 minute'", [
+  await admin.query("update due_messages set lease = 1, owner = $1, leased_until = now() + interval '1 minute'", [
     MEMBER,
   ]);
   await admin.query("commit");
@@ -151,34 +114,36 @@ async function openBehindRelay(t: TestContext) {
   return { store, stage: new Stage(store), relay, during, url };
 }
 
-test("a return of deliveries that cannot reach the server ends their leases before the next delivery of the lane", async (t) => {
-  const { store, stage, during } = await openBehindRelay(t);
-  const pushed: DeliveryId[] = [];
-  store.hold({ inHandMs: LEASE_MS, push: (changes) => void pushed.push(...newOf(changes)) });
+test("deliveries of a commit that was not answered are read before those of the next event", async (t) => {
+  const { store, stage, relay } = await openBehindRelay(t);
   const customer = await stage.addCustomer();
   const endpoint = await stage.addEndpoint(customer);
-  await stage.addEvent(customer);
-  await until(async () => pushed.length === 1);
-  await during(() => assert.rejects(store.giveUp([...pushed]), StoreUnavailable));
-  await stage.addEvent(customer);
-  const claimed = await readDue(store, [endpoint.id], NOW, 5);
-  assert.equal(claimed.length, 2);
-  assert.equal(claimed[0]?.delivery.id, pushed[0], "the delivery whose return failed is first");
-  assert.equal(pushed.length, 1, "the second delivery stays behind the first one");
+  assert.deepEqual(await stage.claimDeliveries(endpoint.id, 5), []);
+  const first = await stage.addEvent(customer);
+  await store.arrived();
+  assert.equal(stage.due.pushed.length, 1, "the lane has caught up");
+  const event = stage.event(customer);
+  relay.losesReplyTo = "commit";
+  await assert.rejects(store.commit([{ op: "event", event, callbackUrl: null }]), StoreUnavailable);
+  await until(async () => (await stage.all("deliveries").catch(() => [])).length === 2);
+  const last = await stage.addEvent(customer);
+  await store.arrived();
+  const found = await stage.claimDeliveries(endpoint.id, 5);
+  assert.deepEqual(
+    found.map(({ eventId }) => eventId),
+    [first.event.id, event.id, last.event.id],
+  );
 });
 
 test("a process whose idle connections were ended ends leases that it does not know before its next claim", async (t) => {
-  const { store, stage, relay, url } = await openBehindRelay(t);
+  const { stage, relay, url } = await openBehindRelay(t);
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
-  const pushed: string[] = [];
-  store.hold({ inHandMs: LEASE_MS, push: (changes) => void pushed.push(...newOf(changes)) });
   const customer = await stage.addCustomer();
-  const endpoint = await stage.addEndpoint(customer);
-  await stage.addEvent(customer);
-  await until(async () => pushed.length === 1);
+  const { id } = await stage.addMessage(customer, { dueAt: NOW });
+  assert.equal((await stage.leaseMessages(stage.instanceId, 5)).length, 1);
   // As if the crash of a server had undone the end of a lease.
-  await admin.query("update due_deliveries set lease = nextval('leases') where id = $1", [pushed[0]]);
+  await admin.query("update due_messages set lease = lease + 100 where id = $1", [id]);
   const connections = async () =>
     (
       await admin.query(
@@ -189,10 +154,10 @@ test("a process whose idle connections were ended ends leases that it does not k
   relay.cut();
   await until(async () => !(await connections()).some((pid) => before.includes(pid)));
   await admin.end();
-  const claimed = await readDue(store, [endpoint.id], NOW, 5);
+  const claimed = await stage.leaseMessages(stage.instanceId, 5);
   assert.deepEqual(
-    claimed.map(({ delivery }) => delivery.id),
-    pushed,
+    claimed.map(({ message }) => message.id),
+    [id],
   );
 });
 

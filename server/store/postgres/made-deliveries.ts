@@ -1,23 +1,25 @@
 /** Makes the deliveries of the events of a wave from the endpoints of their customers. */
 
-import { deliveriesOf } from "../../core/delivery.ts";
-import { decodeRecord } from "../rows.ts";
+import { type Delivery, deliveriesOf } from "../../core/delivery.ts";
+import type { Event } from "../../core/event.ts";
+import { encodeRecord } from "../jobs/jobs.ts";
+import { decodeRecord, type SqlValue } from "../rows.ts";
 import type { UsedRouting } from "./checks.ts";
-import type { DeliveryLeases, LeasableDelivery } from "./delivery-leases.ts";
 import type { Routing } from "./endpoint-cache.ts";
 import type { PlacedOperation } from "./shapes.ts";
 
-/** A new delivery of a transaction. It is offered to the leases, and is to be settled. */
+/** A new delivery of a transaction. */
 export interface MadeDelivery {
   transaction: number;
-  delivery: LeasableDelivery;
+  delivery: Delivery;
+  values: SqlValue[];
+  event: Event;
 }
 
 /** The deliveries of the events among some operations, in order, and the routing that they were made of. */
 export function makeDeliveries(
   operations: readonly PlacedOperation[],
   routing: ReadonlyMap<string, Routing>,
-  leases: DeliveryLeases,
 ): { made: MadeDelivery[]; used: UsedRouting[] } {
   const made: MadeDelivery[] = [];
   const used: UsedRouting[] = [];
@@ -27,7 +29,7 @@ export function makeDeliveries(
     const { version, endpoints } = routing.get(event.customerId) ?? { version: 0, endpoints: [] };
     used.push({ transaction, customerId: event.customerId, version });
     for (const delivery of deliveriesOf(event, endpoints, operation[2]))
-      made.push({ transaction, delivery: leases.offer(delivery, event) });
+      made.push({ transaction, delivery, values: encodeRecord("deliveries", delivery), event });
   }
   return { made, used };
 }

@@ -1,36 +1,42 @@
 /** Members and their leases on PostgreSQL: a beat is one statement, and all times are by the database's clock. */
 
-import type { MemberBeat, MemberLease, MembersAfterBeat } from "../members.ts";
-import { NO_LEASE } from "./no-lease.ts";
+import type { Member, MemberBeat, MemberLease, MembersAfterBeat } from "../members.ts";
 import type { Sql } from "./sql.ts";
+import type { WriterConnections } from "./writer-connections.ts";
+
+/** Beats and ends of members come one after the other: each sees what the one before it has left. */
+const BEFORE = "select pg_advisory_xact_lock(7202, 1)";
 
 /**
- * `live` and `held` are as of the start of the statement, so the beat's own member and leases are added. The beat that removes a
- * dead member ends its leases of deliveries. Two members that want one free lease wait for each other at its row: the second finds
- * it held.
+ * The findings are as of the start of the statement, so the beat's own member and leases are added. A lifelong lease ends with its member, and
+ * no beat writes its row again: the beat that finds a member dead takes or frees its leases.
  */
 const BEAT = `
   with wanted as (
-    select lease, state from json_to_recordset($1) as given (lease text, state text) order by lease
+    select lease, state, coalesce("isLifelong", false) as is_lifelong
+    from json_to_recordset($1) as given (lease text, state text, "isLifelong" boolean) order by lease
   ), beaten as (
     insert into members (id, role, url, lag_ms, beat_at) values ($2, $3, $4, 0, clock_timestamp())
     on conflict (id) do update
       set role = excluded.role, url = excluded.url, beat_at = excluded.beat_at
   ), dead as (
     delete from members where id <> $2 and beat_at < clock_timestamp() - $6 * interval '1 ms' returning id
-  ), freed as (
-    update due_deliveries set ${NO_LEASE}
-    where exists (select 1 from dead) and lease is not null and owner = any(array(select id from dead))
   ), released as (
     update member_leases set until = '-infinity'
-    where owner = $2 and until <> '-infinity' and lease not in (select lease from wanted)
+    where until <> '-infinity' and lease not in (select lease from wanted)
+      and (owner = $2 or until = 'infinity' and owner = any(array(select id from dead)))
+  ), kept as (
+    select lease, owner, epoch, state from member_leases
+    where owner = $2 and until = 'infinity' and lease in (select lease from wanted where is_lifelong)
   ), acquired as (
     insert into member_leases as its (lease, owner, epoch, until, state)
-    select lease, $2, 1, clock_timestamp() + $5 * interval '1 ms', state from wanted
+    select lease, $2, 1, case when is_lifelong then 'infinity' else clock_timestamp() + $5 * interval '1 ms' end, state
+    from wanted where lease not in (select lease from kept)
     on conflict (lease) do update
       set owner = excluded.owner, until = excluded.until, state = excluded.state,
-        epoch = its.epoch + case when its.owner = excluded.owner and its.until > clock_timestamp() then 0 else 1 end
+        epoch = its.epoch + case when its.owner = excluded.owner and its.until > clock_timestamp() and its.until <> 'infinity' then 0 else 1 end
       where its.owner = excluded.owner or its.until <= clock_timestamp()
+        or its.until = 'infinity' and its.owner = any(array(select id from dead))
     returning lease, owner, epoch, state
   )
   select
@@ -44,31 +50,41 @@ const BEAT = `
       from (
         select lease, owner, epoch, state from acquired
         union all
+        select lease, owner, epoch, state from kept
+        union all
         select lease, owner, epoch, state from member_leases
         where owner <> $2 and until > clock_timestamp() and lease not in (select lease from acquired)
+          and not (until = 'infinity' and owner = any(array(select id from dead)))
       ) as held
     ) as leases`;
 
-interface AfterBeatRow {
-  now: number;
-  others: MembersAfterBeat["members"];
-  leases: MemberLease[];
-}
+/** Runs a statement in an SQL transaction of its own, after others without parameters. */
+type Alone = Pick<WriterConnections, "alone">;
 
 /** All live members and leases. */
-export async function beat(sql: Sql, { member, leases, leaseMs, deadAfterMs }: MemberBeat): Promise<MembersAfterBeat> {
+export async function beat(
+  connections: Alone,
+  { member, leases, leaseMs, deadAfterMs }: MemberBeat,
+): Promise<MembersAfterBeat> {
   const { id, role, url } = member;
-  const wanted = JSON.stringify(leases);
-  const [row] = await sql.query<AfterBeatRow>(BEAT, [wanted, id, role, url, leaseMs, deadAfterMs]);
+  const parameters = [JSON.stringify(leases), id, role, url, leaseMs, deadAfterMs];
+  const [row] = await connections.alone([BEFORE], { text: BEAT, parameters });
   if (row === undefined) throw new Error("a beat returned nothing");
-  return { now: row.now, members: [member, ...row.others], leases: row.leases };
+  const [now, others, held] = row as unknown as [number, Member[], MemberLease[]];
+  return { now, members: [member, ...others], leases: held };
 }
 
 /** Removes a member: its leases are free at once. */
-export async function leave(sql: Sql, id: string): Promise<void> {
-  await sql.values(
-    `with gone as (delete from members where id = $1)
-    update member_leases set until = '-infinity' where owner = $1 and until <> '-infinity'`,
-    [id],
-  );
+export async function leave(connections: Alone, id: string): Promise<void> {
+  await connections.alone([BEFORE], { text: LEAVE, parameters: [id] });
 }
+
+/** Removes a member in the SQL transaction in progress. */
+export async function endMember(sql: Sql, id: string): Promise<void> {
+  await sql.script([BEFORE]);
+  await sql.values(LEAVE, [id]);
+}
+
+const LEAVE = `
+  with gone as (delete from members where id = $1)
+  update member_leases set until = '-infinity' where owner = $1 and until <> '-infinity'`;

@@ -134,26 +134,23 @@ test("a claim or release of messages whose statements the server has lost is rep
   assert.equal(await leased(), 0);
 });
 
-test("a delivery is read again whose return was repeated, since the server had lost its statement", async (t) => {
+test("a read of deliveries is repeated whose statement the server had lost", async (t) => {
   const { url, pool } = await open(t);
   const store = await openPostgres(url, "member_1");
   t.after(() => store.close());
   const stage = new Stage(store);
   const customer = await stage.addCustomer();
   const { id: lane } = await stage.addEndpoint(customer);
-  await stage.addEvent(customer);
+  const { deliveries } = await stage.addEvent(customer);
   const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
-  const run = async (job: Job) => (await writer.runGroup([job])).results[0];
-  const claim = async () => {
-    const lanes = [{ lane, after: FRONT, limit: 1 }];
-    const result = await run(["dueDeliveries", { lanes, now: NOW + 1, inHandMs: LEASE_MS, bytesMax: 2 ** 30 }]);
+  const read = async () => {
+    const job: Job = ["dueDeliveries", { lanes: [{ lane, after: FRONT, limit: 1 }], now: NOW + 1, bytesMax: 2 ** 30 }];
+    const [result] = (await writer.runGroup([job])).results;
     assert.ok(result !== undefined && "value" in result, JSON.stringify(result));
-    const [row] = (result.value as DueRows).rows;
-    return row === undefined ? assert.fail("nothing was read") : idOf(row);
+    return (result.value as DueRows).rows.map(idOf);
   };
-  for (let use = 0; use < 4; use += 1) assert.deepEqual(await run(["giveUp", [await claim()]]), { value: null });
-  const id = await claim();
+  const ids = deliveries.map(({ id }) => id);
+  for (let use = 0; use < 4; use += 1) assert.deepEqual(await read(), ids);
   await pool.query("deallocate all");
-  assert.deepEqual(await run(["giveUp", [id]]), { value: null });
-  assert.equal(await claim(), id);
+  assert.deepEqual(await read(), ids);
 });

@@ -2,8 +2,7 @@
 
 import { type EncodedOutcome, FINISHED_COLUMNS, type FinishedRow } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
-import type { DeliveryLeases } from "./delivery-leases.ts";
-import { NO_LEASE } from "./no-lease.ts";
+import { PUT_AGAIN } from "./due-rows.ts";
 import type { Sql, SqlParameter } from "./sql.ts";
 
 const COLUMNS = LAYOUT.deliveries.map(({ column }) => `d."${column}"`).join(", ");
@@ -30,7 +29,7 @@ const IN_ROUND = `d.id = any($4) and ${IN_BOUNDS}`;
  * Writes the outcomes whose version is still that of the delivery, and takes the deliveries out of the queue, or gives them their next due
  * time. It joins no row of the queue, which is empty most of the time: a plan made then would read the whole queue once it has grown.
  */
-const FINISH = `
+const finishStatement = (putBy: number) => `
   with given as materialized (select * from ${OUTCOMES}),
   written as (
     update deliveries d set ${SET.map(({ column }) => `${column} = g.${column}`).join(", ")},
@@ -40,30 +39,29 @@ const FINISH = `
   ), ended as (
     delete from due_deliveries q where q.id = any(array(select id from written where due_at is null))
   ), again as (
-    insert into due_deliveries (id, lane, due_at, row, replay_id)
-    select id, lane, due_at, rowid, replay_id from written where due_at is not null
-    on conflict (id) do update set due_at = excluded.due_at, ${NO_LEASE}
+    insert into due_deliveries (id, lane, due_at, row, replay_id, put_by)
+    select id, lane, due_at, rowid, replay_id, ${putBy} from written where due_at is not null
+    on conflict (id) do update set ${PUT_AGAIN}
   )
   select n from written`;
 
 /** The deliveries of outcomes, as they are now. */
 const STANDING = `select g.n, ${COLUMNS} from ${OUTCOMES} join deliveries d on d.id = g.id and ${IN_ROUND}`;
 
-/** Writes the outcomes of attempts whose version is still theirs. */
+/** Writes the outcomes of attempts whose version is still theirs. `putBy`: the number of this process. */
 export async function finishDeliveries(
   sql: Sql,
-  leases: DeliveryLeases,
+  putBy: number,
   outcomes: readonly EncodedOutcome[],
 ): Promise<FinishedRow[]> {
   const results: FinishedRow[] = outcomes.map(() => "gone");
   for (const round of roundsOf(outcomes)) {
-    const written = await finishRound(sql, round);
+    const written = await finishRound(sql, putBy, round);
     const refused = round.filter(({ n }) => !written.has(n));
     for (const { n } of round) if (written.has(n)) results[n] = "ok";
     if (refused.length === 0) continue;
     for (const [n, ...values] of await sql.values(STANDING, encode(refused))) results[Number(n)] = values;
   }
-  for (const [n, [, id]] of outcomes.entries()) if (typeof results[n] === "string") leases.end(id);
   return results;
 }
 
@@ -86,8 +84,8 @@ function roundsOf(outcomes: readonly EncodedOutcome[]): PlacedOutcome[][] {
   return rounds;
 }
 
-async function finishRound(sql: Sql, round: readonly PlacedOutcome[]): Promise<Set<number>> {
-  return new Set((await sql.values(FINISH, encode(round))).map(([n]) => Number(n)));
+async function finishRound(sql: Sql, putBy: number, round: readonly PlacedOutcome[]): Promise<Set<number>> {
+  return new Set((await sql.values(finishStatement(putBy), encode(round))).map(([n]) => Number(n)));
 }
 
 /** The parameters of a statement: outcomes in the order of their ids, the first and the last id, and all of them. */
@@ -100,13 +98,10 @@ function encode(round: readonly PlacedOutcome[]): SqlParameter[] {
   return [JSON.stringify(rows), ids[0] ?? "", ids.at(-1) ?? "", ids];
 }
 
-/** Deliveries of an endpoint that is not active. Each half of the queue has an index of its own. */
+/** Deliveries of an endpoint that is not active. */
 const FIND_WAITING = `
-  select id from (
-    (select id from due_deliveries where lane = $1 and lease is null order by due_at, row limit $2)
-    union all
-    (select id from due_deliveries where lane = $1 and lease is not null limit $2)
-  ) q where not exists (select 1 from endpoints e where e.id = $1 and e.active = 1) limit $2`;
+  select id from (select id from due_deliveries where lane = $1 order by due_at, row limit $2) q
+  where not exists (select 1 from endpoints e where e.id = $1 and e.active = 1)`;
 
 /** Deliveries of a replay that were not tried since it made them or took them up. */
 const FIND_UNTRIED = `

@@ -22,6 +22,12 @@ export async function skipPositions(sql: Sql, last: number): Promise<void> {
   await sql.values("select setval('event_positions', $1)", [position]);
 }
 
+/** The queues as the service puts rows into them: those of a backup name SQL transactions of the server that it was made of. */
+const PUT_ANEW = [
+  "update due_deliveries set put_by = default, changed_in = pg_current_xact_id()",
+  "update due_messages set changed_in = pg_current_xact_id()",
+];
+
 /**
  * `skipPositions` for a database that the tools of PostgreSQL have restored. Then calls `work` with a function that counts rows: it
  * returns the `count` of a query.
@@ -35,6 +41,7 @@ export async function skipRestoredPositions<Result>(
     await inTransaction(pool, async (sql) => {
       const [[last] = []] = await sql.values("select last_value from event_positions");
       await skipPositions(sql, Number(last));
+      for (const statement of PUT_ANEW) await sql.values(statement);
     });
     return await work(async (text) => Number((await pool.query<{ count: number }>(text)).rows[0]?.count));
   } finally {

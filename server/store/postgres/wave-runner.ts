@@ -1,18 +1,27 @@
 /** Runs the waves of transactions inside SQL transactions. */
 
+import { hashOf } from "../../core/rendezvous.ts";
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import type { CommitResult } from "../store.ts";
 import { TABLES } from "../tables.ts";
 import { CONFLICT, DUPLICATE, STALE, type Unmet, type UsedRouting } from "./checks.ts";
-import type { DeliveryLeases } from "./delivery-leases.ts";
+import type { CaughtUpLane, DeliveryQueue } from "./delivery-queue.ts";
 import { changeRouting, customersOfEndpoints, EndpointCache } from "./endpoint-cache.ts";
 import { type MadeDelivery, makeDeliveries } from "./made-deliveries.ts";
 import { leasedAmong } from "./message-leases.ts";
 import { addToQuarantine } from "./quarantine.ts";
 import type { PlacedOperation } from "./shapes.ts";
 import type { Sql } from "./sql.ts";
-import { LEASE_ROW, placed, REFUSAL_ROW, writeWave } from "./wave-statement.ts";
+import {
+  CHANGED_ROW,
+  PASSED_ROW,
+  placed,
+  REFUSAL_ROW,
+  SNAPSHOT_ROW,
+  type WaveContent,
+  writeWave,
+} from "./wave-statement.ts";
 import type { PendingTransaction, Wave } from "./waves.ts";
 
 /** Undoes the SQL transaction of a wave of one transaction, which is refused after some of its changes. */
@@ -35,7 +44,14 @@ interface StatementOutcome {
   stale: Set<number>;
   /** Unique records that exist already. */
   taken: { transaction: number; number: number }[];
-  /** Lanes of new deliveries that are not leased, by transaction. */
+}
+/** The parts of the statement of a wave, or of one of its stages. */
+interface SentStatement {
+  applied: readonly PlacedOperation[];
+  made: readonly MadeDelivery[];
+  used: readonly UsedRouting[];
+  caughtUp: readonly CaughtUpLane[];
+  /** Gets the lanes of new deliveries. */
   lanes: Map<number, Set<string>>;
 }
 
@@ -50,17 +66,18 @@ export interface WaveStart {
 /** A wave with stages. */
 type StagedWave = Wave & { stages: NonNullable<Wave["stages"]> };
 
-/** A wave whose statement was sent. */
+/** A wave whose statement was sent. `lanes`: by transaction the lanes of its new deliveries that are not pushed, which are there after COMMIT. */
 export interface SentWave {
   results: Promise<Map<number, CommitResult>>;
+  lanes: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
 export class WaveRunner {
-  readonly #leases: DeliveryLeases;
+  readonly #queue: DeliveryQueue;
   readonly #endpoints = new EndpointCache();
 
-  constructor(leases: DeliveryLeases) {
-    this.#leases = leases;
+  constructor(queue: DeliveryQueue) {
+    this.#queue = queue;
   }
 
   /** Endpoints may be others than those that are cached: an SQL transaction was rolled back, or the rows have changed beside it. */
@@ -83,14 +100,15 @@ export class WaveRunner {
     const { transactions, stages } = wave;
     const all = transactions.flatMap(({ index, operations }) => placed(index, operations));
     const unmet = await unmetOf(sql, all);
+    const lanes = new Map<number, Set<string>>();
     if (stages !== null) {
-      const results = this.#runStages(sql, { transactions, stages }, start, all, unmet);
+      const results = this.#runStages(sql, { transactions, stages }, start, { all, unmet, lanes });
       // The next stage depends on the reply to the one before.
       await Promise.allSettled([results]);
-      return { results };
+      return { results, lanes };
     }
-    const { outcome } = await this.#sendStatement(sql, all, all, unmet);
-    return { results: this.#resultsOf(sql, transactions, all, outcome) };
+    const { outcome } = await this.#sendStatement(sql, { checked: all, applied: all, unmet, lanes });
+    return { results: this.#resultsOf(sql, transactions, all, outcome), lanes };
   }
 
   async #resultsOf(
@@ -108,17 +126,21 @@ export class WaveRunner {
     sql: Sql,
     { transactions, stages }: StagedWave,
     { changed }: WaveStart,
-    all: readonly PlacedOperation[],
-    unmet: readonly Unmet[],
+    {
+      all,
+      unmet,
+      lanes,
+    }: Pick<WaveContent, "unmet"> & Pick<SentStatement, "lanes"> & { all: readonly PlacedOperation[] },
   ): Promise<Map<number, CommitResult>> {
     let outcome: StatementOutcome | null = null;
     for (const operations of stages) {
       const applied = placed(transactions[0]?.index ?? 0, operations);
-      const made = await (await this.#sendStatement(sql, outcome === null ? all : [], applied, unmet)).outcome;
+      const checked: readonly PlacedOperation[] = outcome === null ? all : [];
+      const made: StatementOutcome = await (await this.#sendStatement(sql, { checked, applied, unmet, lanes })).outcome;
       const [refusal] = made.refused.values();
       const mayHaveChanged = outcome !== null || refusal === "duplicate";
       if (refusal !== undefined && refusal !== "ok" && mayHaveChanged) throw new WaveUndone({ result: refusal });
-      outcome = merged(outcome, made);
+      outcome = made;
       if (made.refused.size > 0 || made.stale.size > 0) break;
       await this.#afterStage(sql, operations, changed);
     }
@@ -136,9 +158,12 @@ export class WaveRunner {
   /** Resolves when the statement was sent. */
   async #sendStatement(
     sql: Sql,
-    checked: readonly PlacedOperation[],
-    applied: readonly PlacedOperation[],
-    unmet: readonly Unmet[],
+    {
+      checked,
+      applied,
+      unmet,
+      lanes,
+    }: Pick<WaveContent, "checked" | "applied" | "unmet"> & Pick<SentStatement, "lanes">,
   ): Promise<{ outcome: Promise<StatementOutcome> }> {
     const customers = new Set(customersOfEvents(applied.map(({ operation }) => operation)));
     const { routing, unreadable } = await this.#endpoints.load(sql, customers);
@@ -147,67 +172,68 @@ export class WaveRunner {
         sql,
         unreadable.map((row) => ({ ...row, isLeased: false })),
       );
-    const { made, used } = makeDeliveries(applied, routing, this.#leases);
-    const { owner, leaseMs, floors } = this.#leases;
-    const floorOf = (lane: string) => floors.of(lane);
-    const content = {
+    const { made, used } = makeDeliveries(applied, routing);
+    const caughtUp = this.#queue.caughtUp(made.map(({ delivery }) => delivery.lane));
+    const { putBy } = this.#queue;
+    const { text, parameters } = writeWave({
       checked,
       applied,
       deliveries: made,
       routing: used,
       unmet,
-      owner,
-      leaseMs,
-      floorOf,
-    };
-    const { text, parameters } = writeWave(content);
-    return { outcome: this.#outcomeOf(sql.values(text, parameters), made, used) };
+      putBy,
+      caughtUp,
+    });
+    const sent = sql.values(text, parameters);
+    return { outcome: this.#outcomeOf(sent, { applied, made, used, caughtUp, lanes }) };
   }
 
   async #outcomeOf(
     sent: Promise<SqlValue[][]>,
-    made: readonly MadeDelivery[],
-    used: readonly UsedRouting[],
+    { applied, made, used, caughtUp, lanes }: SentStatement,
   ): Promise<StatementOutcome> {
-    const rows = (await sent) as [number, number, number, number, string | null][];
-    const outcome: StatementOutcome = { refused: new Map(), stale: new Set(), taken: [], lanes: new Map() };
-    for (const [kind, transaction, number, why] of rows)
-      if (kind === REFUSAL_ROW) refuse(outcome, transaction, number, why);
+    const rows = (await sent) as [number, number, number, number, string, string][];
+    const outcome: StatementOutcome = { refused: new Map(), stale: new Set(), taken: [] };
+    const passed: string[] = [];
+    let snapshot = "";
+    for (const [kind, transaction, number, value, id, lane] of rows) {
+      if (kind === REFUSAL_ROW) refuse(outcome, transaction, number, value);
+      else if (kind === CHANGED_ROW) this.#queue.changed(id, lane, value);
+      else if (kind === PASSED_ROW) passed.push(lane);
+      else if (kind === SNAPSHOT_ROW) snapshot = id;
+    }
     this.#endpoints.forget(used.flatMap((one) => (outcome.stale.has(one.transaction) ? [one.customerId] : [])));
-    this.#settle(
-      made,
-      new Map(rows.flatMap(([kind, , , lease, id]) => (kind === LEASE_ROW ? [[id ?? "", lease]] : []))),
-      outcome,
-    );
+    if (caughtUp.length > 0) this.#queue.looked(caughtUp, passed, snapshot);
+    const isDone = (transaction: number) => !outcome.refused.has(transaction) && !outcome.stale.has(transaction);
+    for (const { transaction, operation } of applied) if (isDone(transaction)) this.#noteInserted(operation);
+    for (const { transaction, delivery, values, event } of made) {
+      if (!isDone(transaction)) continue;
+      const kept = lanes.get(transaction) ?? new Set();
+      lanes.set(transaction, kept);
+      this.#queue.add(delivery, values, event, kept);
+    }
     return outcome;
   }
 
-  #settle(made: readonly MadeDelivery[], leases: ReadonlyMap<string, number>, { lanes }: StatementOutcome): void {
-    for (const { transaction, delivery } of made) {
-      const lease = leases.get(delivery.id) ?? null;
-      this.#leases.settle(delivery, lease);
-      if (lease !== null) continue;
-      const known = lanes.get(transaction) ?? new Set();
-      lanes.set(transaction, known.add(delivery.lane));
-    }
+  /** A delivery that no event of its transaction made, such as a replay. */
+  #noteInserted(operation: EncodedOperation): void {
+    if ((operation[0] !== "insert" && operation[0] !== "insertUnique") || operation[1] !== "deliveries") return;
+    const [id, lane, dueAt] = [DELIVERY.id, DELIVERY.lane, DELIVERY.dueAt].map((place) => operation[2][place]);
+    if (typeof dueAt === "number") this.#queue.changed(String(id), String(lane), dueAt, true);
   }
 }
+
+const DELIVERY = {
+  id: placeOf("deliveries", "id"),
+  lane: placeOf("deliveries", "lane"),
+  dueAt: placeOf("deliveries", "dueAt"),
+};
 
 function refuse(outcome: StatementOutcome, transaction: number, number: number, why: number): void {
   if (why === STALE) outcome.stale.add(transaction);
   else if (!outcome.refused.has(transaction))
     outcome.refused.set(transaction, why === CONFLICT ? "conflict" : why === DUPLICATE ? "duplicate" : "unmet");
   if (why === DUPLICATE) outcome.taken.push({ transaction, number });
-}
-
-function merged(before: StatementOutcome | null, { refused, stale, taken, lanes }: StatementOutcome): StatementOutcome {
-  if (before === null) return { refused, stale, taken, lanes };
-  for (const [transaction, own] of lanes) {
-    const known = before.lanes.get(transaction) ?? new Set();
-    for (const lane of own) known.add(lane);
-    before.lanes.set(transaction, known);
-  }
-  return { refused, stale, taken, lanes: before.lanes };
 }
 
 /** A transaction that is neither refused nor to be repeated is committed. */
@@ -217,7 +243,7 @@ function resultsOf(transactions: readonly PendingTransaction[], outcome: Stateme
     const refused = outcome.refused.get(index);
     if (outcome.stale.has(index)) continue;
     if (refused !== undefined && refused !== "ok") results.set(index, { result: refused });
-    else results.set(index, { result: "ok", lanes: [...(outcome.lanes.get(index) ?? [])] });
+    else results.set(index, { result: "ok", lanes: [] });
   }
   return results;
 }
@@ -261,10 +287,10 @@ function customersOfEvents(operations: readonly EncodedOperation[]): string[] {
   });
 }
 
-const PLACES = { events: placeOf("events"), endpoints: placeOf("endpoints") };
+const PLACES = { events: placeOf("events", "customerId"), endpoints: placeOf("endpoints", "customerId") };
 
-function placeOf(table: "events" | "endpoints"): number {
-  return LAYOUT[table].findIndex(({ property }) => property === "customerId");
+function placeOf(table: "deliveries" | "events" | "endpoints", property: string): number {
+  return LAYOUT[table].findIndex((column) => column.property === property);
 }
 
 /** The customers whose endpoints some operations change. */
@@ -294,11 +320,7 @@ export function lockOf(scopes: readonly string[]): string {
   return `select pg_advisory_xact_lock(${SCOPE_LOCKS}, k) from unnest('{${sorted}}'::int[]) as keys (k)`;
 }
 
-/** A scope's number among the locks (FNV-1a); two with one number only wait for each other. */
+/** A scope's number among the locks; two with one number only wait for each other. */
 function lockKey(scope: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < scope.length; index += 1) {
-    hash = Math.imul(hash ^ scope.charCodeAt(index), 0x01000193);
-  }
-  return hash;
+  return hashOf(scope) | 0;
 }

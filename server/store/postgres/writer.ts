@@ -1,30 +1,25 @@
 /** The writer of a process on PostgreSQL: runs a group of jobs, those that write in SQL transactions, and then those on leases. */
 
 import type pg from "pg";
-import { homeAmong } from "../../core/rendezvous.ts";
 import {
   countTransactions,
   isLeaseJob,
   type Job,
   type JobResult,
   type LeaseJob,
-  type PushedRow,
   type WritingJob,
   type WrittenGroup,
 } from "../jobs/jobs.ts";
-import { type MemberBeat, type MembersAfterBeat, workersOf } from "../members.ts";
 import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
-import { changedInHand, goneFromHand } from "./changed-in-hand.ts";
 import { isCommit, NO_RESULT, resultOf, transactionsOf } from "./commit-jobs.ts";
 import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
-import { DeliveryLeases } from "./delivery-leases.ts";
-import { readDueDeliveries, releaseDeliveries, releaseOwners } from "./delivery-queue.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
 import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
-import { beat, leave } from "./member-leases.ts";
+import { beat, endMember, leave } from "./member-leases.ts";
 import { endMessageLeases, leasedPairs, releaseMessageLeases } from "./message-leases.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
-import { endUnknownLeases, leasesKey } from "./own-leases.ts";
+import { endUnknownLeases } from "./own-leases.ts";
 import type { Partitions } from "./partitions.ts";
 import { addToQuarantine, recheck } from "./quarantine.ts";
 import { CustomerReset, prune, removeRequests } from "./removal.ts";
@@ -49,7 +44,7 @@ const NO_START: WaveStart = { locks: [], changed: [] };
 const PROBE = "disk-probe";
 
 export class PostgresWriter {
-  /** Names this process in the leases that it holds. */
+  /** Names this process in the leases of messages that it holds, and in the deliveries that it puts into their queue. */
   readonly #owner: string;
   readonly #partitions: Partitions;
   readonly #connections: WriterConnections;
@@ -57,17 +52,15 @@ export class PostgresWriter {
   readonly #messages: MessageQueue;
   readonly #waves: WaveRunner;
   readonly #counts: StoreCounts = { transactions: 0, groups: 0, commits: 0, statements: 0, walFrames: 0 };
-  readonly #deliveries: DeliveryLeases;
+  readonly #deliveries: DeliveryQueue;
   /** Bytes of the server's write-ahead log when `counts` was first asked for. */
   #logBytes: number | null = null;
-  /** New deliveries that are leased, until the end of their group. */
-  #pushed: PushedRow[] = [];
   /** A connection was lost, or a claim or a release failed: the database may have leases of this process that it does not know. */
   #mayHoldUnknown = false;
   /** The group in progress: when it began, and the error of the first job that could not reach the server. */
   #group: { beganAt: number; lost: unknown } = { beganAt: 0, lost: null };
 
-  /** `owner` names the process in the leases that it holds; no other process has the same. */
+  /** `owner` names the process in what it leases and puts; no other process has the same name. */
   constructor(pool: pg.Pool, owner: string, partitions: Partitions) {
     this.#owner = owner;
     this.#partitions = partitions;
@@ -79,7 +72,7 @@ export class PostgresWriter {
       this.#noteLost(error);
       this.#mayHoldUnknown = true;
     });
-    this.#deliveries = new DeliveryLeases(owner, now);
+    this.#deliveries = new DeliveryQueue(owner);
     this.#waves = new WaveRunner(this.#deliveries);
   }
 
@@ -96,9 +89,7 @@ export class PostgresWriter {
     for (const job of writing) if (job[0] === "prune") this.#partitions.beginDrop(job[1]);
     const results: JobResult[] = [];
     for (const job of jobs) results.push(isLeaseJob(job) ? await this.#lease(job) : (written.shift() ?? NO_RESULT));
-    const pushed = this.#pushed;
-    this.#pushed = [];
-    return { results, pushed };
+    return { results, pushed: this.#deliveries.takePushed() };
   }
 
   /**
@@ -160,10 +151,14 @@ export class PostgresWriter {
   ): Promise<Map<number, CommitResult>> {
     for (let repeated = 0; ; repeated += 1) {
       try {
-        const { committed, values } = await this.#transaction(
+        const { committed, lanes, values } = await this.#transaction(
           (sql, start) => this.#runUnit(sql, wave, jobs, start),
           wave,
         );
+        for (const [index, kept] of lanes) {
+          const result = committed.get(index);
+          if (result?.result === "ok") result.lanes.push(...kept);
+        }
         for (const [index, job] of jobs.entries()) results.set(job, { value: values[index] });
         if (jobs.length > 0 || [...committed.values()].some(({ result }) => result === "ok")) this.#counts.commits += 1;
         return committed;
@@ -180,18 +175,20 @@ export class PostgresWriter {
     this.noteRestart();
   }
 
-  /** The server may have died, and may be back: it may have leases that this process does not know, such as one whose release was not on disk. */
+  /**
+   * The server may have died, and may be back: it may have leases that this process does not know, such as one whose release was not on disk, and
+   * may have committed what this process does not know of. A server that took the place of another may count its SQL transactions from an earlier one.
+   */
   noteRestart(): void {
     this.#mayHoldUnknown = true;
-    // A server that took the place of another may count its SQL transactions from an earlier one.
     this.#messages.forgetFloors();
-    this.#deliveries.floors.forget();
+    this.#deliveries.forget();
   }
 
   /** Before anything else that leases: after a lost connection, or a claim or a release that failed. */
   async #endUnknownLeases(): Promise<void> {
     if (!this.#mayHoldUnknown) return;
-    const known = { deliveries: this.#deliveries.known(), messages: this.#messages.known() };
+    const known = this.#messages.known();
     // A connection may be lost meanwhile.
     this.#mayHoldUnknown = false;
     try {
@@ -209,19 +206,18 @@ export class PostgresWriter {
   }
 
   async #runUnit(sql: Sql, wave: Wave | null, jobs: readonly WritingJob[], start: WaveStart) {
-    const { results } = wave === null ? NO_WAVE : await this.#waves.send(sql, wave, start);
+    const { results, lanes } = wave === null ? NO_WAVE : await this.#waves.send(sql, wave, start);
     // The jobs do not wait for the reply to the wave.
     const [committed, values] = await bothEnded(results, this.#doAll(sql, jobs));
     const changed = wave?.transactions.filter(({ index }) => committed.get(index)?.result === "ok") ?? [];
-    this.#pushed.push(...changedInHand(this.#deliveries, changed));
     await raiseVersions(sql, partsOf(changed.map(({ operations }): WritingJob => ["commit", [...operations]])));
-    return { committed, values };
+    return { committed, lanes, values };
   }
 
   /** Does jobs in their order, except that all ends of attempts are written by one statement, before the rest. */
   async #doAll(sql: Sql, jobs: readonly WritingJob[]): Promise<unknown[]> {
     const outcomes = jobs.flatMap((job) => (job[0] === "finishDeliveries" ? job[1] : []));
-    const finished = outcomes.length === 0 ? [] : await finishDeliveries(sql, this.#deliveries, outcomes);
+    const finished = outcomes.length === 0 ? [] : await finishDeliveries(sql, this.#deliveries.putBy, outcomes);
     const values: unknown[] = [];
     for (const job of jobs)
       values.push(job[0] === "finishDeliveries" ? finished.splice(0, job[1].length) : await this.#do(sql, job));
@@ -237,12 +233,11 @@ export class PostgresWriter {
     try {
       const outcome = await this.#connections.transaction(async (sql, begin) => {
         const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
-        const own = wave === null ? [] : [`select pg_advisory_xact_lock(${leasesKey(this.#owner)})`];
         // The statements after it do not wait for its reply. If it fails, so do they: the SQL transaction is aborted.
-        const [, done] = await bothEnded(begin([...own, ...start.locks]), work(sql, start));
+        const [, done] = await bothEnded(begin(start.locks), work(sql, start));
         return done;
       });
-      for (const row of this.#deliveries.apply()) this.#pushed.push(["new", ...row]);
+      this.#deliveries.apply();
       this.#counts.groups += 1;
       return outcome;
     } catch (error) {
@@ -265,15 +260,16 @@ export class PostgresWriter {
         );
         return null;
       case "releaseLeases":
-        if (job[1] === Number.POSITIVE_INFINITY) await releaseOwners(sql, this.#deliveries, [this.#owner]);
         return releaseMessageLeases(sql, { until: job[1], now: job[2], member: this.#owner });
       case "endMember":
-        await leave(sql, job[1]);
-        await releaseOwners(sql, this.#deliveries, [job[1]]);
+        await endMember(sql, job[1]);
         await endMessageLeases(sql, job[1], job[2]);
         return null;
-      case "cancelDeliveries":
-        return this.#noteGone(await cancelDeliveries(sql, job[1], job[2], job[3]));
+      case "cancelDeliveries": {
+        const { ids, count } = await cancelDeliveries(sql, job[1], job[2], job[3]);
+        this.#deliveries.gone(ids);
+        return count;
+      }
       case "prune":
         return prune(sql, this.#partitions.held, job[1], job[2]);
       case "reset":
@@ -289,16 +285,11 @@ export class PostgresWriter {
         return null;
       case "quarantine":
         await addToQuarantine(sql, job[1]);
+        this.#deliveries.gone(job[1].flatMap(({ table, id }) => (table === "deliveries" ? [id] : [])));
         return null;
       case "recheck":
         return this.#recheck(sql, job[1], job[2], job[3]);
     }
-  }
-
-  /** If the SQL transaction is rolled back, deliveries in hand are only read again. */
-  #noteGone({ ids, count }: { ids: string[]; count: number }): number {
-    this.#pushed.push(...goneFromHand(this.#deliveries, ids));
-    return count;
   }
 
   /** Removes records of a customer. Other processes learn that its opt-outs and threads are among them. */
@@ -315,6 +306,7 @@ export class PostgresWriter {
     const endpoints = rechecked.mended.flatMap(({ table, id }) => (table === "endpoints" ? [id] : []));
     if (endpoints.length > 0) await changeRouting(sql, await customersOfEndpoints(sql, endpoints));
     await raiseVersions(sql, partsOfMended(rechecked.mended.map(({ table }) => table)));
+    if (rechecked.mended.length > 0) this.#deliveries.rescan();
     return rechecked;
   }
 
@@ -322,59 +314,53 @@ export class PostgresWriter {
     for (let repeated = 0; ; repeated += 1) {
       try {
         if (job[0] !== "hold" && job[0] !== "credit") this.#requireServer();
-        if (isClaim(job)) await this.#endUnknownLeases();
+        if (job[0] === "claimMessages") await this.#endUnknownLeases();
         return { value: await this.#doLease(job) };
       } catch (error) {
         this.#noteLost(error);
         if (job[0] === "release") this.#messages.remove(job[1]);
-        if (job[0] === "giveUp") this.#deliveries.remove(job[1]);
         // Nobody uses these leases any more: they end before this process leases again, as those that it does not know.
-        this.#mayHoldUnknown ||= job[0] === "release" || job[0] === "giveUp" || isClaim(job);
+        this.#mayHoldUnknown ||= job[0] === "release" || job[0] === "claimMessages";
         if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) return refusal(error);
       }
     }
   }
 
   async #doLease(job: LeaseJob): Promise<unknown> {
-    if (job[0] === "hold") {
-      this.#deliveries.hold(job[1]);
-      return null;
+    switch (job[0]) {
+      case "hold":
+        this.#deliveries.hold(job[1]);
+        return null;
+      case "credit":
+        this.#deliveries.credit(job[1]);
+        return null;
+      // These are SQL transactions of their own.
+      case "claimMessages":
+        return this.#messages.claim(this.#connections, job[1]);
+      case "release":
+        if (job[1].length > 0) await this.#messages.release(this.#connections, job[1]);
+        return null;
+      case "beat":
+        return beat(this.#connections, job[1]);
+      case "leave":
+        return leave(this.#connections, job[1]);
+      default:
+        return this.#connections.run((sql) => this.#doLeaseOn(sql, job));
     }
-    // These are SQL transactions of their own.
-    if (job[0] === "claimMessages") return this.#messages.claim(this.#connections, job[1]);
-    if (job[0] === "release" && job[1].length > 0) await this.#messages.release(this.#connections, job[1]);
-    if (job[0] === "giveUp") await releaseDeliveries(this.#connections, this.#deliveries, job[1]);
-    // No credit is needed: each statement that makes deliveries looks whether their lanes have others that nobody has in hand.
-    if (job[0] === "release" || job[0] === "giveUp" || job[0] === "credit") return null;
-    return this.#connections.run((sql) => this.#doLeaseOn(sql, job));
   }
 
   async #doLeaseOn(
     sql: Sql,
-    job: Exclude<LeaseJob, ["claimMessages" | "credit" | "giveUp" | "hold" | "release", ...unknown[]]>,
+    job: Exclude<LeaseJob, ["beat" | "claimMessages" | "credit" | "hold" | "leave" | "release", ...unknown[]]>,
   ): Promise<unknown> {
     switch (job[0]) {
       case "dueDeliveries":
-        return readDueDeliveries(sql, this.#deliveries, job[1]);
+        return this.#deliveries.read(sql, job[1]);
       case "leasedPairs":
         return leasedPairs(sql, job[1]);
-      case "beat":
-        return this.#beat(sql, job[1]);
-      case "leave":
-        return leave(sql, job[1]);
       case "counts":
         return { ...this.#counts, walFrames: await this.#logPages(sql) };
     }
-  }
-
-  /** Beats. The first beat of a member is before all its work. New deliveries of lanes whose home is another member stay on disk. */
-  async #beat(sql: Sql, sign: MemberBeat): Promise<MembersAfterBeat> {
-    const after = await beat(sql, sign);
-    if (sign.member.id === this.#owner) {
-      const workers = workersOf(after.members);
-      this.#deliveries.isHome = (lane) => homeAmong(lane, workers) === this.#owner;
-    }
-    return after;
   }
 
   /** Pages of the server's write-ahead log since the first call. */
@@ -386,11 +372,7 @@ export class PostgresWriter {
 }
 
 /** No wave, before the jobs of an SQL transaction. */
-const NO_WAVE: SentWave = { results: Promise.resolve(new Map()) };
+const NO_WAVE: SentWave = { results: Promise.resolve(new Map()), lanes: new Map() };
 
 /** A page of the write-ahead log, in bytes. */
 const PAGE_BYTES = 8_192;
-
-function isClaim([kind]: LeaseJob): boolean {
-  return kind === "dueDeliveries" || kind === "claimMessages";
-}

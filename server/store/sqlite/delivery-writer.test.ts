@@ -83,7 +83,7 @@ class Writer {
 
   read(limit: number, now = NOW + 1_000): Read[] {
     const lanes = [{ lane: this.endpoint.id, after: this.#after, limit }];
-    const { rows } = this.run(["dueDeliveries", { lanes, now, inHandMs: 1, bytesMax: 2 ** 30 }]) as DueRows;
+    const { rows } = this.run(["dueDeliveries", { lanes, now, bytesMax: 2 ** 30 }]) as DueRows;
     const read = rows.map(([row, values]) => ({ row, delivery: decodeRecord("deliveries", values) }));
     const last = read.at(-1);
     if (last !== undefined) this.#after = { dueAt: last.delivery.dueAt ?? 0, row: last.row };
@@ -143,7 +143,7 @@ test("replayed events of a message are read in their original order, message by 
 
 test("a failed SQL transaction pushes nothing, and a new delivery of a lane that has caught up is pushed with its COMMIT", async () => {
   const writer = await Writer.open();
-  writer.run(["hold", 1]);
+  writer.run(["hold", true]);
   const event = () => writer.make.event(writer.customer);
   const first = writer.commit([{ op: "event", event: event(), callbackUrl: null }]);
   assert.deepEqual(
@@ -174,7 +174,7 @@ test("a failed SQL transaction pushes nothing, and a new delivery of a lane that
 
 test("a read that was asked for before the newest delivery was made finds it, so that no later one is pushed before it", async () => {
   const writer = await Writer.open();
-  writer.run(["hold", 1]);
+  writer.run(["hold", true]);
   const add = (createdAt: number) =>
     writer.commit([{ op: "event", event: writer.make.event(writer.customer, { createdAt }), callbackUrl: null }]);
   const kindsOf = ({ pushed }: WrittenGroup) => pushed.map(([kind]) => kind);
@@ -185,7 +185,7 @@ test("a read that was asked for before the newest delivery was made finds it, so
 
 test("a lane that is behind names its new deliveries once until it is read, and again for an earlier place", async () => {
   const writer = await Writer.open();
-  writer.run(["hold", 1]);
+  writer.run(["hold", true]);
   const add = (createdAt: number) =>
     writer.commit([{ op: "event", event: writer.make.event(writer.customer, { createdAt }), callbackUrl: null }])
       .pushed;
@@ -197,7 +197,7 @@ test("a lane that is behind names its new deliveries once until it is read, and 
 
 test("the writer pushes no more than may be on the way, and goes on when it is told that some have arrived", async () => {
   const writer = await Writer.open();
-  writer.run(["hold", 1]);
+  writer.run(["hold", true]);
   writer.read(1);
   const kinds = (count: number) => {
     const events = Array.from({ length: count }, () => writer.make.event(writer.customer));

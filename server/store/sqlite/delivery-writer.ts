@@ -4,6 +4,7 @@ import { type Delivery, goesAtOnce } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import { withoutStepBack } from "../../core/step-back.ts";
 import type { DueRead, HolderCredit, LanePlace } from "../due-deliveries.ts";
+import { DuePushes } from "../due-pushes.ts";
 import {
   type DueRow,
   type DueRows,
@@ -13,7 +14,6 @@ import {
   type PushedRow,
 } from "../jobs/jobs.ts";
 import { decodeEach, decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
-import { DuePushes } from "./due-pushes.ts";
 import type { QuarantineTable } from "./quarantine.ts";
 import type { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";

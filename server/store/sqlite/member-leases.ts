@@ -24,14 +24,17 @@ export class MemberLeases {
     for (const [id, { beatAt }] of this.#members) if (beatAt < now - deadAfterMs) this.#members.delete(id);
     const wanted = new Set(leases.map(({ lease }) => lease));
     for (const held of this.#leases.values()) {
-      if (held.owner === member.id && !wanted.has(held.lease)) held.until = Number.NEGATIVE_INFINITY;
+      const isReleased = held.owner === member.id && !wanted.has(held.lease);
+      const isOfDead = held.until === Number.POSITIVE_INFINITY && !this.#members.has(held.owner);
+      if (isReleased || isOfDead) held.until = Number.NEGATIVE_INFINITY;
     }
-    for (const { lease, state } of leases) {
+    for (const { lease, state, isLifelong } of leases) {
       const last = this.#leases.get(lease);
       const isHeld = last !== undefined && last.until > now;
       if (isHeld && last.owner !== member.id) continue;
       const epoch = (last?.epoch ?? 0) + (isHeld ? 0 : 1);
-      this.#leases.set(lease, { lease, owner: member.id, epoch, state, until: now + leaseMs });
+      const until = isLifelong === true ? Number.POSITIVE_INFINITY : now + leaseMs;
+      this.#leases.set(lease, { lease, owner: member.id, epoch, state, until });
     }
     const held = [...this.#leases.values()].filter(({ until }) => until > now);
     return {

@@ -125,9 +125,6 @@ export class SqliteWriter {
     switch (job[0]) {
       case "dueDeliveries":
         return this.#deliveries.read(job[1]);
-      case "giveUp":
-        // No other process can read deliveries: what is in hand is known to the holder alone.
-        return null;
       case "release":
         this.#messages.release(job[1]);
         return null;
@@ -136,7 +133,7 @@ export class SqliteWriter {
       case "leasedPairs":
         return this.#messages.leasedPairs(job[1]);
       case "hold":
-        this.#deliveries.hold(job[1] !== null);
+        this.#deliveries.hold(job[1]);
         return null;
       case "credit":
         this.#deliveries.credit(job[1]);

@@ -1,8 +1,8 @@
 /** The changes that the holder of deliveries is told of after each COMMIT, and which lanes have their new deliveries pushed. In memory only, without SQL. */
 
-import type { Delivery } from "../../core/delivery.ts";
-import type { HolderCredit, LanePlace } from "../due-deliveries.ts";
-import type { DueRow, PushedRow } from "../jobs/jobs.ts";
+import type { Delivery } from "../core/delivery.ts";
+import type { HolderCredit, LanePlace } from "./due-deliveries.ts";
+import type { DueRow, PushedRow } from "./jobs/jobs.ts";
 
 /** New deliveries that may be on their way to the holder, and the bytes of their events: without room for one, its lane is read later. */
 const ON_WAY_MAX = 4_096;
@@ -54,6 +54,11 @@ export class DuePushes {
     for (const lane of behind) this.#caughtUp.delete(lane);
   }
 
+  /** Whether the holder knows all that is before a new delivery of the lane. */
+  hasCaughtUp(lane: string): boolean {
+    return this.#isHeld && this.#caughtUp.has(lane);
+  }
+
   /** The holder has read a lane. `isEnd`: to its end. */
   read(lane: string, isEnd: boolean): void {
     this.#told.delete(lane);
@@ -71,7 +76,7 @@ export class DuePushes {
   due(id: string | null, lane: string, place: LanePlace): void {
     const last = this.#changes.at(-1);
     // A replay makes many at a time, in their order.
-    const isBehindLast = last?.kind === "due" && last.id === null && last.lane === lane && isBefore(last.place, place);
+    const isBehindLast = last?.kind === "due" && last.id === null && last.lane === lane && !isBefore(place, last.place);
     if (id !== null || !isBehindLast) this.#changes.push({ kind: "due", id, lane, place });
   }
 
@@ -128,7 +133,7 @@ export class DuePushes {
   #push(lane: string, row: DueRow): boolean {
     const bytes = String(row[2]).length;
     const hasRoom = this.#onWay.count < ON_WAY_MAX && this.#onWay.bytes + bytes <= ON_WAY_BYTES_MAX;
-    if (!this.#isHeld || !hasRoom || !this.#caughtUp.has(lane)) return false;
+    if (!hasRoom || !this.hasCaughtUp(lane)) return false;
     this.#onWay.count += 1;
     this.#onWay.bytes += bytes;
     this.#pushed.push(["new", ...row]);

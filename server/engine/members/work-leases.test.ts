@@ -6,8 +6,8 @@ import { AttemptsKept, attemptsIn } from "../../../test/support/attempts.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { openContext } from "../../../test/support/sending.ts";
 import type { EngineDeps } from "../engine-deps.ts";
-import { Connections } from "./connections.ts";
-import { InstanceLeases } from "./lease-use.ts";
+import { Connections } from "../instances/connections.ts";
+import { WorkLeases } from "./work-leases.ts";
 
 test("an instance whose start failed is connected by a later beat of the same lease", async (t) => {
   const made = await openContext(t);
@@ -30,8 +30,9 @@ test("an instance whose start failed is connected by a later beat of the same le
   const faults: string[] = [];
   const observer = { ...made.deps.observer, fault: (where: string) => void faults.push(where) };
   const deps: EngineDeps = { ...made.deps, connections, membership, observer };
-  const leases = new InstanceLeases(deps, {
+  const leases = new WorkLeases(deps, {
     dispatch: { isHandling: () => false, wake: () => {} },
+    deliver: { lanesChanged: () => {}, shardsInUse: () => new Set() },
   });
   await leases.leases();
   await leases.follow();

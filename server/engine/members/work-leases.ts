@@ -1,25 +1,33 @@
-/** Lets instances follow the leases of their accounts: those that this process serves are connected, and no others. */
+/**
+ * Lets the work of this process follow its leases: the instances that it serves are connected, and no others, and the loop of deliveries
+ * knows nothing from before about lanes that it has acquired.
+ */
 
 import type { InstanceId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import { findInstances } from "../../store/instances.ts";
+import type { WantedLease } from "../../store/members.ts";
 import type { EngineDeps } from "../engine-deps.ts";
-import type { InstanceReport } from "../members/membership.ts";
-import type { LeaseUse, WantedLease } from "../members/shared-membership.ts";
 import type { Dispatch } from "../messages/dispatch.ts";
+import type { DeliverLoop } from "../webhooks/deliver-loop.ts";
+import type { InstanceReport } from "./membership.ts";
+import type { LeaseUse } from "./shared-membership.ts";
 
 /** Work of this process that a lease has to outlast. */
 export interface LeasedWork {
   dispatch: Pick<Dispatch, "isHandling" | "wake">;
+  deliver: Pick<DeliverLoop, "lanesChanged" | "shardsInUse">;
 }
 
-export class InstanceLeases implements LeaseUse {
+export class WorkLeases implements LeaseUse {
   readonly #deps: EngineDeps;
   readonly #work: LeasedWork;
   /** All instances, as of the last read. */
   #instances: ReadonlyMap<InstanceId, Instance> = new Map();
   /** The epoch and settings that each instance was connected with. */
   readonly #connected = new Map<InstanceId, string>();
+  /** The lanes that the loop of deliveries knows of (`Membership.lanesEpoch`). */
+  #lanesEpoch = 0;
   /** Instances that are being connected or disconnected. */
   readonly #changing = new Set<Promise<void>>();
 
@@ -43,6 +51,10 @@ export class InstanceLeases implements LeaseUse {
 
   async follow(): Promise<void> {
     const { connections, membership } = this.#deps;
+    if (membership.lanesEpoch !== this.#lanesEpoch) {
+      this.#lanesEpoch = membership.lanesEpoch;
+      this.#work.deliver.lanesChanged();
+    }
     for (const instance of this.#instances.values()) {
       const { id, config } = instance;
       const isServed = membership.servesSince(id) !== null;
@@ -74,6 +86,10 @@ export class InstanceLeases implements LeaseUse {
     const { connections } = this.#deps;
     const ids = [...this.#instances.keys()].filter((id) => this.leaseOf(id) === lease);
     return ids.some((id) => connections.isRunning(id) || this.#work.dispatch.isHandling(id));
+  }
+
+  shardsInUse(): ReadonlySet<number> {
+    return this.#work.deliver.shardsInUse();
   }
 
   /** Connects an instance. A start that failed, as when the database is away, is repeated with the next beat. */
