@@ -15,6 +15,10 @@ export interface Operation {
   description: string;
   /** Status of a success; 200 unless given. With 201 and 202, a repeat by idempotency key gets 200. */
   status?: 200 | 201 | 202;
+  /** The keys that it takes; unless given, an admin key under `/v1/admin` and else a customer's. `outside`: it is no route of the API. */
+  scope?: "any" | "public" | "outside";
+  query?: TSchema;
+  body?: TSchema;
   /** `data` of a success. */
   response: TSchema;
   example: unknown;
@@ -22,10 +26,8 @@ export interface Operation {
   instead?: { response: TSchema; when: string };
   /** Error codes of its own, beside those of every route. */
   errors?: readonly Code[];
-  /** Example of a body. */
-  body?: unknown;
-  /** Example of a query. */
-  query?: Readonly<Record<string, string>>;
+  bodyExample?: unknown;
+  queryExample?: Readonly<Record<string, string>>;
   /** Request headers that only this operation reads. */
   headers?: Readonly<Record<string, ParameterText>>;
   /** Responses outside the envelope, by content type. */

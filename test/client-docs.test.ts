@@ -11,7 +11,7 @@ function sourceOf(file: string): string {
 }
 
 test("every method of the client begins its comment with its operation's summary and first sentence: npm run docs writes them", async () => {
-  const sources = await documentedSources(await readDocument());
+  const sources = await documentedSources(readDocument());
   assert.ok(sources.size >= 8);
   for (const [file, expected] of sources) assert.equal(sourceOf(file), expected, `sdk/${file}`);
 });

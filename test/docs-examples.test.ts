@@ -23,7 +23,7 @@ function examplesOf(path: string): string[] {
 }
 
 test("each JSON example of a document is valid for its schema", async () => {
-  const { assertValid } = createValidator(await readDocument());
+  const { assertValid } = createValidator(readDocument());
   for (const [path, names] of Object.entries(EXAMPLES)) {
     const examples = examplesOf(path);
     assert.equal(examples.length, names.length, `${path} has other examples than the table here`);

@@ -29,7 +29,7 @@ const SHELL = readFileSync(join(ROOT, "console/docs.html"), "utf8").replace(
 );
 writeFileSync(join(root, "dist/console/docs.html"), SHELL);
 
-const document = await readDocument();
+const document = readDocument();
 
 function serve(directory: string | null) {
   const app = fastify();

@@ -6,7 +6,7 @@ import { boundShown } from "../contract/values.ts";
 import { parseBound } from "../server/core/instant.ts";
 import { createValidator, readDocument } from "./support/contract.ts";
 
-const document = await readDocument();
+const document = readDocument();
 const validator = createValidator(document);
 
 test("the document forbids bodies that the service refuses, also for what two fields say together", () => {

@@ -13,7 +13,7 @@ import { listMethods, operationOf } from "./support/client-docs.ts";
 import { readDocument } from "./support/contract.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const document = await readDocument();
+const document = readDocument();
 const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
 
 test("the reference names a method of the client for every operation that has one", async () => {

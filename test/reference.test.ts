@@ -11,7 +11,7 @@ import { startTestService } from "./support/service.ts";
 
 const api = await startTestService({}, { root: fileURLToPath(new URL("../", import.meta.url)) });
 test.after(() => api.stop());
-const document = await readDocument();
+const document = readDocument();
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(api.url + path, { headers });
 

@@ -15,6 +15,7 @@ export const attachments: Section = {
       summary: "Download an attachment",
       description:
         "Returns the bytes of a file, or with `Range` a part of them, without a key, while the event that announced the file is kept. Always a download: `Content-Disposition: attachment`, `X-Content-Type-Options: nosniff`.",
+      scope: "public",
       response: Type.Null(),
       example: null,
       errors: ["PROVIDER_ERROR", "PROVIDER_TIMEOUT"],

@@ -1,6 +1,6 @@
 /** Operations on FaceTime calls. */
 
-import { Call, CallList, callExample } from "../calls.ts";
+import { Call, CallList, CallsQuery, callExample } from "../calls.ts";
 import { linksToFirst, operation, type Section } from "../operation.ts";
 import { IDS, LAST_PAGE } from "../samples.ts";
 
@@ -13,9 +13,10 @@ export const calls: Section = {
       id: "listCalls",
       summary: "List calls",
       description: "Lists calls, newest first.",
+      query: CallsQuery,
       response: CallList,
       example: { calls: [callExample], pagination: LAST_PAGE },
-      query: { status: "missed" },
+      queryExample: { status: "missed" },
       links: linksToFirst("calls", "getCall"),
     }),
     "GET /v1/facetime/calls/:id": operation({

@@ -1,10 +1,22 @@
 /** Operations on chats. */
 
-import { Chat, ChatList, groupExample, Typing, threadExample } from "../chats.ts";
-import { MessageList, messageExample } from "../messages.ts";
+import {
+  AddParticipant,
+  Chat,
+  ChatList,
+  ChatQuery,
+  CreateGroup,
+  groupExample,
+  RenameChat,
+  SetTyping,
+  Typing,
+  threadExample,
+} from "../chats.ts";
+import { ChatMessagesQuery, MessageList, messageExample } from "../messages.ts";
 import { linksTo, linksToFirst, operation, type Section } from "../operation.ts";
 import { at, CONTACT, IDS, LAST_PAGE, OTHER_CONTACT } from "../samples.ts";
 import { EITHER_FORM } from "../sentences.ts";
+import { IdempotentRequest, PageQuery } from "../values.ts";
 
 /** Errors of an action that a phone carries out in a conversation. */
 const acting = [
@@ -25,6 +37,7 @@ const records: Section["operations"] = {
     summary: "Create a group",
     description: "A group has 2 to 32 participants beside your own number.",
     status: 201,
+    body: CreateGroup,
     response: Chat,
     example: groupExample,
     errors: [
@@ -37,13 +50,14 @@ const records: Section["operations"] = {
       "PROVIDER_ERROR",
       "PROVIDER_TIMEOUT",
     ],
-    body: { name: "Table for six", participants: [CONTACT, OTHER_CONTACT] },
+    bodyExample: { name: "Table for six", participants: [CONTACT, OTHER_CONTACT] },
     links: linksTo("getChat", "renameChat", "leaveChat"),
   }),
   "GET /v1/chats": operation({
     id: "listChats",
     summary: "List chats",
     description: "Lists one-to-one threads and groups, newest first.",
+    query: PageQuery,
     response: ChatList,
     example: { chats: [groupExample, threadExample], pagination: LAST_PAGE },
     links: linksToFirst("chats", "getChat"),
@@ -52,6 +66,7 @@ const records: Section["operations"] = {
     id: "getChat",
     summary: "Get a chat",
     description: "Finds a chat by its id, or a one-to-one thread by the contact's address.",
+    query: ChatQuery,
     response: Chat,
     example: groupExample,
     errors: ["CONVERSATION_NOT_FOUND"],
@@ -60,6 +75,7 @@ const records: Section["operations"] = {
     id: "listChatMessages",
     summary: "List the messages of a chat",
     description: "Lists messages of both directions, newest first.",
+    query: ChatMessagesQuery,
     response: MessageList,
     example: { messages: [messageExample], pagination: LAST_PAGE },
     errors: ["CONVERSATION_NOT_FOUND"],
@@ -71,24 +87,29 @@ const groups: Section["operations"] = {
     id: "renameChat",
     summary: "Rename a group",
     description: "Renames the group for all of its participants (iMessage).",
+    query: ChatQuery,
+    body: RenameChat,
     response: Chat,
     example: { ...groupExample, name: "Table for seven", updatedAt: at(90) },
     errors: grouping,
-    body: { name: "Table for seven" },
+    bodyExample: { name: "Table for seven" },
   }),
   "POST /v1/chats/:id/participants": operation({
     id: "addParticipant",
     summary: "Add a participant to a group",
     description: "Adds a phone number or iMessage e-mail to the group (iMessage).",
+    query: ChatQuery,
+    body: AddParticipant,
     response: Chat,
     example: { ...groupExample, participants: [CONTACT, OTHER_CONTACT, "+15005550111"], updatedAt: at(90) },
     errors: [...grouping, "INVALID_PHONE_NUMBER", "RECIPIENT_OPTED_OUT"],
-    body: { participant: "+15005550111" },
+    bodyExample: { participant: "+15005550111" },
   }),
   "DELETE /v1/chats/:id/participants/:address": operation({
     id: "removeParticipant",
     summary: "Remove a participant from a group",
     description: "Removes a participant (iMessage). At least two participants must remain.",
+    query: ChatQuery,
     response: Chat,
     example: { ...groupExample, participants: [CONTACT, "+15005550111"], updatedAt: at(90) },
     errors: grouping,
@@ -97,6 +118,8 @@ const groups: Section["operations"] = {
     id: "leaveChat",
     summary: "Leave a group",
     description: "The chat and its messages stay readable in the service.",
+    query: ChatQuery,
+    body: IdempotentRequest,
     response: Chat,
     example: { ...groupExample, updatedAt: at(90) },
     errors: grouping,
@@ -108,6 +131,8 @@ const actions: Section["operations"] = {
     id: "markChatRead",
     summary: "Mark a chat as read",
     description: "The contact sees a read receipt, if the channel has read receipts.",
+    query: ChatQuery,
+    body: IdempotentRequest,
     response: Chat,
     example: threadExample,
     errors: acting,
@@ -116,6 +141,8 @@ const actions: Section["operations"] = {
     id: "markChatUnread",
     summary: "Mark a chat as unread",
     description: "Marks the chat on the phone of your number; the contact is not notified.",
+    query: ChatQuery,
+    body: IdempotentRequest,
     response: Chat,
     example: threadExample,
     errors: acting,
@@ -124,10 +151,12 @@ const actions: Section["operations"] = {
     id: "setTyping",
     summary: "Show or hide the typing indicator",
     description: "Without a body the indicator starts. It stops by itself after a minute, and with the next message.",
+    query: ChatQuery,
+    body: SetTyping,
     response: Typing,
     example: { chatId: IDS.chat, status: "start" },
     errors: acting,
-    body: { status: "start" },
+    bodyExample: { status: "start" },
   }),
 };
 

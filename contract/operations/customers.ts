@@ -2,6 +2,8 @@
 
 import { Type } from "typebox";
 import {
+  AddNumber,
+  CreateCustomer,
   Customer,
   CustomerList,
   CustomerNumber,
@@ -12,12 +14,14 @@ import {
   quietHoursExample,
   Route,
   routesExample,
+  SetQuietHours,
+  SetRoutes,
 } from "../customers.ts";
 import { linksTo, operation, type Section } from "../operation.ts";
 import { IDS, LAST_PAGE, OWN } from "../samples.ts";
 import { orNull } from "../schema.ts";
-import { countsExample, Usage } from "../usage.ts";
-import { Deleted } from "../values.ts";
+import { countsExample, Usage, UsageQuery } from "../usage.ts";
+import { Deleted, PageQuery } from "../values.ts";
 
 const records: Section["operations"] = {
   "POST /v1/admin/customers": operation({
@@ -25,15 +29,17 @@ const records: Section["operations"] = {
     summary: "Create a customer",
     description: "Then add a number, and create a key.",
     status: 201,
+    body: CreateCustomer,
     response: Customer,
     example: customerExample,
-    body: { name: "Bistro Ada", email: "it@bistro.example" },
+    bodyExample: { name: "Bistro Ada", email: "it@bistro.example" },
     links: linksTo("getCustomer", "addNumber"),
   }),
   "GET /v1/admin/customers": operation({
     id: "listCustomers",
     summary: "List customers",
     description: "Lists customers, newest first.",
+    query: PageQuery,
     response: CustomerList,
     example: { customers: [customerExample], pagination: LAST_PAGE },
   }),
@@ -53,10 +59,11 @@ const numbers: Section["operations"] = {
     description:
       "Give exactly one of `phoneNumber` and `email`. A number belongs to one customer. The first number is the default.",
     status: 201,
+    body: AddNumber,
     response: CustomerNumber,
     example: numberExample,
     errors: ["NUMBER_TAKEN"],
-    body: { phoneNumber: OWN, provider: "sandbox" },
+    bodyExample: { phoneNumber: OWN, provider: "sandbox" },
     links: [
       { to: "makeDefaultNumber", parameters: { id: "$request.path.id", numberId: "id" } },
       { to: "removeNumber", parameters: { id: "$request.path.id", numberId: "id" } },
@@ -91,9 +98,10 @@ const rules: Section["operations"] = {
     summary: "Route a customer's SMS by recipient prefix",
     description:
       "Replaces all routes of the customer. An SMS takes the routes with the longest `prefix` of the recipient's number, `+` being every number: the first instance that is up, and the next one if it refuses the message. If no route matches, the SMS takes the instance of the number that it is sent from.",
+    body: SetRoutes,
     response: Type.Array(Route),
     example: routesExample,
-    body: routesExample,
+    bodyExample: routesExample,
   }),
   "GET /v1/admin/customers/:id/quiet-hours": operation({
     id: "getQuietHours",
@@ -107,9 +115,10 @@ const rules: Section["operations"] = {
     summary: "Set a customer's quiet hours",
     description:
       "Holds the customer's messages from `start` until `end`, which may be on the next day, by the clock of each recipient: that of the country of the number, in North America of its area code. Waiting messages are checked again.",
+    body: SetQuietHours,
     response: QuietHours,
     example: quietHoursExample,
-    body: { start: "21:00", end: "08:00", timeZone: "America/New_York" },
+    bodyExample: { start: "21:00", end: "08:00", timeZone: "America/New_York" },
   }),
   "DELETE /v1/admin/customers/:id/quiet-hours": operation({
     id: "deleteQuietHours",
@@ -139,6 +148,8 @@ export const usage: Section = {
       summary: "Get usage",
       description:
         "A customer's key gets its own usage. An admin key names a key or a customer, or gets all. The period is 30 days unless given, and has at most 400 points.",
+      scope: "any",
+      query: UsageQuery,
       response: Usage,
       example: {
         key: { id: IDS.key, name: "Booking system" },
@@ -147,7 +158,7 @@ export const usage: Section = {
         series: [{ at: "2026-03-01T00:00:00.000Z", ...countsExample }],
       },
       errors: ["NOT_FOUND"],
-      query: { from: "2026-03-01", to: "2026-03-01", granularity: "day" },
+      queryExample: { from: "2026-03-01", to: "2026-03-01", granularity: "day" },
     }),
   },
 };

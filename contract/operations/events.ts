@@ -1,7 +1,7 @@
 /** Operations on events. */
 
 import { Type } from "typebox";
-import { AnyEvent, EventList, eventExample } from "../events.ts";
+import { AnyEvent, EventList, EventsQuery, eventExample } from "../events.ts";
 import { linksToFirst, operation, type Section } from "../operation.ts";
 import { CURSOR, IDS } from "../samples.ts";
 
@@ -17,9 +17,10 @@ export const events: Section = {
       summary: "List events, or follow them live",
       description:
         "Lists events newest first, or with `after` oldest first. With `Accept: text/event-stream`, or with `events`, the response is a live stream of server-sent events: it continues after `Last-Event-ID` without a missing or repeated event, sends a comment every 15 s as a heartbeat, and starts with the comment `: gap` if that event is no longer kept.",
+      query: EventsQuery,
       response: EventList,
       example: { events: [eventExample], pagination: { hasMore: true, nextCursor: CURSOR } },
-      query: { type: "message.delivered", limit: "20" },
+      queryExample: { type: "message.delivered", limit: "20" },
       headers: {
         "Last-Event-ID": {
           description: "Id of the last event that you processed: the stream continues after it.",

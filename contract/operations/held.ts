@@ -1,8 +1,9 @@
 /** Operations on messages that a restore holds. */
 
-import { HeldDecision, HeldMessageList, heldMessageExample } from "../held.ts";
+import { DecideHeld, HeldDecision, HeldMessageList, heldMessageExample } from "../held.ts";
 import { operation, type Section } from "../operation.ts";
 import { IDS, LAST_PAGE } from "../samples.ts";
+import { PageQuery } from "../values.ts";
 
 export const held: Section = {
   tag: "Held",
@@ -13,6 +14,7 @@ export const held: Section = {
       id: "listHeldMessages",
       summary: "List held messages",
       description: "Lists held messages newest first, without their content. A page may be short.",
+      query: PageQuery,
       response: HeldMessageList,
       example: { messages: [heldMessageExample], pagination: LAST_PAGE },
     }),
@@ -20,18 +22,20 @@ export const held: Section = {
       id: "releaseHeldMessages",
       summary: "Send held messages again",
       description: "Queues held messages. A recipient may get such a message a second time.",
+      body: DecideHeld,
       response: HeldDecision,
       example: { count: 1, notHeld: [], hasMore: false },
-      body: { ids: [IDS.message] },
+      bodyExample: { ids: [IDS.message] },
     }),
     "POST /v1/admin/held/discard": operation({
       id: "discardHeldMessages",
       summary: "End held messages",
       description:
         "Ends held messages as `failed` with `OUTCOME_UNKNOWN` and `mayHaveBeenSent: true`. Their customers may retry them with `mayDuplicate`.",
+      body: DecideHeld,
       response: HeldDecision,
       example: { count: 12, notHeld: [], hasMore: false },
-      body: { all: true },
+      bodyExample: { all: true },
     }),
   },
 };

@@ -1,9 +1,9 @@
 /** Operations on provider instances. */
 
-import { Instance, InstanceList, instanceExample } from "../instances.ts";
+import { CreateInstance, Instance, InstanceList, instanceExample, UpdateInstance } from "../instances.ts";
 import { linksTo, operation, type Section } from "../operation.ts";
 import { at, IDS, LAST_PAGE } from "../samples.ts";
-import { Deleted } from "../values.ts";
+import { Deleted, PageQuery } from "../values.ts";
 
 export const instances: Section = {
   tag: "Instances",
@@ -16,9 +16,10 @@ export const instances: Section = {
       description:
         "Connects a provider. `config` holds the settings of that provider. A customer's first real instance ends its sandbox.",
       status: 201,
+      body: CreateInstance,
       response: Instance,
       example: instanceExample,
-      body: {
+      bodyExample: {
         name: "Carrier",
         provider: "smpp",
         config: {
@@ -35,6 +36,7 @@ export const instances: Section = {
       id: "listInstances",
       summary: "List provider instances",
       description: "Lists instances newest first, with their health.",
+      query: PageQuery,
       response: InstanceList,
       example: { instances: [instanceExample], pagination: LAST_PAGE },
     }),
@@ -49,9 +51,10 @@ export const instances: Section = {
       id: "updateInstance",
       summary: "Change a provider instance",
       description: "Changes what `config` names and keeps the rest, then reconnects with the new values.",
+      body: UpdateInstance,
       response: Instance,
       example: { ...instanceExample, name: "Carrier A", updatedAt: at(90) },
-      body: { name: "Carrier A" },
+      bodyExample: { name: "Carrier A" },
     }),
     "DELETE /v1/admin/instances/:id": operation({
       id: "deleteInstance",

@@ -1,8 +1,9 @@
 /** Operations on API keys. */
 
-import { clearKeyExample, Key, KeyList, keyExample } from "../keys.ts";
+import { CreateKey, clearKeyExample, Key, KeyList, keyExample, RotateKey } from "../keys.ts";
 import { linksTo, operation, type Section } from "../operation.ts";
 import { at, IDS, LAST_PAGE } from "../samples.ts";
+import { PageQuery } from "../values.ts";
 
 export const keys: Section = {
   tag: "Keys",
@@ -15,16 +16,18 @@ export const keys: Section = {
       description:
         "Creates a key for a customer, or with the scope `admin` an admin key. `permissions` narrow a customer's key: `read` allows every GET, `webhooks` everything under `/v1/webhooks`, `send` every other change. `key` is returned once, in this response.",
       status: 201,
+      body: CreateKey,
       response: Key,
       example: { ...keyExample, key: clearKeyExample },
       errors: ["NOT_FOUND"],
-      body: { name: "Booking system", customerId: IDS.customer },
+      bodyExample: { name: "Booking system", customerId: IDS.customer },
       links: linksTo("revokeKey", "rotateKey"),
     }),
     "GET /v1/admin/keys": operation({
       id: "listKeys",
       summary: "List keys",
       description: "Lists keys newest first, revoked keys too, without the keys themselves.",
+      query: PageQuery,
       response: KeyList,
       example: { keys: [keyExample], pagination: LAST_PAGE },
     }),
@@ -41,10 +44,11 @@ export const keys: Section = {
       description:
         "Creates a key for the same customer, scope and rate limit; the old key works until the grace period ends.",
       status: 201,
+      body: RotateKey,
       response: Key,
       example: { ...keyExample, key: clearKeyExample },
       errors: ["INVALID_STATUS"],
-      body: { gracePeriodSeconds: 86_400 },
+      bodyExample: { gracePeriodSeconds: 86_400 },
       links: linksTo("revokeKey"),
     }),
   },

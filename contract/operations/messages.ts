@@ -1,10 +1,30 @@
 /** Operations on messages. */
 
-import { Message, MessageList, messageExample, Reacted, retriedExample, scheduledExample } from "../messages.ts";
+import {
+  EditMessage,
+  Message,
+  MessageList,
+  MessagesQuery,
+  messageExample,
+  React,
+  Reacted,
+  RetryMessage,
+  retriedExample,
+  scheduledExample,
+  UpdateMessage,
+} from "../messages.ts";
 import { linksTo, operation, type Section } from "../operation.ts";
 import { at, CONTACT, CURSOR, IDS, LAST_PAGE } from "../samples.ts";
-import { AcceptedCarousel, AcceptedMessage, acceptedExample, DryRun } from "../sending.ts";
-import { Deleted } from "../values.ts";
+import {
+  AcceptedCarousel,
+  AcceptedMessage,
+  acceptedExample,
+  DryRun,
+  SendCarousel,
+  SendMessage,
+  SendQuery,
+} from "../sending.ts";
+import { Deleted, IdempotentRequest, PageQuery } from "../values.ts";
 
 const dryRun = { response: DryRun, when: "With `dryRun=true`: the plan of the message. Nothing is stored or sent." };
 
@@ -34,11 +54,13 @@ const sends: Section["operations"] = {
     description:
       "Give exactly one of `to` and `chatId`, and a text, media or attachments. Without `from`, the message is sent from the number of the newest conversation with this recipient that has a channel for it, or from the default number; the timeline says which and why.\n\nThe response is a promise: the message and its event are on disk before anything is sent. Messages from one number to one recipient are sent in the order of acceptance. Events report the outcome.",
     status: 202,
+    query: SendQuery,
+    body: SendMessage,
     response: AcceptedMessage,
     example: acceptedExample,
     instead: dryRun,
     errors: sending,
-    body: {
+    bodyExample: {
       to: CONTACT,
       content: { text: "Your table is ready." },
       externalMessageId: "order-1001",
@@ -51,11 +73,13 @@ const sends: Section["operations"] = {
     summary: "Send a carousel of images",
     description: "Sends 2 to 20 images as one message, with every other option of a message.",
     status: 202,
+    query: SendQuery,
+    body: SendCarousel,
     response: AcceptedCarousel,
     instead: dryRun,
     example: { ...acceptedExample, messageType: "carousel", imageCount: 2 },
     errors: sending,
-    body: {
+    bodyExample: {
       to: CONTACT,
       mediaUrls: ["https://images.example.com/1.jpg", "https://images.example.com/2.jpg"],
       text: "Two of our rooms.",
@@ -71,14 +95,16 @@ const lists: Section["operations"] = {
     summary: "List messages",
     description:
       "Lists messages of both directions, newest first. The list is stable while messages are added. A page looks through a limited number of messages: if a filter matches few among very many, the page may hold fewer than `limit`, or none, while `hasMore` is true; continue with `nextCursor`.\n\n`updatedAfter` makes the list a feed to synchronize another system with: messages that changed since that instant, oldest change first, each in its current state. Every event is a change. The response always has a `nextCursor`, even if `hasMore` is false: keep it, and pass it later to get what changed since. The feed misses nothing, including changes that commit late; a message that changes again is listed again. `deleted` holds ids of deleted messages. Changes older than the retention of events (`TB_RETENTION`) come first, in the order in which the messages were created.",
+    query: MessagesQuery,
     response: MessageList,
     example: { messages: [messageExample], pagination: { hasMore: true, nextCursor: CURSOR } },
-    query: { status: "read", limit: "20" },
+    queryExample: { status: "read", limit: "20" },
   }),
   "GET /v1/messages/scheduled": operation({
     id: "listScheduledMessages",
     summary: "List scheduled messages",
     description: "Lists messages that wait for their time, soonest first.",
+    query: PageQuery,
     response: MessageList,
     example: { messages: [scheduledExample], pagination: LAST_PAGE },
   }),
@@ -97,16 +123,18 @@ const records: Section["operations"] = {
     summary: "Edit a message",
     description:
       "Changes the text on the recipient's phone (iMessage, once the message was sent). Phones that do not support edits show `backwardsCompatibilityMessage`.",
+    body: EditMessage,
     response: Message,
     example: { ...messageExample, content: { text: "Your table is ready now.", mediaUrls: [] }, updatedAt: at(90) },
     errors: ["INVALID_STATUS", "CHANNEL_NOT_SUPPORTED", "ALREADY_UNSENT", "EDIT_FAILED", "PROVIDER_TIMEOUT"],
-    body: { text: "Your table is ready now." },
+    bodyExample: { text: "Your table is ready now." },
   }),
   "PATCH /v1/messages/:id": operation({
     id: "updateMessage",
     summary: "Change a scheduled message",
     description:
       "Changes the text, media, time or metadata of a message before it is sent. An absent field stays as it is; `metadata` is replaced as a whole. The message keeps those of its channels that carry the files which it then requires (`routing.attachments`). Once the message is due, the response is 400 `INVALID_STATUS`. A change emits `message.scheduled` again, with the next `sequence`.",
+    body: UpdateMessage,
     response: Message,
     example: {
       ...scheduledExample,
@@ -120,7 +148,7 @@ const records: Section["operations"] = {
       "SCHEDULED_IN_PAST",
       "SCHEDULED_TOO_FAR",
     ],
-    body: { content: { text: "Your table is ready at eight." } },
+    bodyExample: { content: { text: "Your table is ready at eight." } },
   }),
   "DELETE /v1/messages/:id": operation({
     id: "deleteMessage",
@@ -146,6 +174,7 @@ const actions: Section["operations"] = {
     id: "unsendMessage",
     summary: "Unsend a message",
     description: "Removes the message from the recipient's phone (iMessage, once the message was sent).",
+    body: IdempotentRequest,
     response: Message,
     example: { ...messageExample, status: "unsent", updatedAt: at(90) },
     errors: [...acting, "ALREADY_UNSENT"],
@@ -156,20 +185,22 @@ const actions: Section["operations"] = {
     description:
       "Sends the message again by the channel that failed. If `errorCode` is `ATTACHMENT_FAILED`, even on a `sent` message, only the missing files are sent. If it is `OUTCOME_UNKNOWN`, the message may already have been sent: retry it with `mayDuplicate`.",
     status: 202,
+    body: RetryMessage,
     response: Message,
     example: retriedExample,
     errors: ["INVALID_STATUS", "OUTCOME_UNKNOWN"],
-    body: { mayDuplicate: false },
+    bodyExample: { mayDuplicate: false },
   }),
   "POST /v1/messages/:id/reactions": operation({
     id: "reactToMessage",
     summary: "React to a message",
     description:
       "Reacts to a sent or received message (iMessage) with one of the six reactions, or with a single emoji if the channel supports it: the sandbox does, BlueBubbles does not. A minus in front removes the reaction.",
+    body: React,
     response: Reacted,
     example: { messageId: IDS.message, reaction: "love" },
     errors: [...acting, "ALREADY_UNSENT"],
-    body: { type: "love" },
+    bodyExample: { type: "love" },
   }),
 };
 

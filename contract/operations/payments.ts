@@ -1,8 +1,9 @@
 /** Operations on payment requests. */
 
 import { linksTo, operation, type Section } from "../operation.ts";
-import { PaymentRequest, PaymentRequestList, paymentExamples } from "../payments.ts";
+import { PaymentRequest, PaymentRequestList, PaymentsQuery, paymentExamples, RequestPayment } from "../payments.ts";
 import { CONTACT, IDS, LAST_PAGE } from "../samples.ts";
+import { IdempotentRequest } from "../values.ts";
 
 export const payments: Section = {
   tag: "Payments",
@@ -16,6 +17,7 @@ export const payments: Section = {
       description:
         "Sends the request as a message. If that message fails, the request is cancelled and `reason` says why. `callbackUrl` receives the events of the message and of the request.",
       status: 202,
+      body: RequestPayment,
       response: PaymentRequest,
       example: paymentExamples.pending,
       errors: [
@@ -26,16 +28,17 @@ export const payments: Section = {
         "ADDRESS_NOT_AUTHORIZED",
         "RECIPIENT_OPTED_OUT",
       ],
-      body: { to: CONTACT, amount: "25.00", note: "Deposit for table 7", metadata: { table: 7 } },
+      bodyExample: { to: CONTACT, amount: "25.00", note: "Deposit for table 7", metadata: { table: 7 } },
       links: linksTo("getPaymentRequest", "cancelPaymentRequest"),
     }),
     "GET /v1/payments/requests": operation({
       id: "listPaymentRequests",
       summary: "List payment requests",
       description: "Lists payment requests newest first. `from` and `to` bound when they were created.",
+      query: PaymentsQuery,
       response: PaymentRequestList,
       example: { requests: [paymentExamples.paid], pagination: LAST_PAGE },
-      query: { status: "paid", from: "2026-03-01" },
+      queryExample: { status: "paid", from: "2026-03-01" },
     }),
     "GET /v1/payments/requests/:id": operation({
       id: "getPaymentRequest",
@@ -48,6 +51,7 @@ export const payments: Section = {
       id: "cancelPaymentRequest",
       summary: "Cancel a payment request",
       description: "Possible while the request is pending. A later payment is an ordinary message.",
+      body: IdempotentRequest,
       response: PaymentRequest,
       example: paymentExamples.cancelled,
       errors: ["INVALID_STATUS"],

@@ -4,7 +4,16 @@ import { Type } from "typebox";
 import { PhoneCapabilities } from "../contacts.ts";
 import { OwnNumber } from "../customers.ts";
 import { operation, type Section } from "../operation.ts";
-import { OptOut, OptOutList, OptOutSettings, optOutExample, optOutSettingsExample } from "../opt-outs.ts";
+import {
+  OptOut,
+  OptOutList,
+  OptOutRemovalQuery,
+  OptOutSettings,
+  OptOutsQuery,
+  optOutExample,
+  optOutSettingsExample,
+  SetOptOutSettings,
+} from "../opt-outs.ts";
 import { at, CONTACT, LAST_PAGE, OWN } from "../samples.ts";
 import { EITHER_FORM } from "../sentences.ts";
 import { addressShown, Deleted } from "../values.ts";
@@ -50,6 +59,7 @@ export const reach: Section = {
       id: "listOptOuts",
       summary: "List opt-outs",
       description: "Lists contacts that replied STOP or were added here, newest first.",
+      query: OptOutsQuery,
       response: OptOutList,
       example: { optOuts: [optOutExample], pagination: LAST_PAGE },
       errors: ["INVALID_PHONE_NUMBER"],
@@ -66,9 +76,10 @@ export const reach: Section = {
       summary: "Set the settings of opt-outs",
       description:
         "Changes the fields that are given. The fixed words cannot be removed; a word may not both end and begin messages. Providers that answer STOP themselves send `confirmation` and `help` in place of the service.",
+      body: SetOptOutSettings,
       response: OptOutSettings,
       example: optOutSettingsExample,
-      body: { keywords: ["BASTA"], confirmation: optOutSettingsExample.confirmation },
+      bodyExample: { keywords: ["BASTA"], confirmation: optOutSettingsExample.confirmation },
     }),
     "GET /v1/opt-outs/:number/:contact": operation({
       id: "getOptOut",
@@ -96,6 +107,7 @@ export const reach: Section = {
       summary: "Remove an opt-out",
       description:
         "Do so only if the contact has asked for it. An opt-out by the contact or the provider needs `reason`, which the event `contact.opted_in` shows.",
+      query: OptOutRemovalQuery,
       response: Deleted,
       example: { id: CONTACT, deleted: true },
       errors: ["INVALID_PHONE_NUMBER"],

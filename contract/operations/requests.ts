@@ -8,10 +8,12 @@ import {
   loggedExchangeExample,
   loggedRequestExample,
   RequestErrors,
+  RequestErrorsQuery,
+  RequestsQuery,
   requestErrorExample,
 } from "../requests.ts";
 import { CURSOR, IDS } from "../samples.ts";
-import { wireMessageExample } from "../wire.ts";
+import { WireQuery, wireMessageExample } from "../wire.ts";
 
 const frame = `event: message\ndata: ${JSON.stringify(wireMessageExample)}\n\n`;
 
@@ -25,16 +27,20 @@ export const requests: Section = {
       id: "listRequests",
       summary: "List requests",
       description: "Lists requests newest first, or with `after` oldest first, without bodies. A page may be short.",
+      scope: "any",
+      query: RequestsQuery,
       response: LoggedRequestList,
       example: { requests: [loggedRequestExample], pagination: { hasMore: true, nextCursor: CURSOR } },
       errors: ["FORBIDDEN"],
-      query: { status: "4xx", limit: "20" },
+      queryExample: { status: "4xx", limit: "20" },
       links: linksToFirst("requests", "getRequest"),
     }),
     "GET /v1/requests/errors": operation({
       id: "listRequestErrors",
       summary: "Count the errors in the request log",
       description: "Groups refused requests by code, method, route and status, the largest group first.",
+      scope: "any",
+      query: RequestErrorsQuery,
       response: RequestErrors,
       example: { errors: [requestErrorExample] },
       errors: ["FORBIDDEN"],
@@ -44,6 +50,7 @@ export const requests: Section = {
       summary: "Get a request",
       description:
         "Returns a request with its bodies, in which secrets are masked. If a client used an `X-Request-Id` several times, the response is the newest of these requests.",
+      scope: "any",
       response: LoggedExchange,
       example: loggedExchangeExample,
     }),
@@ -52,6 +59,7 @@ export const requests: Section = {
       summary: "Follow requests, events and deliveries live",
       description:
         "One stream of server-sent events of four kinds: `request` (a request of the log, without bodies), `event` (an event's envelope, with the event's id), `delivery` (a delivery with its attempts, whenever it is new or has changed) and `message` (a message's timeline, whenever it has grown). Events continue after `Last-Event-ID` without a missing or repeated one. The other kinds are not repeated: after a new connection, read their lists. A customer's key sees its own requests. A comment comes every 15 s as a heartbeat.",
+      query: WireQuery,
       response: Type.Null(),
       example: null,
       bare: true,

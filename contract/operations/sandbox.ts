@@ -2,21 +2,31 @@
 
 import { Call, callExample } from "../calls.ts";
 import { Chat, groupExample, Typing } from "../chats.ts";
-import { AnyEvent } from "../events.ts";
+import { AnyEvent, WaitQuery } from "../events.ts";
 import { Message, messageExample, Reacted } from "../messages.ts";
 import { linksTo, operation, type Section } from "../operation.ts";
 import { at, CONTACT, IDS, OWN } from "../samples.ts";
 import {
   Inbox,
   inboxExample,
+  PhoneCall,
+  PhoneGroupPhoto,
+  PhoneKeptAudio,
+  PhoneMessage,
+  PhonePayment,
+  PhoneReaction,
   PhoneSettings,
+  PhoneTyping,
   receivedEventExample,
   SandboxClock,
   SandboxReset,
+  SetClock,
+  SetInboxBehaviour,
+  SetPhoneSettings,
   settingsExample,
 } from "../sandbox.ts";
 import { orNull } from "../schema.ts";
-import { addressShown } from "../values.ts";
+import { addressShown, IdempotentRequest } from "../values.ts";
 
 const inboundExample = {
   ...messageExample,
@@ -54,10 +64,11 @@ const inboxOperations: Section["operations"] = {
     id: "setInboxBehaviour",
     summary: "Set how the inbox responds",
     description: "Makes the inbox fail, respond slowly or hang. An absent field is reset, so `{}` resets all.",
+    body: SetInboxBehaviour,
     response: Inbox,
     example: { ...inboxExample, behaviour: { status: 200, delayMs: 0, failFirst: 2 } },
     errors: ["NOT_FOUND"],
-    body: { failFirst: 2 },
+    bodyExample: { failFirst: 2 },
   }),
 };
 
@@ -74,67 +85,74 @@ const phoneOperations: Section["operations"] = {
     id: "writeFromPhone",
     summary: "Send a message as the contact",
     description: "Sends a message to one of your numbers and returns it as you receive it.",
+    body: PhoneMessage,
     response: Message,
     example: inboundExample,
     errors: [...acting, "REPLY_NOT_FOUND", "CONVERSATION_NOT_FOUND", "INVALID_STATUS"],
-    body: { text: "On my way" },
+    bodyExample: { text: "On my way" },
     links: linksTo("getMessage", "reactToMessage"),
   }),
   "POST /v1/sandbox/phones/:number/typing": operation({
     id: "typeOnPhone",
     summary: "Type as the contact",
     description: "Starts or stops typing.",
+    body: PhoneTyping,
     response: Typing,
     example: { chatId: IDS.chat, status: "start" },
     errors: [...acting, "CONVERSATION_NOT_FOUND"],
-    body: { typing: true },
+    bodyExample: { typing: true },
   }),
   "POST /v1/sandbox/phones/:number/reactions": operation({
     id: "reactOnPhone",
     summary: "React as the contact",
     description:
       "Reacts to a message on this phone with one of the six reactions or a single emoji; a minus in front removes it.",
+    body: PhoneReaction,
     response: Reacted,
     example: { messageId: IDS.message, reaction: "love" },
     errors: [...acting, "INVALID_STATUS"],
-    body: { messageId: IDS.message, type: "love" },
+    bodyExample: { messageId: IDS.message, type: "love" },
   }),
   "POST /v1/sandbox/phones/:number/audio-kept": operation({
     id: "keepAudioOnPhone",
     summary: "Keep an audio message as the contact",
     description:
       "Keeps a message that you sent with `isAudioMessage` to this phone; emits `message.audio_kept` once, and returns the message.",
+    body: PhoneKeptAudio,
     response: Message,
     example: messageExample,
     errors: [...acting, "INVALID_STATUS"],
-    body: { messageId: IDS.message },
+    bodyExample: { messageId: IDS.message },
   }),
   "POST /v1/sandbox/phones/:number/group-photo": operation({
     id: "changePhotoFromPhone",
     summary: "Change a group's photo as the contact",
     description: "Emits `chat.photo.changed` for a group that the contact is in, and returns the group.",
+    body: PhoneGroupPhoto,
     response: Chat,
     example: groupExample,
     errors: [...acting, "CONVERSATION_NOT_FOUND", "INVALID_STATUS"],
-    body: { chatId: IDS.group },
+    bodyExample: { chatId: IDS.group },
   }),
   "POST /v1/sandbox/phones/:number/payments": operation({
     id: "payFromPhone",
     summary: "Pay as the contact",
     description: "Pays an amount, or that of a payment request, and returns the message that carries the payment.",
+    body: PhonePayment,
     response: Message,
     example: { ...inboundExample, content: { text: null, mediaUrls: [] } },
     errors: [...acting, "INVALID_STATUS"],
-    body: { requestId: IDS.payment },
+    bodyExample: { requestId: IDS.payment },
   }),
   "POST /v1/sandbox/phones/:number/calls": operation({
     id: "callFromPhone",
     summary: "Call as the contact",
     description: "Rings by FaceTime, answers, hangs up, or misses the call.",
+    body: PhoneCall,
     response: Call,
     example: callExample,
     errors: [...acting, "INVALID_STATUS"],
-    body: { action: "ring", video: true },
+    bodyExample: { action: "ring", video: true },
   }),
   "GET /v1/sandbox/phones/:number/settings": operation({
     id: "getPhoneSettings",
@@ -148,10 +166,11 @@ const phoneOperations: Section["operations"] = {
     id: "setPhoneSettings",
     summary: "Change the settings of a phone",
     description: "Changes the fields of the body. A phone that was offline gets its messages when it is online again.",
+    body: SetPhoneSettings,
     response: PhoneSettings,
     example: { ...settingsExample, online: false },
     errors: ["INVALID_PHONE_NUMBER", "NO_DEFAULT_ADDRESS"],
-    body: { online: false },
+    bodyExample: { online: false },
   }),
 };
 
@@ -160,6 +179,7 @@ const timeOperations: Section["operations"] = {
     id: "getClock",
     summary: "Get the clock",
     description: "Returns the time of the service, and how far it is ahead of real time.",
+    scope: "any",
     response: SandboxClock,
     example: { now: at(0), offsetMs: 0 },
     errors: ["NOT_FOUND"],
@@ -169,18 +189,21 @@ const timeOperations: Section["operations"] = {
     summary: "Move the clock",
     description:
       "Moves the clock forward by `advance`, or back to real time by `reset`. The clock drives schedules, fallback times, expiry of payments, retries of deliveries, and the times of records and events. It belongs to the whole process: it cannot be moved while a real provider is connected, and takes an admin key if there are several customers. Existing records keep their times.",
+    scope: "any",
+    body: SetClock,
     response: SandboxClock,
     example: { now: at(30), offsetMs: 30_000 },
     errors: ["CLOCK_LOCKED", "NOT_FOUND"],
-    body: { advance: "30s" },
+    bodyExample: { advance: "30s" },
   }),
   "GET /v1/sandbox/wait": operation({
     id: "waitForEvent",
     summary: "Wait for an event",
     description: "Returns the first stored event that matches, past events included; `data` is null after the timeout.",
+    query: WaitQuery,
     response: orNull(AnyEvent),
     example: receivedEventExample,
-    query: { type: "message.inbound", timeoutSeconds: "10" },
+    queryExample: { type: "message.inbound", timeoutSeconds: "10" },
     errors: ["NOT_FOUND"],
   }),
   "POST /v1/sandbox/reset": operation({
@@ -188,6 +211,7 @@ const timeOperations: Section["operations"] = {
     summary: "Reset the sandbox",
     description:
       "Deletes this customer's messages, chats, contacts, opt-outs, payments, calls, events, deliveries and idempotency keys, and the pending actions of phones. Keys, numbers, endpoints, the inbox and usage stay.",
+    body: IdempotentRequest,
     response: SandboxReset,
     example: { reset: true },
     errors: ["NOT_FOUND"],

@@ -10,7 +10,7 @@ const Alive = record("Alive", "Response of `GET /healthz` and `GET /readyz`.", {
 });
 
 function bare(declared: Pick<Operation, "id" | "summary" | "description" | "contents" | "errors">): Operation {
-  return { ...declared, response: Type.Null(), example: null, bare: true };
+  return { ...declared, scope: "outside", response: Type.Null(), example: null, bare: true };
 }
 
 function text(example: string) {

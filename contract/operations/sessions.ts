@@ -6,11 +6,12 @@ import {
   Session,
   SessionLink,
   SessionList,
+  SignIn,
   sessionExample,
   sessionLinkExample,
   sessionSummaryExample,
 } from "../sessions.ts";
-import { Deleted } from "../values.ts";
+import { Deleted, PageQuery } from "../values.ts";
 
 export const sessions: Section = {
   tag: "Sessions",
@@ -22,6 +23,7 @@ export const sessions: Section = {
       id: "listSessions",
       summary: "List sessions",
       description: "Lists the sessions that have not ended, newest first.",
+      query: PageQuery,
       response: SessionList,
       example: { sessions: [sessionSummaryExample], pagination: LAST_PAGE },
       links: linksToFirst("sessions", "endSession"),
@@ -47,15 +49,18 @@ export const signIn: Section = {
       description:
         "Takes an API key, or the token of a one-time link, and sets the cookie of a new session; the browser's former session ends. The header `Origin` must be the service's own. 20 failures a minute of one address are allowed, and 100 sign-ins a minute with one key.",
       status: 201,
+      scope: "public",
+      body: SignIn,
       response: Session,
       example: sessionExample,
-      body: { key: "tb_0123456789abcdefghijklmnopqrstuvwxyz" },
+      bodyExample: { key: "tb_0123456789abcdefghijklmnopqrstuvwxyz" },
       errors: ["UNAUTHORIZED", "FORBIDDEN", "RATE_LIMITED"],
     }),
     "GET /session": operation({
       id: "getSession",
       summary: "Get your session",
       description: "Includes the CSRF token, which no other page can read.",
+      scope: "any",
       response: Session,
       example: sessionExample,
       session: true,
@@ -64,6 +69,7 @@ export const signIn: Section = {
       id: "signOut",
       summary: "Sign out of the console",
       description: "Ends the session, removes its cookie, and closes its streams.",
+      scope: "any",
       response: Deleted,
       example: { id: IDS.session, deleted: true },
       session: true,
@@ -74,6 +80,7 @@ export const signIn: Section = {
       description:
         "Whoever opens the link first, within five minutes, is signed in with this key. A session cannot create links.",
       status: 201,
+      scope: "any",
       response: SessionLink,
       example: sessionLinkExample,
     }),

@@ -4,18 +4,24 @@ import { Type } from "typebox";
 import { linksTo, linksToFirst, operation, type Section } from "../operation.ts";
 import { at, CURSOR, IDS } from "../samples.ts";
 import { orNull } from "../schema.ts";
-import { Deleted } from "../values.ts";
+import { Deleted, IdempotentRequest } from "../values.ts";
 import {
+  CreateWebhook,
+  DeliveriesQuery,
   Delivery,
   DeliveryList,
   deliveryExample,
   Replay,
+  ReplayEvents,
+  RotateSecret,
   replayExample,
+  SetWebhook,
   SigningSecret,
   StartedReplay,
   secretExample as secret,
   TestedDelivery,
   testedExample,
+  UpdateWebhook,
   Webhook,
   webhookExamples,
 } from "../webhooks.ts";
@@ -35,10 +41,11 @@ const primaryOperations: Section["operations"] = {
     summary: "Set your primary webhook endpoint",
     description:
       "Creates or changes the primary endpoint. Without `secret` the customer's signing secret stays; a secret that was never shown is generated and returned once, in this response. It also signs deliveries to every `callbackUrl`.",
+    body: SetWebhook,
     response: Webhook,
     example: { ...primary, secret },
     errors: ["WEBHOOK_DUPLICATE"],
-    body: { url: primary.url, events: primary.events },
+    bodyExample: { url: primary.url, events: primary.events },
     links: linksTo("getWebhook", "updateWebhook"),
   }),
   "GET /v1/webhooks": operation({
@@ -60,6 +67,7 @@ const primaryOperations: Section["operations"] = {
     id: "testWebhookConfiguration",
     summary: "Test your primary webhook endpoint",
     description: TEST,
+    body: IdempotentRequest,
     response: TestedDelivery,
     example: testedExample,
     errors: [...missing, "INVALID_STATUS"],
@@ -69,9 +77,10 @@ const primaryOperations: Section["operations"] = {
     summary: "Rotate your signing secret",
     description:
       "Returns the new secret, once. Until the grace period ends, `X-Signature` is made with the old secret and `webhook-signature` holds a signature of each. The secret also signs deliveries to every `callbackUrl`: without a primary endpoint, the fields of the endpoint are null.",
+    body: RotateSecret,
     response: Type.Union([Webhook, SigningSecret]),
     example: { ...primary, previousSecretExpiresAt: at(3_600), secret },
-    body: { gracePeriodSeconds: 3_600 },
+    bodyExample: { gracePeriodSeconds: 3_600 },
   }),
 };
 
@@ -89,10 +98,11 @@ const endpoints: Section["operations"] = {
     description:
       "Creates a further endpoint with a signing secret of its own: the given one, or a generated one that is returned once, in this response.",
     status: 201,
+    body: CreateWebhook,
     response: Webhook,
     example: { ...further, secret },
     errors: ["WEBHOOK_DUPLICATE", "WEBHOOK_NOT_FOUND"],
-    body: { url: further.url, events: further.events, name: further.name },
+    bodyExample: { url: further.url, events: further.events, name: further.name },
     links: linksTo("getWebhook", "updateWebhook", "testWebhook", "replayEvents", "deleteWebhook"),
   }),
   "GET /v1/webhooks/:id": operation({
@@ -108,10 +118,11 @@ const endpoints: Section["operations"] = {
     summary: "Change a webhook endpoint",
     description:
       "`active: false` pauses the endpoint and cancels its pending deliveries; missed events can be replayed. A changed URL or secret applies from the next attempt.",
+    body: UpdateWebhook,
     response: Webhook,
     example: { ...further, active: false, updatedAt: at(90) },
     errors: [...unknown, "WEBHOOK_DUPLICATE"],
-    body: { active: false },
+    bodyExample: { active: false },
   }),
   "DELETE /v1/webhooks/:id": operation({
     id: "deleteWebhook",
@@ -125,6 +136,7 @@ const endpoints: Section["operations"] = {
     id: "testWebhook",
     summary: "Test a webhook endpoint",
     description: TEST,
+    body: IdempotentRequest,
     response: TestedDelivery,
     example: testedExample,
     errors: [...unknown, "INVALID_STATUS"],
@@ -133,10 +145,11 @@ const endpoints: Section["operations"] = {
     id: "rotateWebhookSecret",
     summary: "Rotate the secret of a webhook endpoint",
     description: "Works like the rotation of the customer's signing secret, for this endpoint.",
+    body: RotateSecret,
     response: Webhook,
     example: { ...further, previousSecretExpiresAt: at(3_600), secret },
     errors: unknown,
-    body: { gracePeriodSeconds: 3_600 },
+    bodyExample: { gracePeriodSeconds: 3_600 },
   }),
   "POST /v1/webhooks/:id/replay": operation({
     id: "replayEvents",
@@ -144,10 +157,11 @@ const endpoints: Section["operations"] = {
     description:
       "Begins a replay: every event of the period and types is sent to this endpoint again, as a new delivery. With `only: failed` just those that the endpoint has not answered with 2xx: a delivery that failed, was given up or cancelled is taken up again with its id and a full schedule, and one that was never made, since the endpoint was paused, is made. The service makes the deliveries in the background, also after a restart, and sends new events first. An endpoint has one replay at a time; pausing or deleting it stops the replay.",
     status: 202,
+    body: ReplayEvents,
     response: StartedReplay,
     example: { id: IDS.replay, status: "running", deliveries: 12 },
     errors: [...unknown, "INVALID_STATUS", "REPLAY_RUNNING"],
-    body: { since: at(0), until: at(3_600), types: ["message.inbound"], only: "failed" },
+    bodyExample: { since: at(0), until: at(3_600), types: ["message.inbound"], only: "failed" },
   }),
   "GET /v1/webhooks/:id/replay": operation({
     id: "getReplay",
@@ -184,9 +198,10 @@ export const deliveries: Section = {
       id: "listDeliveries",
       summary: "List deliveries",
       description: "Lists deliveries newest first, each with the receiver's response to every attempt.",
+      query: DeliveriesQuery,
       response: DeliveryList,
       example: { deliveries: [deliveryExample], pagination: { hasMore: true, nextCursor: CURSOR } },
-      query: { status: "pending" },
+      queryExample: { status: "pending" },
       links: linksToFirst("deliveries", "getDelivery"),
     }),
     "GET /v1/webhooks/deliveries/:id": operation({
@@ -201,6 +216,7 @@ export const deliveries: Section = {
       summary: "Retry a delivery now",
       description: "Makes one extra attempt at once; the schedule of the others stays.",
       status: 202,
+      body: IdempotentRequest,
       response: Delivery,
       example: deliveryExample,
       errors: ["INVALID_STATUS", ...unknown],

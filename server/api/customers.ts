@@ -1,8 +1,7 @@
 /** Admin routes of customers and their numbers. */
 
 import { AddNumber, CreateCustomer } from "../../contract/customers.ts";
-import { closed } from "../../contract/schema.ts";
-import { page } from "../../contract/values.ts";
+import { PageQuery } from "../../contract/values.ts";
 import type { CustomerList, CustomerWithNumbers, Deleted } from "../../sdk/wire.ts";
 import { customerRecord } from "../core/customer.ts";
 import { ApiError } from "../core/error.ts";
@@ -40,7 +39,7 @@ function listRoute(deps: Deps): Route {
     method: "GET",
     path: "/v1/admin/customers",
     scope: "admin",
-    query: closed(page),
+    query: PageQuery,
     async handle(request) {
       const db = listReader(deps, request);
       const read = (before: string | null, limit: number) => listCustomers(db, before, limit);

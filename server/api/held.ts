@@ -1,8 +1,7 @@
 /** Admin routes of messages that a restore holds. */
 
 import { DecideHeld } from "../../contract/held.ts";
-import { closed } from "../../contract/schema.ts";
-import { page } from "../../contract/values.ts";
+import { PageQuery } from "../../contract/values.ts";
 import type { HeldDecision, HeldMessageList } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import { heldRecord } from "../core/restored-message.ts";
@@ -18,7 +17,7 @@ export function heldRoutes(deps: With<"link" | "messageCache">): Route[] {
       method: "GET",
       path: "/v1/admin/held",
       scope: "admin",
-      query: closed(page),
+      query: PageQuery,
       async handle(request) {
         const db = listReader(deps, request);
         const read = (before: string | null, limit: number) => listHeld(db, before, limit);

@@ -1,8 +1,7 @@
 /** Admin routes of provider instances. No response shows a secret. */
 
 import { CreateInstance, providerConfigs, UpdateInstance } from "../../contract/instances.ts";
-import { closed } from "../../contract/schema.ts";
-import { page } from "../../contract/values.ts";
+import { PageQuery } from "../../contract/values.ts";
 import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";
 import { type Instance, type InstanceHealth, instanceRecord } from "../core/instance.ts";
@@ -30,7 +29,7 @@ function listRoute(deps: With<"configCache" | "connections" | "links" | "publicU
     method: "GET",
     path: "/v1/admin/instances",
     scope: "admin",
-    query: closed(page),
+    query: PageQuery,
     async handle(request) {
       const db = listReader(deps, request);
       const read = (before: string | null, limit: number) => listInstances(db, before, limit);

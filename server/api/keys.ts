@@ -1,8 +1,7 @@
 /** Admin routes of keys. */
 
 import { CreateKey, RotateKey } from "../../contract/keys.ts";
-import { closed } from "../../contract/schema.ts";
-import { page } from "../../contract/values.ts";
+import { PageQuery } from "../../contract/values.ts";
 import type { KeyList } from "../../sdk/wire.ts";
 import { keyRecord } from "../core/key.ts";
 import { createKey, type IssuedKey, revokeKey, rotateKey } from "../engine/customers/keys.ts";
@@ -27,7 +26,7 @@ export function keyRoutes(deps: With<"configCache" | "keyChanged">): Route[] {
       method: "GET",
       path: "/v1/admin/keys",
       scope: "admin",
-      query: closed(page),
+      query: PageQuery,
       async handle(request) {
         const db = listReader(deps, request);
         const read = (before: string | null, limit: number) => listKeys(db, before, limit);

@@ -1,7 +1,6 @@
 /** Routes of sessions: a browser asks for its own and signs out, a key makes links, and operators list and end sessions. */
 
-import { closed } from "../../contract/schema.ts";
-import { page } from "../../contract/values.ts";
+import { PageQuery } from "../../contract/values.ts";
 import type { Deleted, SessionLink, SessionList } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
 import { iso } from "../core/instant.ts";
@@ -66,7 +65,7 @@ export function sessionRoutes(deps: Deps): Route[] {
       method: "GET",
       path: "/v1/admin/sessions",
       scope: "admin",
-      query: closed(page),
+      query: PageQuery,
       async handle(request) {
         const db = listReader(deps, request);
         const now = deps.clock.real();

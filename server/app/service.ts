@@ -360,7 +360,7 @@ class Composition {
     };
     if (options.isWorker === true) return buildServer(options);
     const app = buildServer({ ...options, sendMissingPage: missingPage(options, missingSender(root)) });
-    const reference = { routes: [...api, ...sessions], version, readClient, log, root, baseUrl: () => this.#url };
+    const reference = { version, readClient, log, root, baseUrl: () => this.#url };
     addPages(app, options, (pages) => {
       addReference(pages, reference);
       addConsole(pages, root);

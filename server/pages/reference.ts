@@ -3,14 +3,12 @@
 import type { FastifyInstance } from "fastify";
 import { buildDocument, type OpenApiDocument } from "../api/openapi/document.ts";
 import { renderGuide } from "../api/openapi/guide.ts";
-import type { Route } from "../api/route.ts";
 import { addClientPackage, type ClientPackageOptions } from "./client-package.ts";
 import { addDocs } from "./docs/docs.ts";
 import { type Rendered, rendered, sendRendered } from "./rendered.ts";
 
 /** The service that the reference describes. */
 export interface ReferenceOptions extends ClientPackageOptions {
-  routes: readonly Route[];
   /** The service's address without a slash at the end. Known once the service listens. */
   baseUrl(): string;
   /** The directory of the package, with its documents and the built console; null if there is none. */
@@ -19,11 +17,11 @@ export interface ReferenceOptions extends ClientPackageOptions {
 
 /** Adds the reference, the documentation and the client. */
 export function addReference(app: FastifyInstance, options: ReferenceOptions): void {
-  const { routes, version, baseUrl, root } = options;
+  const { version, baseUrl, root } = options;
   addClientPackage(app, options);
   let document: OpenApiDocument | undefined;
   const read = () => {
-    document ??= buildDocument(routes, version);
+    document ??= buildDocument(version);
     return document;
   };
   const texts: Record<string, (url: string) => Rendered> = {

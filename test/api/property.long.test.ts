@@ -186,7 +186,7 @@ function checkNamed({ status, body }: RawAnswer, line: string, secrets: readonly
 async function checkDocumented({ line, head }: AnyRequest, { status, headers, body }: RawAnswer): Promise<void> {
   if (head || !headers["content-type"]?.startsWith("application/json")) return;
   const [method = "", path = ""] = line.split(" ");
-  await assertAnswered(method, path, status, JSON.parse(body));
+  assertAnswered(method, path, status, JSON.parse(body));
 }
 
 /** An image on loopback; its address has a port of five digits, however it is written. */

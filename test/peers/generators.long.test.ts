@@ -19,7 +19,7 @@ const TSC = "--noEmit --strict --skipLibCheck --target es2022 --module esnext --
 async function published(t: TestContext): Promise<{ directory: string; document: string }> {
   const directory = emptyDirectory(t);
   const document = join(directory, "openapi.json");
-  writeFileSync(document, JSON.stringify(await readDocument()));
+  writeFileSync(document, JSON.stringify(readDocument()));
   return { directory, document };
 }
 

@@ -77,7 +77,7 @@ export async function startAdminApi(t: Test, options: TestContextOptions = {}): 
       ...content,
     });
     const text = await response.text();
-    await assertAnswered(method, path, response.status, JSON.parse(text));
+    assertAnswered(method, path, response.status, JSON.parse(text));
     return { status: response.status, text };
   };
   const data: AdminApi["data"] = async (line, asking, status = 200) => {

@@ -144,4 +144,4 @@ function table(head: string[], rows: string[][]): string {
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-if (import.meta.main) writeFileSync(API_DOCS, renderApiDocs(await readDocument()));
+if (import.meta.main) writeFileSync(API_DOCS, renderApiDocs(readDocument()));

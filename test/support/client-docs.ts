@@ -159,5 +159,5 @@ function wrap(text: string, width: number): string[] {
 }
 
 if (basename(process.argv[1] ?? "") === "client-docs.ts") {
-  for (const [file, source] of await documentedSources(await readDocument())) writeFileSync(`${SDK}${file}`, source);
+  for (const [file, source] of await documentedSources(readDocument())) writeFileSync(`${SDK}${file}`, source);
 }

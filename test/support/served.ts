@@ -57,7 +57,7 @@ export async function served(
       signal: ask.signal ?? null,
     });
     const text = await response.text();
-    await assertAnswered(method, path, response.status, JSON.parse(text));
+    assertAnswered(method, path, response.status, JSON.parse(text));
     return { status: response.status, text };
   };
   return {

@@ -166,6 +166,6 @@ async function ask(url: string, ownKey: string, method: string, path: string, as
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
   const envelope = JSON.parse(await response.text()) as Omit<Answered, "status" | "headers">;
-  await assertAnswered(method, path, response.status, envelope);
+  assertAnswered(method, path, response.status, envelope);
   return { ...envelope, status: response.status, headers: response.headers };
 }

@@ -1,11 +1,10 @@
-/** The OpenAPI 3.1 document: the declared routes and their description in the contract. Pure; made once. */
+/** The OpenAPI 3.1 document, made of the contract alone. Pure. */
 
 import { allEvents } from "../../../contract/events.ts";
 import { INTRODUCTION } from "../../../contract/introduction.ts";
 import type { Operation, RouteName, Section } from "../../../contract/operation.ts";
 import { SECTIONS } from "../../../contract/reference.ts";
 import { SHOWN } from "../../../contract/schema.ts";
-import type { Route } from "../route.ts";
 import { eventSchemas, type Notification, notification } from "./notifications.ts";
 import { PARAMETERS, type Parameter, parametersOf } from "./parameters.ts";
 import {
@@ -26,7 +25,7 @@ export interface PublishedOperation {
   summary: string;
   description: string;
   /** The keys that it takes: a customer's, an admin key, both, or the session of either; absent if it takes none. */
-  "x-scope"?: Route["scope"] | "session";
+  "x-scope"?: "messages" | "admin" | "any" | "session";
   security?: Record<string, string[]>[];
   parameters: (Parameter | PublishedSchema)[];
   requestBody?: { required: boolean; content: Record<string, { schema: PublishedSchema; example?: unknown }> };
@@ -73,22 +72,19 @@ const SESSION_SCHEMES = {
   },
 } as const;
 
-/** Makes the document of these routes. Throws for two schemas of one name. */
-export function buildDocument(routes: readonly Route[], version: string): OpenApiDocument {
+/** Makes the document of a version. Throws for two schemas of one name. */
+export function buildDocument(version: string): OpenApiDocument {
   const components: Components = new Map();
   const responses = sharedErrors(components);
-  const byName = new Map(routes.map((route) => [nameOf(route), route]));
   const paths: OpenApiDocument["paths"] = {};
   for (const section of SECTIONS) {
     for (const [name, declared] of Object.entries(section.operations) as [RouteName, Operation][]) {
-      const route = byName.get(name) ?? null;
-      if (route === null && isUnderV1(name)) continue;
       const { method, path } = parts(name);
       const template = templateOf(path);
       const item = paths[template] ?? {};
       paths[template] = {
         ...item,
-        [method.toLowerCase()]: publishOperation(name, declared, section, route, components),
+        [method.toLowerCase()]: publishOperation(name, declared, section, components),
       };
     }
   }
@@ -123,20 +119,6 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
   };
 }
 
-/** Routes without an operation, and operations without a route: both empty when the reference is complete. */
-export function gapsOf(routes: readonly Route[]): { undescribed: string[]; unserved: string[] } {
-  const served = routes.map(nameOf);
-  const described: string[] = SECTIONS.flatMap((section) => Object.keys(section.operations));
-  return {
-    undescribed: served.filter((name) => !described.includes(name)),
-    unserved: described.filter((name) => isUnderV1(name) && !served.some((one) => one === name)),
-  };
-}
-
-function nameOf({ method, path }: Route): RouteName {
-  return `${method} ${path as `/${string}`}`;
-}
-
 function parts(name: RouteName): { method: string; path: string } {
   const [method = "", path = ""] = name.split(" ");
   return { method, path };
@@ -154,33 +136,36 @@ function publishOperation(
   name: RouteName,
   declared: Operation,
   section: Section,
-  route: Route | null,
   components: Components,
 ): PublishedOperation {
   const { method, path } = parts(name);
-  const codes = route === null ? (declared.errors ?? []) : codesOf(route, declared);
-  const isKeyed = route !== null && route.scope !== "public";
-  const body = requestBody(declared, route, components);
+  const codes = codesOf(method, path, declared);
+  const isKeyed = declared.scope !== "public" && declared.scope !== "outside";
+  const body = requestBody(declared, components);
   return {
     operationId: declared.id,
     tags: [section.tag],
     summary: declared.summary,
     description: declared.description,
-    ...access(declared, route),
-    parameters: parametersOf(method, path, declared, section, route, components),
+    ...access(method, path, declared),
+    parameters: parametersOf(method, path, declared, section, components),
     ...(body === null ? {} : { requestBody: body }),
     responses: {
       ...successes(declared, { isKeyed, isRepeatable: isUnderV1(name) }, components),
-      ...(route === null ? errorsOutside(codes) : errorResponses(codes)),
+      ...(declared.scope === "outside" ? errorsOutside(codes) : errorResponses(codes)),
     },
   };
 }
 
 /** The key or the session that the operation takes. */
-function access({ session }: Operation, route: Route | null): Pick<PublishedOperation, "x-scope" | "security"> {
-  if (route === null || route.scope === "public") return { security: [] };
-  if (session !== true) return { "x-scope": route.scope };
-  return { "x-scope": "session", security: [{ session: [], ...(route.method === "GET" ? {} : { csrf: [] }) }] };
+function access(
+  method: string,
+  path: string,
+  { scope, session }: Operation,
+): Pick<PublishedOperation, "x-scope" | "security"> {
+  if (scope === "public" || scope === "outside") return { security: [] };
+  if (session !== true) return { "x-scope": scope ?? (path.startsWith("/v1/admin/") ? "admin" : "messages") };
+  return { "x-scope": "session", security: [{ session: [], ...(method === "GET" ? {} : { csrf: [] }) }] };
 }
 
 /** Operations outside `/v1` have every status but those of requests that reach no route. */
@@ -190,16 +175,15 @@ function errorsOutside(codes: Parameters<typeof errorResponses>[0]) {
 }
 
 function requestBody(
-  declared: Operation,
-  route: Route | null,
+  { body, bodyExample }: Operation,
   components: Components,
 ): NonNullable<PublishedOperation["requestBody"]> | null {
-  if (route === null || route.body === null) return null;
-  const { type, required = [], [SHOWN]: shown = {} } = route.body as unknown as PublishedSchema;
-  const example = declared.body === undefined ? {} : { example: declared.body };
+  if (body === undefined) return null;
+  const { type, required = [], [SHOWN]: shown = {} } = body as unknown as PublishedSchema;
+  const example = bodyExample === undefined ? {} : { example: bodyExample };
   return {
     // A rule that requires one of several fields is among the shown keywords.
     required: type === "array" || required.length > 0 || "allOf" in (shown as object),
-    content: { "application/json": { schema: publish(route.body, components), ...example } },
+    content: { "application/json": { schema: publish(body, components), ...example } },
   };
 }

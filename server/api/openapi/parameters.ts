@@ -2,7 +2,6 @@
 
 import type { Operation, Section } from "../../../contract/operation.ts";
 import { CORRELATION_ID } from "../../../contract/samples.ts";
-import type { Route } from "../route.ts";
 import { type Components, type PublishedSchema, publish } from "./schema.ts";
 
 /** A parameter as OpenAPI has it. */
@@ -54,12 +53,11 @@ export function parametersOf(
   path: string,
   declared: Operation,
   section: Section,
-  route: Route | null,
   components: Components,
 ): (Parameter | PublishedSchema)[] {
   const named = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => inPath(name, section));
-  const found = [...named, ...inQuery(declared, route, components), ...inHeaders(declared)];
-  if (route === null) return found;
+  const found = [...named, ...inQuery(declared, components), ...inHeaders(declared)];
+  if (declared.scope === "outside") return found;
   const keyed = method === "POST" && path.startsWith("/v1/") ? [shared("IdempotencyKey")] : [];
   return [...found, ...keyed, shared("RequestId"), shared("CorrelationId")];
 }
@@ -72,11 +70,11 @@ function inPath(name: string, { tag, parameters = {} }: Section): Parameter {
   return { name, in: "path", required: true, ...shown, schema };
 }
 
-function inQuery({ query = {} }: Operation, route: Route | null, components: Components): Parameter[] {
-  if (route === null || route.query === null) return [];
-  const { properties = {}, required = [] } = publish(route.query, components);
+function inQuery({ query, queryExample = {} }: Operation, components: Components): Parameter[] {
+  if (query === undefined) return [];
+  const { properties = {}, required = [] } = publish(query, components);
   return Object.entries(properties).map(([field, { description = "", ...schema }]) => {
-    const given = query[field];
+    const given = queryExample[field];
     const example = given === undefined ? {} : { example: isNumeric(schema) ? Number(given) : given };
     // A default makes it optional.
     const isRequired = required.includes(field) && schema.default === undefined;

@@ -6,7 +6,6 @@ import type { Link, Operation } from "../../../contract/operation.ts";
 import { CORRELATION_ID, IDS } from "../../../contract/samples.ts";
 import { NAME } from "../../../contract/schema.ts";
 import type { ErrorCode } from "../../../sdk/wire.ts";
-import type { Route } from "../route.ts";
 import { addComponent, type Components, type PublishedSchema, publish, refTo } from "./schema.ts";
 
 /** A header, a response and the content of a response, as OpenAPI has them. */
@@ -88,8 +87,9 @@ const UNROUTED: readonly ErrorCode[] = [
   "HEADERS_TOO_LARGE",
 ];
 
-/** The error codes of a route, without those of requests that reach no route. */
-export function codesOf({ method, path, scope }: Route, { errors = [] }: Operation): ErrorCode[] {
+/** The error codes of an operation, without those of requests that reach no route. */
+export function codesOf(method: string, path: string, { scope, errors = [] }: Operation): readonly ErrorCode[] {
+  if (scope === "outside") return errors;
   const common = scope === "public" ? COMMON.filter((code) => !OF_KEYS.includes(code)) : COMMON;
   if (!path.startsWith("/v1/")) return [...new Set([...common, ...errors])];
   const named: ErrorCode[] = path.includes(":") ? ["NOT_FOUND"] : [];

@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BLOCK_MS_MAX = 50;
 
 async function library(): Promise<Library> {
-  return new Library(await readDocument(), "http://127.0.0.1:8080", ROOT);
+  return new Library(readDocument(), "http://127.0.0.1:8080", ROOT);
 }
 
 test("the texts of each page are made in a turn of their own, and without its HTML", async () => {
