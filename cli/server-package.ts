@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { CHAPTERS } from "../server/pages/docs/contents.ts";
+import { CHAPTERS } from "../site/contents.ts";
 import { bundle } from "./bundle.ts";
 import { packClient } from "./client-package.ts";
 import { formatLicenses, type LicensedPackage, packagesOf, readPackage } from "./third-party-licenses.ts";

@@ -10,7 +10,19 @@ import { promisify } from "node:util";
 import { emptyDirectory } from "./support/cli.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const PARTS = ["bench", "cli", "console", "contract", "docs", "sdk", "server", "test", "package.json", "tsconfig.json"];
+const PARTS = [
+  "bench",
+  "cli",
+  "console",
+  "contract",
+  "docs",
+  "sdk",
+  "server",
+  "site",
+  "test",
+  "package.json",
+  "tsconfig.json",
+];
 const run = promisify(execFile);
 
 /** The steps of the guide: in this file, behind this line, this line is new. */

@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import fastify from "fastify";
 import { ERROR_STATUS, EVENT_TYPES } from "../sdk/wire.ts";
 import { CONSOLE_PATHS } from "../server/pages/console.ts";
-import { CHAPTERS } from "../server/pages/docs/contents.ts";
 import { addDocs } from "../server/pages/docs/docs.ts";
+import { CHAPTERS } from "../site/contents.ts";
 import { readDocument } from "./support/contract.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));

@@ -150,9 +150,9 @@ test("every link between documents has a target", () => {
 });
 
 /** Every file of the repository that is source, a document or configuration. */
-const FILES = globSync(["{*,.ci/*}", "{contract,sdk,server,cli,test,bench,docs,examples}/**/*"], { cwd: ROOT }).filter(
-  (path) => !/(^|\/)(node_modules|dist)(\/|$)/.test(path),
-);
+const FILES = globSync(["{*,.ci/*}", "{contract,sdk,server,site,cli,test,bench,docs,examples}/**/*"], {
+  cwd: ROOT,
+}).filter((path) => !/(^|\/)(node_modules|dist)(\/|$)/.test(path));
 const CODE = FILES.filter((path) => /\.[jt]s$/.test(path) && path !== "test/docs.test.ts");
 const CODE_TEXT = CODE.map(read).join("\n");
 

@@ -7,7 +7,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const SERVER = sourcesOf("server/**/*.ts");
+const SERVER = sourcesOf("{server,site}/**/*.ts");
 const CONSOLE = sourcesOf("console/**/*.{ts,tsx}");
 
 function sourcesOf(pattern: string): string[] {

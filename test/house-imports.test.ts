@@ -101,13 +101,7 @@ const LAYERS: readonly Layer[] = [
     `${NODE}|(ajv|typebox)(/.+)?`,
     "server/api/messages.ts",
   ),
-  layer(
-    "openapi",
-    "server/api/openapi/",
-    `server/api/(openapi/|[^/]+$)|contract/|${CORE}`,
-    `${NODE}|(ajv|typebox)(/.+)?`,
-    "server/store/store.ts",
-  ),
+  layer("openapi", "server/api/openapi/", "server/api/openapi/|contract/|sdk/wire", "typebox", "server/api/route.ts"),
   layer(
     "api",
     "server/api/",
@@ -115,17 +109,11 @@ const LAYERS: readonly Layer[] = [
     `${NODE}|(ajv|fastify|typebox)(/.+)?`,
     "server/config.ts",
   ),
-  layer(
-    "docs",
-    "server/pages/docs/",
-    `server/(pages|api)/|contract/|${CORE}`,
-    `${NODE}|fastify(/.+)?|marked`,
-    "server/log.ts",
-  ),
+  layer("site", "site/", "site/|server/api/openapi/|contract/|sdk/wire", `${NODE}|marked`, "server/api/route.ts"),
   layer(
     "pages",
     "server/pages/",
-    `server/(pages|api)/|contract/|server/(clock|log)\\.ts|${CORE}`,
+    `server/(pages|api)/|site/|contract/|server/(clock|log)\\.ts|${CORE}`,
     `${NODE}|fastify(/.+)?`,
     "server/engine/engine.ts",
   ),
@@ -140,7 +128,7 @@ const LAYERS: readonly Layer[] = [
   layer(
     "cli",
     "cli/",
-    "cli/|sdk/|server/(app/(serve|backup|reseal|vacuum|restore|mark-restored|repair-rows|compare-queues|migrate-to-postgres)|config|core/(duration|printable)|pages/docs/contents)\\.ts",
+    "cli/|sdk/|server/(app/(serve|backup|reseal|vacuum|restore|mark-restored|repair-rows|compare-queues|migrate-to-postgres)|config|core/(duration|printable))\\.ts|site/contents\\.ts",
     `${NODE}|commander|leven|rolldown|string-width`,
     "server/store/store.ts",
   ),
@@ -186,7 +174,7 @@ function ownProvider(name: string): string {
   return `server/providers/(${name}|kit)/|${INTERFACE}|server/clock|${CORE}`;
 }
 
-const PRODUCT = globSync("{contract,sdk,server,cli,console}/**/*.{ts,tsx,js}", { cwd: ROOT }).filter(
+const PRODUCT = globSync("{contract,sdk,server,site,cli,console}/**/*.{ts,tsx,js}", { cwd: ROOT }).filter(
   (path) => !/(^|\/)(node_modules|dist)\/|\.test\.ts$/.test(path),
 );
 
@@ -270,8 +258,8 @@ const EXAMPLES: readonly Example[] = [
     source: 'import "../api/pipeline/errors.ts";\nimport "fastify";\n',
     isRefused: false,
   },
-  { path: "server/pages/docs/down.ts", source: 'import "../../api/route.ts";\nimport "marked";\n', isRefused: false },
-  { path: "server/pages/docs/up.ts", source: 'import "../../engine/engine.ts";\n', isRefused: true },
+  { path: "site/down.ts", source: 'import "../contract/values.ts";\nimport "marked";\n', isRefused: false },
+  { path: "site/up.ts", source: 'import "../server/pages/pages.ts";\n', isRefused: true },
   { path: "console/pages/up.tsx", source: 'import "../../server/core/id.ts";\n', isRefused: true },
   { path: "console/pages/phone/up.tsx", source: 'import "../../../server/core/id.ts";\n', isRefused: true },
   {

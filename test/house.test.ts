@@ -12,7 +12,7 @@ import { PROVIDERS } from "../sdk/wire.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-const SOURCES = globSync("{contract,sdk,server,cli,console,bench,test}/**/*.{ts,tsx,js}", { cwd: ROOT }).filter(
+const SOURCES = globSync("{contract,sdk,server,site,cli,console,bench,test}/**/*.{ts,tsx,js}", { cwd: ROOT }).filter(
   (path) => !/(^|\/)(node_modules|dist)\//.test(path),
 );
 const PRODUCT = SOURCES.filter((path) => !/\.test\.ts$|^(bench|test)\//.test(path));

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CLIENT_METHODS } from "../server/pages/docs/client-methods.ts";
-import { commandOf, typescriptOf } from "../server/pages/docs/clients.ts";
+import { CLIENT_METHODS } from "../site/client-methods.ts";
+import { commandOf, typescriptOf } from "../site/clients.ts";
 import { listMethods, operationOf } from "./support/client-docs.ts";
 import { readDocument } from "./support/contract.ts";
 

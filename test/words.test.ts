@@ -7,7 +7,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const CODE = globSync("{contract,sdk,server,cli,console,bench,test,examples}/**/*.{ts,tsx,js,mjs}", {
+const CODE = globSync("{contract,sdk,server,site,cli,console,bench,test,examples}/**/*.{ts,tsx,js,mjs}", {
   cwd: ROOT,
 }).filter((path) => !/(^|\/)(node_modules|dist)\//.test(path) && path !== "test/words.test.ts");
 const DOCUMENTS = globSync("{*.md,docs/**/*.md,sdk/*.md,console/*.md,examples/**/*.md}", { cwd: ROOT }).filter(

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { OpenApiDocument, PublishedOperation } from "../../server/api/openapi/document.ts";
 import type { Parameter } from "../../server/api/openapi/parameters.ts";
 import type { PublishedSchema } from "../../server/api/openapi/schema.ts";
-import { refusalCodes } from "../../server/pages/docs/operations.ts";
+import { refusalCodes } from "../../site/operations.ts";
 import { readDocument } from "./contract.ts";
 
 export const API_DOCS = fileURLToPath(new URL("../../docs/api.md", import.meta.url));

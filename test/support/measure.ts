@@ -21,6 +21,7 @@ const PARTS = [
   "server/store",
   "server/engine",
   "server/providers",
+  "site",
   "cli",
   "console",
   "test",

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { Locator, Page } from "playwright-core";
-import { html, Markup } from "../../server/pages/docs/markup.ts";
+import { html, Markup } from "../../site/markup.ts";
 import { launchBrowser } from "./browser.ts";
 import { type Camera, type Step, walkFromClone } from "./from-clone.ts";
 import type { Scope } from "./process.ts";

@@ -2,14 +2,14 @@
 
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { wholeText } from "../../../site/full-text.ts";
+import { type DocsPage, Library, MISSING_PAGE } from "../../../site/library.ts";
+import { searchTexts } from "../../../site/search-texts.ts";
+import { fillShell, Shell } from "../../../site/shell.ts";
 import type { OpenApiDocument } from "../../api/openapi/document.ts";
 import { BuiltFiles, sendBuilt } from "../built-files.ts";
 import { type Rendered, rendered, sendRendered } from "../rendered.ts";
 import { SECURITY_HEADERS } from "../security-headers.ts";
-import { wholeText } from "./full-text.ts";
-import { type DocsPage, Library, MISSING_PAGE } from "./library.ts";
-import { searchTexts } from "./search-texts.ts";
-import { fillShell, Shell } from "./shell.ts";
 
 /** The documented service. */
 export interface DocsOptions {

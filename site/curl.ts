@@ -1,7 +1,7 @@
 /** Writes requests as curl commands for a shell. Pure. */
 
-import type { PublishedOperation } from "../../api/openapi/document.ts";
-import type { Parameter } from "../../api/openapi/parameters.ts";
+import type { PublishedOperation } from "../server/api/openapi/document.ts";
+import type { Parameter } from "../server/api/openapi/parameters.ts";
 
 /** The curl command that calls an operation, with the examples of its parameters and its body. */
 export function curlOf(baseUrl: string, method: string, template: string, operation: PublishedOperation): string {

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { readDocument } from "../../../test/support/contract.ts";
-import { cpuMsOf } from "../../../test/support/cpu-time.ts";
+import { readDocument } from "../test/support/contract.ts";
+import { cpuMsOf } from "../test/support/cpu-time.ts";
 import { Library } from "./library.ts";
 import { searchTexts } from "./search-texts.ts";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
 /** The longest that other requests may wait for it, in milliseconds of the processor. */
 const BLOCK_MS_MAX = 50;
 

@@ -1,12 +1,12 @@
 /** Renders the OpenAPI document as articles: a page for each group of operations, the webhook events, the records and the errors. Pure. */
 
-import { errorSentences } from "../../../contract/errors.ts";
-import { ERROR_STATUS, type ErrorCode } from "../../../sdk/wire.ts";
-import type { OpenApiDocument, PublishedOperation } from "../../api/openapi/document.ts";
-import type { Notification } from "../../api/openapi/notifications.ts";
-import type { Parameter } from "../../api/openapi/parameters.ts";
-import type { PublishedResponse } from "../../api/openapi/responses.ts";
-import { type PublishedSchema, refTo } from "../../api/openapi/schema.ts";
+import { errorSentences } from "../contract/errors.ts";
+import { ERROR_STATUS, type ErrorCode } from "../sdk/wire.ts";
+import type { OpenApiDocument, PublishedOperation } from "../server/api/openapi/document.ts";
+import type { Notification } from "../server/api/openapi/notifications.ts";
+import type { Parameter } from "../server/api/openapi/parameters.ts";
+import type { PublishedResponse } from "../server/api/openapi/responses.ts";
+import { type PublishedSchema, refTo } from "../server/api/openapi/schema.ts";
 import { commandOf, typescriptOf } from "./clients.ts";
 import { curlOf } from "./curl.ts";
 import { fieldRow, fieldsTable, typeOf } from "./fields-table.ts";

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import type { OpenApiDocument } from "../../api/openapi/document.ts";
+import type { OpenApiDocument } from "../server/api/openapi/document.ts";
 import { CHAPTERS, type DocsFile } from "./contents.ts";
 import { entryArticle, entryMarkdown } from "./entry.ts";
 import { type AddressOfLink, type Article, renderMarkdown, rewriteLinks } from "./markdown.ts";

@@ -1,7 +1,7 @@
 /** Renders the form that sends an operation's request from its page. It stays hidden without the script that sends it. Pure. */
 
-import type { PublishedOperation } from "../../api/openapi/document.ts";
-import type { Parameter } from "../../api/openapi/parameters.ts";
+import type { PublishedOperation } from "../server/api/openapi/document.ts";
+import type { Parameter } from "../server/api/openapi/parameters.ts";
 import { html, type Markup } from "./markup.ts";
 
 /** An operation with its address. */

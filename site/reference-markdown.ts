@@ -1,9 +1,9 @@
 /** Writes the pages of the reference as Markdown, for language models and for readers of plain text. Pure. */
 
-import { errorSentences } from "../../../contract/errors.ts";
-import { ERROR_STATUS, type ErrorCode } from "../../../sdk/wire.ts";
-import type { Parameter } from "../../api/openapi/parameters.ts";
-import type { PublishedSchema } from "../../api/openapi/schema.ts";
+import { errorSentences } from "../contract/errors.ts";
+import { ERROR_STATUS, type ErrorCode } from "../sdk/wire.ts";
+import type { Parameter } from "../server/api/openapi/parameters.ts";
+import type { PublishedSchema } from "../server/api/openapi/schema.ts";
 import { curlOf } from "./curl.ts";
 import { bounds, type FieldRow, rowsOf, typeOf } from "./fields-table.ts";
 import { textOf } from "./markup.ts";

@@ -1,6 +1,6 @@
 /** The entry page of the documentation. Its index has the anchors of the single page that the reference once was. Pure. */
 
-import type { OpenApiDocument } from "../../api/openapi/document.ts";
+import type { OpenApiDocument } from "../server/api/openapi/document.ts";
 import { html, type Markup } from "./markup.ts";
 import { operationsOf, type ReferenceSource, recordsOf } from "./operations.ts";
 import { groupPath } from "./reference-pages.ts";

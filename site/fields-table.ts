@@ -1,6 +1,6 @@
 /** Renders schemas as tables of fields. Pure. */
 
-import type { PublishedSchema } from "../../api/openapi/schema.ts";
+import type { PublishedSchema } from "../server/api/openapi/schema.ts";
 import { html, type Markup, prose } from "./markup.ts";
 
 /** A field, named by its path from the record. */

@@ -1,7 +1,7 @@
 /** Writes requests for the clients beside curl: the TypeScript client and the command line. Pure. */
 
-import type { PublishedOperation } from "../../api/openapi/document.ts";
-import type { Parameter } from "../../api/openapi/parameters.ts";
+import type { PublishedOperation } from "../server/api/openapi/document.ts";
+import type { Parameter } from "../server/api/openapi/parameters.ts";
 import { CLIENT_METHODS } from "./client-methods.ts";
 import { bodyText, quoted, segment } from "./curl.ts";
 

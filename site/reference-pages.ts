@@ -1,6 +1,6 @@
 /** The pages of the reference: what all operations share, one page a group, the webhook events, the records and the errors. Pure. */
 
-import type { OpenApiDocument } from "../../api/openapi/document.ts";
+import type { OpenApiDocument } from "../server/api/openapi/document.ts";
 import type { Article, DocsSection } from "./markdown.ts";
 import { html, type Markup, prose } from "./markup.ts";
 import {
