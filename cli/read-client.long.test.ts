@@ -11,7 +11,7 @@ import { until } from "../test/support/wait.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 /** The parts that the service runs. Without the sources of the console there is none to build. */
-const PARTS = ["cli", "contract", "sdk", "server", "site", "package.json", "package-lock.json"];
+const PARTS = ["cli", "contract", "sdk", "server", "package.json", "package-lock.json"];
 
 test("a start packs the client before anybody asks for /sdk.tgz, with the same bytes each time, and anew only if a source changed", async (t) => {
   const root = emptyDirectory(t);

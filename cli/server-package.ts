@@ -1,11 +1,11 @@
-/** Writes the files of the service as it is installed: the bundle, the console, the documents and the client that it hands out. They need no other module. */
+/** Writes the files of the service as it is installed: the bundle, the console, the documentation and the client that it hands out. They need no other module. */
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { CHAPTERS } from "../site/contents.ts";
+import { writeSite } from "../site/site.ts";
 import { bundle } from "./bundle.ts";
 import { packClient } from "./client-package.ts";
 import { formatLicenses, type LicensedPackage, packagesOf, readPackage } from "./third-party-licenses.ts";
@@ -25,7 +25,8 @@ export async function writeServerFiles(root: string, directory: string): Promise
   await writeFile(join(directory, "package.json"), await manifestOf(root));
   const modules = await bundle(root, join(directory, "dist/cli"));
   await copyConsole(root, join(directory, "dist/console"));
-  for (const { file } of CHAPTERS.flatMap(({ pages }) => pages)) await cp(join(root, file), join(directory, file));
+  // An installed service has no pictures: the console itself is a click away.
+  writeSite(join(directory, "dist/console"), { root, hasPictures: false });
   await writeFile(join(directory, LICENSES), formatLicenses([...packagesOf(modules), ...consolePackages(root)]));
   const client = await packClient(join(directory, "dist"));
   await rename(client, join(directory, "dist/sdk.tgz"));

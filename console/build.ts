@@ -1,4 +1,4 @@
-/** `npm run build`: builds the console into `dist/console`, with each file compressed beside it. With `--if-stale`, only if a source has changed. */
+/** `npm run build`: builds the console and the documentation into `dist/console`, with the files of the console compressed beside them. With `--if-stale`, only if a source has changed. */
 
 import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,6 +27,7 @@ function compressFiles(directory: string): void {
 /** Builds beside the present build, and then takes its place: a service that runs never sees half a build. */
 async function buildConsole(): Promise<void> {
   const { build } = await import("vite");
+  const { writeSite } = await import("../site/site.ts");
   mkdirSync(join(ROOT, "dist"), { recursive: true });
   const directory = mkdtempSync(join(ROOT, "dist/.console-"));
   try {
@@ -37,6 +38,7 @@ async function buildConsole(): Promise<void> {
       build: { outDir: directory, emptyOutDir: true },
     });
     compressFiles(directory);
+    writeSite(directory, { root: ROOT, hasPictures: true });
     writeFileSync(join(directory, BUILT_FROM), `${hash}\n`);
     chmodSync(directory, 0o755);
     // Services that start at once build at once: the first build stays, which the others may already serve.

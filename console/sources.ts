@@ -1,4 +1,4 @@
-/** Finds out whether the build of the console is of the present sources. Needs nothing but Node. */
+/** Finds out whether the build of the console and of the documentation is of the present sources. Needs nothing but Node. */
 
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
@@ -8,10 +8,17 @@ import { join } from "node:path";
 export const BUILT_FROM = ".built-from";
 
 /** Everything that goes into the build, by patterns from the root of the repository. */
-const INPUTS = ["console/**/*.{ts,tsx,css,html,svg,json}", "sdk/**/*.ts", "package-lock.json"];
+const INPUTS = [
+  "console/**/*.{ts,tsx,css,html,svg,json}",
+  "sdk/**/*.{ts,md}",
+  "{contract,site,server/api/openapi}/**/*.ts",
+  "server/pages/service-url.ts",
+  "docs/**/*.md",
+  "package-lock.json",
+];
 const IGNORED = /(^|\/)(node_modules|dist)\/|\.test\.ts$/;
 
-/** SHA-256 in hex of every source of the console in the repository at `root`; null if the sources are not there. */
+/** SHA-256 in hex of every source of the build in the repository at `root`; null if the sources are not there. */
 export function hashSources(root: string): string | null {
   const paths = INPUTS.flatMap((pattern) => globSync(pattern, { cwd: root }))
     .map((path) => path.replaceAll("\\", "/"))

@@ -1,10 +1,9 @@
 /** `/llms-full.txt`: every guide, every document and the whole reference in one text, for language models with room for it. Pure but for reading the pages. */
 
-import { setImmediate } from "node:timers/promises";
 import { addressOf, type Library } from "./library.ts";
 
-/** The text. Each page begins with its address. Other work goes on between two pages. */
-export async function wholeText({ baseUrl, chapters }: Library): Promise<string> {
+/** The text. Each page begins with its address. */
+export function wholeText({ baseUrl, chapters }: Library): string {
   const pages = chapters.flatMap(({ pages }) => pages);
   const about = `# Tightbeam: all documentation
 
@@ -12,7 +11,6 @@ export async function wholeText({ baseUrl, chapters }: Library): Promise<string>
   const texts = [about];
   for (const page of pages) {
     texts.push(`Source: ${baseUrl}${addressOf(page.path)}\n\n${page.markdown().trim()}`);
-    await setImmediate();
   }
   return `${texts.join("\n\n---\n\n")}\n`;
 }

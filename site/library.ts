@@ -1,6 +1,6 @@
-/** All pages of the documentation: the Markdown files that are there, and the reference. Each is rendered when somebody asks for it. */
+/** All pages of the documentation: the Markdown files, and the reference. Each is rendered when its article or its Markdown is asked for. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import type { OpenApiDocument } from "../server/api/openapi/document.ts";
 import { CHAPTERS, type DocsFile } from "./contents.ts";
@@ -36,55 +36,44 @@ export function addressOf(path: string): string {
   return path === "" ? "/docs" : `/docs/${path}`;
 }
 
-/** The pages of a service at `baseUrl`. `root`: the directory with the files; null if there is none. */
+/** Where the files are, and whether the pages show their pictures. */
+export interface DocsFiles {
+  /** The directory that the paths of the files begin in. */
+  root: string;
+  hasPictures: boolean;
+}
+
+/** The pages of a service at `baseUrl`. */
 export class Library {
   readonly chapters: readonly ListedChapter[];
-  readonly entry: DocsPage;
+  /** Every page, in the order of the side bar. */
+  readonly pages: readonly DocsPage[];
   readonly baseUrl: string;
-  readonly #pages: ReadonlyMap<string, DocsPage>;
 
-  constructor(document: OpenApiDocument, baseUrl: string, root: string | null) {
+  constructor(document: OpenApiDocument, baseUrl: string, files: DocsFiles) {
     this.baseUrl = baseUrl;
     const source = { document, baseUrl };
-    const found = CHAPTERS.map(({ title, pages }) => ({
-      title,
-      pages: pages.filter(({ file }) => root !== null && existsSync(join(root, file))),
-    })).filter(({ pages }) => pages.length > 0);
-    const files = found.flatMap(({ pages }) => pages);
     const addresses = new Map(Object.entries(STAND_INS));
-    for (const { file, path } of files) addresses.set(file, path);
+    for (const { file, path } of CHAPTERS.flatMap(({ pages }) => pages)) addresses.set(file, path);
     this.chapters = [
-      ...found.map(({ title, pages }) => ({
+      ...CHAPTERS.map(({ title, pages }) => ({
         title,
-        pages: pages.map((page) => filePage({ ...page, root: root ?? "" }, addresses, baseUrl)),
+        pages: pages.map((page) => filePage({ ...page, ...files }, addresses, baseUrl)),
       })),
       { title: "Reference", pages: referencePages(source) },
     ];
-    this.entry = {
+    const entry = {
       path: "",
       title: "Documentation",
       summary: ABOUT_REFERENCE,
       article: () => ({ html: () => entryArticle(source, this.chapters), sections: () => [] }),
       markdown: () => entryMarkdown(source, this.chapters),
     };
-    this.#pages = new Map([this.entry, ...this.chapters.flatMap(({ pages }) => pages)].map((one) => [one.path, one]));
-  }
-
-  /** The page of an address below `/docs/`, or null. */
-  find(path: string): DocsPage | null {
-    return this.#pages.get(path) ?? null;
-  }
-
-  /** Every page, in the order of the side bar. */
-  get pages(): readonly DocsPage[] {
-    return [...this.#pages.values()];
+    this.pages = [entry, ...this.chapters.flatMap(({ pages }) => pages)];
   }
 }
 
-/** A page's file in its directory. */
-interface LocatedFile extends DocsFile {
-  root: string;
-}
+type LocatedFile = DocsFile & DocsFiles;
 
 function filePage(page: LocatedFile, addresses: ReadonlyMap<string, string>, baseUrl: string): DocsPage {
   const { path, title, summary, file, root } = page;
@@ -115,7 +104,7 @@ const PICTURE = /^docs\/images\/[\w-]+\.(png|webp)$/;
 
 /** Where the links of a file lead. A file of the repository that is no page has no address here. */
 function linksOf(
-  { file, root }: LocatedFile,
+  { file, hasPictures }: LocatedFile,
   addresses: ReadonlyMap<string, string>,
   addressFor: (path: string) => string,
 ): AddressOfLink {
@@ -124,7 +113,7 @@ function linksOf(
     const [name = "", anchor] = target.split("#");
     const resolved = posix.join(posix.dirname(file), name);
     const path = addresses.get(resolved);
-    if (path === undefined) return PICTURE.test(resolved) && existsSync(join(root, resolved)) ? `/${resolved}` : null;
+    if (path === undefined) return hasPictures && PICTURE.test(resolved) ? `/${resolved}` : null;
     return `${addressFor(path)}${anchor === undefined ? "" : `#${anchor}`}`;
   };
 }

@@ -137,7 +137,7 @@ const IMAGE = /^<img alt="([^"<>]*)" width="(\d+)" src="([\w./-]+)">$/;
 
 /**
  * Parts of a picture in both themes, or with a still one for readers who asked for less motion: the only HTML of the files that is HTML on
- * the pages. Null for any other. A picture that is not there is left out.
+ * the pages. Null for any other. A picture without an address is left out.
  */
 function picturePart(text: string, targetOf: AddressOfLink): string | null {
   if (text === "<picture>" || text === "</picture>") return text;

@@ -1,6 +1,5 @@
 /** The texts that the search of the documentation reads, as JSON: one entry a section of a page. Pure but for reading the pages. */
 
-import { setImmediate } from "node:timers/promises";
 import { addressOf, type Library } from "./library.ts";
 
 /** One section of a page. The browser's search declares the same. */
@@ -14,15 +13,14 @@ interface SearchText {
   text: string;
 }
 
-/** Every section of every page. All pages together take long to read, so other work goes on between two of them. */
-export async function searchTexts({ pages }: Pick<Library, "pages">): Promise<string> {
+/** Every section of every page. */
+export function searchTexts({ pages }: Library): string {
   const texts: SearchText[] = [];
   for (const page of pages) {
     for (const { heading, anchor, text } of page.article().sections()) {
       const path = addressOf(page.path) + (anchor === "" ? "" : `#${anchor}`);
       texts.push({ path, page: page.title, heading, text: text.replace(/\s+/g, " ").trim() });
     }
-    await setImmediate();
   }
   return JSON.stringify(texts);
 }

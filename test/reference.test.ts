@@ -1,16 +1,30 @@
 /** The served reference and `docs/api.md`: both equal the document. `docs-pages.test.ts` tests the pages of the documentation. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { ERROR_STATUS, EVENT_TYPES } from "../sdk/wire.ts";
 import { API_DOCS, renderApiDocs } from "./support/api-docs.ts";
 import { readDocument } from "./support/contract.ts";
 import { startTestService } from "./support/service.ts";
 
-const api = await startTestService({}, { root: fileURLToPath(new URL("../", import.meta.url)) });
-test.after(() => api.stop());
+/** A package with some of the files that the build makes; the page is the shell of none. */
+const root = mkdtempSync(join(tmpdir(), "tightbeam-reference-"));
+const PAGE = "<p>A page of the documentation.</p>\n".repeat(20);
+const MADE = ["docs.html", "docs.md", "docs/search.json", "docs/guides/sending.html", "docs/guides/sending.md"];
+for (const path of [...MADE, "llms-full.txt", "404.html"]) {
+  const file = join(root, "dist/console/pages", path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, PAGE);
+}
+
+const api = await startTestService({}, { root });
+test.after(async () => {
+  await api.stop();
+  rmSync(root, { recursive: true });
+});
 const document = readDocument();
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(api.url + path, { headers });
@@ -49,7 +63,7 @@ test("every documented path outside /v1 is served", async () => {
 
 const TEXTS = [
   ...["/openapi.json", "/llms.txt", "/llms-full.txt"],
-  ...["/docs", "/docs.md", "/docs/search.json", "/docs/guides/sending", "/docs/guides/testing.md"],
+  ...["/docs", "/docs.md", "/docs/search.json", "/docs/guides/sending", "/docs/guides/sending.md"],
 ];
 
 for (const path of [...TEXTS, "/sdk.tgz"]) {

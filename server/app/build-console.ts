@@ -1,4 +1,4 @@
-/** Builds the console at a start, in a process of its own, if a source of it has changed since the last build. */
+/** Builds the console and the documentation at a start, in a process of its own, if a source of them has changed since the last build. */
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -78,7 +78,7 @@ export interface Service {
 /** Options of a start besides its settings. */
 export interface StartOptions {
   version: string;
-  /** Directory of the package, with the console in `dist/console`; left out: pages say that there is none. */
+  /** Directory of the package, with the console and the documentation in `dist/console`; left out: pages say that there is none. */
   root?: string;
   /** The tarball of the client of this version, for `/sdk.tgz`. */
   readClient(): Promise<Buffer>;

@@ -58,7 +58,8 @@ export class BuiltFiles {
   }
 }
 
-function writtenAtOf(path: string): number | null {
+/** When the file at a path was written, in epoch milliseconds; null if there is none. */
+export function writtenAtOf(path: string): number | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.isFile() === true ? found.mtimeMs : null;
 }

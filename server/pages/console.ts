@@ -1,10 +1,10 @@
 /** Serves the console: the files that `npm run build` wrote, one page for all its addresses, or a page that says how to build it. */
 
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { BuiltFiles, sendBuilt } from "./built-files.ts";
-import { POLICY, SECURITY_HEADERS } from "./security-headers.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
+import { sendUnbuilt } from "./unbuilt.ts";
 
 /** Addresses of the console. Its script shows the screen of the address. */
 export const CONSOLE_PATHS: readonly string[] = [
@@ -22,23 +22,6 @@ const FILE = /^[\w-]+(\.[\w-]+)+$/;
 
 /** A request target with a path; the router takes `*`, which has none, for `/`. */
 const HAS_PATH = /^(\/|https?:\/\/)/i;
-
-/** Loads the page anew, also at an address with a fragment such as a sign-in link, where the header Refresh loads nothing. */
-const RELOAD = "setTimeout(() => location.reload(), 2000);";
-const RELOAD_HASH = `'sha256-${createHash("sha256").update(RELOAD).digest("base64")}'`;
-
-const UNBUILT = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Tightbeam builds its console</title></head>
-<body>
-<h1>Tightbeam runs, and builds its console</h1>
-<p>That takes a few seconds after the first start. This page then shows the console by itself.</p>
-<p>If this page stays, the build failed: the log of the service says why, and so does <code>npm run build</code>.</p>
-<p>The API works meanwhile. <a href="/docs">Its reference is here.</a></p>
-<script>${RELOAD}</script>
-</body>
-</html>
-`;
 
 /** Adds the pages of the console. `root`: the directory of the package; null if there is none. */
 export function addConsole(app: FastifyInstance, root: string | null): void {
@@ -85,12 +68,5 @@ function filesOf(root: string | null): BuiltFiles | null {
 function sendPage(request: FastifyRequest, reply: FastifyReply, files: BuiltFiles | null): FastifyReply {
   reply.header("Cache-Control", "no-cache");
   const page = files?.find("index.html") ?? null;
-  if (page !== null) return sendBuilt(request, reply, page);
-  return reply
-    .code(503)
-    .header("Retry-After", "2")
-    .header("Refresh", "2")
-    .header("Content-Security-Policy", POLICY.replace("script-src 'self'", `script-src 'self' ${RELOAD_HASH}`))
-    .type("text/html; charset=utf-8")
-    .send(UNBUILT);
+  return page === null ? sendUnbuilt(reply) : sendBuilt(request, reply, page);
 }

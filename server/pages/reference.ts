@@ -1,17 +1,17 @@
-/** Serves `/openapi.json`, `/llms.txt`, the documentation, and the client. Each text is rendered and compressed on its first request. */
+/** Serves `/openapi.json`, `/llms.txt`, the documentation, and the client. Each text is compressed on its first request. */
 
 import type { FastifyInstance } from "fastify";
-import { buildDocument, type OpenApiDocument } from "../api/openapi/document.ts";
+import { buildDocument } from "../api/openapi/document.ts";
 import { renderGuide } from "../api/openapi/guide.ts";
 import { addClientPackage, type ClientPackageOptions } from "./client-package.ts";
-import { addDocs } from "./docs/docs.ts";
+import { addDocs } from "./docs.ts";
 import { type Rendered, rendered, sendRendered } from "./rendered.ts";
 
 /** The service that the reference describes. */
 export interface ReferenceOptions extends ClientPackageOptions {
   /** The service's address without a slash at the end. Known once the service listens. */
   baseUrl(): string;
-  /** The directory of the package, with its documents and the built console; null if there is none. */
+  /** The directory of the package, with what was built; null if there is none. */
   root: string | null;
 }
 
@@ -19,13 +19,8 @@ export interface ReferenceOptions extends ClientPackageOptions {
 export function addReference(app: FastifyInstance, options: ReferenceOptions): void {
   const { version, baseUrl, root } = options;
   addClientPackage(app, options);
-  let document: OpenApiDocument | undefined;
-  const read = () => {
-    document ??= buildDocument(version);
-    return document;
-  };
   const texts: Record<string, (url: string) => Rendered> = {
-    "/openapi.json": () => rendered("application/json", JSON.stringify(read())),
+    "/openapi.json": () => rendered("application/json", JSON.stringify(buildDocument(version))),
     "/llms.txt": (url) => rendered("text/plain", renderGuide(url)),
   };
   for (const [path, make] of Object.entries(texts)) {
@@ -38,5 +33,5 @@ export function addReference(app: FastifyInstance, options: ReferenceOptions): v
       return sendRendered(request, reply, text);
     });
   }
-  addDocs(app, { document: read, baseUrl, root });
+  addDocs(app, { baseUrl, root });
 }

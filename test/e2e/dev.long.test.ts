@@ -11,7 +11,7 @@ import { until } from "../support/wait.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** The parts that the service runs. Without the sources of the console there is none to build. */
-const PARTS = ["cli", "contract", "sdk", "server", "site", "package.json"];
+const PARTS = ["cli", "contract", "sdk", "server", "package.json"];
 
 /** The port of each start so far. */
 function portsIn({ output }: Spawned): string[] {
