@@ -45,6 +45,8 @@ export interface MemberBeat {
 export interface MembersAfterBeat {
   /** The time of the database, in epoch milliseconds; null if its clock is that of the machine. */
   now: number | null;
+  /** How long the member that was quiet for the longest may stay so until it is dead, in milliseconds; null: there is no other. */
+  nextDeadMs: number | null;
   members: Member[];
   leases: MemberLease[];
 }

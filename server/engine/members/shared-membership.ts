@@ -72,11 +72,12 @@ export interface SharedMembershipOptions {
   fault: Observer["fault"];
 }
 
-/** A lease of this process. Times are monotonic. */
+/** A lease of this process. */
 interface HeldLease {
   epoch: number;
-  /** Its use ends then, unless it is renewed. */
-  until: number;
+  /** Its use ends then by either clock, unless it is renewed: the monotonic one may stand still while the machine sleeps. */
+  until: Moment;
+  /** Monotonic time. */
   since: number;
   /** Its home has moved: the instances are being disconnected. */
   isGivenUp: boolean;
@@ -104,6 +105,8 @@ export class SharedMembership implements Membership {
   #answeredAt: number | null = null;
   /** The last time in which this process could not beat, in milliseconds, and until when the others get as much more (monotonic time). */
   #outage = { ms: 0, until: Number.NEGATIVE_INFINITY };
+  /** When the member that was quiet for the longest at the last beat is dead, in milliseconds after that beat. */
+  #nextDeadMs = BEAT_EVERY_MS;
   /** Whether each lease was with its home at the last beat, so that nobody waits for one. */
   #isSettled = true;
   #isRetired = false;
@@ -128,8 +131,7 @@ export class SharedMembership implements Membership {
     // It is not ready to take anything over.
     const member: Member = { ...this.member, role: "api", url: url() };
     const after = await store.beat({ member, leases: [], leaseMs: LEASE_MS, deadAfterMs: DEAD_AFTER_MS });
-    this.#take(after, this.#moment().monotonic);
-    this.#setClock(after.now, asked);
+    this.#take(after, this.#setClock(after.now, asked));
   }
 
   /** Joins the members, and resolves when the instances run whose leases were free and have their home here. */
@@ -232,14 +234,17 @@ export class SharedMembership implements Membership {
 
   #holds(lease: string): HeldLease | null {
     const held = this.#held.get(lease);
-    return held !== undefined && held.until > this.#options.clock.monotonic() ? held : null;
+    const { clock } = this.#options;
+    const isOver = held === undefined || held.until.monotonic <= clock.monotonic() || held.until.real <= clock.real();
+    return isOver ? null : held;
   }
 
   /** Plans the next beat. `isDone`: whether the last one was answered. */
   #later(isDone: boolean): void {
     this.#cancelBeat();
     if (this.#isStopped) return;
-    this.#cancelBeat = this.#options.clock.after(isDone && this.#isSettled ? BEAT_EVERY_MS : RETRY_MS, () => {
+    const pauseMs = isDone && this.#isSettled ? Math.min(BEAT_EVERY_MS, this.#nextDeadMs) : RETRY_MS;
+    this.#cancelBeat = this.#options.clock.after(pauseMs, () => {
       void this.#beat().then((isAnswered) => this.#later(isAnswered));
     });
   }
@@ -279,9 +284,8 @@ export class SharedMembership implements Membership {
     const deadAfterMs = this.#deadAfterMs(asked.monotonic);
     const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs });
     this.#answeredAt = asked.monotonic;
-    const hasMore = this.#take(after, asked.monotonic);
+    const hasMore = this.#take(after, this.#setClock(after.now, asked));
     this.#isSettled = all.every(({ lease }) => this.#isAtHome(lease));
-    this.#setClock(after.now, asked);
     // Disconnecting may take longer than a lease lasts: a beat does not wait for it. Another beat tells the others what runs by now.
     void use.follow().then(() => (hasMore ? this.#beat() : true));
   }
@@ -301,9 +305,12 @@ export class SharedMembership implements Membership {
     return { real: clock.real(), monotonic: clock.monotonic() };
   }
 
-  #setClock(now: number | null, asked: Moment): void {
-    if (now === null) return;
-    this.#options.skew.ms += this.#offset.correction({ now, asked, answered: this.#moment() });
+  /** Sets the clock by that of the database. Returns when the beat was asked for, by the clock as it is now. */
+  #setClock(now: number | null, asked: Moment): Moment {
+    if (now === null) return asked;
+    const correctionMs = this.#offset.correction({ now, asked, answered: this.#moment() });
+    this.#options.skew.ms += correctionMs;
+    return { ...asked, real: asked.real + correctionMs };
   }
 
   /** Whether this process is the home of a lease. */
@@ -331,8 +338,10 @@ export class SharedMembership implements Membership {
   }
 
   /** Takes over what a beat found. Returns whether this process has acquired leases. */
-  #take({ members, leases }: MembersAfterBeat, askedAt: number): boolean {
+  #take({ members, leases, nextDeadMs }: MembersAfterBeat, asked: Moment): boolean {
     let hasAcquired = false;
+    // The beat that is to find a member dead comes just after that.
+    this.#nextDeadMs = nextDeadMs === null ? BEAT_EVERY_MS : Math.max(0, nextDeadMs) + SOON_MS;
     this.#members = members;
     this.#otherMembers = members.filter(({ id }) => id !== this.member.id);
     const workers = workersOf(members);
@@ -351,8 +360,9 @@ export class SharedMembership implements Membership {
       const isNew = last?.epoch !== epoch;
       const since = isNew ? this.#options.clock.monotonic() : last.since;
       const isGivenUp = !isNew && last.isGivenUp && !this.#isAt(lease);
-      const lengthMs = IS_SHARD.has(lease) ? DEAD_AFTER_MS : LEASE_MS;
-      this.#held.set(lease, { epoch, until: askedAt + lengthMs - MARGIN_MS, since, isGivenUp });
+      const usedMs = (IS_SHARD.has(lease) ? DEAD_AFTER_MS : LEASE_MS) - MARGIN_MS;
+      const until = { monotonic: asked.monotonic + usedMs, real: asked.real + usedMs };
+      this.#held.set(lease, { epoch, until, since, isGivenUp });
       if (IS_SHARD.has(lease)) haveLanesChanged ||= isNew || last.isGivenUp !== isGivenUp;
       else hasAcquired ||= isNew;
     }
@@ -367,7 +377,7 @@ export class SharedMembership implements Membership {
     this.#cancelEnd();
     const { clock } = this.#options;
     const now = clock.monotonic();
-    const ends = [...this.#held.values()].map(({ until }) => until).filter((until) => until > now);
+    const ends = [...this.#held.values()].map(({ until }) => until.monotonic).filter((until) => until > now);
     if (this.#isStopped || ends.length === 0) return;
     this.#cancelEnd = clock.after(Math.ceil(Math.min(...ends) - now), () => {
       void this.#use?.follow();

@@ -46,6 +46,10 @@ const BEAT = `
       from members where id <> $2 and beat_at >= clock_timestamp() - $6 * interval '1 ms'
     ) as others,
     (
+      select $6 - extract(epoch from clock_timestamp() - min(beat_at))::float8 * 1000
+      from members where id <> $2 and beat_at >= clock_timestamp() - $6 * interval '1 ms'
+    ) as next_dead_ms,
+    (
       select coalesce(json_agg(json_build_object('lease', lease, 'owner', owner, 'epoch', epoch, 'state', state)), '[]')
       from (
         select lease, owner, epoch, state from acquired
@@ -70,8 +74,8 @@ export async function beat(
   const parameters = [JSON.stringify(leases), id, role, url, leaseMs, deadAfterMs];
   const [row] = await connections.alone([BEFORE], { text: BEAT, parameters });
   if (row === undefined) throw new Error("a beat returned nothing");
-  const [now, others, held] = row as unknown as [number, Member[], MemberLease[]];
-  return { now, members: [member, ...others], leases: held };
+  const [now, others, nextDeadMs, held] = row as unknown as [number, Member[], number | null, MemberLease[]];
+  return { now, nextDeadMs, members: [member, ...others], leases: held };
 }
 
 /** Removes a member: its leases are free at once. */

@@ -37,8 +37,10 @@ export class MemberLeases {
       this.#leases.set(lease, { lease, owner: member.id, epoch, state, until });
     }
     const held = [...this.#leases.values()].filter(({ until }) => until > now);
+    const beats = [...this.#members].flatMap(([id, { beatAt }]) => (id === member.id ? [] : [beatAt]));
     return {
       now: null,
+      nextDeadMs: beats.length === 0 ? null : Math.min(...beats) + deadAfterMs - now,
       members: [...this.#members.values()].map((one) => one.member),
       leases: held.map(({ lease, owner, epoch, state: its }) => ({ lease, owner, epoch, state: its })),
     };
