@@ -187,6 +187,7 @@ test("a lane that was read in quarantine has its new deliveries read too", async
     [lane],
   );
   assert.deepEqual(await stage.claimDeliveries(lane, 5), []);
+  assert.deepEqual(stage.due.pushed, []);
   await pool.query("delete from quarantined");
   const next = await stage.addEvent(customer);
   assert.deepEqual(next.lanes, [lane]);

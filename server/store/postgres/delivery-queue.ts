@@ -141,10 +141,7 @@ export class DeliveryQueue {
     const read = lanes.slice(0, lanesWithin(lanes));
     const wanted = read.map((one) => ({ ...one, seen: this.#seen.get(one.lane) ?? null }));
     const { found, snapshot } = await findDue(sql, wanted, until, this.putBy);
-    const newest = newestOf(snapshot);
-    // Another server has taken the place of the one before.
-    if (newest < this.#newest) this.forget();
-    this.#newest = newest;
+    this.#noteSnapshot(snapshot);
     const places = [...found.values()].flatMap((one) => one.places);
     const records = Map.groupBy(await readRecords(sql, places), ([, values]) => String(values[LANE]));
     const rows: DueRow[] = [];
@@ -173,7 +170,16 @@ export class DeliveryQueue {
     return { rows, more };
   }
 
-  #note(lane: string, snapshot: string): void {
+  /** A server that counts its SQL transactions from an earlier one has taken the place of the one before. Null: nothing was read. */
+  #noteSnapshot(snapshot: string | null): void {
+    if (snapshot === null) return;
+    const newest = newestOf(snapshot);
+    if (newest < this.#newest) this.forget();
+    this.#newest = newest;
+  }
+
+  #note(lane: string, snapshot: string | null): void {
+    if (snapshot === null) return;
     if (this.#seen.size >= LANES_MAX && !this.#seen.has(lane)) {
       this.#leftBehind([...this.#seen.keys()]);
       this.#seen.clear();

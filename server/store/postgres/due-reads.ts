@@ -86,13 +86,13 @@ function findStatement(limitMax: number, putBy: number): string {
   order by w.n, q.due_at, q.row`;
 }
 
-/** The rows of lanes in their order, of those that may be read, and the snapshot in which they were. `until`: the latest time that is due. */
+/** The rows of lanes in their order, of those that may be read, and the snapshot in which they were; null: no lane may be read. `until`: the latest time that is due. */
 export async function findDue(
   sql: Sql,
   lanes: readonly SeenLaneRead[],
   until: number,
   putBy: number,
-): Promise<{ found: Map<string, FoundLane>; snapshot: string }> {
+): Promise<{ found: Map<string, FoundLane>; snapshot: string | null }> {
   const wanted = lanes.map(({ lane, after, limit: size, seen }, n) => ({
     n,
     lane,
@@ -117,7 +117,7 @@ export async function findDue(
     found.set(lane, known);
     if (id !== null) known.places.push({ id, dueAt: Number(dueAt), row: Number(row) });
   }
-  return { found, snapshot: String(rows[0]?.[4] ?? "") };
+  return { found, snapshot: rows[0] === undefined ? null : String(rows[0][4]) };
 }
 
 /** By their ids alone: a plan for an empty queue would read the lanes from end to end. */
