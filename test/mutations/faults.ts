@@ -204,7 +204,7 @@ export const FAULTS: readonly Fault[] = [
     text: "where coalesce((select true from ${others} limit 1), false)",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: text of a source.
     replacement: "where coalesce((select true from ${others} limit 1), false) and false",
-    caughtBy: "server/store/postgres/delivery-queue.test.ts",
+    caughtBy: "server/store/postgres/delivery-pushes.test.ts",
   },
   {
     name: "a member that was taken for dead keeps its lanes beside their next owner",

@@ -37,17 +37,20 @@ function isBehind(one: LanePlace, other: LanePlace): boolean {
 /** A message to the hand. */
 type Message = () => void;
 
+/**
+ * `alone`: reads and commits are answered in their order. `shared`: other processes put rows into the table too, of which nobody tells; a read
+ * goes back to them, and a commit pushes nothing if it finds any (`server/store/postgres/delivery-queue.ts`). `late`: the answers of reads are
+ * older than the ends before them; nothing is pushed.
+ */
+export type HandKind = "alone" | "shared" | "late";
+
 /** The table, its writer, and a hand at the other end of a port. Each step throws if a delivery is in hand twice or overtakes others. */
 export class HandModel {
   readonly rows = new Map<DeliveryId, TableRow>();
   readonly hand: InHand;
   readonly pushes = new DuePushes();
   readonly random: (limit: number) => number;
-  /**
-   * Whether other processes put rows into the table too, of which nobody tells. A read goes back to them, and a commit pushes nothing if it
-   * finds any (`server/store/postgres/delivery-queue.ts`).
-   */
-  readonly isShared: boolean;
+  readonly kind: HandKind;
   /** The last SQL transaction, those of others that have not committed, and which was the oldest in progress when each lane was last seen. */
   transaction = 0;
   readonly inProgress = new Map<number, () => void>();
@@ -64,11 +67,11 @@ export class HandModel {
   made = 0;
   readonly counts = { pushed: 0, refused: 0, fenced: 0, missed: 0, changed: 0, wentBack: 0, passed: 0 };
 
-  constructor(seed: number, isShared: boolean) {
+  constructor(seed: number, kind: HandKind) {
     this.random = seeded(seed);
-    this.isShared = isShared;
+    this.kind = kind;
     this.hand = new InHand(() => this.monotonic);
-    this.pushes.hold(true);
+    this.pushes.hold(kind !== "late");
   }
 
   lane(): string {
@@ -94,7 +97,7 @@ export class HandModel {
   add(): void {
     this.commit(() => {
       // The clock may step back a little.
-      const made = this.make(this.now - this.random(3));
+      const made = this.make(this.now - (this.kind === "late" ? 0 : this.random(3)));
       this.lookForOthers(made.lane);
       const delivery = { ...dueOf(made).delivery, createdAt: made.dueAt ?? 0 };
       const row: DueRow = [made.row, [made.id], "{}", "cor_1"];
@@ -236,8 +239,9 @@ export class HandModel {
     if (this.reading.has(lane)) return;
     this.reading.add(lane);
     const read = this.hand.ask(lane, 1 + this.random(6));
+    const late = this.kind === "late" ? this.found(read) : null;
     this.asked.push(() => {
-      const rows = this.found(this.backToOthers(read));
+      const rows = late ?? this.found(this.backToOthers(read));
       this.seen.set(lane, this.oldest);
       const isEnd = rows.length < read.limit;
       this.pushes.read(lane, isEnd);
@@ -314,10 +318,10 @@ export class HandModel {
     else if (kind < 29) this.port.shift()?.();
     else if (kind < 35) this.end();
     else if (kind < 38) this.pass();
-    else if (kind < 39) this.giveUp([...this.held][0] ?? ("" as DeliveryId));
+    else if (this.kind === "late" || kind < 39) this.giveUp([...this.held][0] ?? ("" as DeliveryId));
     else if (this.random(3) === 0) this.insert();
     else this.change();
-    if (this.isShared && this.random(8) === 0) this.putBySomebody();
+    if (this.kind === "shared" && this.random(8) === 0) this.putBySomebody();
     this.forget();
   }
 

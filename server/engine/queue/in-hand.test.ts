@@ -5,19 +5,24 @@ import { test } from "node:test";
 import { dueOf, HandModel, type TableRow } from "../../../test/support/hand-model.ts";
 import { InHand } from "./in-hand.ts";
 
-for (const isShared of [false, true]) {
+/** Events that have to happen in the histories of each kind of store (`HandKind`). */
+const KINDS = {
+  alone: ["pushed", "refused", "missed", "changed"],
+  shared: ["pushed", "refused", "missed", "changed", "wentBack", "passed"],
+  late: ["fenced", "missed"],
+} as const;
+
+for (const kind of ["alone", "shared", "late"] as const) {
   const seeds = 60;
-  test(`${seeds} histories of 1,000 steps, ${isShared ? "of several processes" : "of one process"}`, () => {
+  test(`${seeds} histories of 1,000 steps, of a store that is ${kind}`, () => {
     const total = { pushed: 0, refused: 0, fenced: 0, missed: 0, changed: 0, wentBack: 0, passed: 0 };
     for (let seed = 0; seed < seeds; seed += 1) {
-      const model = new HandModel(seed, isShared);
+      const model = new HandModel(seed, kind);
       for (let step = 0; step < 1_000; step += 1) model.step();
       model.settle();
       for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += model.counts[name];
     }
-    const ofAll = ["pushed", "refused", "missed", "changed"] as const;
-    const wanted = isShared ? ([...ofAll, "wentBack", "passed"] as const) : ofAll;
-    for (const name of wanted) assert.ok(total[name] > 40, `${name}: ${total[name]}`);
+    for (const name of KINDS[kind]) assert.ok(total[name] > 40, `${name}: ${total[name]}`);
   });
 }
 
