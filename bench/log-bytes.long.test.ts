@@ -14,7 +14,7 @@ const MESSAGES = 1_000;
 /** Rounds at most. */
 const ROUNDS_MAX = 4;
 /**
- * Bytes of the queue of deliveries, in a message of three (docs/internals/postgres.md). On a busy machine they wait in their lane, and are
+ * Bytes of the queue of deliveries, in a message of three (docs/internals/postgres-figures.md). On a busy machine they wait in their lane, and are
  * leased in a write of their own: 3,200 bytes were measured.
  */
 const QUEUE_BYTES = 1_520;
