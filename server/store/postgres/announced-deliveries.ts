@@ -1,11 +1,14 @@
-/** Deliveries that requests changed within the last minute, so that other processes find them: no index tells which have changed. */
+/**
+ * Deliveries that requests changed within the last minute. Other processes
+ * find them here, since no index tells which deliveries have changed.
+ */
 
 import { type Kysely, sql } from "kysely";
 import type { CustomerId } from "../../core/id.ts";
 import type { Database } from "../rows.ts";
 import type { AnnouncedDeliveries } from "../shared-database.ts";
 
-/** How long an announcement is kept, by the clock of the database: processes look several times a second. */
+/** How long an announcement is kept, by the clock of the database. Processes look several times a second. */
 const KEPT = sql`interval '60 s'`;
 
 /** Announces deliveries, and deletes old announcements. */

@@ -1,4 +1,4 @@
-/** Writes the changes of a wave: those of the transactions that are not refused. Pure. */
+/** Writes the changes of a wave, for the transactions that are not refused. Pure. */
 
 import { idsInPostgres } from "../deliveries-of-event.ts";
 import type { TableName } from "../records.ts";
@@ -15,7 +15,7 @@ import { uniqueColumns, uniquePlaces } from "./touched-keys.ts";
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(", ");
 const columnsOf = (table: TableName) => LAYOUT[table].map(({ column }) => column);
 
-/** The start of an insertion of the rows `i` of a clause. Events get the next positions, in the order of their rows. */
+/** The start of an insert of the rows `i` of a clause. Events get the next positions, in the order of their rows. */
 function insertion(table: TableName, clause: string, properties: readonly InputColumn[]) {
   const [position, next] = table === "events" ? ["position, ", "nextval('event_positions'), "] : ["", ""];
   const assigned = properties.flatMap((property, index) =>
@@ -31,7 +31,7 @@ function isQueueTable(table: TableName): table is QueueTable {
   return table === "messages" || table === "deliveries";
 }
 
-/** Adds the inserts of records whose keys must be new, and refuses the transactions of those whose key somebody else has inserted. */
+/** Adds the inserts of records whose keys must be new. Refuses a transaction if another process has just inserted its key. */
 export function addUniqueInserts(
   clauses: Clauses,
   inputs: ShapeInputs,
@@ -67,7 +67,7 @@ export function addUniqueInserts(
 /** The columns that keep a record in its queue. */
 const QUEUED_BY = new Set(["due_at", "claimed_until"]);
 
-/** A query of changed records `t` of a queue. `effect`: SQL for what the change does to the lease of a message. */
+/** A query of changed records `t` of a queue. `effect`: SQL for the effect of the change on the lease of a message. */
 function queueRows(table: QueueTable, from: string, effect = "'ends'", isGone = false): string {
   const names = QUEUE_COLUMNS[table].split(", ");
   const columns = names.map((name) => (isGone && QUEUED_BY.has(name) ? `null::bigint as ${name}` : `t.${name}`));
@@ -75,7 +75,7 @@ function queueRows(table: QueueTable, from: string, effect = "'ends'", isGone = 
   return `select ${columns.join(", ")} from ${from}`;
 }
 
-/** Adds the change of a shape. `isChecked`: its records are locked, and have the versions that it names. */
+/** Adds the change of a shape. `isChecked`: the statement has locked the records, and they have the versions that the shape names. */
 export function addChange(
   clauses: Clauses,
   inputs: ShapeInputs,
@@ -146,14 +146,15 @@ function changeOf(inputs: ShapeInputs, shape: Shape, clauses: Clauses, isChecked
 }
 
 /**
- * SQL for the attempts of a delivery, to be read as JSON. A response may have NUL, which only `json` can hold and no function on it. Each
- * escape by number becomes a line break: only responses have any, and they are erased. A backslash before it stays one of two.
+ * SQL for the attempts of a delivery as JSON. A response may have NUL, which only the type `json` can hold
+ * and no function accepts. So each escape by number becomes a line break: only responses have such escapes,
+ * and responses are erased anyway. If a backslash stands before the escape, it remains one of two.
  */
 const ATTEMPTS = String.raw`regexp_replace(d.attempts, '\\u[0-9a-f]{4}', '\\n', 'gi')::json`;
 
 /**
- * Erases the responses to rewritten events: they may quote their texts. A version more keeps an attempt in flight from writing them
- * back. The fourth value of an attempt is the response.
+ * Erases the responses to rewritten events, since a response may quote the text of its event. The new version of the
+ * delivery keeps an attempt in flight from writing its response back. The fourth value of an attempt is the response.
  */
 function eraseResponses(clause: string, clauses: Clauses): string {
   return `update deliveries d set version = d.version + 1, attempts = (

@@ -87,7 +87,7 @@ function requireSettings(settings: ServerSettings, { server, database, user }: S
   return [`PostgreSQL at ${server} has fsync off: a power cut loses accepted messages, and may damage the database`];
 }
 
-/** By SQLSTATE or error code: why there is no connection, and what to do. */
+/** Why there is no connection and what to do about it, by SQLSTATE or error code. */
 const REFUSALS: Readonly<Record<string, (place: ServerPlace, message: string) => string>> = {
   "28P01": ({ server, user }) =>
     `PostgreSQL at ${server} refuses the password of the user ${user}: correct DATABASE_URL.`,
@@ -112,7 +112,7 @@ function explain(error: unknown, place: ServerPlace): StoreUnusable {
     return new StoreUnusable(
       `PostgreSQL at ${place.server} asks for the password of the user ${place.user}: put it in DATABASE_URL, PGPASSWORD or .pgpass.`,
     );
-  // An error of several addresses of one name has a code and no message.
+  // If a name has several addresses, the error has a code and no message.
   const reason = oneLine(message === "" ? code : message);
   return new StoreUnusable(
     `PostgreSQL at ${place.server} cannot be used (${reason}): check that it runs, and the host, port and sslmode in DATABASE_URL.`,
@@ -123,11 +123,14 @@ function oneLine(message: string): string {
   return message.replace(/\s+/g, " ").trim();
 }
 
-/** How long the connections of a process that has just ended may last in the server, in milliseconds, and how often they are looked for. */
+/**
+ * How long the connections of a process that has just ended may last in
+ * the server, and the pause between two looks for them, in milliseconds.
+ */
 const ENDING_MS_MAX = 2_000;
 const LOOK_EVERY_MS = 100;
 
-/** Throws `StoreUnusable` if another process of the service is connected to the database, and still is after two seconds. */
+/** Throws `StoreUnusable` if another process of the service is still connected to the database after two seconds. */
 export async function requireAlone(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS_MAX });
   client.on("error", () => {});
@@ -145,7 +148,7 @@ export async function requireAlone(url: string): Promise<void> {
   }
 }
 
-/** Whether a process of the service is connected to the database of a client. */
+/** Whether a process of the service is connected to the database that `client` is connected to. */
 async function isConnected(client: pg.Client): Promise<boolean> {
   const { rowCount } = await client.query(
     `select 1 from pg_stat_activity

@@ -1,6 +1,6 @@
 /**
- * Writes the checks of a wave. Its rows are locked table by table in the order of their keys, so that two processes never wait for
- * each other in a circle. Pure.
+ * Writes the checks of a wave. The statement locks its rows table by table, in the order
+ * of their keys, so that two processes never wait for each other in a circle. Pure.
  */
 
 import type { TableName } from "../records.ts";
@@ -10,13 +10,13 @@ import type { Clauses } from "./clauses.ts";
 import type { PlacedOperation, Shape, ShapeInputs } from "./shapes.ts";
 import { uniqueColumns, uniquePlaces } from "./touched-keys.ts";
 
-/** Why a transaction is refused, as the statement returns it. `STALE`: its endpoints have changed; it is to be repeated. */
+/** Why a transaction is refused, as the statement returns it. `STALE`: its endpoints have changed, and the transaction is repeated. */
 export const STALE = 0;
 export const CONFLICT = 1;
 export const DUPLICATE = 2;
 const UNMET = 3;
 
-/** The endpoints of which the deliveries of a transaction were made. */
+/** The endpoints from which the deliveries of a transaction were made. */
 export interface UsedRouting {
   transaction: number;
   customerId: string;
@@ -29,7 +29,7 @@ export interface Unmet {
   number: number;
 }
 
-/** Adds a clause with the first refusal of each transaction that is refused: `tx`, `op`, `why`. */
+/** Adds a clause with the first refusal of each refused transaction: `tx`, `op`, `why`. */
 export function addChecks(
   clauses: Clauses,
   inputs: ShapeInputs,
@@ -67,7 +67,7 @@ function lockTables(clauses: Clauses, shapes: readonly Shape[]): Map<TableName, 
   return locked;
 }
 
-/** The first and the last of some ids, which name the partitions to the planner: a list of any ids does not. */
+/** SQL that bounds a list of ids by its first and its last id. The bounds name the partitions to the planner; the list alone does not. */
 function betweenEnds(clauses: Clauses, ids: readonly string[]): string {
   const sorted = ids.toSorted();
   return ` and id between ${clauses.parameter(sorted[0] ?? "")} and ${clauses.parameter(sorted.at(-1) ?? "")}`;
@@ -78,7 +78,7 @@ function idOf({ operation }: PlacedOperation): string {
   throw new Error(`${operation[0]} requires no version`);
 }
 
-/** SQL for whether a row is found. The limit has the planner look each one up, and never read the whole table to join it. */
+/** SQL for whether a row is found. With the limit the planner looks each row up, and never reads the whole table to join it. */
 function isThere(from: string): string {
   return `(select true from ${from} limit 1)`;
 }

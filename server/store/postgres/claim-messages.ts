@@ -1,7 +1,7 @@
 /**
- * The statements that lease due messages. Claims of one lane run one after the other, so that no two of them lease messages of one
- * sender and recipient. Each reads a bounded number of rows, however many wait. What differs from claim to claim is a parameter, except
- * for the number of lanes and the rows to read, so that the server keeps the plans of claims.
+ * The statements that lease due messages. Claims of one lane run one after the other, so that no two of them lease messages of
+ * one sender and recipient. Each claim reads a bounded number of rows, however many wait. The text of a claim depends only on
+ * the number of lanes and on the rows to read. Everything else is a parameter, so that the server keeps the plans of claims.
  */
 
 import pg from "pg";
@@ -26,16 +26,16 @@ import { type LaneFloor, OLDEST_RUNNING, startOf } from "./lane-floors.ts";
 import { leasesKey } from "./own-leases.ts";
 import type { SqlParameter } from "./sql.ts";
 
-/** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
+/** The most messages of one sender and recipient in a claim, unless the lane says another number. They are a run, which is sent in sequence. */
 const RUN_MAX = 8;
 /** Due messages that a claim reads at the front of a lane, besides its permits. */
 const ROWS_PASSED_MAX = 64;
 /** How long a claim waits for a transaction that requires that no message of a pair is leased. */
 const WAIT_MS_MAX = 1_000;
-/** Leased messages of a lane that a claim from the start lists. If there are more, each pair is asked for all its leases. */
+/** Leased messages of a lane that a claim from the start lists. If there are more, the claim looks for all leases of each pair. */
 const LEASED_MAX = 256;
 
-/** A lane in which a claim looks from a floor; null: from the start, after it has ended the lane's leases whose time is over. */
+/** A lane and the floor from which a claim reads it. Null: the claim ends the lane's expired leases, and reads from the start. */
 export interface LookedLane extends MessageLane {
   floor: LaneFloor | null;
 }
@@ -45,27 +45,30 @@ export interface WalkedLane extends LookedLane {
   walk: ClaimWalk;
 }
 
-/** A claim, and the statements without parameters that come before it in its SQL transaction. */
+/** A claim, and the statements without parameters that its SQL transaction runs first. */
 export interface ClaimStatements {
   before: string[];
   claim: SqlStatement;
 }
 
-/** The part of a lane's front that a claim read. */
+/** A claim's findings at the front of a lane. */
 export interface FrontRead {
-  /** Messages that it could lease, those beyond the permits included. */
+  /** Messages that the claim could lease, including those for which there was no permit. */
   found: number;
-  /** Whether the lane may have due messages behind those that it has read. */
+  /** Whether the lane may have due messages behind those that the claim has read. */
   isCut: boolean;
-  /** The due time of the first one; null if there is none. */
+  /** The due time of the first message that the claim found; null if it found none. */
   dueAt: number | null;
-  /** As that of a floor. */
+  /** `since` of the lane's next floor. */
   since: string;
-  /** Messages that were leased, if it looked from the start and they are few. */
+  /** Messages that were leased. Null if the claim did not read from the start, or if they are many. */
   leased: string[] | null;
 }
 
-/** The beginning of a claim's row; the message's columns follow. `read` is the same in each row of a lane; null if the claim read nothing there. */
+/**
+ * The beginning of a claim's row; the message's columns follow. `read` is
+ * the same in each row of a lane, and null if the claim read nothing there.
+ */
 export type ClaimRowStart<Read> = [lane: string, read: Read | null, lease: number | null];
 export const CLAIM_ROW_START = 3;
 
@@ -76,8 +79,8 @@ const valuesOf = (rows: readonly (readonly string[])[]) =>
 const laneNames = (lanes: readonly MessageLane[]) => lanes.map(({ lane }) => text(lane)).join(", ");
 
 /**
- * The rows of a lane that a claim reads at its front at most. A limit is no parameter: the planner would expect to read the whole lane.
- * The permits are rounded up to a power of two, so that there are few statements.
+ * The most rows that a claim reads at the front of a lane. The limit is part of the text: with a parameter the planner
+ * would expect to read the whole lane. The permits are rounded up to a power of two, so that there are few texts.
  */
 function frontMax(lanes: readonly MessageLane[]): number {
   const permits = Math.max(1, ...lanes.map((lane) => lane.permits));
@@ -85,8 +88,8 @@ function frontMax(lanes: readonly MessageLane[]): number {
 }
 
 /**
- * Locks lanes, in an order that all who lock several agree on, until the end of the SQL transaction; before them the leases of
- * `owner`, if the SQL transaction leases.
+ * SQL that locks lanes until the end of the SQL transaction, in an order that all
+ * processes share. If the SQL transaction leases, it first locks the leases of `owner`.
  */
 export function lockLanes(lanes: readonly string[], owner?: string): string {
   const names = valuesOf(lanes.map((lane) => [text(lane)]));
@@ -95,7 +98,7 @@ export function lockLanes(lanes: readonly string[], owner?: string): string {
   return `select pg_advisory_xact_lock(key) from (${own}(${keys})) keys (key)`;
 }
 
-/** Statements before a claim in its SQL transaction, which a crash of the server may undo: a lease is not worth an fsync. */
+/** Statements that precede a claim in its SQL transaction. The commit has no fsync: a crash of the server may undo a lease. */
 function before(lanes: readonly LookedLane[], owner: string): string[] {
   const full = lanes.filter(({ floor }) => floor === null);
   return [
@@ -109,14 +112,17 @@ function before(lanes: readonly LookedLane[], owner: string): string[] {
   ];
 }
 
-/** Ends the leases of lanes whose time is over. */
+/** SQL that ends the expired leases of lanes. */
 function endExpired(lanes: readonly MessageLane[]): string {
   return `update due_messages set ${UNLEASED} where id = any(array(
     select id from due_messages where lane in (${laneNames(lanes)}) and lease is not null and is_held = 0
       and leased_until <= clock_timestamp() for update skip locked))`;
 }
 
-/** Leases the oldest messages at the front of each lane, and of waiting pairs what they wait for. The rows begin with `ClaimRowStart<FrontRead>`. */
+/**
+ * Leases the oldest messages at the front of each lane. For a waiting pair it leases only
+ * the messages that the pair waits for. The rows begin with `ClaimRowStart<FrontRead>`.
+ */
 export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): ClaimStatements {
   const clauses = new Clauses();
   const bound = bind(clauses, terms);
@@ -163,9 +169,9 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): Cla
 }
 
 /**
- * Leases runs of the oldest among the next pairs of each lane that have a `queued` message, and among the next timers, from where the
- * walk before ended. Of a paused lane it leases only timers, and of a waiting pair only lookups and its first other one. The rows begin
- * with `ClaimRowStart<WalkedPart>`.
+ * Leases behind the front of each lane, from the place where the last walk ended: runs of messages of the next
+ * pairs with a `queued` message, the oldest first, and the next timers. In a paused lane it leases only timers. For
+ * a waiting pair it leases only lookups and the first other timer. The rows begin with `ClaimRowStart<WalkedPart>`.
  */
 export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): ClaimStatements {
   const clauses = new Clauses();
@@ -244,20 +250,20 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): Cl
 }
 
 /**
- * A setting of a claim that reads pairs in the order of their index. The planner would rather sort what it finds at the front of a lane, if
- * it takes the queue for empty: all indexes cost the same then.
+ * A setting of a claim that reads pairs in the order of their index. If the planner takes the queue for
+ * empty, all indexes cost the same, and it would sort the rows that it finds at the front of a lane.
  */
 const IN_ORDER = "set local enable_sort = off";
 
 const runMaxOf = ({ runMax = RUN_MAX }: Pick<MessageLane, "runMax">) => runMax;
 
-/** Before all pairs, and before all timers. */
+/** The places before all pairs and before all timers. */
 const [FIRST_PAIR, FIRST_TIMER] = [
   ["", ""],
   [Number.MIN_SAFE_INTEGER, ""],
 ] as const;
 
-/** The query of `lanes` and the places of their walks, except lanes whose claim requires another epoch. */
+/** The query of `lanes` and the places of their walks. It leaves out a lane whose claim requires another epoch. */
 function lanesOf(clauses: Clauses, lanes: readonly (LookedLane & Partial<WalkedLane>)[]): string {
   const rows = lanes.map(({ lane, permits, paused = false, required, floor, walk = WALK_BEGINS, ...rest }) => {
     const [[from, to], [dueAt, id]] = [walk.pairs.last ?? FIRST_PAIR, walk.timers.last ?? FIRST_TIMER];
@@ -283,13 +289,13 @@ function lanesOf(clauses: Clauses, lanes: readonly (LookedLane & Partial<WalkedL
     where required is null or exists (select from member_leases m where m.lease = l.required and m.epoch = l.epoch)`;
 }
 
-/** SQL for the ids of the leased messages of a lane, or null if they are many. */
+/** SQL for the ids of the leased messages of a lane; null if they are many. */
 function leasedOf(lane: string): string {
   return `(select case when count(*) <= ${LEASED_MAX} then coalesce(jsonb_agg(b.id), '[]') end
     from (select id from due_messages where lane = ${lane} and lease is not null limit ${LEASED_MAX + 1}) b)`;
 }
 
-/** The CTE of messages that may be leased of waiting pairs: those that are named, and those that are not `queued`. */
+/** The CTE of messages of waiting pairs that may be leased: the named messages, and timers. */
 function awaited(
   clauses: Clauses,
   { waiting }: ClaimTerms,
@@ -313,8 +319,8 @@ function awaited(
 }
 
 /**
- * The CTEs that lease `candidates`, at most the permits of each lane. A run ends before a message that somebody is changing: those
- * behind it keep their place.
+ * The CTEs that lease `candidates`, in each lane as many as its permits. If another process
+ * is changing a message, its run ends before it, and the messages behind it keep their place.
  */
 function lease({ now, leaseMs, owner, firstLease }: BoundTerms): string {
   return `
@@ -338,7 +344,7 @@ function lease({ now, leaseMs, owner, firstLease }: BoundTerms): string {
     )`;
 }
 
-/** The rows of a claim: those of a lane in the order of its queue, and one without a lease for a lane from which nothing is leased. */
+/** The rows of a claim, those of a lane in the order of its queue. A lane in which nothing is leased has one row without a lease. */
 function result(): string {
   const columns = LAYOUT.messages.map(({ column }) => storedColumn("messages", column, "m")).join(", ");
   return `

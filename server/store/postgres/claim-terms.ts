@@ -4,22 +4,22 @@ import { phoneKey } from "../../core/phone-forms.ts";
 import type { WaitingPair } from "../store.ts";
 import type { Clauses } from "./clauses.ts";
 
-/** The leased messages of lanes that a claim found; those that were leased since then have a later `changed_in`. */
+/** The leased messages that a claim found in lanes. Messages that were leased since then have a later `changed_in`. */
 export interface LeasedMessages {
   since: string;
   ids: readonly string[];
 }
 
-/** A claim of messages, as the statements need it. */
+/** The terms of a claim of messages. */
 export interface ClaimTerms {
   now: number;
   leaseMs: number;
   waiting: readonly WaitingPair[];
   /** The member that gets the leases. */
   owner: string;
-  /** The token of the first lease; the others follow. */
+  /** The token of the first lease; the other leases get the tokens that follow. */
   firstLease: number;
-  /** The messages that may be leased in the lanes, besides later ones; null: not known. */
+  /** The messages that may still be leased in the lanes, except those leased later; null: not known. */
   leased: LeasedMessages | null;
 }
 
@@ -31,7 +31,7 @@ export interface BoundTerms {
   firstLease: string;
   /** The waiting pairs; null if no pair waits. */
   waiting: { from: string; to: string } | null;
-  /** Ids of the messages that may be leased, besides those that were leased since. */
+  /** Ids of the messages that may still be leased, except those leased since. */
   held: string;
   since: string | null;
 }
@@ -53,22 +53,25 @@ export function bind(given: Clauses, { now, leaseMs, owner, firstLease, waiting,
   };
 }
 
-/** SQL for whether a message is due and not leased, to be found by the order of a lane or a pair. */
+/** SQL for whether a message is due and not leased, for a query that finds messages by the order of a lane or a pair. */
 export const isDueAt = (now: string) => `lease is null and due_at <= ${now}`;
 
-/** The same of a message that is found by its id. A leased row has an owner: no index of the rows that are not leased is read for it. */
+/**
+ * SQL for whether a message is due and not leased, for a query that finds messages by id. It asks for the
+ * owner, which only leased rows have, so that the planner reads no index of the rows that are not leased.
+ */
 export const isDueById = (now: string) => `owner is null and due_at <= ${now}`;
 
 /**
- * SQL for whether a row of the queue is a lookup: its outcome is unknown, and no send attempt of it is recorded. Lookups neither wait for
- * the order of their pair nor hold it up. It reads the message of a row that is not `queued`.
+ * SQL for whether a row of the queue is a lookup: its outcome is unknown, and no send attempt of it is on disk. Lookups
+ * neither wait for the order of their pair nor hold it up. The SQL reads the message only if the row is not `queued`.
  */
 export function isLookup(row: string): string {
   return `(${row}.is_queued = 0 and ${row}.is_held = 0
     and coalesce((select true from messages m where m.id = ${row}.id and m.is_unknown = 1 limit 1), false))`;
 }
 
-/** The CTEs of waiting pairs, and of those of the messages that may be leased and that others wait for. */
+/** The CTEs `waiting`, the waiting pairs, and `held`, the pairs of leased messages that other messages wait for. */
 export function given({ waiting, held }: BoundTerms): string {
   const pairs = `held as materialized (select lane, "from", "to" from due_messages d
     where id = any(${held}) and owner is not null and not ${isLookup("d")}),`;
@@ -77,10 +80,7 @@ export function given({ waiting, held }: BoundTerms): string {
     : `waiting as materialized (select * from unnest(${waiting.from}, ${waiting.to}) waiting ("from", "to")), ${pairs}`;
 }
 
-/**
- * SQL for whether no message of a row's pair is leased that the others wait for: neither one of those that may be, nor one that was
- * leased since they were found.
- */
+/** SQL for whether no message that holds up the pair of a row is leased: none of `held`, and none that was leased since. */
 export function isFree({ since }: BoundTerms, row: string): string {
   const later = since === null ? "" : `and b.changed_in >= ${since}`;
   return `((select true from due_messages b where b.lane = ${row}.lane and b."from" = ${row}."from"
@@ -88,7 +88,7 @@ export function isFree({ since }: BoundTerms, row: string): string {
     and (${row}.lane, ${row}."from", ${row}."to") not in (select lane, "from", "to" from held))`;
 }
 
-/** SQL for whether the pair of a row waits for nothing. */
+/** SQL for whether the pair of a row is no waiting pair. */
 export function isNotWaiting(waiting: BoundTerms["waiting"], row: string): string {
   return waiting === null ? "true" : `(${row}."from", ${row}."to") not in (select "from", "to" from waiting)`;
 }

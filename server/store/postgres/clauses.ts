@@ -14,7 +14,7 @@ export class Clauses {
   readonly #parameters: SqlParameter[] = [];
   readonly #clauses: string[] = [];
   #names = 0;
-  /** Names of clauses with the transactions that are refused. */
+  /** Names of the clauses that list refused transactions. */
   readonly #refused: string[] = [];
 
   parameter(value: SqlParameter): string {
@@ -30,7 +30,7 @@ export class Clauses {
     return name;
   }
 
-  /** Adds clauses as they are. */
+  /** Adds clauses that are written with their names. */
   addWritten(sql: string): void {
     this.#clauses.push(sql);
   }
@@ -40,7 +40,7 @@ export class Clauses {
     return this.add(`select * from ${recordset(this.parameter(jsonRows(columns, rows)), columns)}`, "materialized");
   }
 
-  /** From here on the transactions of a clause (`tx`) are refused. */
+  /** From here on the transactions that a clause lists (`tx`) are refused. */
   refuse(clause: string): void {
     this.#refused.push(clause);
   }
@@ -49,7 +49,7 @@ export class Clauses {
     return this.#refused;
   }
 
-  /** SQL for whether the transaction of a row is not refused. */
+  /** SQL for whether the transaction of a row is accepted. */
   isAccepted(row: string): string {
     return this.#refused.map((clause) => `${row}.tx not in (select tx from ${clause})`).join(" and ") || "true";
   }

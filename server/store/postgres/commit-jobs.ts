@@ -1,11 +1,11 @@
-/** Jobs that commit transactions: the transactions of each, and its result by theirs. */
+/** Jobs that commit transactions: names the transactions of a job, and makes its result from their results. */
 
 import type { EncodedOperation, JobResult, WritingJob } from "../jobs/jobs.ts";
 
-/** The result of a job that got none: a fault of the writer. */
+/** The result of a job for which the writer has none: a fault of the writer. */
 export const NO_RESULT: JobResult = { error: "failed", message: "the writer has no result" };
 
-/** The transactions of a job: none if it commits none. */
+/** The transactions of a job; none if it commits none. */
 export function transactionsOf(job: WritingJob): readonly EncodedOperation[][] {
   if (job[0] === "commit") return [job[1]];
   return job[0] === "commitAll" ? job[1] : [];
@@ -16,7 +16,10 @@ export function isCommit([kind]: WritingJob): boolean {
   return kind === "commit" || kind === "commitAll";
 }
 
-/** The result of a job by those of its transactions. If all were refused for one reason other than a fault, so is the job. */
+/**
+ * The result of a job by the results of its transactions. If all were
+ * refused for one reason other than a fault, the job is refused for it too.
+ */
 export function resultOf(job: WritingJob, results: readonly JobResult[]): JobResult {
   const [first = NO_RESULT] = results;
   if (job[0] === "commit") return first;

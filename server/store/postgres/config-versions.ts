@@ -1,6 +1,7 @@
 /**
- * The versions of the configuration (`SharedDatabase.configVersions`): the commit of a change raises the version of its part, so
- * that every process finds out. The rows are locked last and in order, so that changes of one part wait for one another only at the end.
+ * The versions of the configuration (`SharedDatabase.configVersions`). The commit of a change
+ * raises the version of its part, so that every process learns of the change. The versions are
+ * locked last and in order, so that changes of one part wait for one another only at the end.
  */
 
 import { type Kysely, sql as text } from "kysely";
@@ -21,10 +22,10 @@ const PARTS: Partial<Record<TableName, readonly ConfigPart[]>> = {
   settings: ["settings"],
 };
 
-/** The parts that a delete of a record belongs to, besides: caches keep what never changes until it is deleted. */
+/** Further parts that a delete of a record belongs to: caches keep values that never change until the record is deleted. */
 const DELETED_PARTS: Partial<Record<TableName, readonly ConfigPart[]>> = { chats: ["threads"] };
 
-/** Properties that change all the time, and that no cache answers from. */
+/** Properties that change all the time, and that no cache keeps. */
 const NOT_CACHED = new Set(["lastUsedAt"]);
 
 /** The versions of all parts. */

@@ -12,10 +12,10 @@ import { hasTables } from "./make-tables.ts";
 import { createPool } from "./pool.ts";
 import { type Sql, sqlOn } from "./sql.ts";
 
-/** How long one statement may take: it reads a part of a table at most. */
+/** How long one statement may take, in milliseconds. It reads a part of a table at most. */
 const QUERY_MS_MAX = 600_000;
 
-/** Rows that the statistics of the server name, partitions included. */
+/** A query of the number of rows by the server's statistics, partitions included. */
 const ESTIMATE = `select coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint
   from unnest($1::text[]) as named (name), pg_partition_tree(named.name::regclass) as part
   join pg_class c on c.oid = part.relid where part.isleaf`;
@@ -50,7 +50,7 @@ export class CopySource implements RowReader {
     this.#sql = sqlOn(client, () => {});
   }
 
-  /** The number that the statistics of the server name. */
+  /** The number of rows by the server's statistics. */
   async count(): Promise<number> {
     return Number((await this.#sql.values(ESTIMATE, [COPIED.map(({ name }) => name)]))[0]?.[0]);
   }
@@ -68,7 +68,7 @@ export class CopySource implements RowReader {
     await this.#sql.values("close copied");
   }
 
-  /** A position that no event of the snapshot is after. */
+  /** A position that no event of the snapshot exceeds. */
   async lastPosition(): Promise<number> {
     return Number((await this.#sql.values("select last_value from event_positions"))[0]?.[0]);
   }
@@ -79,7 +79,7 @@ export class CopySource implements RowReader {
   }
 }
 
-/** The row of an event with the bytes that were created. */
+/** The row of an event, with the bytes that the event was created with. */
 function withBytes({ columns }: CopiedTable, row: readonly CopiedValue[]): CopiedValue[] {
   const at = (name: string) => columns.findIndex(({ column }) => column === name);
   const text = (name: string) => row[at(name)] ?? "";

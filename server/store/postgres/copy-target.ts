@@ -1,6 +1,6 @@
 /**
- * Takes the copy of an embedded database: writes rows with how far the copy is, in one transaction, so that a process that was
- * killed goes on where it was. The table `embedded_copy` says so until the copy is complete: no service starts before.
+ * Takes the copy of an embedded database. It writes rows and its progress in one transaction, so that a copy whose process
+ * was killed goes on where it was. The table `embedded_copy` has the progress. No service starts until the copy is complete.
  */
 
 import type pg from "pg";
@@ -17,12 +17,12 @@ import { createPool } from "./pool.ts";
 import { skipPositions } from "./restored-database.ts";
 import type { Sql } from "./sql.ts";
 
-/** A transaction, and the partitions beside it. */
+/** One for the transaction, and one for the partitions that are added beside it. */
 const CONNECTIONS_MAX = 2;
-/** Days back from today whose deliveries get a partition for each day, and the days of an older partition. */
+/** Within so many days back from today each day of deliveries gets its own partition. An older partition has so many days. */
 const RECENT_DAYS = 60;
 const OLD_DAYS = 30;
-/** How long one statement may take: the last ones of a copy read whole tables. */
+/** How long one statement may take, in milliseconds: the last statements of a copy read whole tables. */
 const QUERY_MS_MAX = 3_600_000;
 /** The step whose value is the result of the completed copy. */
 const DONE = "done";
@@ -35,7 +35,10 @@ export interface CopyEnd {
   lastPosition: number;
   now: number;
   result: string;
-  /** Says that the copy is one of a backup: the events since may have taken positions, which are skipped. Null: of a database that was stopped. */
+  /**
+   * A setting that says that the copy comes from a backup. Positions that events since the backup
+   * may have taken are then skipped. Null: the copy comes from a database that was stopped.
+   */
   setting: SettingEntry | null;
 }
 
@@ -137,8 +140,8 @@ export class CopyTarget implements RowWriter {
   }
 
   /**
-   * Adds the partitions of rows, of a day if it is one of the last. Deliveries of days to come go to the default partition. Events
-   * have positions that tell a day only if they were in PostgreSQL before.
+   * Adds the partitions that rows need; a recent day gets its own. Deliveries of future days go to the
+   * default partition. Positions of events tell a day only if the events were in PostgreSQL before.
    */
   async #addDays(sql: Sql, { name, columns }: CopiedTable, rows: readonly CopiedValue[][]): Promise<void> {
     if (name !== "deliveries" && name !== "events") return;

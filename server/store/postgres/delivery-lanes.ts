@@ -3,8 +3,8 @@
 import { type RawBuilder, sql } from "kysely";
 
 /**
- * Reads the lanes with a due delivery, and since when the first one is due. A loose index scan: one step per lane, however many rows a lane
- * has. Lanes of endpoints in quarantine wait until they are repaired.
+ * Reads the lanes with a due delivery, and since when the first one is due. It is a loose index scan: one step for each
+ * lane, however many rows the lane has. The lane of an endpoint in quarantine waits until the endpoint's row is repaired.
  */
 export function dueDeliveryLanes(now: number): RawBuilder<{ lane: string; due_at: number }> {
   return sql`

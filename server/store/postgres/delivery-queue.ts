@@ -1,9 +1,10 @@
 /**
- * The queue of deliveries on PostgreSQL, as the writer of one process knows it: reads due ones, and decides which new ones go to the holder.
+ * The queue of deliveries on PostgreSQL, as the writer of one process knows it.
+ * Reads due deliveries, and decides which new ones are pushed to the holder.
  *
- * The holder of a lane's owner has to know all that is before what it is pushed. It hears of every change by this process. What other processes
- * have put into a lane is found by `put_by` and `changed_in`: the SQL transaction that gave a row its due time. A statement does not see what
- * the transactions write that are in progress in its snapshot, and those that begin later.
+ * Before the holder is pushed a delivery, it must know all deliveries of the lane before that one. The holder learns of every change by
+ * its own process. Changes by other processes are found by `put_by` and `changed_in`, which say by which process and SQL transaction a row
+ * got its due time. A statement does not see the writes of SQL transactions that are in progress in its snapshot, or that begin later.
  */
 
 import type { Delivery } from "../../core/delivery.ts";
@@ -17,14 +18,14 @@ import { LAYOUT } from "../rows.ts";
 import { findAtOnce, findDue, readRecords } from "./due-reads.ts";
 import type { Sql } from "./sql.ts";
 
-/** Lanes of which it is known what has been seen; beyond it all are forgotten, and each is read from its front once. */
+/** Lanes whose last snapshot is remembered. Beyond this number all are forgotten, and each lane is read from its front once. */
 const LANES_MAX = 32_768;
-/** Rows of all lanes that a read finds, unless one lane alone may have more. */
+/** Rows that a read finds in all lanes together, unless one lane alone may have more. */
 const ROWS_MAX = 4_096;
-/** A pushed row comes without its number: it counts as the first of its due time. */
+/** A pushed row has no row number yet: it counts as the first of its due time. */
 const NO_ROW = 0;
 
-/** A lane whose new deliveries may be pushed, unless another process has put something there since a snapshot. */
+/** A lane whose new deliveries may be pushed, unless another process has put something there since the snapshot `seen`. */
 export interface CaughtUpLane {
   lane: string;
   seen: string;
@@ -48,14 +49,14 @@ export class DeliveryQueue {
   }
 
   /**
-   * The number by which this process names itself in the rows that it puts into the queue. Two processes have one number once in four billion
-   * times. After a loss it is another one: what the process does not know to have put counts as put by another.
+   * The number of this process in the rows that it puts into the queue. Two processes get the same number once in four billion times.
+   * After a loss the process takes another number, so that rows of commits that it does not know of count as rows of another process.
    */
   get putBy(): number {
     return hashOf(`${this.#member} ${this.#losses}`) | 0;
   }
 
-  /** From now on changes of what is due are pushed; false: no longer. */
+  /** True: changes of due deliveries are pushed from now on. False: they are not pushed any more. */
   hold(isHeld: boolean): void {
     this.#pushes.hold(isHeld);
   }
@@ -65,8 +66,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Commits may be lost, unknown or still on their way, and a server that took the place of another may count its SQL transactions from an
-   * earlier one.
+   * Forgets what was seen, after a loss. Commits may be lost, unknown or still on their way, and
+   * a server that took the place of another may count its SQL transactions from an earlier one.
    */
   forget(): void {
     this.#losses += 1;
@@ -90,7 +91,7 @@ export class DeliveryQueue {
     return this.#pushes.take();
   }
 
-  /** Those of some lanes that the holder has read to their ends, unless another process has put something there since. */
+  /** The lanes that the holder has read to their ends, each with the snapshot in which it was last seen. */
   caughtUp(lanes: Iterable<string>): CaughtUpLane[] {
     return [...new Set(lanes)].flatMap((lane) => {
       const seen = this.#seen.get(lane);
@@ -98,24 +99,27 @@ export class DeliveryQueue {
     });
   }
 
-  /** A statement with this snapshot has looked whether others have put something into these lanes, and found it in those that are `passed`. */
+  /**
+   * A statement with this snapshot has asked whether others have put something
+   * into these lanes. They have put something into the `passed` ones.
+   */
   looked(lanes: readonly CaughtUpLane[], passed: readonly string[], snapshot: string): void {
     this.#leftBehind(passed);
     for (const { lane } of lanes) if (!passed.includes(lane)) this.#note(lane, snapshot);
   }
 
-  /** Nothing of these lanes is pushed until they are read to their ends. */
+  /** Nothing of these lanes is pushed until the holder has read them to their ends. */
   #leftBehind(lanes: readonly string[]): void {
     this.#pushes.credit({ arrived: 0, bytes: 0, behind: lanes });
   }
 
-  /** An event made a delivery, which the SQL transaction in progress inserts. After COMMIT `lanes` has its lane, unless it is pushed. */
+  /** The SQL transaction in progress inserts a delivery of an event. If the delivery is not pushed, its lane is added to `lanes` after COMMIT. */
   add(delivery: Delivery, values: DueRow[1], { bytes, correlationId }: Event, lanes: Set<string>): void {
     this.#newestAt = withoutStepBack(this.#newestAt, delivery.createdAt);
     this.#pushes.add(delivery, [NO_ROW, values, bytes, correlationId], lanes);
   }
 
-  /** A delivery has become due, or has another due time; null: it is no longer due. `isNew`: the holder cannot have it in hand. */
+  /** A delivery has a new due time; null: it is no longer due. `isNew`: the holder cannot have it in hand. */
   changed(id: string, lane: string, dueAt: number | null, isNew = false): void {
     if (dueAt === null) this.#pushes.gone(id);
     else this.#pushes.due(isNew ? null : id, lane, { dueAt, row: NO_ROW });
@@ -126,13 +130,14 @@ export class DeliveryQueue {
     for (const id of ids) this.#pushes.gone(id);
   }
 
-  /** Rows have become due that nobody named. */
+  /** Any delivery may have become due. */
   rescan(): void {
     this.#pushes.all();
   }
 
   async read(sql: Sql, { lanes, now, bytesMax, atOnce }: DueRead): Promise<DueRows> {
-    // A new delivery is due at once, also if it was made after the read was asked for: no later one of its lane may be pushed before it.
+    // A new delivery is due at once, also if it was made after the read was asked
+    // for. So the read includes it: no later one of its lane may be pushed before it.
     const until = withoutStepBack(this.#newestAt, now);
     if (atOnce !== undefined) {
       const names = lanes.map(({ lane }) => lane);
@@ -164,7 +169,7 @@ export class DeliveryQueue {
       const isEnd = taken.length === own.length && ofLane.places.length < limit;
       if (!isEnd) more.push(lane);
       this.#pushes.read(lane, isEnd && !ofLane.hasSoon);
-      // If all were left out, the next read has to find again what others have put before its place.
+      // If the read leaves out all rows of others before its place, the next read has to find them again.
       if (taken.length > 0 || isEnd) this.#note(lane, snapshot);
     }
     return { rows, more };
@@ -188,7 +193,7 @@ export class DeliveryQueue {
   }
 }
 
-/** The SQL transaction that follows the newest one of a snapshot (`xmin:xmax:in progress`). */
+/** The number after the newest SQL transaction of a snapshot (`xmin:xmax:in progress`). */
 function newestOf(snapshot: string): number {
   return Number(snapshot.split(":")[1] ?? 0);
 }
@@ -200,7 +205,7 @@ function sizeOf([, , bytes]: DueRow): number {
   return typeof bytes === "string" ? bytes.length : 0;
 }
 
-/** How many of some lanes, the first, one read may read: at least one. */
+/** How many of the first lanes one read may read: at least one. */
 function lanesWithin(lanes: readonly LaneRead[]): number {
   let rows = 0;
   const tooMany = lanes.findIndex(({ limit }, index) => {

@@ -1,4 +1,4 @@
-/** Kysely over functions that run queries on PostgreSQL. Reads only. */
+/** Kysely on PostgreSQL. It runs queries by a function that it is given. Reads only. */
 
 import {
   type CompiledQuery,
@@ -16,14 +16,14 @@ import { inPostgres } from "../spelling.ts";
 
 const none = async () => {};
 
-/** Compiles fragments with two spellings as PostgreSQL spells them. */
+/** Compiles fragments that have two spellings in that of PostgreSQL. */
 class SpellingCompiler extends PostgresQueryCompiler {
   protected override visitRaw(node: RawNode): void {
     super.visitRaw(inPostgres(node));
   }
 }
 
-/** Kysely over `run`. */
+/** Kysely that runs its queries by `run`. */
 export function queryDatabase<Schema = Database>(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Schema> {
   const connection: DatabaseConnection = {
     async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {

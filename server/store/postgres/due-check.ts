@@ -14,18 +14,18 @@ export interface DueComparison {
   compared: number;
   /** Whether the time was enough for all. */
   isComplete: boolean;
-  /** Records with a due time that no claim finds, and some of their ids. */
+  /** Records with a due time that have no row in the queue, so that no claim finds them. */
   missing: number;
-  /** Rows of the queue that their record does not agree with. */
+  /** Rows of the queue that disagree with their record. */
   wrong: number;
   ids: string[];
 }
 
 interface QueueTables {
   table: DueComparison["table"];
-  /** A record that belongs into the queue has no row. */
+  /** SQL for whether a record that belongs into the queue has no row there. */
   missing: string;
-  /** A row has no record with that due time in that lane. A leased message has none during its send attempt. */
+  /** SQL for whether a row has no record with that due time in that lane. During its send attempt a leased message has no due time. */
   wrong: string;
 }
 

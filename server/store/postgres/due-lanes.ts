@@ -1,4 +1,4 @@
-/** The query for the lanes of a queue that have something due. */
+/** The query for the lanes of a queue with something due. */
 
 import { type RawBuilder, sql } from "kysely";
 import type { Queue } from "../store.ts";
@@ -8,7 +8,7 @@ function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string; du
   return queue === "messages" ? dueMessageLanes(now) : dueDeliveryLanes(now);
 }
 
-/** `dueLanesQuery` with a last row, without a lane, that says how long the server needed for the others, in milliseconds. */
+/** `dueLanesQuery` with one row more. That last row has no lane, and says how many milliseconds the server needed for the others. */
 export function timedDueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string | null; due_at: number }> {
   return sql`
     with found as materialized (${dueLanesQuery(queue, now)})
@@ -17,7 +17,7 @@ export function timedDueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane
     select null, extract(epoch from clock_timestamp() - statement_timestamp())::float8 * 1000`;
 }
 
-/** The query for the lanes with a due message that may be leased: one step per lane, and one row per lease. */
+/** The query for the lanes with a due message that may be leased: one step for each lane, and one row for each lease. */
 function dueMessageLanes(now: number): RawBuilder<{ lane: string; due_at: number }> {
   return sql`
     with recursive free as (

@@ -1,6 +1,6 @@
 /**
- * Keeps `due_messages` in step with `messages`, and has a commit end or hold leases. It has exactly the messages with a due time,
- * and those with a `claimed_until`: in a send attempt. Such a row has no due time once its lease is gone.
+ * Keeps `due_messages` in step with `messages`, and lets a commit end or hold leases. The table has a row for each message with a due
+ * time, and for each message in a send attempt (`claimed_until`). If the lease of a send attempt is gone, its row has no due time.
  */
 
 import type { Sql } from "./sql.ts";
@@ -9,10 +9,10 @@ import type { Sql } from "./sql.ts";
 export const DUE_COLUMNS = `id, instance_id, "from", "to", due_at, status, claimed_until`;
 
 /**
- * CTEs that follow one named `changed` in a statement. It has the messages that were inserted or changed, each once: the values of
- * `DUE_COLUMNS` after the change, and the `lease_effect`. It is `holds` if the change recorded a send attempt, otherwise `ends`. A
- * message that was removed is in it with `ends` and neither time. An update that sets neither status, due time, instance nor
- * `claimedUntil` leaves the lease as it is.
+ * CTEs that follow a CTE named `changed` in a statement. `changed` has each message that was inserted, changed or
+ * removed once: the values of `DUE_COLUMNS` after the change, and the `lease_effect`. The `lease_effect` is `holds`
+ * if the change recorded a send attempt, otherwise `ends`. A removed message has neither time. An update that sets
+ * none of status, due time, instance and `claimedUntil` is not in `changed`, and leaves the lease as it is.
  */
 export function keepDueMessages(changed: string): string {
   return `
@@ -33,13 +33,16 @@ export function keepDueMessages(changed: string): string {
     )`;
 }
 
-/** A query of the rows that messages have in the queue, to be followed by further conditions. Their recipient is its `phoneKey`. */
+/**
+ * A query of the rows that messages have in the queue; further conditions may
+ * follow. The recipient of a row is the `phoneKey` of the message's recipient.
+ */
 export function dueRowsOf(messages: string): string {
   return `select id, instance_id, "from", phone_key("to"), due_at, case when status = 'queued' and due_at is not null then 1 else 0 end
     from ${messages} where (due_at is not null or claimed_until is not null)`;
 }
 
-/** Keeps the row of one message in step after a change in the same SQL transaction, which ends its lease. */
+/** Keeps the row of one message in step after a change in the same SQL transaction. The change ends the message's lease. */
 export async function keepDueMessage(sql: Sql, id: string): Promise<void> {
   await sql.values(
     `with changed as (

@@ -1,4 +1,4 @@
-/** The statements by which due deliveries are read on PostgreSQL. */
+/** The statements that read due deliveries on PostgreSQL. */
 
 import type { LaneRead } from "../due-deliveries.ts";
 import type { DueRow } from "../jobs/jobs.ts";
@@ -8,7 +8,7 @@ import { LAYOUT, type SqlValue } from "../rows.ts";
 import { OLDEST } from "./lane-floors.ts";
 import type { Sql } from "./sql.ts";
 
-/** The rows of others in a lane since it was last seen, of which a read looks for the first place. If there are more, it begins at the front. */
+/** A read looks at so many rows that others have put into a lane since it was last seen. If there are as many, the read begins at the front. */
 const PUT_MAX = 64;
 
 const COLUMNS = LAYOUT.deliveries.map(({ column }) => `d."${column}"`).join(", ");
@@ -16,12 +16,12 @@ const indexOf = (property: string) => LAYOUT.deliveries.findIndex((column) => co
 const [ID, EVENT_ID, DUE_AT] = ["id", "eventId", "dueAt"].map(indexOf) as [number, number, number];
 
 /**
- * The clocks of two processes differ by less than this. What one has made may be due for the other only in a moment: nothing of the other's
- * may be pushed before it. In milliseconds.
+ * The clocks of two processes differ by less than this, in milliseconds. A delivery of one process may
+ * be due for another process only in a moment. Until then no later delivery of the lane may be pushed.
  */
 const SOON_MS = 1_000;
 
-/** The due rows of a lane. `hasSoon`: it has others that become due in a moment. */
+/** The due rows of a lane. `hasSoon`: other processes have put rows there that become due in a moment. */
 interface FoundLane {
   places: FoundPlace[];
   hasSoon: boolean;
@@ -40,8 +40,8 @@ interface SeenLaneRead extends LaneRead {
 }
 
 /**
- * SQL for the due times of rows of a lane that other processes have put there since a snapshot: by SQL transactions that began after it, or that
- * were in progress then. At most `limit` of each, by an index that the condition on `changed_in` names, which is always true.
+ * SQL for the due times of the rows that other processes have put into a lane since a snapshot, by SQL transactions that began after it
+ * or were in progress in it. Each of these yields at most `limit` rows. The condition on `changed_in` is always true: it names the index.
  */
 export function putByOthers(
   lane: string,
@@ -54,13 +54,14 @@ export function putByOthers(
     union all select late.due_at from pg_snapshot_xip(${snapshot}) running (xid) cross join lateral ${rows("q.changed_in = running.xid")} late) put`;
 }
 
-/** SQL for whether a row of the queue or a lane is that of an endpoint in quarantine. */
+/** SQL for whether a lane is that of an endpoint in quarantine. */
 const isQuarantined = (lane: string) =>
   `exists (select 1 from quarantined u where u."table" = 'endpoints' and u.id = ${lane})`;
 
 /**
- * Due rows of lanes behind a place, or behind the first that others have put before it meanwhile. The bound limit is behind one that the
- * planner knows: without it the planner expects to read the whole lane. Each lane that may be read has a row, also without a place.
+ * Finds due rows of lanes behind a place, or from the first row that others have put before it meanwhile.
+ * The bound limit stands behind a limit that the planner knows: without that the planner expects to read
+ * the whole lane. Each lane that may be read has a row in the result, even if nothing is due there.
  */
 function findStatement(limitMax: number, putBy: number): string {
   const isSeen = `put.rows < ${PUT_MAX} and r.seen is not null`;
@@ -86,7 +87,10 @@ function findStatement(limitMax: number, putBy: number): string {
   order by w.n, q.due_at, q.row`;
 }
 
-/** The rows of lanes in their order, of those that may be read, and the snapshot in which they were; null: no lane may be read. `until`: the latest time that is due. */
+/**
+ * The due rows of the lanes that may be read, in their order, and the snapshot of the read; null: no lane may be read. `until`: the latest time
+ * that counts as due.
+ */
 export async function findDue(
   sql: Sql,
   lanes: readonly SeenLaneRead[],
@@ -120,14 +124,14 @@ export async function findDue(
   return { found, snapshot: rows[0] === undefined ? null : String(rows[0][4]) };
 }
 
-/** By their ids alone: a plan for an empty queue would read the lanes from end to end. */
+/** The query finds rows by their ids alone: a plan for an empty queue would read the lanes from end to end. */
 const FIND_AT_ONCE = `
   select q.id, q.due_at, q.row from (select * from due_deliveries where id = any($1::text[]) offset 0) q
   where q.lane = any($2::text[]) and q.due_at <= $3 and not ${isQuarantined("q.lane")}
     and coalesce((select d.by_hand = 1 or (d.event_type = 'webhook.test' and d.attempt_count = 0) from deliveries d
       where d.id = q.id and d.id between $4 and $5 limit 1), false)`;
 
-/** Those of some deliveries in lanes that are due and go at once (`goesAtOnce`), whatever is before them. */
+/** The due deliveries with these ids in these lanes that go at once (`goesAtOnce`), whatever is before them. */
 export async function findAtOnce(
   sql: Sql,
   ids: readonly string[],
@@ -140,7 +144,7 @@ export async function findAtOnce(
   return found.map(([id, dueAt, row]) => ({ id: String(id), dueAt: Number(dueAt), row: Number(row) }));
 }
 
-/** The columns of an event that its bytes are unpacked from. */
+/** The columns of an event from which its bytes are unpacked. */
 const EVENT_COLUMNS = "e.bytes, e.correlation_id, e.type, e.message_id";
 const EVENT_COLUMNS_COUNT = 4;
 
@@ -152,7 +156,10 @@ const READ = `
 
 const READ_EVENTS = `select e.id, ${EVENT_COLUMNS} from events e where e.id = any($1)`;
 
-/** The deliveries of places with their events, in their order. One that has another due time by now is left out: its new place is found later. */
+/**
+ * The deliveries at these places with their events, in order. A delivery
+ * with another due time by now is left out: its new place is found later.
+ */
 export async function readRecords(sql: Sql, places: readonly FoundPlace[]): Promise<DueRow[]> {
   if (places.length === 0) return [];
   const ids = places.map(({ id }) => id).sort();
@@ -170,7 +177,7 @@ export async function readRecords(sql: Sql, places: readonly FoundPlace[]): Prom
   });
 }
 
-/** Removes the rows of deliveries whose records were removed meanwhile, by pruning for example: they would be read again and again. */
+/** Removes rows of the queue whose deliveries were removed meanwhile, for example by pruning. Otherwise they would be read again and again. */
 async function removeOrphans(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.values(
     `delete from due_deliveries q where q.id = any($1::text[]) and (select true from deliveries d where d.id = q.id limit 1) is null`,
@@ -186,7 +193,7 @@ function envelopeOf(id: string, [bytes = null, correlation = null, type, message
   return [unpackEnvelope(bytes, columns), correlation] as const;
 }
 
-/** Reads the events of deliveries that are not of the time of their delivery, such as those of replays. */
+/** Reads the events of deliveries that were made much later than their events, such as those of replays. */
 async function readEvents(sql: Sql, rows: readonly SqlValue[][]): Promise<Map<string, SqlValue[]>> {
   const ids = new Set(rows.flatMap((row) => (row.at(-EVENT_COLUMNS_COUNT) === null ? [String(row[EVENT_ID])] : [])));
   const events = ids.size === 0 ? [] : await sql.values(READ_EVENTS, [[...ids]]);

@@ -8,15 +8,15 @@ import type { Sql } from "./sql.ts";
 /** The columns of a delivery that its row in the queue needs. */
 const DUE_DELIVERY_COLUMNS = "id, lane, due_at, rowid, replay_id";
 
-/** SQL that gives the row of a delivery its new due time, which other processes look for. */
+/** SQL that gives the row of a delivery its new due time, and says who did so: other processes look for that. */
 export const PUT_AGAIN = "due_at = excluded.due_at, put_by = excluded.put_by, changed_in = excluded.changed_in";
 
 /** The columns of a record that its row in the queue needs. */
 export const QUEUE_COLUMNS = { messages: DUE_COLUMNS, deliveries: DUE_DELIVERY_COLUMNS } as const;
 
 /**
- * Queries of the messages and deliveries that a statement has changed or removed, with the columns of `QUEUE_COLUMNS`, messages with a
- * `lease_effect` too; and of those that it has inserted.
+ * Queries of the messages and deliveries that a statement has changed or removed, and of those that it
+ * has inserted. They have the columns of `QUEUE_COLUMNS`; changed messages have a `lease_effect` too.
  */
 export interface ChangedQueues {
   messages: string[];
@@ -24,10 +24,10 @@ export interface ChangedQueues {
   inserted: { messages: string[]; deliveries: string[] };
 }
 
-/** The number in rows that no writer has put into the queue, such as restored ones: no process takes them for its own. */
+/** `put_by` of rows that no writer has put into the queue, such as restored ones. No process takes them for its own. */
 const NOBODY = 0;
 
-/** Updates of other properties leave a record's row in the queue as it is. */
+/** The properties that decide about a record's row in the queue. An update of other properties leaves the row as it is. */
 const DECISIVE = {
   messages: new Set(["status", "dueAt", "claimedUntil", "instanceId"]),
   deliveries: new Set(["dueAt"]),
@@ -38,7 +38,10 @@ export function changesQueue(table: "messages" | "deliveries", properties: reado
   return properties.some((property) => (DECISIVE[table] as ReadonlySet<string>).has(property));
 }
 
-/** `putBy`: the number of this process. Returns the clause of the deliveries that were due before and have changed: `id`, `lane`, `due_at`; null if there is none. */
+/**
+ * Adds the changes of both queues. `putBy`: the number of this process. Returns the clause of the
+ * deliveries that existed before and have changed (`id`, `lane`, `due_at`); null if there is none.
+ */
 export function addDueRows(
   clauses: Clauses,
   { messages, deliveries, inserted }: ChangedQueues,
@@ -61,7 +64,7 @@ export function addDueRows(
   return changed;
 }
 
-/** After a change of one record beside the waves: its row in the queue is as the record says. Every process takes it for put by another. */
+/** Brings the row of one record in step after a change beside the waves. Every process takes it for a row of another process. */
 export async function keepDueRow(sql: Sql, table: TableName, id: string): Promise<void> {
   if (table === "messages") await keepDueMessage(sql, id);
   if (table !== "deliveries") return;

@@ -1,4 +1,7 @@
-/** Endpoints of customers, as of a version of their routing, from which the deliveries of events are made. */
+/**
+ * A cache of the endpoints of customers, from which the deliveries of
+ * events are made. Each entry has the version of the customer's endpoints.
+ */
 
 import { Cached } from "../../core/cached.ts";
 import type { Endpoint } from "../../core/webhook.ts";
@@ -24,7 +27,7 @@ const LOAD = `select c.id, coalesce(r.version, 0), ${COLUMNS}
 export class EndpointCache {
   readonly #byCustomer = new Cached<string, Routing>({ max: CUSTOMERS_CACHED_MAX });
 
-  /** The routing of customers, read now unless it is cached. Returns the endpoints that cannot be decoded, too. */
+  /** The endpoints of customers, read now unless they are cached. Also returns the rows of endpoints that cannot be decoded. */
   async load(
     sql: Sql,
     customerIds: ReadonlySet<string>,
@@ -56,13 +59,13 @@ export class EndpointCache {
   }
 }
 
-/** The customers of endpoints. */
+/** The customers that these endpoints belong to. */
 export async function customersOfEndpoints(sql: Sql, ids: readonly string[]): Promise<string[]> {
   const rows = await sql.values("select distinct customer_id from endpoints where id = any($1::text[])", [ids]);
   return rows.map(([id]) => String(id));
 }
 
-/** The endpoints of customers have changed in this SQL transaction: what others have cached is stale once it commits. */
+/** Raises the versions of customers whose endpoints change in this SQL transaction: once it commits, the caches of other processes are stale. */
 export async function changeRouting(sql: Sql, customerIds: readonly string[]): Promise<void> {
   await sql.values(
     `insert into endpoint_versions (customer_id, version) select id, 1 from unnest($1::text[]) as c (id) order by id

@@ -14,12 +14,13 @@ export function setLocal([name, value]: Setting): string {
 }
 
 /**
- * Settings of each SQL transaction that writes. The server ends it if its process did nothing for 2 s between two messages, so that the
- * locks of a suspended process hold up nobody for longer. Nothing of it is committed then, and the process repeats it.
+ * Settings of each SQL transaction that writes. If the process sends nothing for 2 s between
+ * two messages, the server ends the SQL transaction, so that a suspended process holds its
+ * locks no longer. Nothing is committed then, and the process repeats the SQL transaction.
  */
 export const IN_TRANSACTION: readonly Setting[] = [["idle_in_transaction_session_timeout", "2s"]];
 
-/** SQL that begins an SQL transaction with them. */
+/** SQL that begins an SQL transaction with these settings. */
 const BEGIN = ["begin", ...IN_TRANSACTION.map(setLocal)].join("; ");
 
 /** Commits what `work` does, or nothing of it. */
@@ -32,8 +33,8 @@ export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => 
 }
 
 /**
- * Commits what `work` has begun and done on a connection, or nothing of it, and gives the connection back to its pool. If the server ended
- * the SQL transaction between two statements, since the process was suspended, throws the server's error: nothing was committed.
+ * Commits the work of `work` on a connection, or nothing of it, and gives the connection back to its pool. If the server ended the
+ * SQL transaction between two statements, because the process was suspended, throws the server's error: nothing was committed.
  */
 export async function committing<Outcome>(client: pg.PoolClient, work: () => Promise<Outcome>): Promise<Outcome> {
   let ended: Error | null = null;
@@ -54,7 +55,7 @@ export async function committing<Outcome>(client: pg.PoolClient, work: () => Pro
   }
 }
 
-/** After an error: rolls back and gives the connection back to its pool; it is closed if it does not work any more. */
+/** Rolls back after an error, and gives the connection back to its pool. A broken connection is closed. */
 async function abandon(client: pg.PoolClient, error: unknown): Promise<void> {
   const isBroken = failureOf(error) === "unavailable" || !(await rollBack(client));
   client.release(isBroken);

@@ -1,4 +1,4 @@
-/** Passes rows to a statement as one JSON parameter, which costs the server and this process less than a parameter for each value. */
+/** Passes rows to a statement as one JSON parameter. That costs the server and this process less than a parameter for each value. */
 
 import type { TableName } from "../records.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
@@ -21,7 +21,7 @@ export function inputColumn(table: TableName, property: string, name: string): I
   return { name, type: SQL_TYPES[column.kind], isBytes: column.kind === "bytes" };
 }
 
-/** A column of a number that is not a record's. */
+/** A column with a number that belongs to no record. */
 export function numberColumn(name: string): InputColumn {
   return { name, type: "int", isBytes: false };
 }
@@ -56,7 +56,10 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-/** An escape; its group is one of NUL or of half a surrogate pair, none of which PostgreSQL keeps. `JSON.stringify` escapes no other surrogates. */
+/**
+ * An escape in JSON. Its group matches NUL and half a surrogate pair, which
+ * PostgreSQL cannot keep. `JSON.stringify` escapes no other surrogates.
+ */
 const ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 
 /** JSON in which each character that PostgreSQL cannot keep is replaced by U+FFFD. */

@@ -1,9 +1,9 @@
-/** How far the work of each process lags, beside its beats: rows of `members` are read and changed several times between two of them. */
+/** How far the work of each process lags, in rows of `members`. Processes exchange it several times between two beats. */
 
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../rows.ts";
 
-/** The lag of a member, and after which time without a beat another member is dead, in milliseconds. */
+/** The lag of a member, and the time without a beat after which other members are dead, in milliseconds. */
 interface NotedLag {
   member: string;
   lagMs: number;

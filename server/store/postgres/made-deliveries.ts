@@ -16,7 +16,7 @@ export interface MadeDelivery {
   event: Event;
 }
 
-/** The deliveries of the events among some operations, in order, and the routing that they were made of. */
+/** The deliveries of the events among some operations, in order, and the endpoints from which they were made. */
 export function makeDeliveries(
   operations: readonly PlacedOperation[],
   routing: ReadonlyMap<string, Routing>,

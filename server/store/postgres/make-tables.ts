@@ -13,11 +13,11 @@ const TABLES_LOCK = 7_236_914_583;
 const REPORT_EVERY_MS = 10_000;
 /** How long a suspended process keeps the lock before the server ends its transaction, in milliseconds. */
 const SUSPENDED_MS_MAX = 10_000;
-/** SQLSTATEs of a connection that the server has ended, as PostgreSQL and PgBouncer report it. */
+/** SQLSTATEs of a connection that the server has ended, as PostgreSQL and PgBouncer report them. */
 const ENDED = new Set(["57P01", "08P01"]);
-/** Uses of ended connections before the start gives up. */
+/** How many uses of ended connections the start tries before it gives up. */
 const TRIES_MAX = 5;
-/** Tables that tell a database of Tightbeam from that of another program. */
+/** Tables by which the service recognises a database of Tightbeam. */
 const NAMES = Object.values(TABLES).map(({ name }) => name);
 
 /** Gets a sentence without a point for the log. */
@@ -34,8 +34,8 @@ export async function makeTablesAt(url: string, report: TablesLog): Promise<void
 }
 
 /**
- * Makes the tables in a database that has none, in one transaction. If they are there, takes no lock. If another process makes them, waits
- * for its end and reports the wait. Throws `StoreUnusable` if the database has other tables.
+ * Makes the tables in a database that has none, in one transaction. Takes no lock if the tables are there. If another process
+ * is making them, waits until it has ended, and reports the wait. Throws `StoreUnusable` if the database has other tables.
  */
 export async function makeTables(pool: pg.Pool, report: TablesLog = () => {}): Promise<void> {
   if (await hasTablesNow(pool)) return;
@@ -58,8 +58,8 @@ export async function makeTables(pool: pg.Pool, report: TablesLog = () => {}): P
 }
 
 /**
- * `hasTables`, in spite of connections that a pooler keeps and the server has ended, such as before a restart: each fails at its next
- * use, and is replaced.
+ * `hasTables` in spite of connections that a pooler keeps although the server has ended
+ * them, for example before a restart. Each of them fails at its next use, and is replaced.
  */
 async function hasTablesNow(pool: pg.Pool): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
@@ -90,7 +90,7 @@ export async function hasTables(database: Pick<pg.ClientBase, "query">): Promise
 
 /** Waits until no other process makes the tables, and keeps others out until the end of the transaction. */
 async function lock(client: pg.ClientBase, report: TablesLog): Promise<void> {
-  // A limit of the server's own configuration would end a wait for the lock.
+  // A time limit in the server's own configuration would end the wait for the lock.
   for (const limit of ["statement_timeout", "lock_timeout"]) await client.query(`set local ${limit} = 0`);
   await client.query(`set local idle_in_transaction_session_timeout = ${SUSPENDED_MS_MAX}`);
   const { rows } = await client.query<{ got: boolean }>(`select pg_try_advisory_xact_lock(${TABLES_LOCK}) as got`);

@@ -4,12 +4,12 @@ import type { Member, MemberBeat, MemberLease, MembersAfterBeat } from "../membe
 import type { Sql } from "./sql.ts";
 import type { WriterConnections } from "./writer-connections.ts";
 
-/** Beats and ends of members come one after the other: each sees what the one before it has left. */
+/** The lock of beats and of ends of members. They come one after the other, so that each sees what the one before it has left. */
 const BEFORE = "select pg_advisory_xact_lock(7202, 1)";
 
 /**
- * The findings are as of the start of the statement, so the beat's own member and leases are added. A lifelong lease ends with its member, and
- * no beat writes its row again: the beat that finds a member dead takes or frees its leases.
+ * A beat. Its queries see the database as it was before the statement, so the beat's own member and leases are added. A lifelong lease
+ * ends with its member, and no beat writes its row again: the beat that finds a member dead takes over or frees that member's leases.
  */
 const BEAT = `
   with wanted as (
@@ -62,10 +62,10 @@ const BEAT = `
       ) as held
     ) as leases`;
 
-/** Runs a statement in an SQL transaction of its own, after others without parameters. */
+/** Runs a statement in an SQL transaction of its own, after statements without parameters. */
 type Alone = Pick<WriterConnections, "alone">;
 
-/** All live members and leases. */
+/** Beats: renews, acquires and releases leases. Returns all live members and leases. */
 export async function beat(
   connections: Alone,
   { member, leases, leaseMs, deadAfterMs }: MemberBeat,

@@ -1,4 +1,7 @@
-/** The statements that end leases of messages, and those that ask for leased pairs. A lease is in the message's row of `due_messages`, with its owner. */
+/**
+ * The statements that end leases of messages, and those that look for leased
+ * pairs. A lease is in the message's row of `due_messages`, with its owner.
+ */
 
 import { phoneKey } from "../../core/phone-forms.ts";
 import { lockLanes } from "./claim-messages.ts";
@@ -7,8 +10,8 @@ import type { Sql, SqlParameter } from "./sql.ts";
 import type { WriterConnections } from "./writer-connections.ts";
 
 /**
- * Ends leases of a member, except those that have ended already. Their messages are due as before, or in a send attempt without a lease.
- * `ids`: the messages of leases, by which they are found. The others are searched for among all leases.
+ * Ends leases of a member, except those that have ended already. Their messages are then due as before, or in a send attempt
+ * without a lease. `ids` names the messages of leases, by which they are found. Other leases are found among all leases.
  */
 export async function releaseMessages(
   connections: Pick<WriterConnections, "alone">,
@@ -21,15 +24,15 @@ export async function releaseMessages(
     const text = endLeases(`d.owner = $1 and ${where}`, "skip locked");
     return connections.alone(["set local synchronous_commit = off"], { text, parameters: [owner, ...parameters] });
   };
-  // No index of leases is read for a row that is known by its id.
+  // A lease whose message is known is found by the message's id, and no index of leases is read for it.
   if (known.length > 0)
     await end("d.id = any($2::text[]) and coalesce(d.lease, 0) = any($3::bigint[])", [[...ids.values()], known]);
   if (others.length > 0) await end("d.lease = any($2::bigint[]) and d.lease is not null", [others]);
 }
 
 /**
- * A statement that ends the leases of rows `d` of the queue, and makes the rows as their messages `m` say. Each message is looked up: for a
- * join by ids the planner may read the queue in their order.
+ * A statement that ends the leases of rows `d` of the queue, and brings the rows in step with their messages
+ * `m`. It looks each message up: for a join by ids the planner may read the queue in the order of ids.
  */
 function endLeases(where: string, locking = ""): string {
   return `with ended as (
@@ -46,7 +49,7 @@ function endLeases(where: string, locking = ""): string {
     update due_messages set ${UNLEASED} where id = any(array(select id from ended where due_at is not null))`;
 }
 
-/** SQL for whether the lease of a row of `due_messages` has not ended by time. */
+/** SQL for whether the lease of a row of `due_messages` has not expired. */
 const IS_LEASED = "lease is not null and (is_held = 1 or leased_until > clock_timestamp())";
 
 /** The pairs with a leased message in the lane. */
@@ -54,13 +57,16 @@ export function leasedPairs(sql: Sql, lane: string): Promise<{ from: string; to:
   return sql.query(`select distinct "from", "to" from due_messages where lane = $1 and ${IS_LEASED}`, [lane]);
 }
 
-/** SQL for whether a message of a pair is leased in a lane, which the planner does not make a join of. While `lockLanes` holds the lane, no further one is leased. */
+/**
+ * SQL for whether a message of a pair is leased in a lane. The planner makes no
+ * join of it. While `lockLanes` holds the lane, no further message is leased.
+ */
 function isLeasedPair(lane: string, from: string, to: string): string {
   const leased = `d.lane = ${lane} and d."from" = ${from} and d."to" = ${to} and ${IS_LEASED}`;
   return `coalesce((select true from due_messages d where ${leased} limit 1), false)`;
 }
 
-/** Whether a message of each pair is leased in its lane. No further one is leased until the SQL transaction ends. */
+/** Whether a message of each pair is leased in its lane. No further message of the lanes is leased until the SQL transaction ends. */
 export async function leasedAmong(
   sql: Sql,
   pairs: readonly { lane: string; from: string; to: string }[],
@@ -74,7 +80,10 @@ export async function leasedAmong(
   return rows.map(([isLeased]) => isLeased === 1);
 }
 
-/** CTEs that follow one named `ended` in a statement: its messages are in no attempt any more, and due. `changed` are those messages. */
+/**
+ * CTEs that follow a CTE named `ended` in a statement. They end the send attempts
+ * of its messages, which become due. The CTE `changed` has these messages.
+ */
 function endAttempts(now: string): string {
   return `changed as (
       update messages set claimed_until = null, version = version + 1,
@@ -84,7 +93,7 @@ function endAttempts(now: string): string {
     ), ${keepDueMessages("changed")}`;
 }
 
-/** Ends all leases of a dead member, also those of its send attempts, whose messages become due at `now`. */
+/** Ends all leases of a dead member, also those of its send attempts. The messages of the attempts become due at `now`. */
 export async function endMessageLeases(sql: Sql, owner: string, now: number): Promise<void> {
   await sql.values(
     `with ended as (
@@ -100,8 +109,9 @@ export async function endMessageLeases(sql: Sql, owner: string, now: number): Pr
 }
 
 /**
- * Ends leases as `releaseLeases` of a store promises. While another member lives, only itself ends its leases on disk: the clocks of
- * hosts differ. Those of a dead member last as long, since its last write to a provider may still be on its way.
+ * Ends leases as `releaseLeases` of a store promises. While a member lives, only the member
+ * itself ends its leases on disk, since the clocks of hosts differ. The leases of a dead member
+ * last until their time too, since its last write to a provider may still be on its way.
  */
 export async function releaseMessageLeases(
   sql: Sql,

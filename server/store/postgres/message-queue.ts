@@ -1,6 +1,6 @@
 /**
- * The queue of due messages as one member claims from it. A claim leases at the front of a lane, and if permits are left, behind it: there
- * each claim goes on where the one before ended (`claim-walk.ts`).
+ * The queue of due messages, as one member claims from it. A claim leases at the front of a lane. If permits are left,
+ * it leases behind the front, where each claim goes on at the place at which the one before ended (`claim-walk.ts`).
  */
 
 import { phoneKey } from "../../core/phone-forms.ts";
@@ -24,7 +24,7 @@ import { releaseMessages } from "./message-leases.ts";
 import { OwnMessageLeases } from "./own-message-leases.ts";
 import type { WriterConnections } from "./writer-connections.ts";
 
-/** Lanes whose walks are kept. A lost walk begins again. */
+/** Lanes whose walks are kept. If a walk is lost, it begins again. */
 const LANES_MAX = 1_000;
 
 /** Messages that a statement leased in a lane, and how far it read there; null if it read nothing. */
@@ -35,7 +35,7 @@ interface LaneClaim<Read> {
 
 const NOTHING = { rows: [], read: null };
 
-/** A claim's finding about a lane of messages. `leased`: the leased messages that the last claim from the start found; null if they were many. */
+/** The floor of a lane of messages. `leased`: the leased messages that the last claim from the start found; null if they were many. */
 interface MessageFloor extends LaneFloor {
   leased: LeasedMessages | null;
 }
@@ -57,7 +57,10 @@ export class MessageQueue {
   /** The walks of lanes. */
   readonly #walks = new Map<string, ClaimWalk>();
 
-  /** `owner` names the member in its leases. `now`: the monotonic clock. `failed` is called if a part of a claim failed that goes on. */
+  /**
+   * `owner` names the member in its leases. `now`: the monotonic clock.
+   * `failed` is called if a part of a claim failed, and the claim goes on.
+   */
   constructor(owner: string, now: () => number, failed: (error: unknown) => void = () => {}) {
     this.#owner = owner;
     this.#leases = new OwnMessageLeases(now);
@@ -76,7 +79,7 @@ export class MessageQueue {
     await releaseMessages(connections, this.#owner, leases, ids);
   }
 
-  /** Leases of this process that nobody uses any more: `known` does not return them, and the database may still have them. */
+  /** Nobody uses these leases of this process any more. `known` does not return them, but the database may still have them. */
   remove(leases: readonly number[]): void {
     this.#leases.remove(leases);
   }
@@ -92,7 +95,7 @@ export class MessageQueue {
     { lanes, now, leaseMs, waiting = [] }: MessageClaim,
   ): Promise<ClaimedMessageRows> {
     if (lanes.length === 0) return { rows: [], more: [] };
-    // It ends the leases whose time is over.
+    // A claim from the start ends expired leases.
     if (this.#leases.takeExpired()) this.#floors.forget();
     const terms = { now, leaseMs, waiting, leased: leasedOf(lanes.map(({ lane }) => this.#floors.of(lane))) };
     const fronts = await this.#leaseFronts(connections, lanes, terms);
@@ -148,7 +151,7 @@ export class MessageQueue {
     return fronts;
   }
 
-  /** Leases behind the fronts of lanes. A failure is thrown only if nothing was leased at the fronts: that would stay leased. */
+  /** Leases behind the fronts of lanes. Throws a failure only if nothing was leased at the fronts: those leases would be lost with it. */
   async #leaseBehind(
     connections: QueueConnections,
     lanes: readonly WalkedLane[],
@@ -189,7 +192,7 @@ export class MessageQueue {
   }
 }
 
-/** The leased messages of several lanes; null if those of one are not known. */
+/** The leased messages of several lanes; null if those of a lane are not known. */
 function leasedOf(floors: readonly (MessageFloor | null)[]): LeasedMessages | null {
   const known = floors.flatMap((floor) => (floor?.leased ? [floor.leased] : []));
   const [first, ...others] = known.map(({ since }) => BigInt(since));
@@ -210,7 +213,7 @@ function laneClaimOf<Read>(rows: readonly SqlValue[][]): LaneClaim<Read> {
   };
 }
 
-/** Leased messages with those of each pair in the order of acceptance, which is the order of ids. */
+/** Leased messages, in which those of each pair are in the order of acceptance, which is the order of ids. */
 function inOrderOfAcceptance(rows: readonly LeasedRow[]): LeasedRow[] {
   const pairOf = ({ values }: LeasedRow) => `${values[FROM]} ${phoneKey(String(values[TO]))}`;
   const runs = Map.groupBy(

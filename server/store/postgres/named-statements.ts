@@ -1,7 +1,7 @@
 /**
- * Names statements that a connection runs often, and sets how the server plans them. It parses and plans a named one once and not at each
- * execution: planning was a quarter of its processor time. Behind a pooler such as PgBouncer nothing is named and nothing kept, since the
- * pooler may run each statement on another connection of the server.
+ * Names statements that a connection runs often, and sets how the server plans them. The server parses and plans a named
+ * statement once, and not at each execution: planning was a quarter of the server's processor time. Behind a pooler such as
+ * PgBouncer nothing is named and no plan is kept, since the pooler may run each statement on another connection of the server.
  */
 
 import type pg from "pg";
@@ -9,15 +9,15 @@ import { IN_TRANSACTION, type Setting, setLocal } from "./in-transaction.ts";
 import { isOutOfStep } from "./sql.ts";
 
 /**
- * How long a pool keeps connections whose statements are named. The server keeps each plan until its connection ends, and a plan fits the
- * sizes that tables had when it was made: a connection is replaced after so many transactions and claims. One that had nothing to do for so
- * long in milliseconds is closed.
+ * How long a pool keeps connections with named statements. The server keeps each plan until its connection
+ * ends, and a plan fits the sizes that tables had when the plan was made. So a connection is replaced
+ * after `maxUses` transactions and claims. A connection that was idle for `idleTimeoutMillis` is closed.
  */
 export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as const;
 
 /**
- * Settings with which the server finds rows by indexes: a table that was empty when the server counted its rows may have many now. A table
- * without an index for a statement then counts as expensive, and older servers would compile the statement for it.
+ * Settings that make the server find rows by indexes: a table that was empty when the server counted its rows may have
+ * many now. A statement without an index for it then counts as expensive, and older servers would compile it (`jit`).
  */
 const BY_INDEX: readonly Setting[] = [
   ["enable_seqscan", "off"],
@@ -25,8 +25,8 @@ const BY_INDEX: readonly Setting[] = [
 ];
 
 /**
- * A setting with which the server plans statements for any parameters, and so keeps the first plan of those that are named. By itself it
- * would plan their first five uses each, and decide then. Such a plan must be a good one: `kept-plans.long.test.ts` has all of them.
+ * A setting that makes the server plan statements for any parameters, and so keep the first plan of each name. By default the server would
+ * plan the first five uses of a name, and decide then. The first plan must be a good one: `kept-plans.long.test.ts` checks all of them.
  */
 const FOR_ANY: Setting = ["plan_cache_mode", "force_generic_plan"];
 
@@ -37,7 +37,7 @@ interface KnownStatement {
 }
 
 export class NamedStatements {
-  /** The statements of each connection that leads to one and the same process of the server. */
+  /** The statements of each connection that leads to only one process of the server. */
   readonly #connections = new WeakMap<pg.ClientBase, Map<string, KnownStatement>>();
 
   /** Names statements on the connections that a pool opens from now on. */
@@ -59,24 +59,25 @@ export class NamedStatements {
     return plan === 0 ? undefined : `tb${known.id}_${plan}`;
   }
 
-  /** Whether a connection has its settings as long as it lives, also outside of SQL transactions. */
+  /** Whether a connection keeps its settings as long as it lives, also outside of SQL transactions. */
   keepsSettings(client: pg.ClientBase): boolean {
     return this.#connections.has(client);
   }
 
-  /** The settings for the beginning of an SQL transaction, where the connection does not keep them. */
+  /** The settings to send at the beginning of an SQL transaction. None if the connection keeps its settings. */
   settings(client: pg.ClientBase): string[] {
     return this.keepsSettings(client) ? [] : [...IN_TRANSACTION, ...BY_INDEX].map(setLocal);
   }
 
-  /** Names no more statements on a connection if an error says that the server has others under their names. */
+  /** Stops naming statements on a connection if an error says that the server has other statements under their names. */
   noteError(client: pg.ClientBase, error: unknown): void {
     if (isOutOfStep(error)) this.#connections.delete(client);
   }
 
   /**
-   * A pooler names another process in its greeting than the one that runs the statements: there each SQL transaction has its settings. Any
-   * other connection gets them before its first statement, since to send them with each costs the server more than many of the statements.
+   * Behind a pooler the process in the greeting is not the process that runs the statements, and
+   * each SQL transaction sends its settings. Any other connection gets the settings before its
+   * first statement: to send them each time costs the server more than many of the statements.
    */
   async #admit(client: pg.ClientBase & { processID?: number | null }): Promise<void> {
     const { rows } = await client.query(settingsIn(client.processID ?? 0));
@@ -84,7 +85,10 @@ export class NamedStatements {
   }
 }
 
-/** SQL that sets the settings as long as the connection lives if it leads to this process of the server; else it has no rows. */
+/**
+ * SQL that sets the settings for the life of the connection if the connection
+ * leads to this process of the server. Otherwise it returns no rows.
+ */
 function settingsIn(processId: number): string {
   const settings = [...IN_TRANSACTION, ...BY_INDEX, FOR_ANY].map(([name, value]) => `('${name}', '${value}')`);
   return `select set_config(name, value, false) from (values ${settings.join(", ")}) as setting (name, value)
@@ -92,8 +96,8 @@ function settingsIn(processId: number): string {
 }
 
 /**
- * The number of the plan for a use of a statement; 0: it is planned for this use alone. Plans are made again at 2, 8, 32, … uses: tables
- * that fill by these statements have at most about four times the rows that they had when the plan was made.
+ * The number of the plan for a use of a statement. 0: the statement has no name, and is planned for this use alone. New plans are made
+ * at 2, 8, 32, … uses, so tables that these statements fill have at most about four times the rows that they had at the last plan.
  */
 export function planOf(uses: number): number {
   return Math.floor((32 - Math.clz32(uses)) / 2);

@@ -1,4 +1,4 @@
-/** The send attempts that another process began and has not ended, and those whose lease was given back. */
+/** The send attempts that another process began and has not ended, and attempts whose lease was released. */
 
 import { type Kysely, sql } from "kysely";
 import type { InstanceId, MessageId } from "../../core/id.ts";

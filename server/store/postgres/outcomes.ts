@@ -19,15 +19,16 @@ const SET = FINISHED_COLUMNS.map((property) => {
 const OUTCOMES = `json_to_recordset($1::json) as g (
   n int, id text, version bigint, ${SET.map(({ column, type }) => `${column} ${type}`).join(", ")})`;
 
-/** SQL for whether a delivery is between the first and the last id of a round, which name the partitions to the planner. */
+/** SQL for whether a delivery is between the first and the last id of a round. These bounds name the partitions to the planner. */
 const IN_BOUNDS = "d.id between $2 and $3";
 
-/** SQL for whether a delivery is one of a round. Without the list, a plan for any round may read all deliveries between the bounds. */
+/** SQL for whether a delivery is one of a round. Without the list of ids, a plan for any round may read all deliveries between the bounds. */
 const IN_ROUND = `d.id = any($4) and ${IN_BOUNDS}`;
 
 /**
- * Writes the outcomes whose version is still that of the delivery, and takes the deliveries out of the queue, or gives them their next due
- * time. It joins no row of the queue, which is empty most of the time: a plan made then would read the whole queue once it has grown.
+ * Writes each outcome whose version is still that of its delivery, and takes the delivery out of
+ * the queue or gives it its next due time. The statement joins no row of the queue, which is empty
+ * most of the time: a plan for the empty queue would read the whole queue once it has grown.
  */
 const finishStatement = (putBy: number) => `
   with given as materialized (select * from ${OUTCOMES}),
@@ -45,10 +46,10 @@ const finishStatement = (putBy: number) => `
   )
   select n from written`;
 
-/** The deliveries of outcomes, as they are now. */
+/** The deliveries of outcomes, as they are on disk now. */
 const STANDING = `select g.n, ${COLUMNS} from ${OUTCOMES} join deliveries d on d.id = g.id and ${IN_ROUND}`;
 
-/** Writes the outcomes of attempts whose version is still theirs. `putBy`: the number of this process. */
+/** Writes each outcome of an attempt whose version is still that of its delivery. `putBy`: the number of this process. */
 export async function finishDeliveries(
   sql: Sql,
   putBy: number,
@@ -70,7 +71,10 @@ interface PlacedOutcome {
   outcome: EncodedOutcome;
 }
 
-/** Outcomes in rounds, in each of which a delivery is named once; in the order of their ids, in which others lock deliveries too. */
+/**
+ * Outcomes in rounds. A round names each delivery once, and has the outcomes
+ * in the order of ids, in which other processes lock deliveries too.
+ */
 function roundsOf(outcomes: readonly EncodedOutcome[]): PlacedOutcome[][] {
   const rounds: PlacedOutcome[][] = [];
   const counts = new Map<string, number>();
@@ -88,7 +92,7 @@ async function finishRound(sql: Sql, putBy: number, round: readonly PlacedOutcom
   return new Set((await sql.values(finishStatement(putBy), encode(round))).map(([n]) => Number(n)));
 }
 
-/** The parameters of a statement: outcomes in the order of their ids, the first and the last id, and all of them. */
+/** The parameters of a statement: outcomes in the order of their ids, the first id, the last id, and all ids. */
 function encode(round: readonly PlacedOutcome[]): SqlParameter[] {
   const rows = round.map(({ n, outcome: [, id, version, values] }) => {
     const set = SET.map(({ column }, index) => [column, values[index]]);
@@ -103,15 +107,15 @@ const FIND_WAITING = `
   select id from (select id from due_deliveries where lane = $1 order by due_at, row limit $2) q
   where not exists (select 1 from endpoints e where e.id = $1 and e.active = 1)`;
 
-/** Deliveries of a replay that were not tried since it made them or took them up. */
+/** Deliveries of a replay that were not tried since the replay made them or took them up. */
 const FIND_UNTRIED = `
   select q.id from due_deliveries q cross join lateral (
     select status, retry_count from deliveries d where d.id = q.id offset 0) d
   where q.replay_id = $1 and d.status = 'pending' and d.retry_count = 0 limit $2`;
 
 /**
- * Cancels deliveries; with a fourth parameter only those that were not tried. A delivery that succeeded before keeps that status. Records are locked before their rows
- * of the queue, as everywhere.
+ * Cancels deliveries. If the fourth parameter is 1, cancels only those that were not tried. A delivery that
+ * succeeded before keeps that status. The statement locks records before their rows of the queue, as all others do.
  */
 const CANCEL = `
   with locked as materialized (
@@ -126,8 +130,9 @@ const CANCEL = `
   where d.id = any(array(select id from ended)) and ${IN_BOUNDS} returning d.id`;
 
 /**
- * Cancels deliveries of an endpoint that is not active, or those of a replay that were not tried since. `ids`: those that were cancelled.
- * `count`: how many; of a replay how many were found, of which another process may have ended some meanwhile. More may be left.
+ * Cancels deliveries of an endpoint that is not active, or deliveries of a replay that were not
+ * tried since. `ids`: the cancelled deliveries. `count`: their number; for a replay the number
+ * of deliveries found, some of which another process may have ended meanwhile. More may be left.
  */
 export async function cancelDeliveries(
   sql: Sql,

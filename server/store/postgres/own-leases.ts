@@ -1,6 +1,6 @@
 /**
- * Ends leases of messages of this process that it does not know of: the reply to their claim was lost with a connection, the claim failed
- * half-way, their release failed, or a crash of the server undid it.
+ * Ends leases of messages that the database has for this process, and that the process does not know. The reply to their claim
+ * was lost with a connection, the claim failed half-way, their release failed, or a crash of the server undid the release.
  */
 
 import pg from "pg";
@@ -8,20 +8,20 @@ import { UNLEASED } from "./due-messages.ts";
 import type { Sql } from "./sql.ts";
 
 /**
- * SQL for the key of an advisory lock that every SQL transaction takes in which a process leases something. A connection that is lost
- * for the process may still be at work in the server: who waits for the lock sees what that work has leased.
+ * SQL for the key of an advisory lock that every SQL transaction takes in which a process leases something. After a
+ * connection is lost, its work may go on in the server. A process that waits for the lock sees the leases of that work.
  */
 export function leasesKey(owner: string): string {
   return `hashtextextended('leases ' || ${pg.escapeLiteral(owner)}, 0)`;
 }
 
 /**
- * Ends the leases of a process but `known` ones. Otherwise their messages would wait until the time of the leases is over. The lease of a send
- * attempt stands: the attempt may have begun.
+ * Ends the leases of a process except the `known` ones. Otherwise their messages would wait
+ * until the leases expire. The lease of a send attempt stays, since the attempt may have begun.
  */
 export async function endUnknownLeases(sql: Sql, owner: string, known: readonly number[]): Promise<void> {
   const name = pg.escapeLiteral(owner);
-  // The leased rows are found first: in the order of ids, the planner may read the whole queue for them.
+  // The leased rows are found first: if the planner sorts by id, it may read the whole queue for them.
   await sql.script([
     `select pg_advisory_xact_lock(${leasesKey(owner)})`,
     `update due_messages set ${UNLEASED} where id = any(array(

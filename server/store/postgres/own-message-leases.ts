@@ -1,18 +1,18 @@
-/** The leases of messages that this process has: their tokens, which it takes in blocks from the database, and how long they last. */
+/** The leases of messages that this process has, and how long they last. The process takes their tokens from the database in blocks. */
 
 import type { Sql } from "./sql.ts";
 import type { WriterConnections } from "./writer-connections.ts";
 
-/** The tokens of leases in a block, of which a member takes one for itself. */
+/** The number of tokens in a block. A member takes a block for itself. */
 const BLOCK = 2 ** 32;
 
 export class OwnMessageLeases {
   readonly #now: () => number;
   /** The token of the next lease; null before the first. */
   #next: number | null = null;
-  /** The leases whose claim this process has got, in the order in which they end: their messages, and when they do (monotonic time). */
+  /** The leases whose claims were answered, in the order in which they expire: the message, and when its lease expires (monotonic time). */
   readonly #known = new Map<number, { id: string; endsAt: number }>();
-  /** Whether the time of a lease was over before it was released, since `takeExpired` was called. */
+  /** Whether a lease has expired before it was released, since the last call of `takeExpired`. */
   #hasExpired = false;
 
   /** `now`: the monotonic clock. */
@@ -27,14 +27,14 @@ export class OwnMessageLeases {
     return first;
   }
 
-  /** The process has got leases that begin now. */
+  /** The process has got leases, which begin now. */
   add(leases: Iterable<{ lease: number; id: string }>, leaseMs: number): void {
     this.#expire();
     const endsAt = this.#now() + leaseMs;
     for (const { lease, id } of leases) this.#known.set(lease, { id, endsAt });
   }
 
-  /** Leases are released. Returns the messages of those that were known; of others the time was over. */
+  /** Leases are released. Returns the messages of those that were known; the others had expired. */
   remove(leases: Iterable<number>): Map<number, string> {
     const removed = new Map<number, string>();
     for (const lease of leases) {
@@ -45,7 +45,7 @@ export class OwnMessageLeases {
     return removed;
   }
 
-  /** Whether the time of a lease was over before it was released, since the last call. */
+  /** Whether a lease has expired before it was released, since the last call. */
   takeExpired(): boolean {
     this.#expire();
     const had = this.#hasExpired;
@@ -53,7 +53,7 @@ export class OwnMessageLeases {
     return had;
   }
 
-  /** The leases of this process, without those that it released and those whose time is over. */
+  /** The leases of this process that were neither released nor have expired. */
   known(): number[] {
     this.#expire();
     return [...this.#known.keys()];
@@ -69,7 +69,7 @@ export class OwnMessageLeases {
   }
 }
 
-/** Tokens that no other member has, nor this one has had: the sequence is on disk before the first of them is used. */
+/** Takes tokens that neither another member nor this one has had. The sequence is on disk before the first token is used. */
 async function takeBlock(sql: Sql): Promise<number> {
   const [[block] = []] = await sql.values("select nextval('lease_blocks')");
   return Number(block) * BLOCK;

@@ -1,4 +1,4 @@
-/** The writer of a process with its connections: in a thread of its own as in a service, or in this one. */
+/** The writer of a process and its connections. The writer runs in a thread of its own, as in a service, or in this thread. */
 
 import { Worker } from "node:worker_threads";
 import { openOver, WriterThread } from "../jobs/database-thread.ts";
@@ -65,7 +65,7 @@ export function writeHere(start: WriterStart, doubt: () => void): OwnWriter {
   return { openPort, openFurther: openPort, close: async () => writer.close() };
 }
 
-/** A writer in a thread of its own, which nothing else of the process keeps waiting. `lost` is called if the thread ends by itself. */
+/** A writer in a thread of its own, which waits for nothing else of the process. `lost` is called if the thread ends by itself. */
 export function writeInThread(start: WriterStart, doubt: () => void, lost: (reason: string) => void): OwnWriter {
   const file = `./group-worker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
   const thread = new WriterThread(new Worker(new URL(file, import.meta.url), { workerData: start }), lost, doubt);

@@ -1,6 +1,6 @@
 /**
- * The daily partitions of events and deliveries: adds them ahead of time, and drops those that are past retention. Events are
- * partitioned by position: each day begins at a position of its own. Deliveries are partitioned by the time in their id.
+ * The daily partitions of events and deliveries. Adds partitions ahead of time, and drops those that are past retention. Events
+ * are partitioned by position: each day begins at a position of its own. Deliveries are partitioned by the time in their id.
  */
 
 import type pg from "pg";
@@ -12,17 +12,17 @@ import { failureOf, type Sql } from "./sql.ts";
 
 /** Days after today that have partitions. */
 const DAYS_AHEAD = 2;
-/** With more partitions than this, each has several days: a read that names no range plans all of them. */
+/** If there would be more partitions than this, each has several days: a read that names no range plans all partitions. */
 const PARTITIONS_MAX = 30;
 /** Days of a partition if its rows are never dropped. */
 const DAYS_FOR_EVER = 30;
 /** Deliveries of dropped events that one SQL transaction deletes. */
 const REMOVED_AT_ONCE = 1_000;
-/** Time between two looks at what to drop, in milliseconds. */
+/** The time between two tries to drop partitions, in milliseconds. */
 const DROP_EVERY_MS = 60_000;
-/** The advisory lock of whoever changes partitions. */
+/** The advisory lock of every transaction that adds or drops partitions. */
 const LOCK = "select pg_advisory_xact_lock(7236914582)";
-/** The lock of a transaction that names partitions: none of them is dropped before its end. */
+/** The lock of a transaction that names partitions: no partition is dropped before the transaction ends. */
 export const KEEP_PARTITIONS = "select pg_advisory_xact_lock_shared(7236914582)";
 
 /** The tables with partitions. */
@@ -36,19 +36,19 @@ export interface PartitionDays {
 
 const endOf = ({ first, days }: PartitionDays) => first + days;
 
-/** The name of a partition: with its first day, and the number of its days if it is not one. */
+/** The name of a partition: its first day, and the number of its days unless it has one. */
 export function partitionOf(table: Partitioned, { first, days }: PartitionDays): string {
   const date = new Date(first * DAY_MS).toISOString().slice(0, 10).replaceAll("-", "");
   return `${table}_${date}${days === 1 ? "" : `_${days}`}`;
 }
 
-/** Days of a partition, so that a table never has many more than `PARTITIONS_MAX`. Null: rows are kept for ever. */
+/** The days of a partition. A table then never has many more than `PARTITIONS_MAX`. Null: rows are kept for ever. */
 function daysFor(retentionMs: number | null): number {
   if (retentionMs === null) return DAYS_FOR_EVER;
   return Math.min(DAYS_FOR_EVER, Math.max(1, Math.ceil(retentionMs / DAY_MS / PARTITIONS_MAX)));
 }
 
-/** The partitions of a table that have days, in order. */
+/** The partitions of a table that have days, in the order of their days. */
 export async function listPartitions(sql: Sql, table: Partitioned): Promise<PartitionDays[]> {
   const rows = await sql.values(
     `select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = $1::text::regclass`,
@@ -63,12 +63,13 @@ export async function listPartitions(sql: Sql, table: Partitioned): Promise<Part
 }
 
 /**
- * How the rows of a partition are stored. More than half of each page of deliveries is left to the second versions of its rows,
- * which the ends of their attempts write: there they need no new entries of indexes, and a delivery writes a quarter less to the log.
+ * How the rows of a partition are stored. More than half of each page of deliveries is left free
+ * for second versions of its rows, which the ends of attempts write. Within its page a second
+ * version needs no new entries of indexes, and a delivery writes a quarter less to the log.
  */
 const STORAGE = { events: "fillfactor = 100", deliveries: "fillfactor = 45" } as const;
 
-/** Adds the partition of a day, if it has none, with up to `days` days. */
+/** Adds a partition for a day that has none. The partition has up to `days` days. */
 export async function addPartition(sql: Sql, table: Partitioned, day: number, days: number): Promise<void> {
   const present = await listPartitions(sql, table);
   const before = present.findLast(({ first }) => first <= day);
@@ -82,23 +83,23 @@ export async function addPartition(sql: Sql, table: Partitioned, day: number, da
       ? [String(firstPositionOf(first)), String(firstPositionOf(endOf(partition)))]
       : idsOf(partition).map((id) => `'${id}'`);
   if (table === "deliveries") {
-    // A clock was far ahead: the rows stay in the default partition, and so do the others of those days.
+    // The clock of a process was far ahead. Its rows stay in the default partition, and so do all others of these days.
     const stray = await sql.values(`select 1 from deliveries_default where id >= ${from} and id < ${to} limit 1`);
     if (stray.length > 0) return;
   }
   const name = partitionOf(table, partition);
   await sql.values(`create table ${name} (like ${table} including defaults) with (${STORAGE[table]})`);
-  // An event is never inserted twice. A table that is partitioned by position can have no unique index of ids itself.
+  // The index keeps an event from being inserted twice. A table that is partitioned by position can have no unique index of ids itself.
   if (table === "events") await sql.values(`create unique index on ${name} (id)`);
   await sql.values(`alter table ${table} attach partition ${name} for values from (${from}) to (${to})`);
 }
 
-/** The ids of deliveries of a partition: from the first one, up to another. */
+/** The bounds of the ids of a partition's deliveries: the first id, and the id at which the next partition begins. */
 function idsOf(partition: PartitionDays): [from: string, to: string] {
   return [firstIdAt("dlv", partition.first * DAY_MS), firstIdAt("dlv", endOf(partition) * DAY_MS)];
 }
 
-/** The partitions of a database. No lock is waited for long: what does not succeed is tried again at the next look. */
+/** The partitions of a database. No call waits for a lock for long: a step that fails is tried again at the next look. */
 export class Partitions {
   readonly #pool: pg.Pool;
   /** Resolves at the end of the last call: calls run one after another. */
@@ -122,7 +123,7 @@ export class Partitions {
     return this.#held;
   }
 
-  /** Adds the partitions of today and the days after, and begins today's positions. `now`: if not the database's clock. */
+  /** Adds the partitions of today and the days after, and begins today's positions. `now`: the time, if not that of the database. */
   keep(now: number | null = null): Promise<void> {
     return this.#next(() => this.#keep(now));
   }
@@ -132,14 +133,14 @@ export class Partitions {
     return this.#next(() => this.#drop(before));
   }
 
-  /** `keep` and `drop` for a caller that does not wait. A failure is for the next look. */
+  /** Calls `keep` without waiting for it. If it fails, the next look tries again. */
   beginKeep(): void {
     this.keep().catch(() => {});
   }
 
   /**
-   * Does nothing if it was called less than a minute ago. A partition cannot be dropped while a transaction, such as that of a backup,
-   * reads the tables, and who comes after a try waits with it.
+   * Calls `drop` without waiting for it, at most once a minute. A partition cannot be dropped while a transaction,
+   * such as that of a backup, reads the tables. Statements that come after a try to drop it wait with the try.
    */
   beginDrop(before: number): void {
     const now = this.#now();
@@ -190,7 +191,7 @@ export class Partitions {
       if (endOf(partition) * DAY_MS > before) continue;
       let dropping: Dropping | null = "more";
       while (dropping === "more") dropping = await this.#try((sql) => dropPartition(sql, partition, before));
-      // Its lock is that of all of them.
+      // The lock covers all partitions, so the others cannot be dropped now either.
       if (dropping === null) break;
       if (dropping === "open") held.add(partition.first);
       else held.delete(partition.first);
@@ -198,7 +199,7 @@ export class Partitions {
     this.#held = held;
   }
 
-  /** Runs work in a transaction. Null if a lock was held by others for too long, or the server is away: the next look tries again. */
+  /** Runs work in a transaction. Returns null if others held a lock for too long, or if the server is away: the next look tries again. */
   async #try<Outcome>(work: (sql: Sql) => Promise<Outcome>): Promise<Outcome | null> {
     try {
       return await inTransaction(this.#pool, async (sql) => {
@@ -216,8 +217,9 @@ export class Partitions {
 const OF_EVENTS = "event_id >= $1 and event_id <= $2";
 
 /**
- * A query of the deliveries of the events from $1 to $2 that are outside the partition of deliveries from $3 to $4: those of the other
- * side of midnight, whose ids are between $5 and $6, and replays.
+ * A query of deliveries outside a partition of deliveries whose events are inside the partition of
+ * events. The events are from $1 to $2, and the partition of deliveries is from $3 to $4. Such deliveries
+ * are those on the other side of midnight, whose ids are between $5 and $6, and those of replays.
  */
 const ELSEWHERE = [
   `id > $5 and id < $3 and ${OF_EVENTS}`,
@@ -227,10 +229,13 @@ const ELSEWHERE = [
   .map((where) => `select id, due_at from deliveries d where ${where}`)
   .join(" union all ");
 
-/** How far the drop of a partition is. `open`: a delivery is; `later`: something else has to happen first; `more`: it has deleted some rows. */
+/**
+ * How far the drop of a partition is. `open`: a delivery is still open. `later`:
+ * something else has to happen first. `more`: some rows were deleted, and more are left.
+ */
 type Dropping = "dropped" | "open" | "later" | "more";
 
-/** Drops the partitions of some days, events with deliveries, and deletes the later replays of those events. */
+/** Drops the partitions of events and of deliveries of some days, and deletes later replays of those events. */
 async function dropPartition(sql: Sql, partition: PartitionDays, before: number): Promise<Dropping> {
   const [events, deliveries] = [partitionOf("events", partition), partitionOf("deliveries", partition)];
   const [from, to] = idsOf(partition);
@@ -251,7 +256,7 @@ async function dropPartition(sql: Sql, partition: PartitionDays, before: number)
       if (removed.length === REMOVED_AT_ONCE) return "more";
     }
   }
-  // Those of a day that got no partition, since one of them came first.
+  // A day without a partition has its deliveries in the default partition: one of them came first.
   const strays = await sql.values(
     `delete from deliveries_default where id = any(array(
        select id from deliveries_default where id >= $1 and id < $2 limit ${REMOVED_AT_ONCE})) returning 1`,
@@ -262,7 +267,7 @@ async function dropPartition(sql: Sql, partition: PartitionDays, before: number)
   return "dropped";
 }
 
-/** SQLSTATE of a lock that others hold, and of a table that another process made or dropped meanwhile. */
+/** SQLSTATEs of a lock that others hold, and of a table that another process made or dropped meanwhile. */
 const FOR_LATER = new Set(["55P03", "42P07", "42P01", "23514"]);
 
 function isForLater(error: unknown): boolean {

@@ -7,10 +7,7 @@ const BYTEA = 17;
 
 const parseBytes: (hex: string) => Buffer = pg.types.getTypeParser(BYTEA, "text");
 
-/**
- * Parses `bigint` as a number, since no stored number is greater than a `Date` can hold, and `bytea` as the bytes of a row. Other
- * types are as `pg` parses them.
- */
+/** Parses `bigint` as a number, since no stored number is greater than a `Date` can hold, and `bytea` as bytes. `pg` parses the other types. */
 const TYPES = {
   getTypeParser(oid: number, format?: "text" | "binary") {
     if (oid === INT8) return Number;
@@ -25,12 +22,12 @@ export const APPLICATION_NAME = "tightbeam";
 /** How long a connection may take to open, in milliseconds. */
 export const CONNECT_MS_MAX = 5_000;
 
-/** How long a statement may take, in milliseconds: a server that went away without a word does not answer. */
+/** How long a statement may take, in milliseconds. A server that went away without a word never answers. */
 export const QUERY_MS_MAX = 30_000;
 
 /**
- * A pool of at most `connectionsMax` connections, each of whose statements may take `queryMsMax` (0: no limit). `options` of `pg`
- * go before its defaults, but for the limit of the time in which a connection opens.
+ * A pool of at most `connectionsMax` connections. Each statement may take `queryMsMax` (0: no limit). `options`
+ * of `pg` are added; of the settings here they may override only the time in which a connection has to open.
  */
 export function createPool(
   url: string,
@@ -47,12 +44,12 @@ export function createPool(
     application_name: APPLICATION_NAME,
     query_timeout: queryMsMax,
     keepAlive: true,
-    // A statement that is not awaited before the next one is followed by it at once.
+    // A statement is sent at once, also if the one before it is not answered yet.
     pipeline: true,
   });
   // An idle connection that the server ends is replaced at its next use.
   pool.on("error", () => {});
-  // A connection that ends between two statements of its user: the next one fails.
+  // If a connection ends between two statements of its user, the next statement fails.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }

@@ -9,13 +9,13 @@ import { TABLES } from "../tables.ts";
 import { keepDueRow } from "./due-rows.ts";
 import type { Sql } from "./sql.ts";
 
-/** Tables with a queue, and when a repaired row becomes due, as SQL with `now` as `$2`. */
+/** Tables that have a queue, each with SQL for the time at which a repaired row becomes due; `$2` is now. */
 const QUEUES: Partial<Record<TableName, string>> = {
   messages: "case status when 'queued' then least(coalesce(scheduled_at, created_at), $2::bigint) else $2 end",
   deliveries: "$2",
 };
 
-/** Adds rows. A row that is in quarantine already keeps its time. */
+/** Adds rows to the quarantine. A row that is already there keeps its time. */
 export async function addToQuarantine(sql: Sql, rows: readonly QuarantineEntry[]): Promise<void> {
   for (const { table, id, customerId, reason, isLeased } of rows) {
     const isParked = isLeased && QUEUES[table] !== undefined;
@@ -32,7 +32,7 @@ export async function addToQuarantine(sql: Sql, rows: readonly QuarantineEntry[]
   }
 }
 
-/** Rechecks the next `limit` rows. Rows that can be decoded and rows that are gone leave the quarantine. */
+/** Rechecks the next `limit` rows. A row leaves the quarantine if it can be decoded or is gone. */
 export async function recheck(sql: Sql, after: RowKey | null, limit: number, now: number): Promise<RecheckResult> {
   const rows = (await sql.values(
     `select "table", id, parked from quarantined where ("table", id) > ($1, $2) order by "table", id limit $3`,

@@ -4,7 +4,7 @@ import { type Kysely, sql } from "kysely";
 import type { Database } from "../rows.ts";
 import type { RateTake, TakeRate } from "../shared-database.ts";
 
-/** Takes requests of a window, after a new one was opened if the last one has ended. */
+/** Takes requests from a window. If the last window has ended, opens a new one first. */
 export async function takeRate(
   db: Kysely<Database>,
   { bucket, wanted, takenMax, windowMs }: RateTake,
@@ -12,7 +12,7 @@ export async function takeRate(
   const all = sql`least(${wanted}::bigint, ${takenMax}::bigint)`;
   const rest = sql`greatest(0, least(${wanted}::bigint, ${takenMax}::bigint - w.taken))`;
   const end = sql`clock_timestamp() + ${windowMs}::bigint * interval '1 millisecond'`;
-  // A window that ends later than one that opens now was longer, or the clock was set back.
+  // If a window ends later than a new one would, it was longer, or the clock was set back.
   const isOver = sql`(w.ends_at <= clock_timestamp() or w.ends_at > ${end})`;
   const { rows } = await sql<{
     given: number;

@@ -40,7 +40,7 @@ export class Reachability {
     }
   }
 
-  /** Something failed as if the database could not be reached: probes at once. */
+  /** A failure suggests that the database cannot be reached: probes at once. */
   suspect(): void {
     if (this.#isProbing || this.#isClosed) return;
     this.#isProbing = true;
@@ -61,7 +61,7 @@ export class Reachability {
     if (trouble !== null) this.#timer = setTimeout(() => void this.#probe(), PROBE_EVERY_MS);
   }
 
-  /** Why the database takes no writes now; null if it does. A new connection tells: one of the pool may be a lost one. */
+  /** Why the database takes no writes now; null if it does. The probe opens a new connection, since one of the pool may be broken. */
   async #findTrouble(): Promise<string | null> {
     const client = new pg.Client({
       ...this.#settings,

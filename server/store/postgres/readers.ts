@@ -1,4 +1,7 @@
-/** The readers of PostgreSQL: connections for reads of single records, and others for lists and looks, which the server interrupts if they are long. */
+/**
+ * The readers of PostgreSQL: connections for reads of single records, and
+ * others for lists and for looks. The server interrupts a long list or look.
+ */
 
 import type pg from "pg";
 import type { ReaderPort } from "../jobs/list-readers.ts";
@@ -10,17 +13,17 @@ import { failureOf } from "./sql.ts";
 
 /** Connections for reads of single records. */
 const READERS = 3;
-/** Connections for looks at the queues, so that no look waits behind a read that hangs. */
+/** Connections for looks at the queues: no look waits behind a read that hangs. */
 const LOOKERS = 1;
 /** Connections for lists. A customer uses at most one of them at a time. */
 const LIST_READERS = 2;
 /** How long one statement of a list may take, in milliseconds: it reads a bounded number of rows. */
 const LIST_MS_MAX = 10_000;
-/** How long one statement of a look may take, in milliseconds. A worker hears of other processes' work by looks alone. */
+/** How long one statement of a look may take, in milliseconds. A look finds due work that nobody has announced to this worker. */
 const LOOK_MS_MAX = 1_000;
-/** How long a look waits for its connection, and for an answer: a server or a network that went dark does not answer. */
+/** How long a look waits for its connection, and for its answer. A server or network that went dark does not answer. */
 const LOOK_ANSWER_MS_MAX = 2 * LOOK_MS_MAX;
-/** SQLSTATE of a statement that its timeout ended. */
+/** SQLSTATE of a statement that ran into its timeout. */
 const TIMED_OUT = "57014";
 
 /** Wraps each read: turns errors of the connection into `StoreUnavailable`. */
@@ -43,11 +46,11 @@ export function openReads(url: string, during: During): Reads {
 }
 
 /**
- * Runs a statement of a list or a look. The server ends it after `msMax`, so that neither the read nor its connection waits without end.
- * The planner is kept from reading a table whole: it takes the rows of a customer for spread over all ids, so for one whose rows are
- * all old it may expect a thousand times the rows of a window. What it cannot do otherwise counts as expensive then, and older servers would
- * compile the statement for it. The settings are those of a transaction: settings of the session
- * would stay with a connection that PgBouncer gives to others. `planner`: further settings of this kind.
+ * Runs a statement of a list or a look. The server ends the statement after `msMax`, so that neither the read nor its connection waits
+ * without end. The planner may not read a table whole (`enable_seqscan`). It takes the rows of a customer for spread over all ids: if
+ * all rows of a customer are old, it may expect a thousand times the rows of a window. A read of the whole table, if there is no other
+ * way, then counts as expensive, and older servers would compile the statement (`jit`). The settings are those of a transaction:
+ * settings of the session would stay with a connection that PgBouncer gives to others. `planner`: further settings of this kind.
  */
 export async function readList(
   pool: pg.Pool,
@@ -77,14 +80,14 @@ export async function readList(
 }
 
 /**
- * Runs a look at a queue. It reads the first rows of each lane in the order of an index. The server knows the size of a queue at its last
- * analysis: if the queue was empty then, the server would take reading and sorting all of its rows for cheaper.
+ * Runs a look at a queue, which reads the first rows of each lane in the order of an index. The server knows how large
+ * the queue was at its last analysis. If the queue was empty then, the server would rather read and sort all of its rows.
  */
 export function readLook(pool: pg.Pool, query: SqlQuery): Promise<unknown[]> {
   return readList(pool, query, LOOK_MS_MAX, ["enable_sort = off", "enable_bitmapscan = off"]);
 }
 
-/** Ends the transaction, which wrote nothing, and gives the connection back. Nobody waits for it. */
+/** Ends a transaction that wrote nothing, and gives its connection back. Nobody waits for this. */
 function end(client: pg.PoolClient, how: "commit" | "rollback"): void {
   client.query(how).then(
     () => client.release(),

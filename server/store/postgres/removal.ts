@@ -1,4 +1,4 @@
-/** Removes records in batches: old ones, as far as their partition is not dropped, and all of a customer. */
+/** Removes records in batches: old records whose partition is not dropped, and all records of a customer. */
 
 import { firstIdAt } from "../../core/id.ts";
 import { hasOpenInPostgres, idsInPostgres } from "../deliveries-of-event.ts";
@@ -25,16 +25,19 @@ const RESET_TABLES = {
 
 /** Tables with providers' references of a customer's messages. */
 const REFERENCES = ["send_attempts", "provider_references"] as const;
-/** References of any customer that one transaction reads. */
+/** References that one transaction reads, whichever customers they belong to. */
 const REFERENCES_READ_MAX = 5_000;
-/** Old files that one transaction reads: an event may still mention them. */
+/** Old files that one transaction checks: an event may still mention them. */
 const CONTENTS_READ_MAX = 4_000;
-/** How much older than its day an event's id is if a clock was wrong, so that it does not wait for the day to be dropped. */
+/**
+ * If a clock was wrong, an event's id may be older than the day of its partition.
+ * If it is older by more than this, the event is removed before the day is dropped.
+ */
 const STRAY_MS = 3_600_000;
 
 type ReferenceKey = readonly [instanceId: string, reference: string];
 
-/** A table of references, by its place in `REFERENCES`, and the key after which it is not read yet. */
+/** How far references are read: the table, by its place in `REFERENCES`, and the last key that was read. */
 interface ReferenceProgress {
   table: number;
   after: ReferenceKey;
@@ -55,7 +58,7 @@ export async function prune(sql: Sql, held: ReadonlySet<number>, before: number,
   return removed;
 }
 
-/** Partitions of events with rows that are not dropped with their day, and the id below which those rows are. */
+/** Partitions of events with rows that are removed one by one, not with their day, and the id below which those rows are. */
 async function listOldRows(sql: Sql, held: ReadonlySet<number>, before: number) {
   const partitions = [
     { name: "events_before", until: before },
@@ -74,7 +77,7 @@ async function listOldRows(sql: Sql, held: ReadonlySet<number>, before: number) 
 
 /** Deletes the oldest events of a partition without an open delivery. */
 async function pruneEvents(sql: Sql, partition: string, below: string, limit: number): Promise<number> {
-  // As a value, the subquery runs for each event in turn until there are enough.
+  // The condition is a scalar subquery, so it runs for each event in turn until there are enough.
   const old = await sql.values(
     `select id from ${partition} e where id < $1
        and not ${hasOpenInPostgres("e")} order by id limit $2`,
@@ -88,7 +91,7 @@ async function pruneEvents(sql: Sql, partition: string, below: string, limit: nu
   return ids.length;
 }
 
-/** Deletes old files that no event mentions and no message waits to be sent with. */
+/** Deletes old files that no event mentions, except those of messages that are still to be sent. */
 async function pruneContents(sql: Sql, before: number, limit: number): Promise<number> {
   const old = await sql.values(
     `select c.id, c.message_id from contents c left join messages m on m.id = c.message_id
@@ -126,7 +129,7 @@ function oldestRequests(ofCustomer: string): string {
     select position from requests where customer_id ${ofCustomer} order by position limit $1) returning 1`;
 }
 
-/** Attempts with a note that began before a time; the rest of the inner query follows. */
+/** SQL for send attempts with a note that began before a time. The rest of the inner query follows. */
 const OLD_NOTED = `(instance_id, reference) in (
   select instance_id, reference from send_attempts where note is not null and started_at < $1`;
 
@@ -135,19 +138,22 @@ const OLD = [
      select scope, "key" from idempotency where created_at < $1 limit $2) returning 1`,
   `delete from arrivals where (instance_id, reference) in (
      select instance_id, reference from arrivals where created_at < $1 limit $2) returning 1`,
-  // Attempts that their providers noted and never named, except those of messages that are being sent.
+  // Attempts with a note whose provider never gave them a reference, except those of messages that are being sent.
   `delete from send_attempts where ${OLD_NOTED} and reference like 'attempt:%'
      and not exists (select 1 from messages m where m.id = message_id and m.status = 'pending') limit $2) returning 1`,
-  // Notes about attempts that have a name, which stays.
+  // Notes of attempts with a reference of the provider. The reference stays.
   `update send_attempts set note = null where ${OLD_NOTED} and reference not like 'attempt:%' limit $2) returning 1`,
 ];
 
-/** Removes records of customers, and knows how far it is. */
+/** Removes all records of customers, and knows how far each removal is. */
 export class CustomerReset {
   /** Customers that are being reset, and how far their provider references are removed. */
   readonly #resetting = new Map<string, ReferenceProgress>();
 
-  /** Removes some records of each kind of a customer. Returns how many. `begins`: what an earlier reset has read is read again. */
+  /**
+   * Removes some records of each kind of a customer. Returns how many. `begins`:
+   * a new reset, which also reads the references that an earlier one has read.
+   */
   async reset(sql: Sql, customerId: string, limit: number, begins: boolean): Promise<number> {
     if (begins) this.#resetting.delete(customerId);
     let removed = await removeDeliveries(sql, customerId, limit);
@@ -159,14 +165,14 @@ export class CustomerReset {
     return removed;
   }
 
-  /** Begins every reset again: a transaction was rolled back. */
+  /** Lets every reset begin again, after a transaction was rolled back. */
   forget(): void {
     this.#resetting.clear();
   }
 
   /**
-   * References have no index by message: the first batches read all references of any customer, while the messages of this one
-   * still exist, and later ones go by their key.
+   * References have no index by message. So the first batches read all references of all customers,
+   * while the messages of this customer still exist. Later batches find references by their keys.
    */
   async #removeMessages(sql: Sql, customerId: string, limit: number): Promise<number> {
     const messages = await sql.values(
@@ -195,7 +201,7 @@ export class CustomerReset {
     return messages.length;
   }
 
-  /** Removes the customer's references among the next ones of any customer. Returns whether it found some to read. */
+  /** Removes the customer's references among the next references of all customers. Returns whether there were any to read. */
   async #removeReferences(sql: Sql, customerId: string): Promise<boolean> {
     const { table: index, after } = this.#resetting.get(customerId) ?? FIRST_REFERENCE;
     const table = REFERENCES[index];
@@ -244,7 +250,7 @@ async function removeSome(
     .map((one) => `"${one}"`)
     .join(", ");
   const some = `select ${keys} from ${name} where ${column} = $1 limit $2`;
-  // An array is known when the statement is planned to run: it names the partitions.
+  // The array is known when the statement begins, so it names the partitions.
   const where = table === "events" ? `${column} = $1 and position = any(array(${some}))` : `(${keys}) in (${some})`;
   return (await sql.values(`delete from ${name} where ${where} returning 1`, parameters)).length;
 }

@@ -1,4 +1,7 @@
-/** Adds requests to the log, and erases their texts. Positions are drawn in the order of commits, so that a reader who goes by them misses none. */
+/**
+ * Adds requests to the log, and erases their texts. Positions are in the order
+ * of commits, so that a reader that goes by positions misses no request.
+ */
 
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import type { ErasedRequest } from "../store.ts";

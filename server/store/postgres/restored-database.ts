@@ -6,14 +6,14 @@ import { addPartition } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import type { Sql } from "./sql.ts";
 
-/** Further than positions can have gone since the backup, and less than a day has room for. */
+/** More positions than can have been taken since the backup, and fewer than a day has. */
 const POSITIONS_SKIPPED = 2 ** 30;
 
 const NOW = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /**
- * Moves the positions of events on behind `last`, the last one of the backup: later events get positions that no event since can have
- * had, so that the cursor of a reader skips none of them. The events since may be of the days after the backup, today included.
+ * Moves the positions of events behind `last`, the last position of the backup. Later events then get positions that no event since
+ * the backup can have had, so that a reader's cursor skips none of them. Events since the backup may be of any day up to today.
  */
 export async function skipPositions(sql: Sql, last: number): Promise<void> {
   const [[now = 0] = []] = await sql.values(NOW);
@@ -22,15 +22,18 @@ export async function skipPositions(sql: Sql, last: number): Promise<void> {
   await sql.values("select setval('event_positions', $1)", [position]);
 }
 
-/** The queues as the service puts rows into them: those of a backup name SQL transactions of the server that it was made of. */
+/**
+ * Statements that leave the rows of the queues as if the service had just put
+ * them there. The rows of a backup name SQL transactions of the former server.
+ */
 const PUT_ANEW = [
   "update due_deliveries set put_by = default, changed_in = pg_current_xact_id()",
   "update due_messages set changed_in = pg_current_xact_id()",
 ];
 
 /**
- * `skipPositions` for a database that the tools of PostgreSQL have restored. Then calls `work` with a function that counts rows: it
- * returns the `count` of a query.
+ * Calls `skipPositions` for a database that the tools of PostgreSQL have restored.
+ * Then calls `work` with a function that returns the `count` of a query.
  */
 export async function skipRestoredPositions<Result>(
   url: string,

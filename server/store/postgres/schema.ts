@@ -1,27 +1,27 @@
 /**
- * The tables of PostgreSQL: types of columns and their order, partitions by the day, columns that it computes, the queues, members with their leases, versions of the
- * configuration, windows of rate limits, and sequences.
+ * The tables of PostgreSQL: types of columns and their order, partitions by the day, generated columns, the
+ * queues, members with their leases, versions of the configuration, windows of rate limits, and sequences.
  */
 
 import { FORM_ROWS } from "../../core/phone-forms.ts";
 import type { Column, ColumnKind } from "../column.ts";
 import { makeSchema } from "../schema-sql.ts";
 
-/** The position and the id with which November 2026 begins, in days since 1970 times 2^33, and as `firstIdAt` writes it. */
+/** The first position and the first id of November 2026: a day since 1970 times 2^33, and an id as `firstIdAt` writes it. */
 const FIRST_POSITION = "178309862260736";
 const FIRST_ID = "dlv_01a19467-e800-7";
 
-/** SQL for `phoneKey` of an address that may have two forms. An address is in one row at most. */
+/** SQL for `phoneKey` of an address that may have two forms. Each address matches at most one row of the table. */
 const PHONE_KEY = FORM_ROWS.filter(({ isOneSubscriber }) => isOneSubscriber).reduce(
   (address, { head, former, present, rest }) =>
     `regexp_replace(${address}, '^(${head})${former}(${rest})$', '\\1${present}\\2')`,
   "address",
 );
 
-/** PostgreSQL aligns a number to eight bytes: numbers before texts need no padding. A null takes no place. */
+/** PostgreSQL aligns a number to eight bytes, so numbers before texts need no padding. A null takes no space. */
 const KINDS: readonly ColumnKind[] = ["number", "flag", "text", "json", "bytes"];
 
-/** Columns that change are last, as they are declared: the log has a changed row from its first changed byte on. */
+/** Columns that change are last, in the order of their declaration: the log has a changed row from its first changed byte on. */
 function placeOf({ kind, isNullable, isHot }: Column): number {
   return isHot ? 2 * KINDS.length : KINDS.indexOf(kind) + (isNullable ? KINDS.length : 0);
 }
@@ -36,7 +36,8 @@ export const POSTGRES_SCHEMA = makeSchema({
   forms: {
     messages: {
       first: ["rowid bigint generated always as identity"],
-      // The first entry of the timeline, which never changes, is apart (`split-timeline.ts`). No index has a column that changes often.
+      // The first entry of the timeline never changes, so it has its own column
+      // (`split-timeline.ts`). No index has a column that changes often.
       last: [
         'timeline_start text collate "C"',
         "rare_status text collate \"C\" generated always as (case when status in ('failed', 'unsent', 'cancelled') then status end) stored",

@@ -1,4 +1,4 @@
-/** Groups the operations of a wave by their shape: those of one kind that change the same columns of a table are one clause. Pure. */
+/** Groups the operations of a wave by their shape: operations of one kind that change the same columns of a table share a clause. Pure. */
 
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import { packEnvelope } from "../packed-envelope.ts";
@@ -19,7 +19,7 @@ export interface PlacedOperation {
 export interface Shape {
   kind: EncodedOperation[0];
   table: TableName;
-  /** The properties that are changed, and those by which records are found. */
+  /** `properties` are changed; records are found by the properties of `where`. */
   properties: readonly string[];
   where: readonly string[];
   placed: PlacedOperation[];
@@ -51,7 +51,7 @@ export function shapesOf(placed: readonly PlacedOperation[]): Shape[] {
   return sorted;
 }
 
-/** Whether an operation inserts an event by itself, without deliveries: it is of the shape of all events. */
+/** Whether an operation inserts an event without deliveries. Such an event has the shape of all events. */
 function isEventAlone(operation: EncodedOperation): boolean {
   return operation[0] === "insert" && operation[1] === "events";
 }
@@ -145,7 +145,7 @@ function valuesOf(operation: EncodedOperation): readonly SqlValue[] {
   }
 }
 
-/** The version that a record must have; the epoch that a lease must have. */
+/** The version that an operation requires of a record, or the epoch that it requires of a lease. */
 function versionOf(operation: EncodedOperation): number | null {
   if (operation[0] === "update") return operation[5];
   return operation[0] === "requireEpoch" ? operation[2] : null;
@@ -165,7 +165,7 @@ function sortByKey({ table, where, placed }: Shape): void {
   placed.splice(0, placed.length, ...sorted.map(({ one }) => one));
 }
 
-/** The rows of shapes, each added to the statement once. */
+/** The rows of shapes; each shape adds its rows to the statement once. */
 export class ShapeInputs {
   readonly #clauses: Clauses;
   readonly #rows = new Map<PlacedOperation, { count: number; rows: ShapeRows }>();

@@ -13,15 +13,15 @@ export interface Sql {
   /** The rows of a statement as lists of their values. */
   values(text: string, parameters?: readonly SqlParameter[]): Promise<SqlValue[][]>;
   /**
-   * The rows of the last of several statements without parameters, as lists of their values. They are sent together, and are one SQL
-   * transaction if none has begun. Each sees what was committed before it began.
+   * The rows of the last of several statements without parameters, as lists of their values. The statements are sent
+   * together. If no SQL transaction has begun, they are one. Each statement sees what was committed before it began.
    */
   script(statements: readonly string[]): Promise<SqlValue[][]>;
 }
 
 /**
- * Statements on a connection, or each on any connection of a pool. `used` is called once for each. `nameOf`: the name under which the
- * server keeps a statement with parameters.
+ * Runs statements on a connection, or each statement on any connection of a pool. `used` is called
+ * once for each. `nameOf` returns the name under which the server keeps a statement with parameters.
  */
 export function sqlOn(
   connection: Pick<pg.Pool, "query">,
@@ -52,8 +52,8 @@ export function sqlOn(
 }
 
 /**
- * The values of two steps whose statements are on their way together. Throws the error of the first, or that of the second, when both
- * have ended: a rollback is to be behind all of their statements.
+ * The values of two steps whose statements are on their way together. If one fails, throws after both have ended,
+ * since a rollback has to come after all of their statements. Throws the first step's error before the second's.
  */
 export async function bothEnded<First, Second>(
   first: Promise<First>,
@@ -63,13 +63,13 @@ export async function bothEnded<First, Second>(
   return [await first, await second];
 }
 
-/** SQLSTATE of a disk without room, and of a server without memory: what is tried later may succeed. */
+/** SQLSTATEs of a disk without room and of a server without memory. A later try may succeed. */
 const FULL = new Set(["53100", "53200"]);
-/** SQLSTATE of a named statement that the server does not have, has already, or cannot run any more since a table was changed. */
+/** SQLSTATEs of a named statement that the server does not have, has already, or cannot run since a table was changed. */
 const OUT_OF_STEP: readonly string[] = ["26000", "42P05", "0A000"];
-/** SQLSTATE of transactions that others got in the way of, or that were suspended: they changed nothing, and may be repeated. */
+/** SQLSTATEs of SQL transactions that others got in the way of, or whose process was suspended. They changed nothing, and may be repeated. */
 const INTERRUPTED = new Set(["40001", "40P01", "25P03", ...OUT_OF_STEP]);
-/** Classes of SQLSTATE: the connection failed, the server is a standby by now, it has too many connections, it ends this one. */
+/** Classes of SQLSTATE: the connection failed, the server has become a standby, has too many connections, or ends this connection. */
 const UNAVAILABLE = /^(08|25006|53300|57P0)/;
 /** Codes of Node.js for sockets, look-ups of names, and TLS. */
 function isOfNode(code: string): boolean {
@@ -80,12 +80,12 @@ function isOfNode(code: string): boolean {
 
 export type SqlFailure = "full" | "interrupted" | "unavailable" | "failed";
 
-/** Whether an error says that the server does not keep the same statements under their names as this process thinks. */
+/** Whether an error says that the server has other statements under their names than this process thinks. */
 export function isOutOfStep(error: unknown): boolean {
   return error instanceof Error && "code" in error && OUT_OF_STEP.includes(String(error.code));
 }
 
-/** Why a statement failed. An error without an SQLSTATE is one of the connection, except for mistakes in a statement's parameters. */
+/** Why a statement failed. An error without an SQLSTATE comes from the connection, unless a parameter of the statement is wrong. */
 export function failureOf(error: unknown): SqlFailure {
   const code = error instanceof Error && "code" in error ? String(error.code) : null;
   if (code === null) return isOfConnection(error) ? "unavailable" : "failed";

@@ -23,7 +23,7 @@ import { vacuumQueues } from "./vacuum.ts";
 
 /** Connections for partitions and vacuums. */
 const CHORES = 1;
-/** How often the partitions of the days ahead are looked at. */
+/** The time between two checks for missing partitions of the days ahead, in milliseconds. */
 const PARTITIONS_EVERY_MS = 60_000;
 
 /** How PostgreSQL spells queries. */
@@ -41,13 +41,13 @@ export interface PostgresOptions {
   waiting?: (progress: string) => void;
   /** How long events are kept; null, the default: for ever. */
   retentionMs?: number | null;
-  /** Called if the writer's thread ends by itself: the process must end then. Left out: the writer has no thread of its own. */
+  /** Called if the writer's thread ends by itself: the process has to end then. Without it the writer has no thread of its own. */
   lost?: (reason: string) => void;
 }
 
 /**
- * Opens the database at a URL, and makes its tables if it is empty. `member` names this process in the leases that it holds; no other process ever
- * has the same name. Throws `StoreUnusable` with a one-line message if it cannot be opened.
+ * Opens the database at a URL, and makes its tables if it is empty. `member` names this process in the leases that it holds;
+ * no other process ever has the same name. Throws `StoreUnusable` with a one-line message if the database cannot be opened.
  */
 export async function openPostgres(
   url: string,
@@ -92,7 +92,7 @@ export async function openPostgres(
   return new StoreClient(parts);
 }
 
-/** The questions of processes that share the database. */
+/** The calls by which processes share the database. */
 function sharedDatabase(pool: pg.Pool, reads: Reads, member: string, reachability: Reachability): SharedDatabase {
   const db = queryDatabase((query) => reads.read(query));
   return {

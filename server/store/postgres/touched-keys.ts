@@ -5,21 +5,21 @@ import type { TableName } from "../records.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../tables.ts";
 
-/** The records of a table that an operation touches: those with these keys, or any. */
+/** The records of a table that an operation touches: the records with these keys, or any record. */
 export interface Touched {
   table: TableName;
   /** Null: any record of the table. */
   keys: readonly string[] | null;
-  /** Whether it only requires something of them. */
+  /** Whether the operation only requires something of the records. */
   isRead?: true;
-  /** Whether others that say so too may touch them in the same statement. */
+  /** Whether other operations that say so too may touch the records in the same statement. */
   isShared?: true;
 }
 
 /** Places of a table's columns in the values of a record. */
 interface KeyPlaces {
   key: readonly number[];
-  /** Null if the unique properties are the key. */
+  /** Places of the unique properties; null if they are the key. */
   unique: readonly number[] | null;
 }
 
@@ -55,7 +55,7 @@ export function named(table: TableName, values: readonly SqlValue[]): string {
   return `${table} ${values.length === 1 ? values[0] : JSON.stringify(values)}`;
 }
 
-/** The records that an operation touches; none if no other transaction may change them. */
+/** The records that an operation touches; none if it keeps no other transaction out of its wave. */
 export function touchedBy(operation: EncodedOperation): Touched[] {
   switch (operation[0]) {
     case "insert":
@@ -81,7 +81,8 @@ export function touchedBy(operation: EncodedOperation): Touched[] {
     case "event":
       return [{ table: "events", keys: [keyName("events", operation[1])] }];
     case "rewrite":
-      // It erases the responses of all deliveries of the event: of two updates of one row in a statement, PostgreSQL does one.
+      // A rewrite erases the responses of all deliveries of the event. If one
+      // statement updates a row twice, PostgreSQL does only one update.
       return [
         { table: "events", keys: [named("events", [operation[1]])] },
         { table: "deliveries", keys: null, isShared: true },
@@ -95,7 +96,7 @@ export function touchedBy(operation: EncodedOperation): Touched[] {
   }
 }
 
-/** The record with these values of these properties if they are its key; otherwise any record. */
+/** If these properties are the key, the record with these values; otherwise any record. */
 function keysOf(table: TableName, properties: string, values: readonly SqlValue[]): Touched {
   const names = properties.split(",");
   const key: readonly string[] = TABLES[table].key;
@@ -111,7 +112,7 @@ function keysOf(table: TableName, properties: string, values: readonly SqlValue[
   };
 }
 
-/** The records that some operations touch: two that only require something of a record, or share it, do not touch it both. */
+/** The records that some operations touch. Two operations may both require something of a record, or both share it. */
 export class TouchedRecords {
   readonly #changed = new TouchedKeys();
   readonly #shared = new TouchedKeys();
@@ -132,7 +133,7 @@ function isShared({ isRead, isShared }: Touched): boolean {
 class TouchedKeys {
   readonly #keys = new Set<string>();
   readonly #tables = new Set<TableName>();
-  /** Tables of which any record may be touched. */
+  /** Tables of which an operation may touch any record. */
   readonly #whole = new Set<TableName>();
 
   has({ table, keys }: Touched): boolean {
@@ -153,7 +154,7 @@ export function uniquePlaces(table: TableName): readonly number[] {
   return unique ?? key;
 }
 
-/** Their columns. */
+/** The columns of the properties that `insertUnique` requires to be new together. */
 export function uniqueColumns(table: TableName): string[] {
   return uniquePlaces(table).map((place) => LAYOUT[table][place]?.column ?? "");
 }

@@ -6,13 +6,13 @@ import { failureOf } from "./sql.ts";
 import { WaveUndone } from "./wave-runner.ts";
 import { cutWave, KnownRefusals, type PendingTransaction, type Wave } from "./waves.ts";
 
-/** How often a wave is repeated whose endpoints have changed meanwhile. */
+/** How often a wave is repeated if its endpoints have changed meanwhile. */
 const REPEATED_MAX = 20;
 
-/** The refusal of a job. */
+/** The refusal of a job, as its result. */
 export type Refusal = Exclude<JobResult, { value: unknown }>;
 
-/** The refusal of a job after an error. */
+/** Makes the refusal of a job from an error. */
 export function refusal(error: unknown): Refusal {
   const message = error instanceof Error ? error.message : String(error);
   const failure = failureOf(error);
@@ -20,12 +20,12 @@ export function refusal(error: unknown): Refusal {
   return failure === "unavailable" ? { error: "unavailable", message } : { error: "failed", message };
 }
 
-/** Commits a wave in an SQL transaction, and returns the results of its transactions; those without one are to be repeated. */
+/** Commits a wave in an SQL transaction, and returns the results of its transactions. A transaction without a result is repeated. */
 export type CommitWave = (wave: Wave) => Promise<Map<number, CommitResult>>;
 
 /**
- * Commits transactions, and returns their results in order. If a wave fails for another reason than a full disk or a lost connection,
- * each of its transactions is run by itself.
+ * Commits transactions, and returns their results in order. If a wave fails, and neither
+ * the disk is full nor the connection lost, each of its transactions runs by itself.
  */
 export async function commitInWaves(
   transactions: readonly (readonly EncodedOperation[])[],
@@ -61,7 +61,7 @@ class WavesOfGroup {
     return this.#results.map((result) => result ?? { error: "failed", message: "the transaction has no result" });
   }
 
-  /** Completes the first transactions if earlier waves tell that they are refused. */
+  /** Completes the first transactions without SQL if earlier waves show that they are refused. */
   #dropKnown(): void {
     let refused = 0;
     for (const { index, operations } of this.#pending) {

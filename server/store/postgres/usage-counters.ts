@@ -1,4 +1,7 @@
-/** Adds to the usage counters of hours, in the order of their keys: others who add at the same time wait, and block nobody in a circle. */
+/**
+ * Adds to the usage counters of hours, in the order of their keys. Processes
+ * that add at the same time wait for each other, but never in a circle.
+ */
 
 import { columnOf, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../tables.ts";
@@ -18,7 +21,7 @@ const ADD = `with batch as (${noteBatch(LAYOUT.idempotency.map((_, index) => `$$
   group by ${KEY.join(", ")} order by ${KEY.join(", ")}
   on conflict (${KEY.join(", ")}) do update set ${COUNTS.map((column) => `${column} = ${name}.${column} + excluded.${column}`).join(", ")}`;
 
-/** Adds counters to the hours they name, unless their batch is counted. The values are those of `encodeRecord`. */
+/** Adds counters to the hours that they name, unless their batch is already counted. The values are those of `encodeRecord`. */
 export async function addUsage(sql: Sql, batch: readonly SqlValue[], hours: readonly SqlValue[][]): Promise<void> {
   if (hours.length === 0) return;
   const records = hours.map((values) => Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]])));

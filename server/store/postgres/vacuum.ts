@@ -1,14 +1,14 @@
-/** Removes dead rows from the queues: each of their rows is inserted and deleted within seconds, more often than the server looks. */
+/** Removes dead rows from the queues. Rows are inserted and deleted there within seconds, and the server's own vacuum comes too rarely. */
 
 import type { Sql } from "./sql.ts";
 
 /**
- * The tables are not made smaller, since that would lock out claims: the next rows need the room. A table that is being vacuumed
- * already is skipped.
+ * The vacuum does not make the tables smaller: that would lock out claims, and
+ * the next rows need the room. It skips a table that is being vacuumed already.
  */
 const VACUUM = "vacuum (truncate false, parallel 0, skip_locked) due_messages, due_deliveries";
 
-/** Vacuums the queues. Not within an SQL transaction. The leader calls it every 15 s. */
+/** Vacuums the queues, outside of SQL transactions. The leader calls this every 15 s. */
 export async function vacuumQueues(sql: Sql): Promise<void> {
   await sql.values(VACUUM);
 }

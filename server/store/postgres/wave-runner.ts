@@ -24,7 +24,7 @@ import {
 } from "./wave-statement.ts";
 import type { PendingTransaction, Wave } from "./waves.ts";
 
-/** Undoes the SQL transaction of a wave of one transaction, which is refused after some of its changes. */
+/** Thrown to undo the SQL transaction of a wave whose one transaction is refused after some of its changes. */
 export class WaveUndone extends Error {
   readonly result: CommitResult;
 
@@ -34,13 +34,13 @@ export class WaveUndone extends Error {
   }
 }
 
-/** The locks of scopes, most of which are customers. Locks of other kinds have other numbers, or keys of 64 bits. */
+/** The class of the advisory locks of scopes, most of which are customers. Other locks have other classes, or keys of 64 bits. */
 const SCOPE_LOCKS = 7_201;
 
 /** The findings of a statement of a wave. */
 interface StatementOutcome {
   refused: Map<number, CommitResult["result"]>;
-  /** Transactions whose deliveries were made of old endpoints. */
+  /** Transactions whose deliveries were made from old endpoints. */
   stale: Set<number>;
   /** Unique records that exist already. */
   taken: { transaction: number; number: number }[];
@@ -55,7 +55,7 @@ interface SentStatement {
   lanes: Map<number, Set<string>>;
 }
 
-/** Needed before the SQL transaction of a wave begins. */
+/** The parts of a wave that are needed before its SQL transaction begins. */
 export interface WaveStart {
   /** SQL for the locks of scopes, in an order that all processes share. */
   locks: string[];
@@ -66,7 +66,10 @@ export interface WaveStart {
 /** A wave with stages. */
 type StagedWave = Wave & { stages: NonNullable<Wave["stages"]> };
 
-/** A wave whose statement was sent. `lanes`: by transaction the lanes of its new deliveries that are not pushed, which are there after COMMIT. */
+/**
+ * A wave whose statement was sent. `lanes`: for each transaction the lanes
+ * of new deliveries that are not pushed. They are complete after COMMIT.
+ */
 export interface SentWave {
   results: Promise<Map<number, CommitResult>>;
   lanes: ReadonlyMap<number, ReadonlySet<string>>;
@@ -80,7 +83,7 @@ export class WaveRunner {
     this.#queue = queue;
   }
 
-  /** Endpoints may be others than those that are cached: an SQL transaction was rolled back, or the rows have changed beside it. */
+  /** Forgets the cached endpoints: an SQL transaction was rolled back, or something else has changed the rows. */
   forget(): void {
     this.#endpoints.clear();
   }
@@ -93,8 +96,8 @@ export class WaveRunner {
   }
 
   /**
-   * Sends a wave, and resolves when statements that are to follow it may be sent. A transaction without a result is to be repeated. The
-   * results reject with `WaveUndone` if the one transaction of a wave with stages is refused after some of its changes.
+   * Sends a wave, and resolves when the statements that follow it may be sent. A transaction without a result is
+   * repeated. The results reject with `WaveUndone` if a wave with stages is refused after some of its changes.
    */
   async send(sql: Sql, wave: Wave, start: WaveStart): Promise<SentWave> {
     const { transactions, stages } = wave;
@@ -147,7 +150,7 @@ export class WaveRunner {
     return outcome === null ? new Map() : resultsOf(transactions, outcome);
   }
 
-  /** Changes that the operations of a stage make beside its statement. */
+  /** Makes the changes of a stage that are not in its statement. */
   async #afterStage(sql: Sql, operations: readonly EncodedOperation[], changed: readonly string[]): Promise<void> {
     if (changed.length > 0 && operations.some(([, table]) => table === "endpoints")) {
       await changeRouting(sql, changed);
@@ -215,7 +218,7 @@ export class WaveRunner {
     return outcome;
   }
 
-  /** A delivery that no event of its transaction made, such as a replay. */
+  /** Notes a new delivery that no event of its transaction made, such as one of a replay. */
   #noteInserted(operation: EncodedOperation): void {
     if ((operation[0] !== "insert" && operation[0] !== "insertUnique") || operation[1] !== "deliveries") return;
     const [id, lane, dueAt] = [DELIVERY.id, DELIVERY.lane, DELIVERY.dueAt].map((place) => operation[2][place]);
@@ -236,7 +239,7 @@ function refuse(outcome: StatementOutcome, transaction: number, number: number, 
   if (why === DUPLICATE) outcome.taken.push({ transaction, number });
 }
 
-/** A transaction that is neither refused nor to be repeated is committed. */
+/** The results of transactions. A transaction is committed unless it is refused or to be repeated. */
 function resultsOf(transactions: readonly PendingTransaction[], outcome: StatementOutcome): Map<number, CommitResult> {
   const results = new Map<number, CommitResult>();
   for (const { index } of transactions) {
@@ -248,7 +251,7 @@ function resultsOf(transactions: readonly PendingTransaction[], outcome: Stateme
   return results;
 }
 
-/** Removes what a transaction has inserted if somebody else had inserted another unique record of it meanwhile. */
+/** Removes records that a transaction has inserted if another process has meanwhile inserted another unique record of the transaction. */
 async function removePartial(sql: Sql, all: readonly PlacedOperation[], { taken }: StatementOutcome): Promise<void> {
   const byTransaction = Map.groupBy(taken, ({ transaction }) => transaction);
   for (const { transaction, number, operation } of all) {
@@ -259,7 +262,7 @@ async function removePartial(sql: Sql, all: readonly PlacedOperation[], { taken 
     const places = LAYOUT[table].flatMap(({ property, column }, index) =>
       key.some((one) => one === property) ? [{ column, value: values[index] ?? null }] : [],
     );
-    // Rows that this SQL transaction did not insert are not its own to remove.
+    // Removes only rows that this SQL transaction has inserted.
     const where = places.map(({ column }, index) => `"${column}" = $${index + 1}`).join(" and ");
     await sql.values(
       `delete from ${name} where ${where} and xmin = pg_current_xact_id()::xid`,
@@ -268,7 +271,7 @@ async function removePartial(sql: Sql, all: readonly PlacedOperation[], { taken 
   }
 }
 
-/** The operations that require that no message of a pair is leased, while one is. */
+/** The operations that require that no message of a pair is leased although one is. */
 async function unmetOf(sql: Sql, all: readonly PlacedOperation[]): Promise<Unmet[]> {
   const required = all.flatMap(({ transaction, number, operation }) =>
     operation[0] === "requireUnleased"
@@ -320,7 +323,7 @@ export function lockOf(scopes: readonly string[]): string {
   return `select pg_advisory_xact_lock(${SCOPE_LOCKS}, k) from unnest('{${sorted}}'::int[]) as keys (k)`;
 }
 
-/** A scope's number among the locks; two with one number only wait for each other. */
+/** A scope's number among the locks. If two scopes have one number, they only wait for each other. */
 function lockKey(scope: string): number {
   return hashOf(scope) | 0;
 }

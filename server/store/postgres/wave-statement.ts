@@ -1,4 +1,4 @@
-/** Writes the statement of a wave: it checks all transactions, and makes the changes of those whose checks hold. Pure. */
+/** Writes the statement of a wave. It checks all transactions, and makes the changes of each transaction whose checks hold. Pure. */
 
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
@@ -15,7 +15,7 @@ import { type PlacedOperation, ShapeInputs, shapesOf } from "./shapes.ts";
 /** The content of a statement. */
 export interface WaveContent {
   checked: readonly PlacedOperation[];
-  /** The operations that are applied if all those of their transaction that are checked hold. */
+  /** The operations to apply, for each transaction if all of its checked operations hold. */
   applied: readonly PlacedOperation[];
   /** The deliveries of the events, in order. */
   deliveries: readonly MadeDelivery[];
@@ -24,13 +24,14 @@ export interface WaveContent {
   unmet: readonly Unmet[];
   /** The number of this process in the rows that it puts into the queue of deliveries. */
   putBy: number;
-  /** Lanes of the deliveries of which it asks whether another process has put something there. */
+  /** Lanes of new deliveries. The statement asks for each whether another process has put something there. */
   caughtUp: readonly CaughtUpLane[];
 }
 
 /**
- * The rows that the statement returns: a refusal (transaction, number of the operation, why), a delivery that is due at another time, or no
- * longer (due time, id, lane), a lane in which another process has put something, and the snapshot in which that was looked for (as an id).
+ * The kinds of rows that the statement returns. A refusal has the transaction, the number of the operation, and why. A delivery
+ * that existed before and has changed has its due time (null: it is no longer due), id and lane. A lane in which another
+ * process has put something has its name. The snapshot in which the statement looked for such lanes is in the place of an id.
  */
 export const REFUSAL_ROW = 0;
 export const CHANGED_ROW = 1;
@@ -75,7 +76,7 @@ function addDeliveries(clauses: Clauses, { deliveries, putBy }: WaveContent): vo
   clauses.add(`insert into due_deliveries (id, row, lane, due_at, put_by) select *, ${putBy} from ${made}`);
 }
 
-/** SQL for the lanes in which another process has put something, and for the snapshot in which that was looked for. */
+/** SQL for the lanes in which another process has put something, and for the snapshot of that look. */
 function passed(clauses: Clauses, { caughtUp, putBy }: WaveContent): string[] {
   if (caughtUp.length === 0) return [];
   const others = putByOthers("f.lane", "f.seen", { putBy, limit: 1 });

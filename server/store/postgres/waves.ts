@@ -11,15 +11,15 @@ export interface PendingTransaction {
 }
 
 /**
- * Transactions of which no two touch the same record or unique key, in order. `stages`: the operations of one transaction that touches a record
- * twice, in steps of which none does; each step is a statement. A wave with several stages has one transaction.
+ * Transactions in order, no two of which touch the same record or unique key. `stages`: if a transaction touches a record twice,
+ * its operations in steps that each touch a record once. Each step is a statement. A wave with several stages has one transaction.
  */
 export interface Wave {
   transactions: PendingTransaction[];
   stages: readonly (readonly EncodedOperation[])[] | null;
 }
 
-/** The first wave of some transactions, and how many of them it has: at least one. */
+/** The first wave of some transactions: at least one transaction. */
 export function cutWave(pending: readonly PendingTransaction[]): Wave {
   const touched = new TouchedRecords();
   const transactions: PendingTransaction[] = [];
@@ -36,12 +36,15 @@ export function cutWave(pending: readonly PendingTransaction[]): Wave {
   return { transactions, stages: null };
 }
 
-/** Whether the other transactions of a wave would not see what a transaction does to its endpoints. */
+/** Whether a transaction changes endpoints: the other transactions of its wave would not see the change. */
 function isAlone(operations: readonly EncodedOperation[]): boolean {
   return operations.some(([, table]) => table === "endpoints");
 }
 
-/** Whether a wave changes deliveries that exist. The ends of attempts must not lock others after them in one SQL transaction. */
+/**
+ * Whether a wave changes existing deliveries. Ends of attempts then have
+ * another SQL transaction, since they would lock deliveries in a second order.
+ */
 export function changesDeliveries({ transactions }: Wave): boolean {
   return transactions.some(({ operations }) =>
     operations.some(
@@ -54,7 +57,7 @@ function recordsOf(operations: readonly EncodedOperation[]): Touched[] {
   return operations.flatMap(touchedBy);
 }
 
-/** Operations in steps: those of a step touch different records, and each record is touched in the order of the operations. */
+/** Operations in steps. The operations of a step touch different records, and each record is touched in the order of the operations. */
 function stagesOf(operations: readonly EncodedOperation[]): EncodedOperation[][] {
   const stages: { operations: EncodedOperation[]; touched: TouchedRecords }[] = [];
   for (const operation of operations) {
@@ -71,20 +74,20 @@ function stagesOf(operations: readonly EncodedOperation[]): EncodedOperation[][]
   return stages.map((stage) => stage.operations);
 }
 
-/** The deliveries of an event are made of the endpoints as the operations before it leave them. */
+/** Whether an operation changes endpoints. The deliveries of an event are made from the endpoints as earlier operations leave them. */
 function isOfEndpoints([, table]: EncodedOperation): boolean {
   return table === "endpoints";
 }
 
 /**
- * The refusals that follow from earlier waves of a group, so that 200 transactions about one record take two waves and not 200:
- * a record that was updated has another version, and a unique key that was inserted is taken.
+ * The refusals that follow from earlier waves of a group: an updated record has another version, and
+ * an inserted unique key is taken. So 200 transactions about one record take two waves and not 200.
  */
 export class KnownRefusals {
   readonly #versions = new Map<string, number>();
   readonly #taken = new Set<string>();
 
-  /** The result of a transaction; null if only the database knows it. */
+  /** The result of a transaction that is refused; null if only the database can tell. */
   of(operations: readonly EncodedOperation[]): CommitResult | null {
     const first = operations.find(
       ([kind]) => kind === "insertUnique" || kind === "update" || kind.startsWith("require"),
@@ -102,7 +105,7 @@ export class KnownRefusals {
       if (operation[0] === "update") this.#versions.set(named(operation[1], [operation[4]]), operation[5] + 1);
       else if (operation[0] === "insertUnique") this.#taken.add(uniqueName(operation[1], operation[2]));
       else if (operation[0] === "delete") this.#forget();
-      // The versions of the event's deliveries are others too.
+      // The deliveries of the event get other versions too.
       else if (operation[0] === "rewrite") this.#versions.clear();
       else if (operation[0] === "put") this.#versions.delete(keyName(operation[1], operation[2]));
     }

@@ -1,4 +1,4 @@
-/** The connections of the writer of a process: what runs often on them is named, and each goes back to the pool unless it is broken. */
+/** The connections of the writer of a process. Statements that run often are named. A connection goes back to the pool unless it is broken. */
 
 import type pg from "pg";
 import type { SqlValue } from "../rows.ts";
@@ -47,7 +47,7 @@ export class WriterConnections {
     }
   }
 
-  /** Commits what `work` does, or nothing of it. It begins the SQL transaction itself, and need not await that before its statements. */
+  /** Commits the work of `work`, or nothing of it. `work` calls `begin`, and need not wait for its reply before it sends statements. */
   async transaction<Outcome>(work: (sql: Sql, begin: Begin) => Promise<Outcome>): Promise<Outcome> {
     const client = await this.#pool.connect();
     const begin: Begin = (statements) =>
@@ -56,14 +56,14 @@ export class WriterConnections {
   }
 
   /**
-   * Commits a statement after others without parameters, and returns its rows. All are sent at once: the server does not wait for this
-   * process while it holds their locks.
+   * Commits a statement after statements without parameters, and returns its rows. All are
+   * sent at once, so the server never waits for this process while it holds their locks.
    */
   async alone(before: readonly string[], { text, parameters }: SqlStatement): Promise<SqlValue[][]> {
     return await this.#onOne((sql, client) => this.#committed(sql, client, before, () => sql.values(text, parameters)));
   }
 
-  /** Sends a statement, with the beginning and the end of its SQL transaction where it needs more than itself. */
+  /** Sends a statement. If it needs settings or statements before it, sends the beginning and the end of its SQL transaction too. */
   async #committed<Rows>(
     sql: Sql,
     client: pg.PoolClient,
@@ -76,13 +76,13 @@ export class WriterConnections {
       statement(),
       sql.script(["commit"]),
     ] as const;
-    // After an error COMMIT rolls back.
+    // After an error `commit` rolls back.
     await Promise.allSettled(steps);
     const [, rows] = await Promise.all(steps);
     return rows;
   }
 
-  /** Runs statements on a connection, where those that repeat are named. */
+  /** Runs work on a connection, with names for the statements that repeat. */
   async #on<Value>(client: pg.PoolClient, work: (sql: Sql) => Promise<Value>): Promise<Value> {
     try {
       return await work(sqlOn(client, this.#used, (text) => this.#named.nameOf(client, text)));

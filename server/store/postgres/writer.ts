@@ -1,4 +1,4 @@
-/** The writer of a process on PostgreSQL: runs a group of jobs, those that write in SQL transactions, and then those on leases. */
+/** The writer of a process on PostgreSQL. Runs a group of jobs: first the jobs that write, in SQL transactions, then the jobs on leases. */
 
 import type pg from "pg";
 import {
@@ -31,20 +31,20 @@ import { lockOf, type SentWave, WaveRunner, type WaveStart } from "./wave-runner
 import { changesDeliveries, type Wave } from "./waves.ts";
 import { WriterConnections } from "./writer-connections.ts";
 
-/** Jobs of every moment, which ride in the SQL transaction of a wave. They lock rows after it, in an order that all processes share. */
+/** Frequent jobs, which ride in the SQL transaction of a wave. They lock rows after the wave, in an order that all processes share. */
 const RIDING: ReadonlySet<WritingJob[0]> = new Set(["finishDeliveries", "addUsage", "probe"]);
-/** How often an SQL transaction is repeated that others got in the way of. */
+/** How often an SQL transaction is repeated if others got in its way. */
 const REPEATED_MAX = 5;
-/** If a group has lasted so long and the server could not be reached, the jobs that are left are refused at once, in milliseconds. */
+/** If a group has lasted this long and the server could not be reached, its other jobs are refused at once. In milliseconds. */
 const LOST_MS_MAX = 1_000;
-/** An SQL transaction without a wave locks nothing first. */
+/** An SQL transaction without a wave takes no locks first. */
 const NO_START: WaveStart = { locks: [], changed: [] };
 
 /** Name of the setting that `probe` writes. */
 const PROBE = "disk-probe";
 
 export class PostgresWriter {
-  /** Names this process in the leases of messages that it holds, and in the deliveries that it puts into their queue. */
+  /** Names this process in its leases of messages, and in the deliveries that it puts into the queue. */
   readonly #owner: string;
   readonly #partitions: Partitions;
   readonly #connections: WriterConnections;
@@ -55,12 +55,12 @@ export class PostgresWriter {
   readonly #deliveries: DeliveryQueue;
   /** Bytes of the server's write-ahead log when `counts` was first asked for. */
   #logBytes: number | null = null;
-  /** A connection was lost, or a claim or a release failed: the database may have leases of this process that it does not know. */
+  /** Whether the database may have leases that this process does not know: a connection was lost, or a claim or a release failed. */
   #mayHoldUnknown = false;
   /** The group in progress: when it began, and the error of the first job that could not reach the server. */
   #group: { beganAt: number; lost: unknown } = { beganAt: 0, lost: null };
 
-  /** `owner` names the process in what it leases and puts; no other process has the same name. */
+  /** `owner` names the process in its leases and in rows of the queues; no other process has the same name. */
   constructor(pool: pg.Pool, owner: string, partitions: Partitions) {
     this.#owner = owner;
     this.#partitions = partitions;
@@ -81,7 +81,7 @@ export class PostgresWriter {
     return this.#owner;
   }
 
-  /** Runs jobs: those that write first. A full disk and a lost connection refuse all that write. */
+  /** Runs jobs, first those that write. If the disk is full or the connection is lost, all jobs that write are refused. */
   async runGroup(jobs: readonly Job[]): Promise<WrittenGroup> {
     this.#group = { beganAt: performance.now(), lost: null };
     const writing = jobs.filter((job): job is WritingJob => !isLeaseJob(job));
@@ -93,8 +93,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Transactions are committed in waves; the other jobs of every moment ride in the SQL transaction of the first one, and rare ones have
-   * their own. Any failure of a job except for a full disk or a lost connection is a bug: every job is then run by itself.
+   * Commits transactions in waves. The other frequent jobs ride in the SQL transaction of the first wave that may have them; rare jobs have
+   * one of their own. If a job fails, and neither the disk is full nor the connection lost, there is a bug: every job then runs by itself.
    */
   async #write(jobs: readonly WritingJob[]): Promise<JobResult[]> {
     const transactions = jobs.flatMap(transactionsOf);
@@ -118,7 +118,10 @@ export class PostgresWriter {
     });
   }
 
-  /** Commits a wave with the jobs that ride in it. If that fails, one of these may be to blame: without a result, they are run by themselves. */
+  /**
+   * Commits a wave with the jobs that ride in it. If that fails, a job may be to blame: the
+   * wave is committed alone, and the jobs, which have no result yet, run by themselves later.
+   */
   async #commitWave(
     wave: Wave,
     joined: readonly WritingJob[],
@@ -132,7 +135,7 @@ export class PostgresWriter {
     }
   }
 
-  /** Runs jobs in one SQL transaction. Their results are missing if it fails and one of several may be to blame. */
+  /** Runs jobs in one SQL transaction. If it fails and one of several jobs may be to blame, the jobs get no results. */
   async #commitJobs(jobs: readonly WritingJob[], results: Map<WritingJob, JobResult>): Promise<void> {
     try {
       await this.#commitUnit(null, jobs, results);
@@ -143,7 +146,7 @@ export class PostgresWriter {
     }
   }
 
-  /** Commits a wave and jobs in one SQL transaction, which is repeated if others got in its way. */
+  /** Commits a wave and jobs in one SQL transaction. Repeats it if others got in its way. */
   async #commitUnit(
     wave: Wave | null,
     jobs: readonly WritingJob[],
@@ -176,8 +179,9 @@ export class PostgresWriter {
   }
 
   /**
-   * The server may have died, and may be back: it may have leases that this process does not know, such as one whose release was not on disk, and
-   * may have committed what this process does not know of. A server that took the place of another may count its SQL transactions from an earlier one.
+   * Forgets what a restart of the server makes uncertain. The server may have leases that this process
+   * does not know, such as one whose release was not on disk, and commits that this process does not
+   * know. A server that took the place of another may count its SQL transactions from an earlier one.
    */
   noteRestart(): void {
     this.#mayHoldUnknown = true;
@@ -185,7 +189,7 @@ export class PostgresWriter {
     this.#deliveries.forget();
   }
 
-  /** Before anything else that leases: after a lost connection, or a claim or a release that failed. */
+  /** Ends leases that this process does not know, after a lost connection or a failed claim or release. Runs before anything else leases. */
   async #endUnknownLeases(): Promise<void> {
     if (!this.#mayHoldUnknown) return;
     const known = this.#messages.known();
@@ -199,7 +203,10 @@ export class PostgresWriter {
     }
   }
 
-  /** Throws if the group has waited for a server that does not answer: if each of its jobs did, those behind it would wait for minutes. */
+  /**
+   * Throws if the group has waited for a server that does not answer. If
+   * each job of the group waited, the jobs behind it would wait for minutes.
+   */
   #requireServer(): void {
     const { beganAt, lost } = this.#group;
     if (lost !== null && performance.now() - beganAt > LOST_MS_MAX) throw lost;
@@ -214,7 +221,7 @@ export class PostgresWriter {
     return { committed, lanes, values };
   }
 
-  /** Does jobs in their order, except that all ends of attempts are written by one statement, before the rest. */
+  /** Does jobs in their order, except that one statement writes all ends of attempts first. */
   async #doAll(sql: Sql, jobs: readonly WritingJob[]): Promise<unknown[]> {
     const outcomes = jobs.flatMap((job) => (job[0] === "finishDeliveries" ? job[1] : []));
     const finished = outcomes.length === 0 ? [] : await finishDeliveries(sql, this.#deliveries.putBy, outcomes);
@@ -233,7 +240,7 @@ export class PostgresWriter {
     try {
       const outcome = await this.#connections.transaction(async (sql, begin) => {
         const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
-        // The statements after it do not wait for its reply. If it fails, so do they: the SQL transaction is aborted.
+        // The statements after `begin` do not wait for its reply. If `begin` fails, they fail too: the SQL transaction is aborted.
         const [, done] = await bothEnded(begin(start.locks), work(sql, start));
         return done;
       });
@@ -292,7 +299,7 @@ export class PostgresWriter {
     }
   }
 
-  /** Removes records of a customer. Other processes learn that its opt-outs and threads are among them. */
+  /** Removes records of a customer. Other processes learn that opt-outs and threads may be among them. */
   async #resetCustomer(sql: Sql, [, customerId, limit, begins]: Extract<WritingJob, ["reset", ...unknown[]]>) {
     await sql.values(lockOf([customerId]));
     const removed = await this.#reset.reset(sql, customerId, limit, begins);
@@ -300,7 +307,7 @@ export class PostgresWriter {
     return removed;
   }
 
-  /** Rechecks the quarantine. Other processes learn that rows left it, and which parts of the configuration were read without them. */
+  /** Rechecks the quarantine. Other processes learn that rows left it, and which parts of their configuration were read without those rows. */
   async #recheck(sql: Sql, after: RowKey | null, limit: number, now: number): Promise<RecheckResult> {
     const rechecked = await recheck(sql, after, limit, now);
     const endpoints = rechecked.mended.flatMap(({ table, id }) => (table === "endpoints" ? [id] : []));
@@ -319,7 +326,7 @@ export class PostgresWriter {
       } catch (error) {
         this.#noteLost(error);
         if (job[0] === "release") this.#messages.remove(job[1]);
-        // Nobody uses these leases any more: they end before this process leases again, as those that it does not know.
+        // Nobody uses these leases any more. They end before this process leases again, since it does not know them.
         this.#mayHoldUnknown ||= job[0] === "release" || job[0] === "claimMessages";
         if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) return refusal(error);
       }
@@ -334,7 +341,7 @@ export class PostgresWriter {
       case "credit":
         this.#deliveries.credit(job[1]);
         return null;
-      // These are SQL transactions of their own.
+      // The following jobs run their own SQL transactions.
       case "claimMessages":
         return this.#messages.claim(this.#connections, job[1]);
       case "release":
@@ -363,7 +370,7 @@ export class PostgresWriter {
     }
   }
 
-  /** Pages of the server's write-ahead log since the first call. */
+  /** Pages that the server's write-ahead log has grown by since the first call. */
   async #logPages(sql: Sql): Promise<number> {
     const [[bytes] = []] = await sql.values("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint");
     this.#logBytes ??= Number(bytes);
@@ -371,7 +378,7 @@ export class PostgresWriter {
   }
 }
 
-/** No wave, before the jobs of an SQL transaction. */
+/** Stands for the wave in an SQL transaction that has only jobs. */
 const NO_WAVE: SentWave = { results: Promise.resolve(new Map()), lanes: new Map() };
 
 /** A page of the write-ahead log, in bytes. */
