@@ -13,18 +13,15 @@ import { Stage } from "./stage.ts";
 const MESSAGES = 1_000;
 /** Rounds at most. */
 const ROUNDS_MAX = 4;
-/**
- * Bytes of the queue of deliveries, in a message of three (docs/internals/postgres-figures.md). On a busy machine they wait in their lane, and are
- * leased in a write of their own: 3,200 bytes were measured.
- */
-const QUEUE_BYTES = 1_520;
-/** `npm run bench -- postgres` holds the goal on a quiet machine. Other tests run beside this one, and add up to 6 %: more is a fault. */
-const BYTES_MAX = 1.1 * (LOG_BYTES_MAX - QUEUE_BYTES);
-const QUEUE_BYTES_MAX = 2.5 * QUEUE_BYTES;
+/** Bytes of the queue of deliveries, in a message of three (docs/internals/postgres-figures.md): nothing but inserts and deletes. */
+const QUEUE_BYTES = 1_720;
+/** `npm run bench -- postgres` holds the goal on a quiet machine. Other tests run beside this one, and add up to 8 %: more is a fault. */
+const BYTES_MAX = 1.12 * (LOG_BYTES_MAX - QUEUE_BYTES);
+const QUEUE_BYTES_MAX = 1.2 * QUEUE_BYTES;
 /** Receipts of the sandbox, which no other provider writes. */
 const RECEIPTS_MAX = 700;
 
-test("a message with three webhooks writes about 11 KB to PostgreSQL's log, beside busy neighbours at most 12 and leases", async (t) => {
+test("a message with three webhooks writes about 11 KB to PostgreSQL's log, beside busy neighbours little more", async (t) => {
   const server = await startEmbedded(["fsync=off", "autovacuum=off", "max_wal_size=4GB", "checkpoint_timeout=1h"]);
   const extent = { rounds: 1, roundMs: 0, warmMs: 0, latencySeconds: 0, waiting: 0, listed: 0, stored: 0, readsMs: 0 };
   const stage = new Stage({ ...extent, messages: MESSAGES });
