@@ -29,8 +29,8 @@ export class AttemptsInFlight {
     this.#changedAt = this.#now();
   }
 
-  /** Makes an attempt of a lane, until it is recorded. `isCurrent` tells the attempt whether this process owned the lane all the time. */
-  async make<Result>(lane: string, attempt: (isCurrent: () => boolean) => Promise<Result>): Promise<Result> {
+  /** Makes an attempt of a lane, until it is recorded. `isStillOwner` tells the attempt whether this process owned the lane all the time. */
+  async make<Result>(lane: string, attempt: (isStillOwner: () => boolean) => Promise<Result>): Promise<Result> {
     const begun = { lane, since: this.#now(), owners: this.#owners };
     this.#attempts.add(begun);
     try {

@@ -1,8 +1,8 @@
 /**
  * Sends due deliveries as signed webhooks, and commits each attempt with its consequences for the schedule.
  *
- * The loop shares no state with the rest of the service, and runs in a thread of its own (`server/app/deliver-worker.ts`). What
- * passes between them:
+ * The loop shares no state with the rest of the service, and runs in a thread of its own (`server/app/deliver-worker.ts`); on PostgreSQL
+ * it runs in the main thread. What passes between them:
  *
  * | to the loop | |
  * |---|---|
@@ -208,6 +208,7 @@ export class Deliver implements DeliverLoop {
 
   lanesChanged(): void {
     this.#inFlight.lanesChanged();
+    // Attempts in flight stay in hand, so that no read takes their deliveries again.
     this.#queue.forget();
     this.#lanes.drop(() => true);
     this.#lanes.look();
@@ -258,7 +259,7 @@ function createLanes(attempting: Attempting, look: () => void): Lanes<HeldDelive
     isStale: (item) => isStale(attempting, item),
     prefetch: PREFETCH,
     run: (item, free, times) =>
-      inFlight.make(item.delivery.lane, (isCurrent) => deliver({ ...attempting, isCurrent }, item, free, times)),
+      inFlight.make(item.delivery.lane, (isStillOwner) => deliver({ ...attempting, isStillOwner }, item, free, times)),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
     mayFreeOthers: () => false,
@@ -277,7 +278,7 @@ function isStale(
 }
 
 async function deliver(
-  attempting: Attempting & { isCurrent: () => boolean },
+  attempting: Attempting & { isStillOwner: () => boolean },
   item: HeldDelivery,
   free: (result: RunResult) => void,
   times: RunTimes,
@@ -298,13 +299,13 @@ async function deliver(
     await record(attempting, item, cancelled);
     return "good";
   }
-  const heldUntil = attempting.holds.untilOf(delivery);
-  if (heldUntil !== null) {
-    await record(attempting, item, putOffUntil(heldUntil));
+  const askedUntil = attempting.holds.untilOf(delivery);
+  if (askedUntil !== null) {
+    await record(attempting, item, putOffUntil(askedUntil));
     return "bad";
   }
   // Its receiver was read meanwhile. If the lane was lost and is back, another process may have posted it.
-  if (isStale(attempting, item) || !attempting.isCurrent()) {
+  if (isStale(attempting, item) || !attempting.isStillOwner()) {
     attempting.queue.giveUp([item]);
     return "bad";
   }
