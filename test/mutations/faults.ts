@@ -199,12 +199,26 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "a new delivery goes before what another process has put into its lane",
-    file: "server/store/postgres/wave-statement.ts",
+    file: "server/store/postgres/due-reads.ts",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: text of a source.
-    text: "where coalesce((select true from ${others} limit 1), false)",
+    text: "coalesce((select true from ${others} limit 1), false)::int",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: text of a source.
-    replacement: "where coalesce((select true from ${others} limit 1), false) and false",
+    replacement: "(coalesce((select true from ${others} limit 1), false) and false)::int",
     caughtBy: "server/store/postgres/delivery-pushes.test.ts",
+  },
+  {
+    name: "a key that another process takes between the check and the insert fails the group",
+    file: "server/store/postgres/writer.ts",
+    text: " || isTaken(error)",
+    replacement: "",
+    caughtBy: "server/store/postgres/requirements.test.ts",
+  },
+  {
+    name: "a transaction does not see what an earlier one of its group has changed",
+    file: "server/store/postgres/decisions.ts",
+    text: "seen.note(operation);",
+    replacement: "",
+    caughtBy: "server/store/postgres/decisions.test.ts",
   },
   {
     name: "a member that was taken for dead keeps its lanes beside their next owner",

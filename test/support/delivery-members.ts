@@ -5,7 +5,7 @@ import type pg from "pg";
 import type { DueRead, LanePlace } from "../../server/store/due-deliveries.ts";
 import type { DueRow, DueRows, EncodedOutcome } from "../../server/store/jobs/jobs.ts";
 import { DeliveryQueue } from "../../server/store/postgres/delivery-queue.ts";
-import { finishDeliveries } from "../../server/store/postgres/outcomes.ts";
+import { finishDeliveries, standingOf } from "../../server/store/postgres/outcomes.ts";
 import { type Sql, sqlOn } from "../../server/store/postgres/sql.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
 import { DUE_AT, laneName } from "./delivery-rows.ts";
@@ -43,11 +43,13 @@ export class Member {
   }
 
   async finish(rows: readonly DueRow[], dueAt: number | null = null) {
-    return await finishDeliveries(
+    const outcomes = rows.map((row) => outcomeOf(row, dueAt));
+    const written = await finishDeliveries(this.sql, this.queue.putBy, outcomes);
+    const standing = await standingOf(
       this.sql,
-      this.queue.putBy,
-      rows.map((row) => outcomeOf(row, dueAt)),
+      outcomes.filter((_, index) => written[index] !== true),
     );
+    return written.map((isWritten) => (isWritten ? "ok" : (standing.shift() ?? "gone")));
   }
 }
 

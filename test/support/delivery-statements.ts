@@ -137,7 +137,7 @@ function changes(ground: Ground): QueueStatement[] {
         }),
     },
     {
-      name: "a wave that cancels deliveries",
+      name: "a group that cancels deliveries",
       prepare: find,
       run: () =>
         commitEach(ground, found, ({ id, version }) => {

@@ -24,7 +24,7 @@ import {
 
 /** The statements in an order in which each finds what it needs. */
 export function messageStatements(ground: Ground): QueueStatement[] {
-  return [...looks(ground), ...waves(ground), ...claims(ground), ...leases(ground)];
+  return [...looks(ground), ...groups(ground), ...claims(ground), ...leases(ground)];
 }
 
 const lookOf = ({ pool }: Ground) => queryDatabase<Database>((query) => readLook(pool, query));
@@ -53,13 +53,13 @@ function newMessages({ stage, template }: Ground): Message[] {
   });
 }
 
-function waves(ground: Ground): QueueStatement[] {
+function groups(ground: Ground): QueueStatement[] {
   const { stage, template } = ground;
   let attempted: { id: MessageId; version: number }[] = [];
   const event = (message: Message): Operation => ({ op: "event", event: stage.event(message), callbackUrl: null });
   return [
     {
-      name: "a wave of accepted messages",
+      name: "a group of accepted messages",
       pagesMax: WITH_RECORDS,
       run: () =>
         commitEach(ground, newMessages(ground), (record) => [
@@ -69,7 +69,7 @@ function waves(ground: Ground): QueueStatement[] {
         ]),
     },
     {
-      name: "a wave of send attempts",
+      name: "a group of send attempts",
       async prepare() {
         const [claimed] = await runGroup(ground, [claimOf(ground)]);
         const { rows } = claimed as { rows: LeasedRow[] };
@@ -83,7 +83,7 @@ function waves(ground: Ground): QueueStatement[] {
         }),
     },
     {
-      name: "a wave of outcomes of send attempts",
+      name: "a group of outcomes of send attempts",
       run: () =>
         commitEach(ground, attempted, ({ id, version }) => {
           const set = { status: "sent", claimedUntil: null } as const;
@@ -91,7 +91,7 @@ function waves(ground: Ground): QueueStatement[] {
         }),
     },
     {
-      name: "a wave of messages with deliveries of lanes that have caught up",
+      name: "a group of messages with deliveries of lanes that have caught up",
       pagesMax: WITH_RECORDS,
       async prepare() {
         const { rows } = await ground.pool.query("select id from endpoints");
@@ -108,7 +108,7 @@ function waves(ground: Ground): QueueStatement[] {
         ]),
     },
     {
-      name: "a wave that requires that no message of some pairs is leased",
+      name: "a group that requires that no message of some pairs is leased",
       run: () =>
         commitEach(ground, newMessages(ground), ({ instanceId: lane, from, to }) => [
           { op: "requireUnleased", lane, from, to },

@@ -7,8 +7,8 @@ export interface Relay {
   port: number;
   /** The port that new connections go to. */
   target: number;
-  /** Cuts the next connection whose client sends this text as soon as its server answers: the answer is lost. */
-  losesReplyTo: string | null;
+  /** The next connection whose client commits is cut once its server reports the commit: the report is lost. */
+  losesCommit: boolean;
   /** Nothing passes either way and no connection ends, until `lighten`. What is sent meanwhile passes then. */
   darken(): void;
   lighten(): void;
@@ -25,10 +25,12 @@ export async function startRelay(target: number, onSent: (sent: string) => void 
     const to = connect(relay.target, "127.0.0.1");
     from.on("data", (sent) => {
       onSent(sent.toString());
-      if (relay.losesReplyTo === null || !sent.includes(relay.losesReplyTo)) return;
-      relay.losesReplyTo = null;
+      if (!relay.losesCommit || !sent.includes("commit")) return;
+      relay.losesCommit = false;
       to.unpipe(from);
-      to.once("data", () => to.destroy()).resume();
+      to.on("data", (answer) => {
+        if (answer.includes("COMMIT")) to.destroy();
+      }).resume();
     });
     for (const [one, other] of [
       [from, to],
@@ -48,7 +50,7 @@ export async function startRelay(target: number, onSent: (sent: string) => void 
   const relay: Relay = {
     port: (server.address() as AddressInfo).port,
     target,
-    losesReplyTo: null,
+    losesCommit: false,
     cut() {
       for (const socket of sockets.keys()) socket.destroy();
     },

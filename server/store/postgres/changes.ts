@@ -1,148 +1,169 @@
-/** Writes the changes of a wave, for the transactions that are not refused. Pure. */
+/** Writes the statements of the changes of a group: one for all operations of a shape, with their rows as a parameter. Pure. */
 
 import { idsInPostgres } from "../deliveries-of-event.ts";
+import type { EncodedOperation } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { assignmentsOf } from "../split-timeline.ts";
 import { TABLES } from "../tables.ts";
-import { DUPLICATE } from "./checks.ts";
-import type { Clauses } from "./clauses.ts";
-import { type ChangedQueues, changesQueue, QUEUE_COLUMNS } from "./due-rows.ts";
-import { columnValue, type InputColumn } from "./json-rows.ts";
-import type { Shape, ShapeInputs } from "./shapes.ts";
-import { uniqueColumns, uniquePlaces } from "./touched-keys.ts";
+import { dueRowsOf, keepDueMessages } from "./due-messages.ts";
+import { changesQueue, keepDueDeliveries, putDeliveries, QUEUE_COLUMNS } from "./due-rows.ts";
+import { columnValue, recordset } from "./json-rows.ts";
+import {
+  amongValues,
+  columnsOfShape,
+  isAmong,
+  rowsOfShape,
+  type Shape,
+  type ShapeColumns,
+  shapesOf,
+} from "./shapes.ts";
+import type { SqlParameter, SqlStatement } from "./sql.ts";
+
+/** A statement that changes records. If `returnsDue`, its rows are the deliveries with another due time: `due_at` (null: not due), `id`, `lane`. */
+export interface ChangeStatement extends SqlStatement {
+  returnsDue: boolean;
+}
+
+/** The statements of operations, in the order in which they run. `putBy`: the number of this process in the queue of deliveries. */
+export function changesOf(operations: readonly EncodedOperation[], putBy: number): ChangeStatement[] {
+  return shapesOf(operations).flatMap((shape) => {
+    const { text, columns } = writtenOf(shape);
+    const parameters: SqlParameter[] = [rowsOfShape(shape, columns)];
+    if (shape.kind === "update") parameters.push(...amongValues(shape.table, idsOf(shape)));
+    if (text.includes(`$${parameters.length + 1}`)) parameters.push(putBy);
+    const change = { text, parameters, returnsDue: text.endsWith(DUE) };
+    return shape.kind === "rewrite" ? [change, eraseResponses(shape)] : [change];
+  });
+}
+
+function idsOf({ operations }: Shape): string[] {
+  return operations.flatMap((one) => (one[0] === "update" ? [one[4]] : []));
+}
+
+/** The text of a shape, and the columns of its rows, which are the first parameter. */
+interface WrittenShape {
+  text: string;
+  columns: ShapeColumns;
+}
+
+/** The texts so far, by the names of the shapes. The engine has some dozens of shapes. */
+const WRITTEN = new Map<string, WrittenShape>();
+
+function writtenOf(shape: Shape): WrittenShape {
+  const known = WRITTEN.get(shape.name);
+  if (known !== undefined) return known;
+  const columns = columnsOfShape(shape);
+  const written = { columns, text: textOf(shape, columns, recordset("$1", [...columns.set, ...columns.where])) };
+  WRITTEN.set(shape.name, written);
+  return written;
+}
+
+/** The parameters for the list of ids of an update, and the one for the number of this process. */
+const IDS = 2;
+const putByOf = ({ kind, table }: Shape) => `$${kind === "update" ? IDS + amongValues(table, []).length : 2}::int`;
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(", ");
 const columnsOf = (table: TableName) => LAYOUT[table].map(({ column }) => column);
 
-/** The start of an insert of the rows `i` of a clause. Events get the next positions, in the order of their rows. */
-function insertion(table: TableName, clause: string, properties: readonly InputColumn[]) {
-  const [position, next] = table === "events" ? ["position, ", "nextval('event_positions'), "] : ["", ""];
-  const assigned = properties.flatMap((property, index) =>
-    assignmentsOf(table, columnsOf(table)[index] ?? "", columnValue("i", property)),
-  );
-  return `insert into ${TABLES[table].name} (${position}${quoted(assigned.map(([column]) => column))})
-    select ${next}${assigned.map(([, value]) => value).join(", ")} from ${clause} i`;
-}
-
-type QueueTable = "messages" | "deliveries";
-
-function isQueueTable(table: TableName): table is QueueTable {
-  return table === "messages" || table === "deliveries";
-}
-
-/** Adds the inserts of records whose keys must be new. Refuses a transaction if another process has just inserted its key. */
-export function addUniqueInserts(
-  clauses: Clauses,
-  inputs: ShapeInputs,
-  shapes: readonly Shape[],
-  changed: ChangedQueues,
-): void {
-  const unique = shapes.filter(({ kind }) => kind === "insertUnique");
-  if (unique.length === 0) return;
-  const inserted = unique.map((shape) => {
-    const { table } = shape;
-    const { clause, properties } = inputs.of(shape);
-    const columns = uniqueColumns(table);
-    const made = clauses.add(
-      `${insertion(table, clause, properties)} where ${clauses.isAccepted("i")}
-        on conflict (${quoted(columns)}) do nothing returning ${isQueueTable(table) ? QUEUE_COLUMNS[table] : quoted(columns)}`,
-    );
-    const key = uniquePlaces(table).map((place) => properties[place]?.name ?? "");
-    const isSame = columns.map((column, index) => `t."${column}" = i.${key[index]}`).join(" and ");
-    return { table, clause, made, isSame };
-  });
-  const late = inserted.map(
-    ({ clause, made, isSame }) => `select i.tx, i.op, ${DUPLICATE} as why from ${clause} i
-      where ${clauses.isAccepted("i")} and not exists (select 1 from ${made} t where ${isSame})`,
-  );
-  clauses.refuse(clauses.add(late.join("\nunion all\n"), "materialized"));
-  for (const { table, clause, made, isSame } of inserted) {
-    if (!isQueueTable(table)) continue;
-    const accepted = `${made} t join ${clause} i on ${isSame} where ${clauses.isAccepted("i")}`;
-    changed.inserted[table].push(queueRows(table, accepted));
-  }
-}
-
-/** The columns that keep a record in its queue. */
-const QUEUED_BY = new Set(["due_at", "claimed_until"]);
-
-/** A query of changed records `t` of a queue. `effect`: SQL for the effect of the change on the lease of a message. */
-function queueRows(table: QueueTable, from: string, effect = "'ends'", isGone = false): string {
-  const names = QUEUE_COLUMNS[table].split(", ");
-  const columns = names.map((name) => (isGone && QUEUED_BY.has(name) ? `null::bigint as ${name}` : `t.${name}`));
-  if (table === "messages") columns.push(`${effect} as lease_effect`);
-  return `select ${columns.join(", ")} from ${from}`;
-}
-
-/** Adds the change of a shape. `isChecked`: the statement has locked the records, and they have the versions that the shape names. */
-export function addChange(
-  clauses: Clauses,
-  inputs: ShapeInputs,
-  shape: Shape,
-  changed: ChangedQueues,
-  isChecked: boolean,
-): void {
-  const sql = changeOf(inputs, shape, clauses, isChecked);
-  if (sql === null) return;
-  const { kind, table, properties } = shape;
-  if (!isQueueTable(table) || (kind === "update" && !changesQueue(table, properties))) {
-    clauses.add(sql);
-    if (kind === "rewrite") clauses.add(eraseResponses(inputs.of(shape).clause, clauses));
-    return;
-  }
-  const made = clauses.add(`${sql} returning ${QUEUE_COLUMNS[table]}`);
-  if (kind === "insert") changed.inserted[table].push(`select * from ${made}`);
-  else changed[table].push(changedRows(inputs, shape, table, made));
-}
-
-function changedRows(inputs: ShapeInputs, shape: Shape, table: QueueTable, made: string): string {
-  if (shape.kind === "delete") return queueRows(table, `${made} t`, "'ends'", true);
-  const claimedUntil = shape.kind === "update" ? shape.properties.indexOf("claimedUntil") : -1;
-  if (claimedUntil === -1) return queueRows(table, `${made} t`);
-  const effect = `case when i.v${claimedUntil} is null then 'ends' else 'holds' end`;
-  return queueRows(table, `${made} t join ${inputs.of(shape).clause} i on i.k0 = t.id`, effect);
-}
-
-function changeOf(inputs: ShapeInputs, shape: Shape, clauses: Clauses, isChecked: boolean): string | null {
-  const { kind, table } = shape;
-  const { name, key } = TABLES[table];
-  const { clause, properties, where } = inputs.of(shape);
-  const isAccepted = clauses.isAccepted("i");
-  const sets = shape.properties.flatMap((property, index) => {
-    const value = columnValue("i", properties[index] as InputColumn);
-    const assigned = assignmentsOf(table, columnOf(property), value);
-    return assigned.map(([column, sql]) => `"${column}" = ${sql}`);
-  });
-  const isFound = shape.where
-    .map((property, index) => `t."${columnOf(property)}" = i.${where[index]?.name}`)
-    .join(" and ");
-  switch (kind) {
-    case "insertUnique":
-    case "require":
-    case "requireNone":
-    case "requireUnleased":
-    case "requireEpoch":
-      return null;
+function textOf(shape: Shape, columns: ShapeColumns, rows: string): string {
+  const { name } = TABLES[shape.table];
+  switch (shape.kind) {
     case "insert":
+    case "insertUnique":
     case "event":
-      return `${insertion(table, clause, properties)} where ${isAccepted}`;
-    case "put": {
-      const replaced = columnsOf(table)
-        .flatMap((column) => assignmentsOf(table, column, ""))
-        .map(([column]) => `"${column}" = excluded."${column}"`);
-      return `${insertion(table, clause, properties)} where ${isAccepted}
-        on conflict (${quoted(key.map(columnOf))}) do update set ${replaced.join(", ")}`;
-    }
+      return inserting(shape, insertion(shape, columns, rows));
+    case "put":
+      return `${insertion(shape, columns, rows)} ${replacing(shape.table)}`;
     case "update":
-      return `update ${name} t set ${[...sets, "version = t.version + 1"].join(", ")} from ${clause} i
-        where ${isFound} and ${isAccepted}${isChecked ? " and t.version = i.version" : ""}`;
+      return updating(shape, columns, rows);
     case "set":
     case "rewrite":
-      return `update ${name} t set ${sets.join(", ")} from ${clause} i where ${isFound} and ${isAccepted}`;
+      return `update ${name} t set ${assigned(shape, columns).join(", ")} from ${rows} where ${matching(shape, columns)}`;
     case "delete":
-      return `delete from ${name} t using ${clause} i where ${isFound} and ${isAccepted}`;
+      return deleting(shape, `delete from ${name} t using ${rows} where ${matching(shape, columns)}`);
   }
+}
+
+/** An insert of the rows. Events get the next positions, in the order of their rows. */
+function insertion({ table }: Shape, { set }: ShapeColumns, rows: string): string {
+  const [position, next] = table === "events" ? ["position, ", "nextval('event_positions'), "] : ["", ""];
+  const values = set.flatMap((column, index) =>
+    assignmentsOf(table, columnsOf(table)[index] ?? "", columnValue("r", column)),
+  );
+  return `insert into ${TABLES[table].name} (${position}${quoted(values.map(([column]) => column))})
+    select ${next}${values.map(([, value]) => value).join(", ")} from ${rows}`;
+}
+
+/** The end of an insert that replaces records with the same key. */
+function replacing(table: TableName): string {
+  const columns = columnsOf(table)
+    .flatMap((column) => assignmentsOf(table, column, ""))
+    .map(([column]) => `"${column}" = excluded."${column}"`);
+  return `on conflict (${quoted(TABLES[table].key.map(columnOf))}) do update set ${columns.join(", ")}`;
+}
+
+/** An insert with the rows in the queue. */
+function inserting(shape: Shape, insert: string): string {
+  if (shape.table === "messages")
+    return `with made as (${insert} returning ${QUEUE_COLUMNS.messages})
+      insert into due_messages (id, lane, "from", "to", due_at, is_queued) ${dueRowsOf("made")}`;
+  if (shape.table === "deliveries")
+    return `with made as (${insert} returning ${QUEUE_COLUMNS.deliveries}) ${putDeliveries("made", putByOf(shape))}`;
+  return insert;
+}
+
+/** An update. Its records are locked and have the versions that the operations name: the checks saw to that. */
+function updating(shape: Shape, columns: ShapeColumns, rows: string): string {
+  const { table, properties } = shape;
+  const sets = [...assigned(shape, columns), "version = t.version + 1"].join(", ");
+  const update = `update ${TABLES[table].name} t set ${sets} from ${rows}
+    where ${matching(shape, columns)} and ${isAmong(table, "t.id", IDS)}`;
+  if ((table !== "messages" && table !== "deliveries") || !changesQueue(table, properties)) return update;
+  const returned = QUEUE_COLUMNS[table].split(", ").map((name) => `t.${name}`);
+  if (table === "deliveries") return keepingDeliveries(shape, `${update} returning ${returned.join(", ")}`);
+  const claimed = columns.set[properties.indexOf("claimedUntil")];
+  const effect = claimed === undefined ? "'ends'" : `case when r.${claimed.name} is null then 'ends' else 'holds' end`;
+  return keepingMessages(`${update} returning ${returned.join(", ")}, ${effect} as lease_effect`);
+}
+
+/** The columns that keep a record in its queue. A removed record has neither. */
+const QUEUED_BY = new Set(["due_at", "claimed_until"]);
+
+function deleting(shape: Shape, remove: string): string {
+  const { table } = shape;
+  if (table !== "messages" && table !== "deliveries") return remove;
+  const gone = QUEUE_COLUMNS[table]
+    .split(", ")
+    .map((name) => (QUEUED_BY.has(name) ? `null::bigint as ${name}` : `t.${name}`))
+    .join(", ");
+  if (table === "deliveries") return keepingDeliveries(shape, `${remove} returning ${gone}`);
+  return keepingMessages(`${remove} returning ${gone}, 'ends' as lease_effect`);
+}
+
+function keepingMessages(change: string): string {
+  return `with changed as (${change}), ${keepDueMessages("changed")} select`;
+}
+
+/** The end of a statement that returns the deliveries with another due time. */
+const DUE = "select due_at, id, lane from changed";
+
+function keepingDeliveries(shape: Shape, change: string): string {
+  return `with changed as (${change}), ${keepDueDeliveries("changed", putByOf(shape))} ${DUE}`;
+}
+
+/** SQL for the new values of the properties. */
+function assigned({ table, properties }: Shape, { set }: ShapeColumns): string[] {
+  return set.flatMap((column, index) =>
+    assignmentsOf(table, columnOf(properties[index] ?? ""), columnValue("r", column)).map(
+      ([name, value]) => `"${name}" = ${value}`,
+    ),
+  );
+}
+
+/** SQL for whether a record is the one that a row names. */
+function matching({ where }: Shape, columns: ShapeColumns): string {
+  return columns.where.map((column, index) => `t."${columnOf(where[index] ?? "")}" = r.${column.name}`).join(" and ");
 }
 
 /**
@@ -152,14 +173,21 @@ function changeOf(inputs: ShapeInputs, shape: Shape, clauses: Clauses, isChecked
  */
 const ATTEMPTS = String.raw`regexp_replace(d.attempts, '\\u[0-9a-f]{4}', '\\n', 'gi')::json`;
 
+/** The ids of the deliveries of the events of a list. */
+const OF_EVENTS = idsInPostgres("unnest($1::text[]) as e (id)");
+
 /**
  * Erases the responses to rewritten events, since a response may quote the text of its event. The new version of the
  * delivery keeps an attempt in flight from writing its response back. The fourth value of an attempt is the response.
  */
-function eraseResponses(clause: string, clauses: Clauses): string {
-  return `update deliveries d set version = d.version + 1, attempts = (
+function eraseResponses({ operations }: Shape): ChangeStatement {
+  return {
+    text: `update deliveries d set version = d.version + 1, attempts = (
       select json_agg(case json_typeof(one) when 'array' then jsonb_set(one::jsonb, '{3}', 'null')
         else one::jsonb end order by place)::text
       from json_array_elements(${ATTEMPTS}) with ordinality as attempts (one, place))
-    where d.attempts <> '[]' and d.id = any(array(${idsInPostgres(`(select k0 as id from ${clause} i where ${clauses.isAccepted("i")}) e`)}))`;
+    where d.attempts <> '[]' and d.id = any(array(${OF_EVENTS}))`,
+    parameters: [operations.map(([, eventId]) => String(eventId))],
+    returnsDue: false,
+  };
 }

@@ -1,135 +1,171 @@
 /**
- * Writes the checks of a wave. The statement locks its rows table by table, in the order
- * of their keys, so that two processes never wait for each other in a circle. Pure.
+ * Writes the statements that check the transactions of a group before anything is changed. The statements lock
+ * rows table by table, in the order of their keys, so that two processes never wait for each other in a circle. Pure.
  */
 
+import { phoneKey } from "../../core/phone-forms.ts";
+import type { EncodedOperation } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
-import { columnOf } from "../rows.ts";
+import { columnOf, type SqlValue } from "../rows.ts";
 import { TABLES } from "../tables.ts";
-import type { Clauses } from "./clauses.ts";
-import type { PlacedOperation, Shape, ShapeInputs } from "./shapes.ts";
-import { uniqueColumns, uniquePlaces } from "./touched-keys.ts";
+import { columnValue, type InputColumn, inputColumn, jsonRows, numberColumn, recordset } from "./json-rows.ts";
+import { isLeasedPair } from "./message-leases.ts";
+import { amongValues, isAmong, propertiesOf, rankOf } from "./shapes.ts";
+import type { SqlStatement } from "./sql.ts";
+import { named, uniqueProperties, uniqueValues } from "./touched-keys.ts";
 
-/** Why a transaction is refused, as the statement returns it. `STALE`: its endpoints have changed, and the transaction is repeated. */
-export const STALE = 0;
-export const CONFLICT = 1;
-export const DUPLICATE = 2;
-const UNMET = 3;
-
-/** The endpoints from which the deliveries of a transaction were made. */
-export interface UsedRouting {
-  transaction: number;
-  customerId: string;
-  version: number;
+/** The answers to the checks of a group. */
+export interface Findings {
+  /** The versions of records, by `named`. A record that is not there has none. */
+  versions: Map<string, number>;
+  /** Operations that ask for records (`insertUnique`, `require`, `requireNone`) and have found one. */
+  found: Set<EncodedOperation>;
+  /** Operations whose requirement about a lease does not hold. */
+  unmet: Set<EncodedOperation>;
 }
 
-/** An operation whose requirement does not hold. */
-export interface Unmet {
-  transaction: number;
-  number: number;
+/** A statement of the checks. `note` adds what its rows say to the findings. */
+export interface Check extends SqlStatement {
+  note(rows: readonly SqlValue[][], findings: Findings): void;
 }
 
-/** Adds a clause with the first refusal of each refused transaction: `tx`, `op`, `why`. */
-export function addChecks(
-  clauses: Clauses,
-  inputs: ShapeInputs,
-  shapes: readonly Shape[],
-  { routing, unmet }: { routing: readonly UsedRouting[]; unmet: readonly Unmet[] },
-): void {
-  const locked = lockTables(clauses, shapes);
-  const refusals = shapes.flatMap((shape) => refusalOf(clauses, inputs, shape, locked) ?? []);
-  if (routing.length > 0) refusals.push(staleRouting(clauses, routing));
-  for (const { transaction, number } of unmet)
-    refusals.push(`select ${transaction} as tx, ${number} as op, ${UNMET} as why`);
-  if (refusals.length === 0) return;
-  const all = refusals.join("\nunion all\n");
-  clauses.refuse(
-    clauses.add(`select distinct on (tx) tx, op, why from (${all}) refusals order by tx, op`, "materialized"),
-  );
+/** The checks of some operations, in the order in which they lock rows. */
+export function checksOf(operations: readonly EncodedOperation[]): Check[] {
+  return [
+    ...epochChecks(operations),
+    ...versionChecks(operations),
+    ...recordChecks(operations),
+    ...pairChecks(operations),
+  ];
 }
 
-/** Locks the records whose versions are required. Returns the clause of each table, with `id` and `version`. */
-function lockTables(clauses: Clauses, shapes: readonly Shape[]): Map<TableName, string> {
-  const ids = new Map<TableName, string[]>();
-  for (const { kind, table, placed } of shapes) {
-    if (kind !== "update") continue;
-    const known = ids.get(table) ?? [];
-    for (const one of placed) known.push(idOf(one));
-    ids.set(table, known);
-  }
-  const locked = new Map<TableName, string>();
-  for (const [table, of] of ids) {
-    const parameter = clauses.parameter(of);
-    const isOne = `id = any(${parameter}::text[])${table === "deliveries" ? betweenEnds(clauses, of) : ""}`;
-    const lock = `select id, version from ${TABLES[table].name} where ${isOne} order by id for update`;
-    locked.set(table, clauses.add(lock, "materialized"));
-  }
-  return locked;
+/** Asks for the epochs of leases of members, and holds them. */
+function epochChecks(operations: readonly EncodedOperation[]): Check[] {
+  const required = operations.filter((one) => one[0] === "requireEpoch");
+  if (required.length === 0) return [];
+  return [
+    {
+      text: "select lease, epoch from member_leases where lease = any($1::text[]) order by lease for share",
+      parameters: [[...new Set(required.map(([, lease]) => lease))]],
+      note(rows, { unmet }) {
+        const epochs = new Map(rows.map(([lease, epoch]) => [lease, epoch]));
+        for (const one of required) if (epochs.get(one[1]) !== one[2]) unmet.add(one);
+      },
+    },
+  ];
 }
 
-/** SQL that bounds a list of ids by its first and its last id. The bounds name the partitions to the planner; the list alone does not. */
-function betweenEnds(clauses: Clauses, ids: readonly string[]): string {
-  const sorted = ids.toSorted();
-  return ` and id between ${clauses.parameter(sorted[0] ?? "")} and ${clauses.parameter(sorted.at(-1) ?? "")}`;
+/** Locks the records whose versions are required, and asks for their versions: one statement a table. */
+function versionChecks(operations: readonly EncodedOperation[]): Check[] {
+  const updates = operations.filter((one) => one[0] === "update");
+  const byTable = Map.groupBy(updates, ([, table]) => table);
+  const tables = [...byTable].sort(([a], [b]) => rankOf(a) - rankOf(b));
+  return tables.map(([table, own]) => {
+    const ids = own.map(([, , , , id]) => id);
+    return {
+      text: `select id, version from ${TABLES[table].name} where ${isAmong(table, "id", 1)} order by id for update`,
+      parameters: amongValues(table, ids),
+      note(rows, { versions }) {
+        for (const [id, version] of rows) versions.set(named(table, [id ?? null]), Number(version));
+      },
+    };
+  });
 }
 
-function idOf({ operation }: PlacedOperation): string {
-  if (operation[0] === "update") return operation[4];
-  throw new Error(`${operation[0]} requires no version`);
+/** A question for a record: the table, the properties by which the record is found, and their values. */
+interface RecordQuestion {
+  operation: EncodedOperation;
+  table: TableName;
+  where: string;
+  values: readonly SqlValue[];
 }
 
-/** SQL for whether a row is found. With the limit the planner looks each row up, and never reads the whole table to join it. */
-function isThere(from: string): string {
-  return `(select true from ${from} limit 1)`;
-}
-
-/** The query of the refused transactions of a shape; null if its operations require nothing. */
-function refusalOf(
-  clauses: Clauses,
-  inputs: ShapeInputs,
-  shape: Shape,
-  locked: ReadonlyMap<TableName, string>,
-): string | null {
-  const { kind, table } = shape;
-  switch (kind) {
-    case "update":
-      return `select i.tx, i.op, ${CONFLICT} as why from ${inputs.of(shape).clause} i
-        left join ${locked.get(table)} l on l.id = i.k0 where l.version is distinct from i.version`;
+function questionOf(operation: EncodedOperation): RecordQuestion[] {
+  switch (operation[0]) {
     case "insertUnique": {
-      const { clause, properties } = inputs.of(shape);
-      const key = uniquePlaces(table).map((place) => properties[place]?.name ?? "");
-      const isSame = uniqueColumns(table).map((column, index) => `t."${column}" = i.${key[index]}`);
-      return `select i.tx, i.op, ${DUPLICATE} as why from ${clause} i
-        where ${isThere(`${TABLES[table].name} t where ${isSame.join(" and ")}`)}`;
+      const [, table, values] = operation;
+      return [{ operation, table, where: uniqueProperties(table).join(), values: uniqueValues(table, values) }];
     }
     case "require":
     case "requireNone": {
-      const { clause, where } = inputs.of(shape);
-      const matches = shape.where.map((property, index) => `t."${columnOf(property)}" = i.${where[index]?.name}`);
-      const match = isThere(`${TABLES[table].name} t where ${matches.join(" and ")}`);
-      return `select i.tx, i.op, ${CONFLICT} as why from ${clause} i
-        where ${match} is ${kind === "require" ? "null" : "not null"}`;
-    }
-    case "requireEpoch": {
-      const { clause } = inputs.of(shape);
-      const kept = clauses.add(
-        `select lease, epoch from member_leases where lease in (select k0 from ${clause}) order by lease for share`,
-        "materialized",
-      );
-      return `select i.tx, i.op, ${UNMET} as why from ${clause} i
-        left join ${kept} l on l.lease = i.k0 where l.epoch is distinct from i.version`;
+      const [, table, where, values] = operation;
+      return [{ operation, table, where, values }];
     }
     default:
-      return null;
+      return [];
   }
 }
 
-function staleRouting(clauses: Clauses, routing: readonly UsedRouting[]): string {
-  const given = clauses.parameter(
-    JSON.stringify(
-      routing.map(({ transaction, customerId, version }) => ({ tx: transaction, c: customerId, v: version })),
-    ),
-  );
-  return `select i.tx, -1 as op, ${STALE} as why from json_to_recordset(${given}::json) as i(tx int, c text, v bigint)
-    left join endpoint_versions r on r.customer_id = i.c where coalesce(r.version, 0) <> i.v`;
+/** Asks which records are there: one statement for all questions about the same properties of a table. */
+function recordChecks(operations: readonly EncodedOperation[]): Check[] {
+  const questions = Map.groupBy(operations.flatMap(questionOf), ({ table, where }) => `${table} ${where}`);
+  return [...questions.values()].flatMap((own) => {
+    const [first] = own;
+    return first === undefined ? [] : [recordCheck(first, own)];
+  });
+}
+
+function recordCheck(question: RecordQuestion, questions: readonly RecordQuestion[]): Check {
+  const { text, columns } = writtenOf(question);
+  const rows = questions.map(({ values }, n) => [n, ...values]);
+  return {
+    text,
+    parameters: [jsonRows(columns, rows)],
+    note(found, findings) {
+      for (const [n] of found) {
+        const one = questions[Number(n)];
+        if (one !== undefined) findings.found.add(one.operation);
+      }
+    },
+  };
+}
+
+/** The text of a question, and the columns of its rows. */
+interface WrittenQuestion {
+  text: string;
+  columns: readonly InputColumn[];
+}
+
+/** The texts so far, by table and properties. The engine has some dozens of questions. */
+const WRITTEN = new Map<string, WrittenQuestion>();
+
+function writtenOf({ table, where }: RecordQuestion): WrittenQuestion {
+  const name = `${table} ${where}`;
+  const known = WRITTEN.get(name);
+  if (known !== undefined) return known;
+  const keys = propertiesOf(where).map((property, index) => ({
+    property,
+    key: inputColumn(table, property, `k${index}`),
+  }));
+  const columns = [numberColumn("n"), ...keys.map(({ key }) => key)];
+  const isSame = keys.map(({ property, key }) => `t."${columnOf(property)}" = ${columnValue("r", key)}`).join(" and ");
+  // With the limit the planner looks each row up, and never reads the whole table to join it.
+  const text = `select r.n from ${recordset("$1", columns)}
+    where (select true from ${TABLES[table].name} t where ${isSame} limit 1)`;
+  const written = { text, columns };
+  WRITTEN.set(name, written);
+  return written;
+}
+
+/** Asks whether messages of pairs are leased. The lanes of the pairs are locked: no further message of them is leased meanwhile. */
+function pairChecks(operations: readonly EncodedOperation[]): Check[] {
+  const required = operations.filter((one) => one[0] === "requireUnleased");
+  if (required.length === 0) return [];
+  return [
+    {
+      text: `select p.place::int from unnest($1::text[], $2::text[], $3::text[]) with ordinality p (lane, "from", "to", place)
+        where ${isLeasedPair("p.lane", 'p."from"', 'p."to"')}`,
+      parameters: [
+        required.map(([, lane]) => lane),
+        required.map(([, , from]) => from),
+        required.map(([, , , to]) => phoneKey(to)),
+      ],
+      note(rows, { unmet }) {
+        for (const [place] of rows) {
+          const operation = required[Number(place) - 1];
+          if (operation !== undefined) unmet.add(operation);
+        }
+      },
+    },
+  ];
 }

@@ -20,11 +20,10 @@ import {
   isLookup,
   isNotWaiting,
 } from "./claim-terms.ts";
-import { Clauses, type SqlStatement } from "./clauses.ts";
 import { UNLEASED } from "./due-messages.ts";
 import { type LaneFloor, OLDEST_RUNNING, startOf } from "./lane-floors.ts";
 import { leasesKey } from "./own-leases.ts";
-import type { SqlParameter } from "./sql.ts";
+import { type SqlParameter, type SqlStatement, StatementParameters } from "./sql.ts";
 
 /** The most messages of one sender and recipient in a claim, unless the lane says another number. They are a run, which is sent in sequence. */
 const RUN_MAX = 8;
@@ -124,15 +123,15 @@ function endExpired(lanes: readonly MessageLane[]): string {
  * the messages that the pair waits for. The rows begin with `ClaimRowStart<FrontRead>`.
  */
 export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): ClaimStatements {
-  const clauses = new Clauses();
-  const bound = bind(clauses, terms);
+  const parameters = new StatementParameters();
+  const bound = bind(parameters, terms);
   const max = frontMax(lanes);
   const { now, waiting } = bound;
   const isDue = `${isDueAt(now)} and due_at >= l.start`;
   const inOrder = `order by due_at, id limit ${max}`;
   const columns = `id, "from", "to", due_at, ${isLookup("due_messages")} as is_lookup`;
   const claim = `
-    with lanes as materialized (${lanesOf(clauses, lanes)}),
+    with lanes as materialized (${lanesOf(parameters, lanes)}),
     ${given(bound)}
     found as materialized (
       select l.lane, l.paused, d.* from lanes l cross join lateral (
@@ -141,7 +140,7 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): Cla
         (select ${columns} from due_messages where l.paused and lane = l.lane and ${isDue} and is_queued = 0 ${inOrder})
       ) d
     ),
-    ${awaited(clauses, terms, bound, { isDue, inOrder })}
+    ${awaited(parameters, terms, bound, { isDue, inOrder })}
     free_pairs as materialized (
       select lane, "from", "to" from (select distinct lane, "from", "to" from found where not is_lookup) p
       where ${isFree(bound, "p")}
@@ -165,7 +164,7 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): Cla
       left join (select lane, count(*) from ordered group by lane) o using (lane)
     )
     ${result()}`;
-  return { before: before(lanes, terms.owner), claim: clauses.statement(claim) };
+  return { before: before(lanes, terms.owner), claim: { text: claim, parameters: parameters.values } };
 }
 
 /**
@@ -174,8 +173,8 @@ export function claimFront(lanes: readonly LookedLane[], terms: ClaimTerms): Cla
  * a waiting pair it leases only lookups and the first other timer. The rows begin with `ClaimRowStart<WalkedPart>`.
  */
 export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): ClaimStatements {
-  const clauses = new Clauses();
-  const bound = bind(clauses, terms);
+  const parameters = new StatementParameters();
+  const bound = bind(parameters, terms);
   const { now, waiting } = bound;
   const isDue = isDueAt(now);
   const runMax = Math.max(...lanes.map(runMaxOf));
@@ -185,7 +184,7 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): Cl
       and due_at >= ${after}.start
     order by "from", "to", due_at, id limit 1`;
   const claim = `
-    with recursive lanes as materialized (${lanesOf(clauses, lanes)}),
+    with recursive lanes as materialized (${lanesOf(parameters, lanes)}),
     ${given(bound)}
     pairs as (
       select l.lane, p."from", p."to", p.due_at, l.start, 1 as step from lanes l cross join lateral (${next("l.lane", "l")}) p
@@ -246,7 +245,7 @@ export function claimBehind(lanes: readonly WalkedLane[], terms: ClaimTerms): Cl
       ) b using (lane)
     )
     ${result()}`;
-  return { before: [IN_ORDER, ...before(lanes, terms.owner)], claim: clauses.statement(claim) };
+  return { before: [IN_ORDER, ...before(lanes, terms.owner)], claim: { text: claim, parameters: parameters.values } };
 }
 
 /**
@@ -264,7 +263,7 @@ const [FIRST_PAIR, FIRST_TIMER] = [
 ] as const;
 
 /** The query of `lanes` and the places of their walks. It leaves out a lane whose claim requires another epoch. */
-function lanesOf(clauses: Clauses, lanes: readonly (LookedLane & Partial<WalkedLane>)[]): string {
+function lanesOf(given: StatementParameters, lanes: readonly (LookedLane & Partial<WalkedLane>)[]): string {
   const rows = lanes.map(({ lane, permits, paused = false, required, floor, walk = WALK_BEGINS, ...rest }) => {
     const [[from, to], [dueAt, id]] = [walk.pairs.last ?? FIRST_PAIR, walk.timers.last ?? FIRST_TIMER];
     const values: readonly (readonly [value: SqlParameter, type: string])[] = [
@@ -282,7 +281,7 @@ function lanesOf(clauses: Clauses, lanes: readonly (LookedLane & Partial<WalkedL
       [floor?.dueAt ?? null, "bigint"],
       [floor?.since ?? null, "xid8"],
     ];
-    return values.map(([value, type]) => `${clauses.parameter(value)}::${type}`);
+    return values.map(([value, type]) => `${given.add(value)}::${type}`);
   });
   return `select *, ${startOf("l.lane", "l.floor", "l.since")} as start from ${valuesOf(rows)}
       l (lane, permits, run_max, paused, "from", "to", due_at, id, passed, required, epoch, floor, since)
@@ -297,14 +296,14 @@ function leasedOf(lane: string): string {
 
 /** The CTE of messages of waiting pairs that may be leased: the named messages, and timers. */
 function awaited(
-  clauses: Clauses,
+  given: StatementParameters,
   { waiting }: ClaimTerms,
   bound: BoundTerms,
   { isDue, inOrder }: { isDue: string; inOrder: string },
 ): string {
   if (waiting.length === 0) return "";
   const columns = `id, "from", "to", due_at, is_queued, is_held`;
-  const ids = `${clauses.parameter(waiting.flatMap(({ except }) => except))}::text[]`;
+  const ids = `${given.add(waiting.flatMap(({ except }) => except))}::text[]`;
   const named = `select 0 as rank, lane, ${columns} from due_messages
     where id = any(${ids}) and ${isDueById(bound.now)} and lane in (select lane from lanes where not paused)`;
   const timers = `select 1 as rank, l.lane, d.* from lanes l cross join lateral (

@@ -2,7 +2,7 @@
 
 import { phoneKey } from "../../core/phone-forms.ts";
 import type { WaitingPair } from "../store.ts";
-import type { Clauses } from "./clauses.ts";
+import type { StatementParameters } from "./sql.ts";
 
 /** The leased messages that a claim found in lanes. Messages that were leased since then have a later `changed_in`. */
 export interface LeasedMessages {
@@ -37,19 +37,22 @@ export interface BoundTerms {
 }
 
 /** Binds the terms of a claim as parameters of its statement. */
-export function bind(given: Clauses, { now, leaseMs, owner, firstLease, waiting, leased }: ClaimTerms): BoundTerms {
-  const texts = (values: readonly string[]) => `${given.parameter([...values])}::text[]`;
+export function bind(
+  given: StatementParameters,
+  { now, leaseMs, owner, firstLease, waiting, leased }: ClaimTerms,
+): BoundTerms {
+  const texts = (values: readonly string[]) => `${given.add([...values])}::text[]`;
   return {
-    now: `${given.parameter(now)}::bigint`,
-    leaseMs: `${given.parameter(leaseMs)}::bigint`,
-    owner: `${given.parameter(owner)}::text`,
-    firstLease: `${given.parameter(firstLease)}::bigint`,
+    now: `${given.add(now)}::bigint`,
+    leaseMs: `${given.add(leaseMs)}::bigint`,
+    owner: `${given.add(owner)}::text`,
+    firstLease: `${given.add(firstLease)}::bigint`,
     waiting:
       waiting.length === 0
         ? null
         : { from: texts(waiting.map(({ from }) => from)), to: texts(waiting.map(({ to }) => phoneKey(to))) },
     held: texts(leased?.ids ?? []),
-    since: leased === null ? null : `${given.parameter(leased.since)}::xid8`,
+    since: leased === null ? null : `${given.add(leased.since)}::xid8`,
   };
 }
 

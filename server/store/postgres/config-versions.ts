@@ -5,10 +5,11 @@
  */
 
 import { type Kysely, sql as text } from "kysely";
-import type { EncodedOperation, WritingJob } from "../jobs/jobs.ts";
+import type { EncodedOperation } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
 import type { Database } from "../rows.ts";
 import { CONFIG_PARTS, type ConfigPart, type ConfigVersions } from "../shared-database.ts";
+import type { PendingTransaction } from "./decisions.ts";
 import type { Sql } from "./sql.ts";
 
 /** The parts that a change of a table belongs to. */
@@ -37,17 +38,9 @@ export async function readVersions(db: Kysely<Database>): Promise<ConfigVersions
   return Object.fromEntries(CONFIG_PARTS.map((part) => [part, versions.get(part) ?? 0])) as ConfigVersions;
 }
 
-/** The parts that jobs may change. */
-export function partsOf(jobs: readonly WritingJob[]): Set<ConfigPart> {
-  const parts = new Set<ConfigPart>();
-  const add = (operations: readonly EncodedOperation[]) => {
-    for (const operation of operations) for (const part of partsOfOperation(operation)) parts.add(part);
-  };
-  for (const job of jobs) {
-    if (job[0] === "commit") add(job[1]);
-    if (job[0] === "commitAll") for (const operations of job[1]) add(operations);
-  }
-  return parts;
+/** The parts that transactions change. */
+export function partsOf(transactions: readonly PendingTransaction[]): Set<ConfigPart> {
+  return new Set(transactions.flatMap(({ operations }) => operations.flatMap(partsOfOperation)));
 }
 
 function partsOfOperation(operation: EncodedOperation): readonly ConfigPart[] {

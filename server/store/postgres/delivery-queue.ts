@@ -15,7 +15,7 @@ import type { DueRead, HolderCredit, LaneRead } from "../due-deliveries.ts";
 import { DuePushes } from "../due-pushes.ts";
 import type { DueRow, DueRows, PushedRow } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
-import { findAtOnce, findDue, readRecords } from "./due-reads.ts";
+import { findAtOnce, findDue, findPassed, readRecords } from "./due-reads.ts";
 import type { Sql } from "./sql.ts";
 
 /** Lanes whose last snapshot is remembered. Beyond this number all are forgotten, and each lane is read from its front once. */
@@ -24,12 +24,6 @@ const LANES_MAX = 32_768;
 const ROWS_MAX = 4_096;
 /** A pushed row has no row number yet: it counts as the first of its due time. */
 const NO_ROW = 0;
-
-/** A lane whose new deliveries may be pushed, unless another process has put something there since the snapshot `seen`. */
-export interface CaughtUpLane {
-  lane: string;
-  seen: string;
-}
 
 export class DeliveryQueue {
   readonly #member: string;
@@ -91,21 +85,20 @@ export class DeliveryQueue {
     return this.#pushes.take();
   }
 
-  /** The lanes that the holder has read to their ends, each with the snapshot in which it was last seen. */
-  caughtUp(lanes: Iterable<string>): CaughtUpLane[] {
-    return [...new Set(lanes)].flatMap((lane) => {
+  /**
+   * Asks whether other processes have put something into lanes of new deliveries. The look belongs to the SQL
+   * transaction of the deliveries, which holds the locks of their customers. The lanes that the holder has not
+   * read to their ends are left out: nothing of them is pushed.
+   */
+  async look(sql: Sql, lanes: Iterable<string>): Promise<void> {
+    const caughtUp = [...new Set(lanes)].flatMap((lane) => {
       const seen = this.#seen.get(lane);
       return seen !== undefined && this.#pushes.hasCaughtUp(lane) ? [{ lane, seen }] : [];
     });
-  }
-
-  /**
-   * A statement with this snapshot has asked whether others have put something
-   * into these lanes. They have put something into the `passed` ones.
-   */
-  looked(lanes: readonly CaughtUpLane[], passed: readonly string[], snapshot: string): void {
+    if (caughtUp.length === 0) return;
+    const { passed, snapshot } = await findPassed(sql, caughtUp, this.putBy);
     this.#leftBehind(passed);
-    for (const { lane } of lanes) if (!passed.includes(lane)) this.#note(lane, snapshot);
+    for (const { lane } of caughtUp) if (!passed.includes(lane)) this.#note(lane, snapshot);
   }
 
   /** Nothing of these lanes is pushed until the holder has read them to their ends. */

@@ -43,15 +43,36 @@ interface SeenLaneRead extends LaneRead {
  * SQL for the due times of the rows that other processes have put into a lane since a snapshot, by SQL transactions that began after it
  * or were in progress in it. Each of these yields at most `limit` rows. The condition on `changed_in` is always true: it names the index.
  */
-export function putByOthers(
-  lane: string,
-  snapshot: string,
-  { putBy, limit }: { putBy: number; limit: number },
-): string {
+function putByOthers(lane: string, snapshot: string, { putBy, limit }: { putBy: number; limit: number }): string {
   const rows = (isNew: string) => `(select q.due_at from due_deliveries q
     where q.lane = ${lane} and q.changed_in > '0'::xid8 and ${isNew} and q.put_by <> ${putBy} order by q.lane, q.changed_in limit ${limit})`;
   return `(${rows(`q.changed_in >= pg_snapshot_xmax(${snapshot})`)}
     union all select late.due_at from pg_snapshot_xip(${snapshot}) running (xid) cross join lateral ${rows("q.changed_in = running.xid")} late) put`;
+}
+
+/** A lane whose new deliveries may be pushed, unless another process has put something there since the snapshot `seen`. */
+export interface CaughtUpLane {
+  lane: string;
+  seen: string;
+}
+
+/**
+ * Asks into which lanes other processes have put something since the snapshots of the lanes. Returns
+ * these lanes, and the snapshot of the statement.
+ */
+export async function findPassed(
+  sql: Sql,
+  lanes: readonly CaughtUpLane[],
+  putBy: number,
+): Promise<{ passed: string[]; snapshot: string }> {
+  const others = putByOthers("f.lane", "f.seen", { putBy, limit: 1 });
+  const rows = await sql.values(
+    `select f.lane, coalesce((select true from ${others} limit 1), false)::int, pg_current_snapshot()::text
+     from json_to_recordset($1::json) as f (lane text, seen pg_snapshot)`,
+    [JSON.stringify(lanes)],
+  );
+  const passed = rows.flatMap(([lane, isPassed]) => (isPassed === 1 ? [String(lane)] : []));
+  return { passed, snapshot: String(rows[0]?.[2]) };
 }
 
 /** SQL for whether a lane is that of an endpoint in quarantine. */

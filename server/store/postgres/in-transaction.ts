@@ -26,17 +26,19 @@ const BEGIN = ["begin", ...IN_TRANSACTION.map(setLocal)].join("; ");
 /** Commits what `work` does, or nothing of it. */
 export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => Promise<Outcome>): Promise<Outcome> {
   const client = await pool.connect();
-  return await committing(client, async () => {
+  return await transacting(client, async () => {
     await client.query(BEGIN);
-    return await work(sqlOn(client, uncounted));
+    const outcome = await work(sqlOn(client, uncounted));
+    await client.query("commit");
+    return outcome;
   });
 }
 
 /**
- * Commits the work of `work` on a connection, or nothing of it, and gives the connection back to its pool. If the server ended the
- * SQL transaction between two statements, because the process was suspended, throws the server's error: nothing was committed.
+ * Runs work that begins and commits an SQL transaction on a connection, rolls back if the work fails, and gives the connection back to its pool.
+ * If the server ended the SQL transaction between two statements, because the process was suspended, throws the server's error: nothing was committed.
  */
-export async function committing<Outcome>(client: pg.PoolClient, work: () => Promise<Outcome>): Promise<Outcome> {
+export async function transacting<Outcome>(client: pg.PoolClient, work: () => Promise<Outcome>): Promise<Outcome> {
   let ended: Error | null = null;
   const note = (error: Error) => {
     ended ??= error;
@@ -44,7 +46,6 @@ export async function committing<Outcome>(client: pg.PoolClient, work: () => Pro
   client.once("error", note);
   try {
     const outcome = await work();
-    await client.query("commit");
     client.off("error", note);
     client.release();
     return outcome;

@@ -123,7 +123,7 @@ test("deliveries of a commit that was not answered are read before those of the 
   await store.arrived();
   assert.equal(stage.due.pushed.length, 1, "the lane has caught up");
   const event = stage.event(customer);
-  relay.losesReplyTo = "commit";
+  relay.losesCommit = true;
   await assert.rejects(store.commit([{ op: "event", event, callbackUrl: null }]), StoreUnavailable);
   await until(async () => (await stage.all("deliveries").catch(() => [])).length === 2);
   const last = await stage.addEvent(customer);
@@ -180,12 +180,12 @@ test("usage whose commit was not answered is counted once, alone and with a tran
   const hours = [{ ...noUsage(), subject: "key_1", at: 0, requests: 1 }] as const;
   const add = (number: number) => store.addUsage({ owner: MEMBER, number, hours }, NOW);
   const requests = async () => (await stage.all("usage")).map((hour) => hour.requests);
-  relay.losesReplyTo = "commit";
+  relay.losesCommit = true;
   await assert.rejects(add(1), StoreUnavailable);
   await until(async () => (await requests().catch(() => [])).length === 1);
   await add(1);
   assert.deepEqual(await requests(), [1]);
-  relay.losesReplyTo = "commit";
+  relay.losesCommit = true;
   const record = stage.customer();
   const [committed, added] = await Promise.allSettled([
     store.commit([{ op: "insert", table: "customers", record }]),

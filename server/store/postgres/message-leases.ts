@@ -3,8 +3,6 @@
  * pairs. A lease is in the message's row of `due_messages`, with its owner.
  */
 
-import { phoneKey } from "../../core/phone-forms.ts";
-import { lockLanes } from "./claim-messages.ts";
 import { DUE_COLUMNS, keepDueMessages, UNLEASED } from "./due-messages.ts";
 import type { Sql, SqlParameter } from "./sql.ts";
 import type { WriterConnections } from "./writer-connections.ts";
@@ -61,23 +59,9 @@ export function leasedPairs(sql: Sql, lane: string): Promise<{ from: string; to:
  * SQL for whether a message of a pair is leased in a lane. The planner makes no
  * join of it. While `lockLanes` holds the lane, no further message is leased.
  */
-function isLeasedPair(lane: string, from: string, to: string): string {
+export function isLeasedPair(lane: string, from: string, to: string): string {
   const leased = `d.lane = ${lane} and d."from" = ${from} and d."to" = ${to} and ${IS_LEASED}`;
   return `coalesce((select true from due_messages d where ${leased} limit 1), false)`;
-}
-
-/** Whether a message of each pair is leased in its lane. No further message of the lanes is leased until the SQL transaction ends. */
-export async function leasedAmong(
-  sql: Sql,
-  pairs: readonly { lane: string; from: string; to: string }[],
-): Promise<boolean[]> {
-  await sql.script([lockLanes(pairs.map(({ lane }) => lane))]);
-  const rows = await sql.values(
-    `select (${isLeasedPair("p.lane", 'p."from"', 'p."to"')})::int
-     from unnest($1::text[], $2::text[], $3::text[]) with ordinality p (lane, "from", "to", place) order by place`,
-    [pairs.map(({ lane }) => lane), pairs.map(({ from }) => from), pairs.map(({ to }) => phoneKey(to))],
-  );
-  return rows.map(([isLeased]) => isLeased === 1);
 }
 
 /**

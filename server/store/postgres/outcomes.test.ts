@@ -36,7 +36,8 @@ async function fill(pool: pg.Pool, id: string): Promise<void> {
 
 function literal(value: SqlParameter): string {
   if (typeof value === "string") return pg.escapeLiteral(value);
-  if (!Array.isArray(value)) throw new Error("an end of attempts has texts and lists of texts");
+  if (typeof value === "number") return String(value);
+  if (!Array.isArray(value)) throw new Error("an end of attempts has texts, lists of texts and a number");
   return `array[${value.map((one) => literal(one)).join(", ")}]`;
 }
 

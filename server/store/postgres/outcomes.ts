@@ -2,8 +2,8 @@
 
 import { type EncodedOutcome, FINISHED_COLUMNS, type FinishedRow } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
-import { PUT_AGAIN } from "./due-rows.ts";
-import type { Sql, SqlParameter } from "./sql.ts";
+import { keepDueDeliveries } from "./due-rows.ts";
+import { allEnded, type Sql, type SqlParameter } from "./sql.ts";
 
 const COLUMNS = LAYOUT.deliveries.map(({ column }) => `d."${column}"`).join(", ");
 
@@ -30,39 +30,38 @@ const IN_ROUND = `d.id = any($4) and ${IN_BOUNDS}`;
  * the queue or gives it its next due time. The statement joins no row of the queue, which is empty
  * most of the time: a plan for the empty queue would read the whole queue once it has grown.
  */
-const finishStatement = (putBy: number) => `
+const FINISH = `
   with given as materialized (select * from ${OUTCOMES}),
   written as (
     update deliveries d set ${SET.map(({ column }) => `${column} = g.${column}`).join(", ")},
       version = d.version + 1
     from given g where d.id = g.id and ${IN_ROUND} and d.version = g.version
     returning g.n, d.id, d.rowid, d.lane, d.replay_id, g.due_at
-  ), ended as (
-    delete from due_deliveries q where q.id = any(array(select id from written where due_at is null))
-  ), again as (
-    insert into due_deliveries (id, lane, due_at, row, replay_id, put_by)
-    select id, lane, due_at, rowid, replay_id, ${putBy} from written where due_at is not null
-    on conflict (id) do update set ${PUT_AGAIN}
-  )
+  ), ${keepDueDeliveries("written", "$5::int")}
   select n from written`;
 
 /** The deliveries of outcomes, as they are on disk now. */
 const STANDING = `select g.n, ${COLUMNS} from ${OUTCOMES} join deliveries d on d.id = g.id and ${IN_ROUND}`;
 
-/** Writes each outcome of an attempt whose version is still that of its delivery. `putBy`: the number of this process. */
+/**
+ * Writes each outcome of an attempt whose version is still that of its delivery. Returns for each outcome whether it is written.
+ * `putBy`: the number of this process. All statements are sent at once.
+ */
 export async function finishDeliveries(
   sql: Sql,
   putBy: number,
   outcomes: readonly EncodedOutcome[],
-): Promise<FinishedRow[]> {
+): Promise<boolean[]> {
+  const rounds = roundsOf(outcomes).map((round) => sql.values(FINISH, [...encode(round), putBy]));
+  const written = new Set((await allEnded(rounds)).flat().map(([n]) => Number(n)));
+  return outcomes.map((_, n) => written.has(n));
+}
+
+/** The deliveries of refused outcomes as they are on disk now. */
+export async function standingOf(sql: Sql, outcomes: readonly EncodedOutcome[]): Promise<FinishedRow[]> {
   const results: FinishedRow[] = outcomes.map(() => "gone");
-  for (const round of roundsOf(outcomes)) {
-    const written = await finishRound(sql, putBy, round);
-    const refused = round.filter(({ n }) => !written.has(n));
-    for (const { n } of round) if (written.has(n)) results[n] = "ok";
-    if (refused.length === 0) continue;
-    for (const [n, ...values] of await sql.values(STANDING, encode(refused))) results[Number(n)] = values;
-  }
+  for (const round of roundsOf(outcomes))
+    for (const [n, ...values] of await sql.values(STANDING, encode(round))) results[Number(n)] = values;
   return results;
 }
 
@@ -86,10 +85,6 @@ function roundsOf(outcomes: readonly EncodedOutcome[]): PlacedOutcome[][] {
   }
   for (const round of rounds) round.sort((a, b) => (a.outcome[1] < b.outcome[1] ? -1 : 1));
   return rounds;
-}
-
-async function finishRound(sql: Sql, putBy: number, round: readonly PlacedOutcome[]): Promise<Set<number>> {
-  return new Set((await sql.values(finishStatement(putBy), encode(round))).map(([n]) => Number(n)));
 }
 
 /** The parameters of a statement: outcomes in the order of their ids, the first id, the last id, and all ids. */

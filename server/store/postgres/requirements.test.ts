@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mock, type TestContext, test } from "node:test";
 import pg from "pg";
 import { addChat, deleteEmpty, write } from "../../../test/conformance/store-requirements.ts";
-import { Stage } from "../../../test/conformance/store-stage.ts";
+import { idempotencyOf, Stage } from "../../../test/conformance/store-stage.ts";
 import { isLockAwaited } from "../../../test/support/postgres.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import { until } from "../../../test/support/wait.ts";
@@ -132,4 +132,28 @@ test("a setting is changed by one store if two require the same value of it", as
     );
     assert.deepEqual(await stage.all("settings"), [{ name: "n", value: first }]);
   }
+});
+
+test("a key that another store takes between the check and the insert is a duplicate, and the rest of the group commits", async (t) => {
+  const stores = await openStores(t);
+  const stage = new Stage(stores.first);
+  const insert = { op: "insertUnique", table: "idempotency", record: idempotencyOf("key") } as const;
+  const customer = stage.customer();
+  const [first, second] = await overlap(
+    stores,
+    () => stores.first.commit([insert]),
+    () =>
+      Promise.all([
+        stores.second.commit([{ op: "insert", table: "customers", record: customer }]),
+        stores.second.commit([insert, { op: "insert", table: "customers", record: stage.customer() }]),
+      ]),
+  );
+  assert.deepEqual(
+    [first, ...second].map(({ result }) => result),
+    ["ok", "ok", "duplicate"],
+  );
+  assert.deepEqual(
+    (await stage.all("customers")).map(({ id }) => id),
+    [customer.id],
+  );
 });

@@ -1,4 +1,4 @@
-/** A group waits for the server twice: for the replies to its statements, and for its commit. */
+/** A group waits for the server twice: for the replies to its checks, and for its commit. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -11,7 +11,7 @@ import { type EncodedOutcome, encodeTransaction, type Job } from "../jobs/jobs.t
 import { Partitions } from "./partitions.ts";
 import { createPool } from "./pool.ts";
 import { openPostgres } from "./store.ts";
-import { lockOf } from "./wave-runner.ts";
+import { lockOf } from "./transaction-runner.ts";
 import { PostgresWriter } from "./writer.ts";
 
 const postgres = preparedPostgresForFile();
@@ -46,7 +46,11 @@ async function open(t: TestContext) {
 const lost = (lease: number): EncodedOutcome => [lease, `dlv_${lease}`, 1, []];
 const END = "update deliveries d set";
 
-test("the statement of a wave and the ends of attempts follow BEGIN while its locks are awaited", async (t) => {
+const CHECK = "from endpoint_versions";
+const CHANGE = "insert into events";
+const COMMIT = "commit\0";
+
+test("the checks follow BEGIN while its locks are awaited, and the commit follows the changes while they are awaited", async (t) => {
   const { admin, wire, stage, writer } = await open(t);
   const customer = await stage.addCustomer();
   const addEvent = (): Job => [
@@ -57,16 +61,21 @@ test("the statement of a wave and the ends of attempts follow BEGIN while its lo
   await writer.runGroup([addEvent()]);
   wire.sent = "";
   await admin.query("begin");
+  await admin.query("lock table events in exclusive mode");
+  await admin.query("savepoint customer");
   await admin.query(lockOf([customer.id]));
   const running = writer.runGroup([addEvent(), ["finishDeliveries", [lost(1)]]]);
-  await until(() => wire.sent.includes(END));
-  const places = ["begin;", "insert into events", END].map((text) => wire.sent.indexOf(text));
+  await until(() => wire.sent.includes(CHECK));
+  assert.ok(!wire.sent.includes(CHANGE), "no change before the replies to the checks");
+  await admin.query("rollback to savepoint customer");
+  // The change waits for the table.
+  await until(() => wire.sent.includes(COMMIT));
+  const places = ["begin;", CHECK, CHANGE, END, COMMIT].map((text) => wire.sent.indexOf(text));
   assert.ok(!places.includes(-1));
   assert.deepEqual(
     places,
     places.toSorted((a, b) => a - b),
   );
-  assert.ok(!wire.sent.includes("commit\0"), "no commit before the replies");
   await admin.query("rollback");
   const { results } = await running;
   assert.deepEqual(results, [{ value: { result: "ok", lanes: [] } }, { value: ["gone"] }]);
@@ -103,12 +112,12 @@ test("if BEGIN fails, its error is the group's and not the one of the statements
   assert.deepEqual(results, [{ error: "failed", message: "canceling statement due to user request" }]);
 });
 
-test("a wave whose process is suspended holds up its customer until the server ends it, and is written once when the process goes on", async (t) => {
+test("a group whose process is suspended between its checks and its changes holds up its customer until the server ends it, and is written once when the process goes on", async (t) => {
   const { admin, wire, stage, writer } = await open(t);
   const customer = await stage.addCustomer();
   const event = stage.event(customer);
   const job: Job = ["commit", encodeTransaction([{ op: "event", event, callbackUrl: null }])];
-  wire.suspendAt = "insert into events";
+  wire.suspendAt = CHECK;
   const running = writer.runGroup([job]);
   await until(() => wire.suspendAt === null);
   await admin.query("begin");

@@ -1,62 +1,97 @@
-/** Groups the operations of a wave by their shape: operations of one kind that change the same columns of a table share a clause. Pure. */
+/** Groups operations by their shape: operations of one kind that change the same columns of a table are one statement. Pure. */
 
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import { packEnvelope } from "../packed-envelope.ts";
 import type { TableName } from "../records.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../tables.ts";
-import type { Clauses } from "./clauses.ts";
-import { type InputColumn, inputColumn, numberColumn } from "./json-rows.ts";
+import { type InputColumn, inputColumn, jsonRows } from "./json-rows.ts";
+import type { SqlParameter } from "./sql.ts";
+import { TouchedRecords, touchedBy } from "./touched-keys.ts";
 
-/** An operation at its place: its transaction, and its number in it. */
-export interface PlacedOperation {
-  transaction: number;
-  number: number;
-  operation: EncodedOperation;
-}
+/** Operations that change records. */
+export type ChangingOperation = Exclude<
+  EncodedOperation,
+  ["require" | "requireNone" | "requireUnleased" | "requireEpoch", ...unknown[]]
+>;
 
-/** The operations of one shape, in the order of their keys; events in the order of their transactions. */
+/** Operations of one shape. Those that lock rows are in the order of their keys; the others keep their order. */
 export interface Shape {
-  kind: EncodedOperation[0];
+  /** Shapes of one name differ in their operations only. */
+  name: string;
+  kind: ChangingOperation[0];
   table: TableName;
   /** `properties` are changed; records are found by the properties of `where`. */
   properties: readonly string[];
   where: readonly string[];
-  placed: PlacedOperation[];
-}
-
-/** Rows of a statement: a clause with columns `tx` and `op`, the columns of the properties, and those of `where`. */
-export interface ShapeRows {
-  clause: string;
-  properties: readonly InputColumn[];
-  where: readonly InputColumn[];
+  operations: ChangingOperation[];
 }
 
 /** Tables in the order in which their rows are locked, deliveries last: a group ends attempts after its transactions. */
 const RANKS = new Map(Object.keys(TABLES).map((table, index) => [table, table === "deliveries" ? Infinity : index]));
 
-const namesOf = (properties: string) => (properties === "" ? [] : properties.split(","));
-const allOf = (table: TableName) => LAYOUT[table].map(({ property }) => property);
-
-export function shapesOf(placed: readonly PlacedOperation[]): Shape[] {
-  const shapes = new Map<string, Shape>();
-  for (const one of placed) {
-    const name = nameOf(one.operation);
-    const known = shapes.get(name);
-    if (known === undefined) shapes.set(name, { ...shapeOf(one.operation), placed: [one] });
-    else known.placed.push(one);
-  }
-  const sorted = [...shapes.values()].sort((a, b) => (RANKS.get(a.table) ?? 0) - (RANKS.get(b.table) ?? 0));
-  for (const shape of sorted) if (shape.kind !== "event") sortByKey(shape);
-  return sorted;
+/** The place of a table in the order in which rows are locked. */
+export function rankOf(table: TableName): number {
+  return RANKS.get(table) ?? 0;
 }
 
-/** Whether an operation inserts an event without deliveries. Such an event has the shape of all events. */
-function isEventAlone(operation: EncodedOperation): boolean {
+/** The properties of a list as an operation names them. */
+export function propertiesOf(names: string): readonly string[] {
+  return names === "" ? [] : names.split(",");
+}
+
+/**
+ * The shapes of operations that are written one after the other. Operations that touch the same
+ * record keep their order: the later one is in a later shape. All others are gathered in as few shapes as possible.
+ */
+export function shapesOf(operations: readonly EncodedOperation[]): Shape[] {
+  return stagesOf(operations).flatMap(gather);
+}
+
+/** Operations in steps. The operations of a step touch different records, and each record is touched in the order of the operations. */
+function stagesOf(operations: readonly EncodedOperation[]): ChangingOperation[][] {
+  const stages: { operations: ChangingOperation[]; touched: TouchedRecords }[] = [];
+  for (const operation of operations) {
+    if (!isChanging(operation)) continue;
+    const records = touchedBy(operation);
+    const at = stages.findLastIndex(({ touched }) => records.some((record) => touched.has(record))) + 1;
+    const stage = stages[at] ?? { operations: [], touched: new TouchedRecords() };
+    stages[at] = stage;
+    stage.operations.push(operation);
+    for (const record of records) stage.touched.add(record);
+  }
+  return stages.map((stage) => stage.operations);
+}
+
+function isChanging(operation: EncodedOperation): operation is ChangingOperation {
+  return !operation[0].startsWith("require");
+}
+
+function gather(operations: readonly ChangingOperation[]): Shape[] {
+  const shapes = [...Map.groupBy(operations, nameOf)].flatMap(([name, own]) => {
+    const [first] = own;
+    return first === undefined ? [] : [{ ...shapeOf(first), name, operations: own }];
+  });
+  for (const shape of shapes) if (LOCKING.has(shape.kind)) sortByKey(shape);
+  return shapes.sort((a, b) => rankOf(a.table) - rankOf(b.table));
+}
+
+/** Kinds that wait for rows or unique keys of other processes. */
+const LOCKING: ReadonlySet<ChangingOperation[0]> = new Set([
+  "insertUnique",
+  "put",
+  "update",
+  "set",
+  "delete",
+  "rewrite",
+]);
+
+/** Whether an operation inserts an event without deliveries. That has the shape of every new event. */
+function isEventAlone(operation: ChangingOperation): boolean {
   return operation[0] === "insert" && operation[1] === "events";
 }
 
-function nameOf(operation: EncodedOperation): string {
+function nameOf(operation: ChangingOperation): string {
   if (isEventAlone(operation)) return "event";
   switch (operation[0]) {
     case "insert":
@@ -65,19 +100,25 @@ function nameOf(operation: EncodedOperation): string {
       return `${operation[0]} ${operation[1]}`;
     case "update":
     case "delete":
-    case "require":
-    case "requireNone":
       return `${operation[0]} ${operation[1]} ${operation[2]}`;
     case "set":
       return `set ${operation[1]} ${operation[2]} ${operation[3]}`;
-    default:
+    case "event":
+    case "rewrite":
       return operation[0];
   }
 }
 
-const EVENT: Omit<Shape, "placed"> = { kind: "event", table: "events", properties: allOf("events"), where: [] };
+const allOf = (table: TableName) => LAYOUT[table].map(({ property }) => property);
 
-function shapeOf(operation: EncodedOperation): Omit<Shape, "placed"> {
+const EVENT: Omit<Shape, "name" | "operations"> = {
+  kind: "event",
+  table: "events",
+  properties: allOf("events"),
+  where: [],
+};
+
+function shapeOf(operation: ChangingOperation): Omit<Shape, "name" | "operations"> {
   if (isEventAlone(operation)) return EVENT;
   switch (operation[0]) {
     case "insert":
@@ -85,21 +126,20 @@ function shapeOf(operation: EncodedOperation): Omit<Shape, "placed"> {
     case "put":
       return { kind: operation[0], table: operation[1], properties: allOf(operation[1]), where: [] };
     case "update":
-      return { kind: "update", table: operation[1], properties: namesOf(operation[2]), where: ["id"] };
+      return { kind: "update", table: operation[1], properties: propertiesOf(operation[2]), where: ["id"] };
     case "set":
-      return { kind: "set", table: operation[1], properties: namesOf(operation[2]), where: namesOf(operation[3]) };
+      return {
+        kind: "set",
+        table: operation[1],
+        properties: propertiesOf(operation[2]),
+        where: propertiesOf(operation[3]),
+      };
     case "delete":
-    case "require":
-    case "requireNone":
-      return { kind: operation[0], table: operation[1], properties: [], where: namesOf(operation[2]) };
+      return { kind: "delete", table: operation[1], properties: [], where: propertiesOf(operation[2]) };
     case "event":
       return EVENT;
     case "rewrite":
       return { kind: "rewrite", table: "events", properties: ["bytes"], where: ["id"] };
-    case "requireUnleased":
-      return { kind: "requireUnleased", table: "messages", properties: [], where: ["instanceId", "from", "to"] };
-    case "requireEpoch":
-      return { kind: "requireEpoch", table: "memory", properties: [], where: ["key"] };
   }
 }
 
@@ -120,7 +160,8 @@ function packEvent(values: readonly SqlValue[]): readonly SqlValue[] {
 }
 
 /** The values of an operation: those of the properties, and then those of `where`. */
-function valuesOf(operation: EncodedOperation): readonly SqlValue[] {
+function valuesOf(operation: ChangingOperation): readonly SqlValue[] {
+  if (isEventAlone(operation)) return packEvent(operation[2] as SqlValue[]);
   switch (operation[0]) {
     case "insert":
     case "insertUnique":
@@ -131,69 +172,60 @@ function valuesOf(operation: EncodedOperation): readonly SqlValue[] {
     case "set":
       return operation[4];
     case "delete":
-    case "require":
-    case "requireNone":
       return operation[3];
     case "event":
-      return operation[1];
+      return packEvent(operation[1]);
     case "rewrite":
       return [operation[2], operation[1]];
-    case "requireUnleased":
-      return [operation[1], operation[2], operation[3]];
-    case "requireEpoch":
-      return [operation[1]];
   }
 }
 
-/** The version that an operation requires of a record, or the epoch that it requires of a lease. */
-function versionOf(operation: EncodedOperation): number | null {
-  if (operation[0] === "update") return operation[5];
-  return operation[0] === "requireEpoch" ? operation[2] : null;
-}
-
-function sortByKey({ table, where, placed }: Shape): void {
-  if (placed.length === 1) return;
+function sortByKey({ table, where, operations }: Shape): void {
+  if (operations.length === 1) return;
   const layout = allOf(table);
   const key: readonly string[] = TABLES[table].key;
   const places = key.map((property) => layout.indexOf(property));
-  const keyOf = ({ operation }: PlacedOperation) => {
+  const keyOf = (operation: ChangingOperation) => {
     const values = valuesOf(operation);
     const own = where.length > 0 ? values.slice(values.length - where.length) : places.map((place) => values[place]);
     return own.length === 1 ? String(own[0]) : JSON.stringify(own);
   };
-  const sorted = placed.map((one) => ({ one, key: keyOf(one) })).sort((a, b) => (a.key < b.key ? -1 : 1));
-  placed.splice(0, placed.length, ...sorted.map(({ one }) => one));
+  const sorted = operations.map((one) => ({ one, key: keyOf(one) })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  operations.splice(0, operations.length, ...sorted.map(({ one }) => one));
 }
 
-/** The rows of shapes; each shape adds its rows to the statement once. */
-export class ShapeInputs {
-  readonly #clauses: Clauses;
-  readonly #rows = new Map<PlacedOperation, { count: number; rows: ShapeRows }>();
+/**
+ * SQL for whether the id of a record is in a list. `column`: SQL for the id. `first`: the number of the first of the
+ * parameters of `amongValues`.
+ */
+export function isAmong(table: TableName, column: string, first: number): string {
+  const isListed = `${column} = any($${first}::text[])`;
+  return table === "deliveries" ? `${isListed} and ${column} between $${first + 1} and $${first + 2}` : isListed;
+}
 
-  constructor(clauses: Clauses) {
-    this.#clauses = clauses;
-  }
+/**
+ * The list of ids in their order, and for deliveries the first and the last
+ * of them: these name the partitions to the planner, and the list alone does not.
+ */
+export function amongValues(table: TableName, ids: readonly string[]): SqlParameter[] {
+  const sorted = [...new Set(ids)].sort();
+  return table === "deliveries" ? [sorted, sorted[0] ?? "", sorted.at(-1) ?? ""] : [sorted];
+}
 
-  of(shape: Shape): ShapeRows {
-    const [first] = shape.placed;
-    if (first === undefined) throw new Error("a shape has an operation");
-    const known = this.#rows.get(first);
-    if (known?.count === shape.placed.length) return known.rows;
-    const rows = this.#add(shape);
-    this.#rows.set(first, { count: shape.placed.length, rows });
-    return rows;
-  }
+/** The columns of the rows of a shape: those of its properties, and those of `where`. */
+export interface ShapeColumns {
+  set: readonly InputColumn[];
+  where: readonly InputColumn[];
+}
 
-  #add({ kind, table, properties, where, placed }: Shape): ShapeRows {
-    const changed = properties.map((property, index) => inputColumn(table, property, `v${index}`));
-    const found = where.map((property, index) => inputColumn(table, property, `k${index}`));
-    const columns = [numberColumn("tx"), numberColumn("op"), numberColumn("version"), ...changed, ...found];
-    const rows = placed.map(({ transaction, number, operation }) => [
-      transaction,
-      number,
-      versionOf(operation),
-      ...(kind === "event" ? packEvent(valuesOf(operation)) : valuesOf(operation)),
-    ]);
-    return { clause: this.#clauses.addRows(columns, rows), properties: changed, where: found };
-  }
+export function columnsOfShape({ table, properties, where }: Shape): ShapeColumns {
+  return {
+    set: properties.map((property, index) => inputColumn(table, property, `v${index}`)),
+    where: where.map((property, index) => inputColumn(table, property, `k${index}`)),
+  };
+}
+
+/** The rows of a shape as a parameter, one for each operation. */
+export function rowsOfShape(shape: Shape, { set, where }: ShapeColumns): string {
+  return jsonRows([...set, ...where], shape.operations.map(valuesOf));
 }

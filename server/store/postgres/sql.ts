@@ -6,6 +6,27 @@ import type { SqlValue } from "../rows.ts";
 /** A parameter of a statement. A list of texts or numbers is an array in SQL. */
 export type SqlParameter = SqlValue | readonly (SqlValue | undefined)[];
 
+/** A statement and its parameters. */
+export interface SqlStatement {
+  text: string;
+  parameters: SqlParameter[];
+}
+
+/** The parameters of a statement while its text is written. */
+export class StatementParameters {
+  readonly #values: SqlParameter[] = [];
+
+  /** Adds a parameter. Returns the SQL that names it. */
+  add(value: SqlParameter): string {
+    this.#values.push(value);
+    return `$${this.#values.length}`;
+  }
+
+  get values(): SqlParameter[] {
+    return this.#values;
+  }
+}
+
 /** The statements of a job: in the SQL transaction of its group if the job writes, otherwise each by itself. */
 export interface Sql {
   /** The rows of a statement as objects. */
@@ -52,15 +73,18 @@ export function sqlOn(
 }
 
 /**
- * The values of two steps whose statements are on their way together. If one fails, throws after both have ended,
- * since a rollback has to come after all of their statements. Throws the first step's error before the second's.
+ * The values of steps whose statements are on their way together, in the order of the steps. If one fails, throws after
+ * all have ended, since a rollback has to come after all of their statements. Throws the error of the first that failed:
+ * the server aborts the SQL transaction then, so that the statements behind it fail too.
  */
-export async function bothEnded<First, Second>(
-  first: Promise<First>,
-  second: Promise<Second>,
-): Promise<[First, Second]> {
-  await Promise.allSettled([first, second]);
-  return [await first, await second];
+export async function allEnded<const Values extends readonly unknown[]>(
+  steps: {
+    [Index in keyof Values]: Promise<Values[Index]>;
+  },
+): Promise<Values> {
+  for (const step of await Promise.allSettled(steps as readonly Promise<unknown>[]))
+    if (step.status === "rejected") throw step.reason;
+  return (await Promise.all(steps as readonly Promise<unknown>[])) as unknown as Values;
 }
 
 /** SQLSTATEs of a disk without room and of a server without memory. A later try may succeed. */
@@ -69,6 +93,8 @@ const FULL = new Set(["53100", "53200"]);
 const OUT_OF_STEP: readonly string[] = ["26000", "42P05", "0A000"];
 /** SQLSTATEs of SQL transactions that others got in the way of, or whose process was suspended. They changed nothing, and may be repeated. */
 const INTERRUPTED = new Set(["40001", "40P01", "25P03", ...OUT_OF_STEP]);
+/** The SQLSTATE of a unique key that is taken. */
+const TAKEN = "23505";
 /** Classes of SQLSTATE: the connection failed, the server has become a standby, has too many connections, or ends this connection. */
 const UNAVAILABLE = /^(08|25006|53300|57P0)/;
 /** Codes of Node.js for sockets, look-ups of names, and TLS. */
@@ -83,6 +109,11 @@ export type SqlFailure = "full" | "interrupted" | "unavailable" | "failed";
 /** Whether an error says that the server has other statements under their names than this process thinks. */
 export function isOutOfStep(error: unknown): boolean {
   return error instanceof Error && "code" in error && OUT_OF_STEP.includes(String(error.code));
+}
+
+/** Whether a statement failed because a unique key is taken. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === TAKEN;
 }
 
 /** Why a statement failed. An error without an SQLSTATE comes from the connection, unless a parameter of the statement is wrong. */

@@ -1,8 +1,8 @@
-/** Names the records and unique keys that an operation reads or changes, so that no wave holds two transactions about one of them. */
+/** Names the records and unique keys that an operation reads or changes, so that operations about one record keep their order. Pure. */
 
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import type { TableName } from "../records.ts";
-import { LAYOUT, type SqlValue } from "../rows.ts";
+import type { SqlValue } from "../rows.ts";
 import { TABLES } from "../tables.ts";
 
 /** The records of a table that an operation touches: the records with these keys, or any record. */
@@ -12,7 +12,7 @@ export interface Touched {
   keys: readonly string[] | null;
   /** Whether the operation only requires something of the records. */
   isRead?: true;
-  /** Whether other operations that say so too may touch the records in the same statement. */
+  /** Whether other operations that say so too may touch the records in any order. */
   isShared?: true;
 }
 
@@ -55,7 +55,7 @@ export function named(table: TableName, values: readonly SqlValue[]): string {
   return `${table} ${values.length === 1 ? values[0] : JSON.stringify(values)}`;
 }
 
-/** The records that an operation touches; none if it keeps no other transaction out of its wave. */
+/** The records that an operation touches. Requirements about leases touch none. */
 export function touchedBy(operation: EncodedOperation): Touched[] {
   switch (operation[0]) {
     case "insert":
@@ -81,8 +81,7 @@ export function touchedBy(operation: EncodedOperation): Touched[] {
     case "event":
       return [{ table: "events", keys: [keyName("events", operation[1])] }];
     case "rewrite":
-      // A rewrite erases the responses of all deliveries of the event. If one
-      // statement updates a row twice, PostgreSQL does only one update.
+      // A rewrite erases the responses of all deliveries of the event.
       return [
         { table: "events", keys: [named("events", [operation[1]])] },
         { table: "deliveries", keys: null, isShared: true },
@@ -112,13 +111,18 @@ function keysOf(table: TableName, properties: string, values: readonly SqlValue[
   };
 }
 
-/** The records that some operations touch. Two operations may both require something of a record, or both share it. */
+/** The records that some operations touch. Operations that all only require something of a record, or that share it, are no trouble to each other. */
 export class TouchedRecords {
   readonly #changed = new TouchedKeys();
   readonly #shared = new TouchedKeys();
 
   has(touched: Touched): boolean {
     return this.#changed.has(touched) || (!isShared(touched) && this.#shared.has(touched));
+  }
+
+  /** Whether an operation may touch any record of the table. */
+  isWhole(table: TableName): boolean {
+    return this.#changed.isWhole(table) || this.#shared.isWhole(table);
   }
 
   add(touched: Touched): void {
@@ -141,6 +145,10 @@ class TouchedKeys {
     return keys === null ? this.#tables.has(table) : keys.some((key) => this.#keys.has(key));
   }
 
+  isWhole(table: TableName): boolean {
+    return this.#whole.has(table);
+  }
+
   add({ table, keys }: Touched): void {
     this.#tables.add(table);
     if (keys === null) this.#whole.add(table);
@@ -148,13 +156,18 @@ class TouchedKeys {
   }
 }
 
-/** Places of the properties that `insertUnique` requires to be new together. */
-export function uniquePlaces(table: TableName): readonly number[] {
-  const { key, unique } = PLACES[table];
-  return unique ?? key;
+/** The properties that `insertUnique` requires to be new together. */
+export function uniqueProperties(table: TableName): string[] {
+  const properties = Object.keys(TABLES[table].columns);
+  return uniquePlaces(table).map((place) => properties[place] ?? "");
 }
 
-/** The columns of the properties that `insertUnique` requires to be new together. */
-export function uniqueColumns(table: TableName): string[] {
-  return uniquePlaces(table).map((place) => LAYOUT[table][place]?.column ?? "");
+/** Their values in a record. */
+export function uniqueValues(table: TableName, values: readonly SqlValue[]): SqlValue[] {
+  return uniquePlaces(table).map((place) => values[place] ?? null);
+}
+
+function uniquePlaces(table: TableName): readonly number[] {
+  const { key, unique } = PLACES[table];
+  return unique ?? key;
 }

@@ -2,13 +2,18 @@
 
 import type pg from "pg";
 import type { SqlValue } from "../rows.ts";
-import type { SqlStatement } from "./clauses.ts";
-import { committing } from "./in-transaction.ts";
+import { transacting } from "./in-transaction.ts";
 import { NamedStatements } from "./named-statements.ts";
-import { failureOf, type Sql, sqlOn } from "./sql.ts";
+import { failureOf, type Sql, type SqlStatement, sqlOn } from "./sql.ts";
 
 /** Begins an SQL transaction, and runs statements without parameters in it. */
 export type Begin = (statements: readonly string[]) => Promise<unknown>;
+
+/** The beginning and the end of an SQL transaction. */
+export interface TransactionControl {
+  begin: Begin;
+  commit: () => Promise<unknown>;
+}
 
 export class WriterConnections {
   readonly #pool: pg.Pool;
@@ -47,12 +52,16 @@ export class WriterConnections {
     }
   }
 
-  /** Commits the work of `work`, or nothing of it. `work` calls `begin`, and need not wait for its reply before it sends statements. */
-  async transaction<Outcome>(work: (sql: Sql, begin: Begin) => Promise<Outcome>): Promise<Outcome> {
+  /**
+   * Commits the work of `work`, or nothing of it. `work` begins and commits. It need not wait for the reply to a
+   * statement before it sends the next. If a statement failed, the commit behind it rolls back and does not fail.
+   */
+  async transaction<Outcome>(work: (sql: Sql, control: TransactionControl) => Promise<Outcome>): Promise<Outcome> {
     const client = await this.#pool.connect();
     const begin: Begin = (statements) =>
       client.query(["begin", ...this.#named.settings(client), ...statements].join(";"));
-    return await committing(client, () => this.#on(client, (sql) => work(sql, begin)));
+    const commit = () => client.query("commit");
+    return await transacting(client, () => this.#on(client, (sql) => work(sql, { begin, commit })));
   }
 
   /**

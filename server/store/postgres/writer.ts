@@ -3,6 +3,7 @@
 import type pg from "pg";
 import {
   countTransactions,
+  type EncodedOutcome,
   isLeaseJob,
   type Job,
   type JobResult,
@@ -11,37 +12,40 @@ import {
   type WrittenGroup,
 } from "../jobs/jobs.ts";
 import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
-import { isCommit, NO_RESULT, resultOf, transactionsOf } from "./commit-jobs.ts";
+import {
+  changesDeliveries,
+  isCommit,
+  isRiding,
+  NO_RESULT,
+  outcomesOf,
+  resultOf,
+  transactionsOf,
+} from "./commit-jobs.ts";
 import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
+import type { PendingTransaction } from "./decisions.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
 import { beat, endMember, leave } from "./member-leases.ts";
 import { endMessageLeases, leasedPairs, releaseMessageLeases } from "./message-leases.ts";
 import { MessageQueue } from "./message-queue.ts";
-import { cancelDeliveries, finishDeliveries } from "./outcomes.ts";
+import { cancelDeliveries, finishDeliveries, standingOf } from "./outcomes.ts";
 import { endUnknownLeases } from "./own-leases.ts";
 import type { Partitions } from "./partitions.ts";
 import { addToQuarantine, recheck } from "./quarantine.ts";
 import { CustomerReset, prune, removeRequests } from "./removal.ts";
 import { eraseRequests, logRequests } from "./request-rows.ts";
-import { bothEnded, failureOf, type Sql } from "./sql.ts";
-import { commitInWaves, refusal } from "./transactions.ts";
+import { allEnded, failureOf, isTaken, type Sql } from "./sql.ts";
+import { lockOf, NO_TRANSACTIONS, TransactionRunner } from "./transaction-runner.ts";
+import { commitInOrder, refusal } from "./transactions.ts";
 import { addUsage } from "./usage-counters.ts";
-import { lockOf, type SentWave, WaveRunner, type WaveStart } from "./wave-runner.ts";
-import { changesDeliveries, type Wave } from "./waves.ts";
-import { WriterConnections } from "./writer-connections.ts";
+import { type TransactionControl, WriterConnections } from "./writer-connections.ts";
 
-/** Frequent jobs, which ride in the SQL transaction of a wave. They lock rows after the wave, in an order that all processes share. */
-const RIDING: ReadonlySet<WritingJob[0]> = new Set(["finishDeliveries", "addUsage", "probe"]);
-/** How often an SQL transaction is repeated if others got in its way. */
+/** How often an SQL transaction is repeated if others got in its way, or took a key since it was checked. */
 const REPEATED_MAX = 5;
 /** If a group has lasted this long and the server could not be reached, its other jobs are refused at once. In milliseconds. */
 const LOST_MS_MAX = 1_000;
-/** An SQL transaction without a wave takes no locks first. */
-const NO_START: WaveStart = { locks: [], changed: [] };
 
-/** Name of the setting that `probe` writes. */
-const PROBE = "disk-probe";
+const PROBE_SETTING = "disk-probe";
 
 export class PostgresWriter {
   /** Names this process in its leases of messages, and in the deliveries that it puts into the queue. */
@@ -50,7 +54,7 @@ export class PostgresWriter {
   readonly #connections: WriterConnections;
   readonly #reset = new CustomerReset();
   readonly #messages: MessageQueue;
-  readonly #waves: WaveRunner;
+  readonly #transactions: TransactionRunner;
   readonly #counts: StoreCounts = { transactions: 0, groups: 0, commits: 0, statements: 0, walFrames: 0 };
   readonly #deliveries: DeliveryQueue;
   /** Bytes of the server's write-ahead log when `counts` was first asked for. */
@@ -67,13 +71,13 @@ export class PostgresWriter {
     this.#connections = new WriterConnections(pool, () => {
       this.#counts.statements += 1;
     });
-    const now = () => performance.now();
-    this.#messages = new MessageQueue(owner, now, (error) => {
+    const noteFailure = (error: unknown) => {
       this.#noteLost(error);
       this.#mayHoldUnknown = true;
-    });
+    };
+    this.#messages = new MessageQueue(owner, () => performance.now(), noteFailure);
     this.#deliveries = new DeliveryQueue(owner);
-    this.#waves = new WaveRunner(this.#deliveries);
+    this.#transactions = new TransactionRunner(this.#deliveries);
   }
 
   /** The name of this process in its leases. */
@@ -93,22 +97,22 @@ export class PostgresWriter {
   }
 
   /**
-   * Commits transactions in waves. The other frequent jobs ride in the SQL transaction of the first wave that may have them; rare jobs have
+   * Commits transactions. The other frequent jobs ride in the first SQL transaction that may have them; rare jobs have
    * one of their own. If a job fails, and neither the disk is full nor the connection lost, there is a bug: every job then runs by itself.
    */
   async #write(jobs: readonly WritingJob[]): Promise<JobResult[]> {
     const transactions = jobs.flatMap(transactionsOf);
     const others = jobs.filter((job) => !isCommit(job));
-    let riding = others.filter(([kind]) => RIDING.has(kind));
+    let riding = others.filter(isRiding);
     const results = new Map<WritingJob, JobResult>();
-    const committed = await commitInWaves(transactions, async (wave) => {
-      const mayRide = wave.stages === null && !changesDeliveries(wave);
+    const committed = await commitInOrder(transactions, async (pending) => {
+      const mayRide = !pending.some(({ operations }) => operations.some(changesDeliveries));
       const joined = mayRide ? riding : [];
       if (mayRide) riding = [];
-      return this.#commitWave(wave, joined, results);
+      return this.#commitWith(pending, joined, results);
     });
     const missing = others.filter((job) => !results.has(job));
-    const together = missing.filter(([kind]) => RIDING.has(kind));
+    const together = missing.filter(isRiding);
     if (together.length > 1) await this.#commitJobs(together, results);
     for (const job of missing) if (!results.has(job)) await this.#commitJobs([job], results);
     this.#counts.transactions += countTransactions(jobs);
@@ -119,26 +123,26 @@ export class PostgresWriter {
   }
 
   /**
-   * Commits a wave with the jobs that ride in it. If that fails, a job may be to blame: the
-   * wave is committed alone, and the jobs, which have no result yet, run by themselves later.
+   * Commits transactions with the jobs that ride along. If that fails, a job may be to blame: the
+   * transactions are committed without the jobs, which have no result yet and run by themselves later.
    */
-  async #commitWave(
-    wave: Wave,
+  async #commitWith(
+    pending: readonly PendingTransaction[],
     joined: readonly WritingJob[],
     results: Map<WritingJob, JobResult>,
   ): Promise<Map<number, CommitResult>> {
     try {
-      return await this.#commitUnit(wave, joined, results);
+      return await this.#commitUnit(pending, joined, results);
     } catch (error) {
       if (joined.length === 0 || refusal(error).error !== "failed") throw error;
-      return this.#commitUnit(wave, [], results);
+      return this.#commitUnit(pending, [], results);
     }
   }
 
   /** Runs jobs in one SQL transaction. If it fails and one of several jobs may be to blame, the jobs get no results. */
   async #commitJobs(jobs: readonly WritingJob[], results: Map<WritingJob, JobResult>): Promise<void> {
     try {
-      await this.#commitUnit(null, jobs, results);
+      await this.#commitUnit([], jobs, results);
     } catch (error) {
       const refused = refusal(error);
       if (refused.error === "failed" && jobs.length > 1) return;
@@ -146,29 +150,49 @@ export class PostgresWriter {
     }
   }
 
-  /** Commits a wave and jobs in one SQL transaction. Repeats it if others got in its way. */
+  /** Commits transactions and jobs in one SQL transaction. Repeats it if others got in its way. */
   async #commitUnit(
-    wave: Wave | null,
+    pending: readonly PendingTransaction[],
     jobs: readonly WritingJob[],
     results: Map<WritingJob, JobResult>,
   ): Promise<Map<number, CommitResult>> {
     for (let repeated = 0; ; repeated += 1) {
       try {
-        const { committed, lanes, values } = await this.#transaction(
-          (sql, start) => this.#runUnit(sql, wave, jobs, start),
-          wave,
-        );
+        const { committed, lanes, values, written } = await this.#transaction(pending, jobs);
         for (const [index, kept] of lanes) {
           const result = committed.get(index);
           if (result?.result === "ok") result.lanes.push(...kept);
         }
         for (const [index, job] of jobs.entries()) results.set(job, { value: values[index] });
+        await this.#noteFinished(jobs, written, results);
         if (jobs.length > 0 || [...committed.values()].some(({ result }) => result === "ok")) this.#counts.commits += 1;
         return committed;
       } catch (error) {
         this.#noteLost(error);
-        if (failureOf(error) !== "interrupted" || repeated === REPEATED_MAX) throw error;
+        if (!(failureOf(error) === "interrupted" || isTaken(error)) || repeated === REPEATED_MAX) throw error;
       }
+    }
+  }
+
+  /** Sets the results of ended attempts. Refused ones are read after the commit: they are decided again by what is there now. */
+  async #noteFinished(
+    jobs: readonly WritingJob[],
+    written: readonly boolean[],
+    results: Map<WritingJob, JobResult>,
+  ): Promise<void> {
+    const rest = [...written];
+    for (const job of jobs)
+      if (job[0] === "finishDeliveries") results.set(job, await this.#finished(job[1], rest.splice(0, job[1].length)));
+  }
+
+  async #finished(outcomes: readonly EncodedOutcome[], written: readonly boolean[]): Promise<JobResult> {
+    const refused = outcomes.filter((_, index) => written[index] !== true);
+    try {
+      const standing = refused.length === 0 ? [] : await this.#connections.run((sql) => standingOf(sql, refused));
+      return { value: written.map((isWritten) => (isWritten ? "ok" : standing.shift())) };
+    } catch (error) {
+      this.#noteLost(error);
+      return refusal(error);
     }
   }
 
@@ -212,45 +236,39 @@ export class PostgresWriter {
     if (lost !== null && performance.now() - beganAt > LOST_MS_MAX) throw lost;
   }
 
-  async #runUnit(sql: Sql, wave: Wave | null, jobs: readonly WritingJob[], start: WaveStart) {
-    const { results, lanes } = wave === null ? NO_WAVE : await this.#waves.send(sql, wave, start);
-    // The jobs do not wait for the reply to the wave.
-    const [committed, values] = await bothEnded(results, this.#doAll(sql, jobs));
-    const changed = wave?.transactions.filter(({ index }) => committed.get(index)?.result === "ok") ?? [];
-    await raiseVersions(sql, partsOf(changed.map(({ operations }): WritingJob => ["commit", [...operations]])));
-    return { committed, lanes, values };
+  /**
+   * The statements of the SQL transaction. After the checks all are sent at once, the commit too. Only
+   * rare jobs wait for replies. If one fails, the server has aborted the SQL transaction, and commits nothing.
+   */
+  async #runUnit(
+    sql: Sql,
+    { begin, commit }: TransactionControl,
+    pending: readonly PendingTransaction[],
+    jobs: readonly WritingJob[],
+  ) {
+    const began = pending.length === 0 ? begin([]) : Promise.resolve();
+    const checked = pending.length === 0 ? NO_TRANSACTIONS : await this.#transactions.check(sql, begin, pending);
+    const changes = this.#transactions.change(sql, checked);
+    const ends = finishDeliveries(sql, this.#deliveries.putBy, outcomesOf(jobs));
+    const others = allEnded(jobs.map(async (job) => (job[0] === "finishDeliveries" ? null : this.#do(sql, job))));
+    const raised = raiseVersions(sql, partsOf(checked.accepted));
+    if (!jobs.every(isRiding)) await Promise.allSettled([others]);
+    const [, lanes, written, values] = await allEnded([began, changes, ends, others, raised, commit()]);
+    return { committed: checked.results, lanes, written, values };
   }
 
-  /** Does jobs in their order, except that one statement writes all ends of attempts first. */
-  async #doAll(sql: Sql, jobs: readonly WritingJob[]): Promise<unknown[]> {
-    const outcomes = jobs.flatMap((job) => (job[0] === "finishDeliveries" ? job[1] : []));
-    const finished = outcomes.length === 0 ? [] : await finishDeliveries(sql, this.#deliveries.putBy, outcomes);
-    const values: unknown[] = [];
-    for (const job of jobs)
-      values.push(job[0] === "finishDeliveries" ? finished.splice(0, job[1].length) : await this.#do(sql, job));
-    return values;
-  }
-
-  async #transaction<Outcome>(
-    work: (sql: Sql, start: WaveStart) => Promise<Outcome>,
-    wave: Wave | null,
-  ): Promise<Outcome> {
+  async #transaction(pending: readonly PendingTransaction[], jobs: readonly WritingJob[]) {
     this.#requireServer();
     await this.#endUnknownLeases();
     try {
-      const outcome = await this.#connections.transaction(async (sql, begin) => {
-        const start = wave === null ? NO_START : await this.#waves.start(sql, wave);
-        // The statements after `begin` do not wait for its reply. If `begin` fails, they fail too: the SQL transaction is aborted.
-        const [, done] = await bothEnded(begin(start.locks), work(sql, start));
-        return done;
-      });
+      const outcome = await this.#connections.transaction((sql, control) => this.#runUnit(sql, control, pending, jobs));
       this.#deliveries.apply();
       this.#counts.groups += 1;
       return outcome;
     } catch (error) {
       this.#deliveries.drop();
       this.#reset.forget();
-      this.#waves.forget();
+      this.#transactions.forget();
       throw error;
     }
   }
@@ -259,11 +277,11 @@ export class PostgresWriter {
     switch (job[0]) {
       case "commit":
       case "commitAll":
-        throw new Error(`${job[0]} is run in waves`);
+        throw new Error(`${job[0]} is no job beside the transactions`);
       case "probe":
         await sql.values(
           "insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
-          [PROBE, job[1]],
+          [PROBE_SETTING, job[1]],
         );
         return null;
       case "releaseLeases":
@@ -377,9 +395,6 @@ export class PostgresWriter {
     return Math.round((Number(bytes) - this.#logBytes) / PAGE_BYTES);
   }
 }
-
-/** Stands for the wave in an SQL transaction that has only jobs. */
-const NO_WAVE: SentWave = { results: Promise.resolve(new Map()), lanes: new Map() };
 
 /** A page of the write-ahead log, in bytes. */
 const PAGE_BYTES = 8_192;
