@@ -3,7 +3,10 @@
 import type { PublishedOperation } from "../server/api/openapi/document.ts";
 import type { Parameter } from "../server/api/openapi/parameters.ts";
 
-/** The curl command that calls an operation, with the examples of its parameters and its body. */
+/**
+ * The curl command that calls an operation, with the examples of its parameters and its body. The address is always quoted:
+ * `baseUrl` may stand for one that the service puts in later, and some shells read the brackets of an IPv6 address as a pattern.
+ */
 export function curlOf(baseUrl: string, method: string, template: string, operation: PublishedOperation): string {
   const parameters = operation.parameters.filter((one): one is Parameter => "name" in one);
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => segment(exampleOf(parameters, "path", name)));
@@ -14,7 +17,7 @@ export function curlOf(baseUrl: string, method: string, template: string, operat
   const body = operation.requestBody?.content["application/json"]?.example;
   const verb = method === "GET" ? [] : method === "POST" && body !== undefined ? [] : [`-X ${method}`];
   const lines = [
-    ["curl", ...verb, quoted(url)].join(" "),
+    ["curl", ...verb, inQuotes(url)].join(" "),
     ...keyHeader(operation["x-scope"], method),
     ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d ${quoted(bodyText(body))}`]),
   ];
@@ -47,5 +50,9 @@ export function segment(text: string): string {
 
 /** A word of the shell; quoted only if it has to be. */
 export function quoted(text: string): string {
-  return /^[\w:/.+@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w:/.+@-]+$/.test(text) ? text : inQuotes(text);
+}
+
+function inQuotes(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
