@@ -95,6 +95,29 @@ test("the new deliveries of every port's jobs go to the holder, also from groups
   assert.deepEqual(replies, { main: ["a", "b"], holder: ["true", "push 1, push 2", "x, push 3", "false, push 4"] });
 });
 
+test("the end of a hold leaves the hold of another port that has begun since", async () => {
+  const disk = new Disk();
+  const jobs: Job[] = [];
+  const groups = new GroupWriter((group) => {
+    jobs.push(...group);
+    return disk.write(group);
+  }, null);
+  const pushes: Record<"former" | "holder", PushedRow[]> = { former: [], holder: [] };
+  const former = groups.open(({ pushed }) => pushes.former.push(...pushed));
+  const holder = groups.open(({ pushed }) => pushes.holder.push(...pushed));
+  former([["hold", true]]);
+  holder([["hold", true]]);
+  former([["hold", false]]);
+  await nextTurn();
+  await disk.end();
+  disk.pushed = [delivery(1)];
+  former([probe("a")]);
+  await nextTurn();
+  await disk.end();
+  assert.deepEqual(pushes, { former: [], holder: [delivery(1)] });
+  assert.ok(!jobs.some(([kind, isHeld]) => kind === "hold" && isHeld === false), "the writer goes on pushing");
+});
+
 test("each group is observed at one port, and every port learns that the disk is full and that it has room again", async () => {
   let isFull = false;
   const groups = new GroupWriter((jobs) => {

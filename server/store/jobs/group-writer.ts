@@ -45,6 +45,8 @@ export class GroupWriter {
   readonly #ports: Reply[] = [];
   /** The port that gets what commits do to due deliveries. */
   #holder: Reply | null = null;
+  /** The port whose job was the last to begin a hold. That job may still wait. */
+  #lastHeld: Reply | null = null;
   #waiting: WaitingJob[] = [];
   /** A group is being written, or the next one waits for its time. */
   #isBusy = false;
@@ -67,11 +69,18 @@ export class GroupWriter {
   open(reply: Reply): (jobs: readonly Job[]) => void {
     this.#ports.push(reply);
     return (jobs) => {
-      for (const job of jobs) this.#waiting.push({ job, reply });
+      for (const job of jobs) this.#waiting.push({ job: this.#withoutStaleEnd(job, reply), reply });
       if (this.#isBusy) return;
       this.#isBusy = true;
       setImmediate(() => this.#next());
     };
+  }
+
+  /** The job; if it ends a hold after another port has begun one, a job that changes nothing. */
+  #withoutStaleEnd(job: Job, reply: Reply): Job {
+    if (job[0] !== "hold") return job;
+    if (job[1]) this.#lastHeld = reply;
+    return job[1] || this.#lastHeld === reply ? job : ["credit", { arrived: 0, bytes: 0, behind: [] }];
   }
 
   /** Resolves when no job waits. */
