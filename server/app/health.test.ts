@@ -83,6 +83,21 @@ test("/health of a process that runs no instance reports how its owner finds it,
   }
 });
 
+test("/health is degraded once lanes of webhooks have had no owner for 5 s", async (t) => {
+  const { deps } = await openContext(t);
+  const metrics = createMetrics();
+  t.after(() => metrics.stop());
+  let unownedMs = 4_999;
+  const membership: Membership = { ...soleMember(), unownedLanesMs: () => unownedMs };
+  const own = { ...deps, membership };
+  const health = createHealth({ deps: own, metrics, authenticate: () => null, state: () => "ready" });
+  assert.equal((await health.checks()).workers, undefined);
+  unownedMs = 5_000;
+  const { workers } = await health.checks();
+  assert.equal(workers?.status, "degraded");
+  assert.match(String(workers.message), /no process posts the webhooks of some endpoints/);
+});
+
 test("/health is degraded as long as /readyz is 503: while the service starts, and while it stops", async (t) => {
   const { deps } = await openContext(t);
   const metrics = createMetrics();

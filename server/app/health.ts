@@ -86,6 +86,12 @@ const NO_WORKER = {
   message: "no process sends, so messages and webhooks wait: start one with TB_ROLE worker or all",
 } as const;
 
+const UNOWNED = {
+  status: "degraded",
+  message:
+    "no process posts the webhooks of some endpoints: a worker takes them over once the former owner's leases end",
+} as const;
+
 async function check(
   deps: With<"backPressure" | "configCache" | "connections" | "membership">,
 ): Promise<Health["checks"]> {
@@ -95,6 +101,7 @@ async function check(
   const gone = await findGoneEndpoints(deps.store.db, GONE_COUNTED_MAX).catch(() => []);
   if (gone.length > 0) checks.webhooks = { status: "ok", message: goneMessage(gone) };
   if (!hasWorker(deps.membership)) checks.workers = NO_WORKER;
+  else if (deps.membership.unownedLanesMs() >= LAG_MS_MAX) checks.workers = UNOWNED;
   const lag = checkLag(deps);
   if (lag !== null) checks.lag = lag;
   const instances = await deps.configCache.instances().catch((error: unknown) => {

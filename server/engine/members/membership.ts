@@ -37,6 +37,8 @@ export interface Membership {
   ownsLane(lane: string): boolean;
   /** The live member that owns the lane; null if none does. */
   ownerOfLane(lane: string): Member | null;
+  /** For how long some lanes have had no live owner, in milliseconds; 0 if each has one. */
+  unownedLanesMs(): number;
   /** Grows whenever this process acquires lanes, gives some up, or finds that it has lost some: what it knew of their deliveries is out of date. */
   readonly lanesEpoch: number;
   /** The other live members, as of the last beat. */
@@ -65,6 +67,7 @@ export function soleMember(): Membership {
     isLeader: true,
     ownsLane: () => true,
     ownerOfLane: () => ALONE,
+    unownedLanesMs: () => 0,
     lanesEpoch: 0,
     others: () => [],
     refresh: async () => {},

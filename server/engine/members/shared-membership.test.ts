@@ -144,6 +144,23 @@ test("an api member owns nothing, and knows the owners", async (t) => {
   assert.equal(api.membership.ownerOfLane("wh_1")?.id, "worker");
 });
 
+test("a member knows for how long lanes have had no owner: from the end of their worker to the takeover", async (t) => {
+  const { clock, member } = await stage(t);
+  const [api, a, b] = [member("api", "api"), member("a"), member("b")];
+  await api.start();
+  await clock.advance(3_000);
+  assert.equal(api.membership.unownedLanesMs(), 3_000, "there is no worker");
+  await a.start();
+  for (let seconds = 0; seconds < 10; seconds += 1) await clock.advance(1_000);
+  assert.equal(api.membership.unownedLanesMs(), 0);
+  await a.membership.stop();
+  for (let seconds = 0; seconds < 10; seconds += 1) await clock.advance(1_000);
+  assert.ok(api.membership.unownedLanesMs() >= 4_000);
+  await b.start();
+  for (let seconds = 0; seconds < 10; seconds += 1) await clock.advance(1_000);
+  assert.deepEqual([api.membership.unownedLanesMs(), b.membership.unownedLanesMs()], [0, 0]);
+});
+
 test("a member that stops frees its leases at once; the next beat of another takes them over", async (t) => {
   const { clock, member } = await stage(t);
   const [a, b] = [member("a"), member("b")];

@@ -33,16 +33,12 @@ const MARGIN_MS = 5_000;
 /** The lease of the chores of the whole database. */
 const LEADER = "leader";
 
-/** The leases of the shards of deliveries: lifelong, since renewing so many would write all day. */
-const SHARD_LEASES = Array.from(
-  { length: SHARDS },
-  (_, shard): WantedLease => ({ lease: shardLease(shard), state: null, isLifelong: true }),
-);
-const IS_SHARD = new Set(SHARD_LEASES.map(({ lease }) => lease));
+const shardLease = (shard: number) => `shard ${shard}`;
 
-function shardLease(shard: number): string {
-  return `shard ${shard}`;
-}
+/** The shard of each lease of a shard of deliveries. */
+const SHARD_OF = new Map(Array.from({ length: SHARDS }, (_, shard) => [shardLease(shard), shard] as const));
+/** They are lifelong, since renewing so many would write all day. */
+const SHARD_LEASES = [...SHARD_OF.keys()].map((lease): WantedLease => ({ lease, state: null, isLifelong: true }));
 
 /** The engine, as it uses the leases of its process. */
 export interface LeaseUse {
@@ -90,6 +86,8 @@ export class SharedMembership implements Membership {
   readonly #offset = new ClockOffset();
   readonly #held = new Map<string, HeldLease>();
   #lanesEpoch = 0;
+  /** Since when some shard has had no live owner (monotonic time); null if each has one. */
+  #unownedSince: number | null = null;
   /** The leases of other members. */
   #others = new Map<string, MemberLease>();
   #members: readonly Member[] = [];
@@ -211,6 +209,16 @@ export class SharedMembership implements Membership {
     return this.#ownerOf(shardLease(shardOf(lane)));
   }
 
+  unownedLanesMs(): number {
+    this.#noteUnowned();
+    return this.#unownedSince === null ? 0 : this.#options.clock.monotonic() - this.#unownedSince;
+  }
+
+  #noteUnowned(): void {
+    const isUnowned = SHARD_LEASES.some(({ lease }) => this.#ownerOf(lease) === null);
+    this.#unownedSince = isUnowned ? (this.#unownedSince ?? this.#options.clock.monotonic()) : null;
+  }
+
   get lanesEpoch(): number {
     return this.#lanesEpoch;
   }
@@ -275,8 +283,10 @@ export class SharedMembership implements Membership {
     const all = [...(await use.leases()), { lease: LEADER, state: null }, ...SHARD_LEASES];
     this.#giveUpMoved(all, use);
     const inUse = use.shardsInUse();
-    const isUsed = (lease: string) =>
-      IS_SHARD.has(lease) ? inUse.has(Number(lease.slice("shard ".length))) : use.isUsed(lease);
+    const isUsed = (lease: string) => {
+      const shard = SHARD_OF.get(lease);
+      return shard === undefined ? use.isUsed(lease) : inUse.has(shard);
+    };
     const leases = all.filter(({ lease }) => this.#isAt(lease) || (this.#held.has(lease) && isUsed(lease)));
     const asked = this.#moment();
     // Nobody is to wait for a process that retires to take a lease.
@@ -333,7 +343,7 @@ export class SharedMembership implements Membership {
     });
     if (moved.length === 0) return;
     for (const { held } of moved) held.isGivenUp = true;
-    if (moved.some(({ lease }) => IS_SHARD.has(lease))) this.#lanesEpoch += 1;
+    if (moved.some(({ lease }) => SHARD_OF.has(lease))) this.#lanesEpoch += 1;
     void use.follow().then(() => this.refresh());
   }
 
@@ -352,7 +362,7 @@ export class SharedMembership implements Membership {
     let haveLanesChanged = false;
     for (const lease of this.#held.keys()) {
       if (own.has(lease)) continue;
-      haveLanesChanged ||= IS_SHARD.has(lease) && this.#held.get(lease)?.isGivenUp === false;
+      haveLanesChanged ||= SHARD_OF.has(lease) && this.#held.get(lease)?.isGivenUp === false;
       this.#held.delete(lease);
     }
     for (const [lease, { epoch }] of own) {
@@ -360,14 +370,15 @@ export class SharedMembership implements Membership {
       const isNew = last?.epoch !== epoch;
       const since = isNew ? this.#options.clock.monotonic() : last.since;
       const isGivenUp = !isNew && last.isGivenUp && !this.#isAt(lease);
-      const usedMs = (IS_SHARD.has(lease) ? DEAD_AFTER_MS : LEASE_MS) - MARGIN_MS;
+      const usedMs = (SHARD_OF.has(lease) ? DEAD_AFTER_MS : LEASE_MS) - MARGIN_MS;
       const until = { monotonic: asked.monotonic + usedMs, real: asked.real + usedMs };
       this.#held.set(lease, { epoch, until, since, isGivenUp });
-      if (IS_SHARD.has(lease)) haveLanesChanged ||= isNew || last.isGivenUp !== isGivenUp;
+      if (SHARD_OF.has(lease)) haveLanesChanged ||= isNew || last.isGivenUp !== isGivenUp;
       else hasAcquired ||= isNew;
     }
     if (haveLanesChanged) this.#lanesEpoch += 1;
     this.#others = new Map(leases.filter(({ lease }) => !own.has(lease)).map((one) => [one.lease, one]));
+    this.#noteUnowned();
     this.#watchEnd();
     return hasAcquired;
   }
