@@ -9,7 +9,7 @@ import type { ChatCache } from "./chat-cache.ts";
 import type { Limits } from "./client.ts";
 import { type CallUpdate, FaceTimeCalls } from "./facetime-calls.ts";
 import type { Mac } from "./mac.ts";
-import { type Typing, typingOf } from "./typing.ts";
+import { isGroupChat } from "./records.ts";
 
 const TYPING = "typing-indicator";
 /** Name of the queue of all other events. */
@@ -28,6 +28,13 @@ export interface LiveEventsOptions {
   limits: Limits;
   chatCache: ChatCache;
   report: (signal: Signal) => Promise<Applied>;
+}
+
+/** A contact began or stopped typing in a thread. */
+interface Typing {
+  chatGuid: string;
+  from: string;
+  typing: boolean;
 }
 
 /** Reports events in order: typing events in one queue, all others in a second one. */
@@ -136,4 +143,15 @@ export class LiveEvents {
 /** Some events carry JSON in a string. */
 function parsed(data: unknown): unknown {
   return typeof data === "string" ? jsonOf(data) : data;
+}
+
+/** Parses a `typing-indicator`. Returns null for a group, whose events do not name the person, and for anything else. */
+function typingOf(data: unknown): Typing | null {
+  const record = recordOf(data);
+  const chatGuid = textOf(record?.guid);
+  if (chatGuid === null || typeof record?.display !== "boolean") return null;
+  const [, kind, ...rest] = chatGuid.split(";");
+  const from = rest.join(";");
+  if (kind === undefined || from === "" || isGroupChat({ guid: chatGuid, style: null })) return null;
+  return { chatGuid, from, typing: record.display };
 }

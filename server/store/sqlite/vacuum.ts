@@ -9,7 +9,6 @@ import { ERASED_SINCE_VACUUM } from "../settings.ts";
 import { StoreUnusable } from "../store.ts";
 import { errorCode, isLost, SQLITE_IOERR } from "./connection.ts";
 import { requireSpace } from "./snapshot.ts";
-import { withTemporaryFiles } from "./temporary-files.ts";
 
 /** Bytes that a vacuum writes anew in a second. Measured on a virtual disk and 2 cores: 94 MB when idle, 28 MB beside a load of 30. */
 const BYTES_A_SECOND = 50e6;
@@ -22,6 +21,7 @@ const BY_ITSELF_BYTES_MAX = 60 * BYTES_A_SECOND;
 const BEGUN_MAX = 2;
 /** A vacuum copies the database into a temporary file, and then into the write-ahead log. */
 const COPIES = 2;
+
 /**
  * Vacuums a database if a contact was erased since its last vacuum, it is of at most `bytesMax`, and the disk has room. Returns null,
  * or why it was not vacuumed, as the end of a sentence: a later call tries again. `begin` gets a line before a vacuum. Throws
@@ -66,6 +66,22 @@ export function vacuum(database: DatabaseSync, path: string): void {
     if (busy !== 0) throw new Error("another program, such as a backup, is reading it");
     database.prepare("delete from settings where name = ?").run(ERASED_SINCE_VACUUM);
   });
+}
+
+/**
+ * Runs `work`, for which SQLite writes temporary files into the directory of the database: this directory is writable and protects
+ * texts, and any other one may be read-only or small. The directory is a setting of the process, so nothing else may do the same
+ * meanwhile.
+ */
+function withTemporaryFiles(database: DatabaseSync, work: () => void): void {
+  const path = database.location();
+  const directory = path === null ? "" : dirname(path).replaceAll("'", "''");
+  database.exec(`pragma temp_store = file; pragma temp_store_directory = '${directory}'`);
+  try {
+    work();
+  } finally {
+    database.exec("pragma temp_store = memory; pragma temp_store_directory = ''");
+  }
 }
 
 function requireRoom(path: string, bytes: number): void {
