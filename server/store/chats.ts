@@ -7,7 +7,7 @@ import type { ChatId, CustomerId } from "../core/id.ts";
 import { phoneKey, subscriberForms } from "../core/phone-forms.ts";
 import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
-import { countItems, hasItem, isOneOf, narrowedId } from "./spelling.ts";
+import { countItems, hasItem, isOneOf, narrowedId } from "./sql-dialects.ts";
 import { amongNewest } from "./windows.ts";
 
 /** The chat with this key, of any customer; null if there is none. */

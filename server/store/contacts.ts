@@ -9,7 +9,7 @@ import { isThreadWith } from "./chats.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { ofCustomer, ofSameCustomer } from "./rows-of-customer.ts";
-import { hasItem, unindexed } from "./spelling.ts";
+import { hasItem, unindexed } from "./sql-dialects.ts";
 import { amongNewest, type IndexedList, indexed } from "./windows.ts";
 
 /** A customer's contact; null for another customer's. */

@@ -6,7 +6,7 @@ import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
-import { narrowedId } from "./spelling.ts";
+import { narrowedId } from "./sql-dialects.ts";
 
 /** Ids that one statement names. */
 const IDS_PER_READ = 500;

@@ -6,7 +6,7 @@
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { isNearCustomer, isOfCustomer } from "./rows-of-customer.ts";
-import { spelled } from "./spelling.ts";
+import { perDialect } from "./sql-dialects.ts";
 
 const BEGINNING = (id: string) => `substr(${id}, 5, 18)`;
 /** Whether the id of a delivery `d` does not begin as that of its event. */
@@ -59,7 +59,7 @@ export function idsOfDeliveries(matching: RawBuilder<SqlBool>): RawBuilder<{ id:
   const idsOf = (found: string, before: "on" | "where", behind: "where" | "and") =>
     sql`select d.id from events e cross join deliveries d ${sql.raw(`${before} ${found} ${behind}`)} ${matching}`;
   const apart = apartFromEvent("d", "e.id");
-  return spelled<{ id: string }>(
+  return perDialect<{ id: string }>(
     sql`${idsOf(besideEvent("d", "e.id", "e.customer_id"), "on", "where")} union all ${idsOf(apart, "on", "where")}`,
     sql`${idsOf(besideInPostgres("d", "e.id"), "where", "and")} union all ${idsOf(apart, "where", "and")}`,
   );
@@ -80,7 +80,7 @@ export function deliveryById(id: string): string {
 
 /** Whether the event `e` has an open delivery. */
 export function isAwaited(e: string): RawBuilder<SqlBool> {
-  return spelled(sql.raw<SqlBool>(hasOpenDelivery(e)), sql.raw<SqlBool>(hasOpenInPostgres(e)));
+  return perDialect(sql.raw<SqlBool>(hasOpenDelivery(e)), sql.raw<SqlBool>(hasOpenInPostgres(e)));
 }
 
 /** `isAwaited` of PostgreSQL in SQL by hand. Scalar subqueries: the planner could join `exists` with all deliveries. */

@@ -10,7 +10,7 @@ import { DELIVERY_QUEUE } from "./queue-rows.ts";
 import { type DailyPositions, onPartitions } from "./recent-days.ts";
 import { type Database, decode } from "./rows.ts";
 import { hasWholeId, nearCustomer, ofCustomer } from "./rows-of-customer.ts";
-import { spelled, unindexed } from "./spelling.ts";
+import { perDialect, unindexed } from "./sql-dialects.ts";
 import { type IndexedList, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
 export interface DeliveryFilter {
@@ -71,7 +71,7 @@ function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: strin
   const conditions = [...ofMessage, ...ofEvent];
   if (conditions.length === 0) return null;
   const ids = idsOfDeliveries(sql<SqlBool>`${sql.join(conditions, sql` and `)}`);
-  const found = messageId === undefined && eventId !== undefined ? spelled(ids, sinceEvent(eventId)) : ids;
+  const found = messageId === undefined && eventId !== undefined ? perDialect(ids, sinceEvent(eventId)) : ids;
   return sql`${found} limit ${NAMED_MAX} + 0`;
 }
 

@@ -10,7 +10,7 @@ import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { ofCustomer } from "./rows-of-customer.ts";
-import { spelled, unindexed, valuesOf } from "./spelling.ts";
+import { perDialect, unindexed, valuesOf } from "./sql-dialects.ts";
 import { FIRST_PAGE, type IndexedList, indexed, readPage } from "./windows.ts";
 
 /** A customer's erasure of a contact; null if none was requested. */
@@ -67,7 +67,7 @@ export async function hasMessages(db: Kysely<Database>, { customerId, addresses,
 
 /** Whether events of erased messages of the customer are not rewritten yet, since a delivery is open. */
 export async function hasUnerasedEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
-  const messages = spelled(sql`messages indexed by messages_erase`, sql`messages`);
+  const messages = perDialect(sql`messages indexed by messages_erase`, sql`messages`);
   const { rows } = await sql`
     select 1 from ${messages} where deleted_at is not null and erased_at is null
     and customer_id = ${customerId}

@@ -10,7 +10,7 @@ import { decodeAll } from "./quarantine.ts";
 import { type DailyPositions, daysToAsk, onPartitions } from "./recent-days.ts";
 import { type Database, decode } from "./rows.ts";
 import { nearCustomer, ofCustomer, ofSameCustomer } from "./rows-of-customer.ts";
-import { spelled, unindexed, valuesOf } from "./spelling.ts";
+import { perDialect, unindexed, valuesOf } from "./sql-dialects.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
 /** An event with its position among all events. */
@@ -132,7 +132,7 @@ export async function newestPositions(
   known: ReadonlyMap<CustomerId, number>,
 ): Promise<Map<CustomerId, number>> {
   const list = JSON.stringify([...known]);
-  const given = spelled<unknown>(
+  const given = perDialect<unknown>(
     sql`select value ->> 0 as id, value ->> 1 as known from json_each(${list})`,
     sql`select value ->> 0 as id, (value ->> 1)::bigint as known from json_array_elements(${list}::json) as listed (value)`,
   );
@@ -155,7 +155,7 @@ export async function findEvent(
   const { from, to } = positionsNear([id]);
   const isNearBy = sql.raw<SqlBool>(isNear("position", String(from), String(to)));
   // On PostgreSQL an event is asked for where its id says, and everywhere only if it is not there.
-  for (const where of [spelled<SqlBool>(sql`true`, isNearBy), spelled<SqlBool>(sql`false`, sql`true`)]) {
+  for (const where of [perDialect<SqlBool>(sql`true`, isNearBy), perDialect<SqlBool>(sql`false`, sql`true`)]) {
     const query = db
       .selectFrom("events")
       .selectAll()
@@ -185,7 +185,7 @@ export async function findEventBytes(
   const { from, to } = positionsNear(ids.filter((id) => !Number.isNaN(timeOfId(id))));
   const isNearBy = sql.raw<SqlBool>(isNear("position", String(from), String(to)));
   // On PostgreSQL the events are asked for where their ids say, and those that are not there everywhere.
-  for (const where of [spelled<SqlBool>(sql`true`, isNearBy), spelled<SqlBool>(sql`false`, sql`true`)]) {
+  for (const where of [perDialect<SqlBool>(sql`true`, isNearBy), perDialect<SqlBool>(sql`false`, sql`true`)]) {
     const left = ids.filter((id) => !found.has(id));
     if (left.length === 0) break;
     const query = selectBytes(db).where(sql<SqlBool>`id in ${valuesOf(left)}`);

@@ -16,7 +16,7 @@ export interface Index {
 
 /** The end of a customer id: the beginning of all of them is equal, and would be four fifths of an index of messages. */
 const NEAR = "substr(customer_id, -8)";
-/** An id in the collation of lists: `narrowedId` in `spelling.ts` says why. */
+/** An id in the collation of lists: `narrowedId` in `sql-dialects.ts` says why. */
 const ID = 'id collate "POSIX"';
 /** A delivery whose id does not tell the time of its event: one of a replay. */
 const APART = "where substr(id, 5, 18) <> substr(event_id, 5, 18)";

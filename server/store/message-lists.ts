@@ -17,7 +17,7 @@ import { hasWords } from "../core/search.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { hasWholeId, nearCustomer } from "./rows-of-customer.ts";
-import { isOneOf, spelled, unindexed } from "./spelling.ts";
+import { isOneOf, perDialect, unindexed } from "./sql-dialects.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** A filter of messages. Times are epoch milliseconds. */
@@ -115,8 +115,8 @@ export interface ScheduledCursor {
 }
 
 const SCHEDULED = {
-  isScheduled: spelled(sql<SqlBool>`status = 'scheduled'`, sql<SqlBool>`waits_until is not null`),
-  at: spelled(sql<number>`scheduled_at`, sql<number>`waits_until`),
+  isScheduled: perDialect(sql<SqlBool>`status = 'scheduled'`, sql<SqlBool>`waits_until is not null`),
+  at: perDialect(sql<number>`scheduled_at`, sql<number>`waits_until`),
 };
 
 /** A customer's scheduled messages, soonest first. */
@@ -212,7 +212,7 @@ function messageList(
 /** Whether a message has this rare status, written like the condition of the partial index. */
 function hasRareStatus(status: MessageStatus): RawBuilder<SqlBool> {
   const isRare = sql`status in (${sql.join(RARE.map((one) => sql.lit(one)))})`;
-  return spelled(sql<SqlBool>`status = ${status} and ${isRare}`, sql<SqlBool>`rare_status = ${status}`);
+  return perDialect(sql<SqlBool>`status = ${status} and ${isRare}`, sql<SqlBool>`rare_status = ${status}`);
 }
 
 function conditionsOf(filter: MessageFilter): Expression<SqlBool>[] {
@@ -244,7 +244,7 @@ function isFormOf(column: string, address: string | undefined): RawBuilder<SqlBo
 function mayHave(words: string): RawBuilder<SqlBool> {
   const parts = words.split("\n").map((word) => sql`strpos(lower(text), ${word}) > 0`);
   const hasAll = sql`${sql.join(parts, sql` and `)}`;
-  return spelled(
+  return perDialect(
     sql<SqlBool>`has_words(text, ${words})`,
     sql<SqlBool>`text is not null and (octet_length(text) <> length(text) or ${hasAll})`,
   );

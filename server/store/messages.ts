@@ -7,7 +7,7 @@ import { isAwaited } from "./deliveries-of-event.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import { MESSAGE_QUEUE } from "./queue-rows.ts";
 import { type Database, decode } from "./rows.ts";
-import { valuesOf } from "./spelling.ts";
+import { valuesOf } from "./sql-dialects.ts";
 
 /** A message of any customer, deleted or not. */
 export async function findMessage(db: Kysely<Database>, id: MessageId): Promise<Message | null> {

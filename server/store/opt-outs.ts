@@ -5,7 +5,7 @@ import type { CustomerId } from "../core/id.ts";
 import type { OptOut } from "../core/opt-out.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
-import { unindexed } from "./spelling.ts";
+import { unindexed } from "./sql-dialects.ts";
 
 /** A number and its customer, and the forms of a contact's address. */
 export interface OptOutPair {

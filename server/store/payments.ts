@@ -7,7 +7,7 @@ import type { Payment } from "../core/payment.ts";
 import { subscriberForms } from "../core/phone-forms.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
-import { narrowedId } from "./spelling.ts";
+import { narrowedId } from "./sql-dialects.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** The request of any customer. */

@@ -5,7 +5,7 @@
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { spelled } from "./spelling.ts";
+import { perDialect } from "./sql-dialects.ts";
 
 /** Rows that are not leased, and leased ones whose record has a due time: a message has none during its send attempt. */
 const DUE_MESSAGES = sql`(select * from due_messages where lease is null
@@ -32,26 +32,26 @@ const firstDeliveries = ({ where, order, limit }: FirstRows) =>
 
 /** A queue by itself, with `lane`, `dueAt` and `id`; the queue with its records; and the columns of the queue in both. */
 export const MESSAGE_QUEUE = {
-  rows: spelled(sql`messages`, DUE_MESSAGES),
-  records: spelled(sql`messages`, sql`${DUE_MESSAGES} join messages on messages.id = q.id`),
-  firstRows: (first: FirstRows) => spelled(sql`messages`, firstMessages(first)),
+  rows: perDialect(sql`messages`, DUE_MESSAGES),
+  records: perDialect(sql`messages`, sql`${DUE_MESSAGES} join messages on messages.id = q.id`),
+  firstRows: (first: FirstRows) => perDialect(sql`messages`, firstMessages(first)),
   firstRecords: (first: FirstRows) =>
-    spelled(sql`messages`, sql`${firstMessages(first)} join messages on messages.id = q.id`),
-  lane: spelled(sql<string>`messages.instance_id`, sql`q.lane`),
-  dueAt: spelled(sql<number>`messages.due_at`, sql`q.due_at`),
-  id: spelled(sql<string>`messages.id`, sql`q.id`),
+    perDialect(sql`messages`, sql`${firstMessages(first)} join messages on messages.id = q.id`),
+  lane: perDialect(sql<string>`messages.instance_id`, sql`q.lane`),
+  dueAt: perDialect(sql<number>`messages.due_at`, sql`q.due_at`),
+  id: perDialect(sql<string>`messages.id`, sql`q.id`),
   /** Whether the message is due for something else than to be sent. */
-  isTimer: spelled(sql<SqlBool>`messages.status <> 'queued'`, sql`q.is_queued = 0`),
-  isQueued: spelled(sql<SqlBool>`messages.status = 'queued'`, sql`q.is_queued = 1`),
+  isTimer: perDialect(sql<SqlBool>`messages.status <> 'queued'`, sql`q.is_queued = 0`),
+  isQueued: perDialect(sql<SqlBool>`messages.status = 'queued'`, sql`q.is_queued = 1`),
 };
 
 export const DELIVERY_QUEUE = {
-  rows: spelled(sql`deliveries`, sql`due_deliveries q`),
-  records: spelled(sql`deliveries`, sql`due_deliveries q join deliveries on deliveries.id = q.id`),
-  firstRows: (first: FirstRows) => spelled(sql`deliveries`, firstDeliveries(first)),
+  rows: perDialect(sql`deliveries`, sql`due_deliveries q`),
+  records: perDialect(sql`deliveries`, sql`due_deliveries q join deliveries on deliveries.id = q.id`),
+  firstRows: (first: FirstRows) => perDialect(sql`deliveries`, firstDeliveries(first)),
   firstRecords: (first: FirstRows) =>
-    spelled(sql`deliveries`, sql`${firstDeliveries(first)} join deliveries on deliveries.id = q.id`),
-  lane: spelled(sql<string>`deliveries.lane`, sql`q.lane`),
-  dueAt: spelled(sql<number>`deliveries.due_at`, sql`q.due_at`),
-  replayId: spelled(sql<string | null>`deliveries.replay_id`, sql`q.replay_id`),
+    perDialect(sql`deliveries`, sql`${firstDeliveries(first)} join deliveries on deliveries.id = q.id`),
+  lane: perDialect(sql<string>`deliveries.lane`, sql`q.lane`),
+  dueAt: perDialect(sql<number>`deliveries.due_at`, sql`q.due_at`),
+  replayId: perDialect(sql<string | null>`deliveries.replay_id`, sql`q.replay_id`),
 };

@@ -21,7 +21,7 @@ import { decodeRows } from "./quarantine.ts";
 import { DELIVERY_QUEUE } from "./queue-rows.ts";
 import { type Database, decode } from "./rows.ts";
 import { ofCustomer } from "./rows-of-customer.ts";
-import { spelled } from "./spelling.ts";
+import { perDialect } from "./sql-dialects.ts";
 
 /** The last replay of an endpoint; null if there was none. */
 export async function findReplay(
@@ -138,7 +138,7 @@ export async function findPositionBefore(db: Kysely<Database>, at: number): Prom
   // On PostgreSQL it is mostly in the partition of its day. An earlier position is a bound too.
   const { from, to } = positionsNear([id]);
   const isNear = sql<SqlBool>`position >= ${from} and position < ${to}`;
-  for (const where of [spelled<SqlBool>(sql`true`, isNear), spelled<SqlBool>(sql`false`, sql`true`)]) {
+  for (const where of [perDialect<SqlBool>(sql`true`, isNear), perDialect<SqlBool>(sql`false`, sql`true`)]) {
     const query = db.selectFrom("events").select("position").where("id", "<", id).where(where);
     const row = await query.orderBy("id", "desc").limit(1).executeTakeFirst();
     if (row !== undefined) return row.position;

@@ -6,7 +6,7 @@ import type { LoggedTexts } from "../core/erased-request.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import type { ErrorGroup, LoggedRequest, RequestHead } from "../core/logged-request.ts";
 import { type Database, decode, LAYOUT } from "./rows.ts";
-import { unindexed } from "./spelling.ts";
+import { unindexed } from "./sql-dialects.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage, since, until } from "./windows.ts";
 
 /** Rows of a window: some have bodies, which a filter reads past. */

@@ -5,7 +5,7 @@ import type { MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
-import { spelled } from "./spelling.ts";
+import { perDialect } from "./sql-dialects.ts";
 
 /** Rows in a page, and the last id of those that were read; null at the end. */
 export interface RestorablePage {
@@ -36,7 +36,7 @@ export async function listRestorable(
 }
 
 /** Written like the condition of the index `messages_unknown`, which a bound status would not use. */
-const IS_UNKNOWN = spelled(sql<boolean>`status = 'pending' and due_at is not null`, sql<boolean>`is_unknown = 1`);
+const IS_UNKNOWN = perDialect(sql<boolean>`status = 'pending' and due_at is not null`, sql<boolean>`is_unknown = 1`);
 
 /** Messages whose send attempt has an unknown outcome, from the newest or the oldest on. */
 export async function listUnknown(

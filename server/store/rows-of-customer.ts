@@ -6,7 +6,7 @@
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId } from "../core/id.ts";
-import { spelled } from "./spelling.ts";
+import { perDialect } from "./sql-dialects.ts";
 
 const END_LENGTH = 8;
 
@@ -18,12 +18,12 @@ function customerEnd(row: string): string {
 /** Whether the index has a row among those of the customer: for `narrow`, with `hasWholeId` in `filter`. */
 export function nearCustomer(customerId: CustomerId): RawBuilder<SqlBool> {
   const end = customerId.slice(-END_LENGTH);
-  return spelled(sql<SqlBool>`${sql.raw(customerEnd(""))} = ${end}`, sql<SqlBool>`customer_id = ${customerId}`);
+  return perDialect(sql<SqlBool>`${sql.raw(customerEnd(""))} = ${end}`, sql<SqlBool>`customer_id = ${customerId}`);
 }
 
 /** Whether a row of `nearCustomer` is the customer's. */
 export function hasWholeId(customerId: CustomerId): RawBuilder<SqlBool> {
-  return spelled(sql<SqlBool>`+customer_id = ${customerId}`, sql<SqlBool>`true`);
+  return perDialect(sql<SqlBool>`+customer_id = ${customerId}`, sql<SqlBool>`true`);
 }
 
 /** Whether a row is the customer's. */
@@ -33,7 +33,7 @@ export function ofCustomer(customerId: CustomerId): RawBuilder<SqlBool> {
 
 /** Whether a row is that of the customer of another row. `row` is the alias of the table, `customer` is SQL for the whole id. */
 export function ofSameCustomer(row: string, customer: string): RawBuilder<SqlBool> {
-  return spelled(sql.raw<SqlBool>(isOfCustomer(row, customer)), sql.raw<SqlBool>(`${columnOf(row)} = ${customer}`));
+  return perDialect(sql.raw<SqlBool>(isOfCustomer(row, customer)), sql.raw<SqlBool>(`${columnOf(row)} = ${customer}`));
 }
 
 /** `nearCustomer` of SQLite in SQL by hand. `row` is the alias of the table, `customer` is SQL for the whole id. */

@@ -5,7 +5,7 @@ import type { InstanceId } from "../core/id.ts";
 import type { SendAttempt } from "../core/send-attempt.ts";
 import { decodeRows } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
-import { valuesOf } from "./spelling.ts";
+import { valuesOf } from "./sql-dialects.ts";
 
 /** The message that a provider's reference names. */
 export interface ReferencedMessage {

@@ -2,7 +2,7 @@
 
 import { type Kysely, sql } from "kysely";
 import type { Database } from "./rows.ts";
-import { spelled } from "./spelling.ts";
+import { perDialect } from "./sql-dialects.ts";
 
 /**
  * The setting of the embedded database that exists from the end of an erasure to the next vacuum. Its value: how many vacuums were
@@ -16,7 +16,7 @@ export async function findSetting(db: Kysely<Database>, name: string): Promise<s
   return row?.value ?? null;
 }
 
-const DATABASE_BYTES = spelled<number>(
+const DATABASE_BYTES = perDialect<number>(
   sql`(select page_count * page_size from pragma_page_count, pragma_page_size)`,
   sql`pg_database_size(current_database())`,
 );

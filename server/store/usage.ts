@@ -5,7 +5,7 @@ import type { UsageCounts } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import { noUsage } from "../core/usage.ts";
 import { columnOf, type Database } from "./rows.ts";
-import { narrowedId } from "./spelling.ts";
+import { narrowedId } from "./sql-dialects.ts";
 
 /** The subject of a usage report: a key, a customer with all its keys, or everyone. */
 export type UsageOf =

@@ -8,7 +8,7 @@ import { hasWords } from "../core/search.ts";
 import { decodeAll } from "./quarantine.ts";
 import { type DailyPositions, daysToAsk } from "./recent-days.ts";
 import type { Database } from "./rows.ts";
-import { narrowedId, spelled, unindexed, valuesOf } from "./spelling.ts";
+import { narrowedId, perDialect, unindexed, valuesOf } from "./sql-dialects.ts";
 
 /** The most rows that one statement reads: about 10 ms of a reader. */
 const WINDOW_ROWS = 5_000;
@@ -326,7 +326,7 @@ function orderOf(list: WindowQuery): RawBuilder<unknown> {
 /** The column that orders the list, as its index has it. Rows that are named are sorted: no index is read in order for them. */
 function placeOf({ table, column, isNamed = false }: WindowQuery): RawBuilder<unknown> {
   const named = sql.ref(column);
-  if (isNamed) return spelled<unknown>(named, sql`${named} || ''`);
+  if (isNamed) return perDialect<unknown>(named, sql`${named} || ''`);
   return column === "id" ? narrowedId(table) : named;
 }
 

@@ -9,8 +9,8 @@ import { decodeRows } from "./quarantine.ts";
 import { DELIVERY_QUEUE } from "./queue-rows.ts";
 import type { Database } from "./rows.ts";
 import { ofCustomer } from "./rows-of-customer.ts";
-import { narrowedId, spelled } from "./spelling.ts";
 import { storedColumn } from "./split-timeline.ts";
+import { narrowedId, perDialect } from "./sql-dialects.ts";
 
 /**
  * Versions of a customer's records with these ids; at most a few hundred. Those of 256 records are read in a fifth of the time that
@@ -52,7 +52,7 @@ export async function findDeliveriesSince(
   const [bound] = boundsBeside(eventId, eventId);
   const id = narrowedId("deliveries");
   // Named in the collation of the table, too, the bound leaves out partitions.
-  const isRecent = spelled<SqlBool>(sql`true`, sql`deliveries.id > ${bound}`);
+  const isRecent = perDialect<SqlBool>(sql`true`, sql`deliveries.id > ${bound}`);
   const { rows } = await sql<object>`select * from deliveries
     where ${ofCustomer(customerId)} and ${id} > ${bound} and ${isRecent}
     order by ${id} desc limit ${limit} + 0`.execute(db);
@@ -88,7 +88,7 @@ export async function findWireMessages(
   ids: readonly MessageId[],
 ): Promise<WireMessage[]> {
   if (ids.length === 0) return [];
-  const timeline = spelled<string>(sql.ref("timeline"), sql.raw(storedColumn("messages", "timeline", "messages")));
+  const timeline = perDialect<string>(sql.ref("timeline"), sql.raw(storedColumn("messages", "timeline", "messages")));
   const columns = ["id", "version", "status", "correlation_id", timeline.as("timeline")] as const;
   const query = db.selectFrom("messages").select(columns).where("id", "in", ids);
   return decodeRows(db, "messages", await query.where("customer_id", "=", customerId).execute());

@@ -12,12 +12,12 @@ import {
 } from "kysely";
 import type { SqlQuery } from "../jobs/queries.ts";
 import type { Database, SqlValue } from "../rows.ts";
-import { inPostgres } from "../spelling.ts";
+import { inPostgres } from "../sql-dialects.ts";
 
 const none = async () => {};
 
-/** Compiles fragments that have two spellings in that of PostgreSQL. */
-class SpellingCompiler extends PostgresQueryCompiler {
+/** Compiles fragments that have a text for each dialect to that of PostgreSQL. */
+class DialectCompiler extends PostgresQueryCompiler {
   protected override visitRaw(node: RawNode): void {
     super.visitRaw(inPostgres(node));
   }
@@ -40,7 +40,7 @@ export function queryDatabase<Schema = Database>(run: (query: SqlQuery) => Promi
     dialect: {
       createAdapter: () => new PostgresAdapter(),
       createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new SpellingCompiler(),
+      createQueryCompiler: () => new DialectCompiler(),
       createDriver: () => ({
         init: none,
         acquireConnection: async () => connection,

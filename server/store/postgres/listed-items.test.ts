@@ -8,7 +8,7 @@ import { type Kysely, type SqlBool, sql } from "kysely";
 import { sharedPostgresForFile } from "../../../test/support/postgres.ts";
 import { runsOf } from "../../../test/support/runs.ts";
 import type { Database } from "../rows.ts";
-import { hasItem } from "../spelling.ts";
+import { hasItem } from "../sql-dialects.ts";
 import * as sqlite from "../sqlite/driver.ts";
 import { createReader } from "../sqlite/query.ts";
 import * as postgres from "./driver.ts";

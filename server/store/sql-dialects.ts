@@ -1,18 +1,18 @@
 /**
- * SQL that SQLite and PostgreSQL spell differently, each with its name here or beside the read that needs it. The compiler of a
- * database picks its spelling, so that a read need not know where it runs. All other SQL of reads means the same in both.
+ * SQL fragments that differ between the dialects of SQLite and PostgreSQL, each with its name here or beside the read that needs it.
+ * The compiler of a database picks its dialect, so that a read need not know where it runs. All other SQL of reads means the same in both.
  */
 
 import { type RawBuilder, type RawNode, type SqlBool, sql } from "kysely";
 
-/** A fragment in the spelling of SQLite that brings the one of PostgreSQL along. */
-interface SpelledNode extends RawNode {
+/** A fragment in the dialect of SQLite that carries the same fragment in the dialect of PostgreSQL. */
+interface DialectNode extends RawNode {
   readonly postgres: RawNode;
 }
 
-/** A fragment with a spelling for each database. */
-export function spelled<Value>(sqlite: RawBuilder<Value>, postgres: RawBuilder<Value>): RawBuilder<Value> {
-  const node: SpelledNode = { ...rawNode(sqlite), postgres: rawNode(postgres) };
+/** A fragment with a text for each dialect. */
+export function perDialect<Value>(sqlite: RawBuilder<Value>, postgres: RawBuilder<Value>): RawBuilder<Value> {
+  const node: DialectNode = { ...rawNode(sqlite), postgres: rawNode(postgres) };
   return sql<Value>`${{ expressionType: undefined, toOperationNode: () => node }}`;
 }
 
@@ -20,9 +20,9 @@ function rawNode(fragment: RawBuilder<unknown>): RawNode {
   return fragment.toOperationNode() as RawNode;
 }
 
-/** The fragment as PostgreSQL spells it, for its compiler. */
+/** The fragment in the dialect of PostgreSQL, for its compiler. */
 export function inPostgres(node: RawNode): RawNode {
-  return "postgres" in node ? (node as SpelledNode).postgres : node;
+  return "postgres" in node ? (node as DialectNode).postgres : node;
 }
 
 /**
@@ -31,7 +31,7 @@ export function inPostgres(node: RawNode): RawNode {
  */
 export function unindexed(column: string): RawBuilder<unknown> {
   const named = sql.ref(column);
-  return spelled<unknown>(sql`+${named}`, named);
+  return perDialect<unknown>(sql`+${named}`, named);
 }
 
 /**
@@ -41,13 +41,13 @@ export function unindexed(column: string): RawBuilder<unknown> {
  */
 export function narrowedId(table: string): RawBuilder<string> {
   const id = sql.ref<string>(`${table}.id`);
-  return spelled(id, sql`${id} collate "POSIX"`);
+  return perDialect(id, sql`${id} collate "POSIX"`);
 }
 
 /** A query of these texts, to be used after `in`. */
 export function valuesOf(values: readonly string[]): RawBuilder<unknown> {
   const list = JSON.stringify(values);
-  return spelled<unknown>(
+  return perDialect<unknown>(
     sql`(select value from json_each(${list}))`,
     sql`(select value from json_array_elements_text(${list}::json) as given (value))`,
   );
