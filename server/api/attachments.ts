@@ -9,7 +9,7 @@ import { Downloads } from "./downloads.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type ApiResponse, publicRoute, type Route } from "./route.ts";
 
-export function attachmentRoutes(deps: With<"links" | "providers">, openResponses: OpenResponses): Route[] {
+export function attachmentRoutes(deps: With<"signedLinks" | "providers">, openResponses: OpenResponses): Route[] {
   const downloads = new Downloads(deps.clock, openResponses);
   return [
     publicRoute({

@@ -3,7 +3,7 @@
 import { ApiError } from "../core/error.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { findHook, receiveHook } from "../engine/instances/hooks.ts";
-import { HOOKS_PATH } from "../engine/links.ts";
+import { HOOKS_PATH } from "../engine/signed-links.ts";
 import { joinedHeaders } from "./joined-headers.ts";
 import { type ApiResponse, type PublicRequest, publicRoute, type Route } from "./route.ts";
 
@@ -17,7 +17,7 @@ const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*(\/[^?#]*)?(\?.
  * The hooks of all instances. While the service starts or stops they refuse with 503. A request whose address is no hook
  * is refused before a byte of its body is read.
  */
-export function hookRoutes(deps: With<"configCache" | "links" | "providers" | "publicUrl">): Route[] {
+export function hookRoutes(deps: With<"configCache" | "signedLinks" | "providers" | "publicUrl">): Route[] {
   return (["GET", "POST"] as const).flatMap((method) => {
     const handle = (request: HookCall) => receive(deps, method, request);
     return [
@@ -30,7 +30,7 @@ export function hookRoutes(deps: With<"configCache" | "links" | "providers" | "p
 type HookCall = PublicRequest<{ id: string; token: string }>;
 
 async function receive(
-  deps: With<"configCache" | "links" | "providers" | "publicUrl">,
+  deps: With<"configCache" | "signedLinks" | "providers" | "publicUrl">,
   method: "GET" | "POST",
   request: HookCall,
 ): Promise<ApiResponse> {

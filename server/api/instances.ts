@@ -16,7 +16,7 @@ import { compileCheck, type FieldCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
 
 export function instanceRoutes(
-  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "membership" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "leaveSandbox" | "signedLinks" | "membership" | "publicUrl" | "sealer">,
 ): Route[] {
   const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", providerConfigs[name])]));
   return [listRoute(deps), createRoute(deps, checks), ...oneInstanceRoutes(deps, checks)];
@@ -24,7 +24,7 @@ export function instanceRoutes(
 
 type Checks = ReadonlyMap<ProviderName, FieldCheck>;
 
-function listRoute(deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">): Route {
+function listRoute(deps: With<"configCache" | "connections" | "signedLinks" | "publicUrl" | "sealer">): Route {
   return route({
     method: "GET",
     path: "/v1/admin/instances",
@@ -42,7 +42,7 @@ function listRoute(deps: With<"configCache" | "connections" | "links" | "publicU
 }
 
 function createRoute(
-  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "membership" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "leaveSandbox" | "signedLinks" | "membership" | "publicUrl" | "sealer">,
   checks: Checks,
 ): Route {
   return route({
@@ -59,7 +59,7 @@ function createRoute(
 }
 
 function oneInstanceRoutes(
-  deps: With<"configCache" | "connections" | "links" | "membership" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "signedLinks" | "membership" | "publicUrl" | "sealer">,
   checks: Checks,
 ): Route[] {
   return [
@@ -105,7 +105,7 @@ const UNOPENED: InstanceHealth = {
 };
 
 async function recordOf(
-  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "signedLinks" | "publicUrl" | "sealer">,
   instance: Instance,
 ) {
   const { connections } = deps;

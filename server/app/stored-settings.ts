@@ -2,12 +2,12 @@
 
 import { ConfigError } from "../config.ts";
 import type { CustomerId } from "../core/id.ts";
-import { LINK_KEY_BYTES } from "../core/link.ts";
+import { LINK_KEY_BYTES } from "../core/signed-link.ts";
 import type { Deps } from "../engine/deps.ts";
 import type { With } from "../engine/engine-deps.ts";
-import { LINK_KEY } from "../engine/links.ts";
 import { CLOCK_SHIFT, SHIFT_MS_MAX } from "../engine/sandbox/clock.ts";
 import { settingSecretPlace } from "../engine/secret-places.ts";
+import { LINK_KEY } from "../engine/signed-links.ts";
 import { hasCustomer } from "../store/customers.ts";
 import { findSetting } from "../store/settings.ts";
 

@@ -15,10 +15,10 @@ import type { OptOutCache } from "./contacts/opt-out-cache.ts";
 import type { Deps } from "./deps.ts";
 import type { EventNotifier } from "./event-notifier.ts";
 import type { Connections } from "./instances/connections.ts";
-import type { Links } from "./links.ts";
 import type { Membership } from "./members/membership.ts";
 import type { BackPressure } from "./messages/back-pressure.ts";
 import type { MessageCache } from "./messages/message-cache.ts";
+import type { SignedLinks } from "./signed-links.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { GoneMarks } from "./webhooks/gone-marks.ts";
 
@@ -55,7 +55,7 @@ export interface EngineDeps extends Deps {
   /** The download URL of a token. */
   readonly link: LinkBuilder;
   /** Signs and opens tokens. */
-  readonly links: Links;
+  readonly signedLinks: SignedLinks;
   /** Fetches files from URLs that callers name. */
   readonly fetcher: FileFetcher;
   /**

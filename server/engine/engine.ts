@@ -21,7 +21,6 @@ import type { EngineDeps } from "./engine-deps.ts";
 import { EventNotifier } from "./event-notifier.ts";
 import { EventWatch } from "./event-watch.ts";
 import { Connections } from "./instances/connections.ts";
-import { Links } from "./links.ts";
 import { LagExchange } from "./members/lag-exchange.ts";
 import { MemberWakes } from "./members/member-wakes.ts";
 import { type Membership, soleMember } from "./members/membership.ts";
@@ -36,6 +35,7 @@ import type { Observer } from "./observer.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
 import { rereadClock } from "./sandbox/clock.ts";
 import { leftSandboxAt } from "./sandbox/leave-sandbox.ts";
+import { SignedLinks } from "./signed-links.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { DeliverLoop } from "./webhooks/deliver-loop.ts";
@@ -113,7 +113,7 @@ export class Engine {
       eventNotifier,
       attempted: new AttemptFeed(),
       goneMarks: new GoneMarks(() => this.deps),
-      links: new Links(),
+      signedLinks: new SignedLinks(),
       serial: new SerialQueue(),
       connections,
       providers: connections.providers,
@@ -206,7 +206,7 @@ export class Engine {
   async start(deliver: DeliverLoop): Promise<void> {
     const { deps } = this;
     const { membership, store } = deps;
-    await deps.links.load(deps);
+    await deps.signedLinks.load(deps);
     // While others live, a lease may be one of theirs.
     if (membership.isAlone) await store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
     await new QuarantineMonitor(deps).check();

@@ -7,10 +7,10 @@ import type { Customer } from "../../server/core/customer.ts";
 import { type CustomerId, createIdSource, type InstanceId, type NewId, type Random } from "../../server/core/id.ts";
 import type { Instance } from "../../server/core/instance.ts";
 import { type ApiKey, hashKey, last4Of, newKey } from "../../server/core/key.ts";
-import { LINK_KEY_BYTES } from "../../server/core/link.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
+import { LINK_KEY_BYTES } from "../../server/core/signed-link.ts";
 import { apply } from "../../server/engine/apply.ts";
 import { ThreadCache } from "../../server/engine/chats/thread-cache.ts";
 import { TypingContacts } from "../../server/engine/chats/typing-contacts.ts";
@@ -21,13 +21,13 @@ import type { EngineSettings } from "../../server/engine/deps.ts";
 import type { EngineDeps } from "../../server/engine/engine-deps.ts";
 import { EventNotifier } from "../../server/engine/event-notifier.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
-import { Links } from "../../server/engine/links.ts";
 import { soleMember } from "../../server/engine/members/membership.ts";
 import { attemptsOf } from "../../server/engine/messages/attempt-notes.ts";
 import { BackPressure } from "../../server/engine/messages/back-pressure.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
+import { SignedLinks } from "../../server/engine/signed-links.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
 import { GoneMarks } from "../../server/engine/webhooks/gone-marks.ts";
 import type { OwnLimit } from "../../server/outgoing/connection.ts";
@@ -172,7 +172,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     eventNotifier,
     attempted: new AttemptFeed(),
     goneMarks: new GoneMarks(() => deps),
-    links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
+    signedLinks: new SignedLinks(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
     serial: new SerialQueue(),
     publicUrl: () => "http://127.0.0.1:8080",

@@ -10,7 +10,7 @@ import type { Message } from "../../core/message.ts";
 import { NEW_MESSAGE } from "../../core/message.ts";
 import type { FetchResult, FileFetcher } from "../../outgoing/fetch.ts";
 import type { EngineDeps } from "../engine-deps.ts";
-import { LINK_KEY, Links, linkUnder } from "../links.ts";
+import { LINK_KEY, linkUnder, SignedLinks } from "../signed-links.ts";
 import { attach, keepInbound } from "./attach.ts";
 import { findDownload, readDownload } from "./download.ts";
 import { gatherAttachments } from "./gather.ts";
@@ -293,7 +293,7 @@ test("a link to a file is valid, and shown, as long as events of that time are k
 
 test("the key of links is created once, stored sealed, and is the same after each start", async (t) => {
   const { deps } = await stage(t, new FakeFetcher({}));
-  const [first, second] = [new Links(), new Links()];
+  const [first, second] = [new SignedLinks(), new SignedLinks()];
   assert.throws(() => first.token(deps.newId("att"), 0, null), /was not loaded/);
   await first.load(deps);
   await second.load(deps);

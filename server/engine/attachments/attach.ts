@@ -24,7 +24,7 @@ export interface PreparedAttachments {
   operations: Operation[];
 }
 
-type Attaching = Pick<EngineDeps, "clock" | "newId" | "settings" | "links">;
+type Attaching = Pick<EngineDeps, "clock" | "newId" | "settings" | "signedLinks">;
 
 /**
  * Prepares the files of a request to send: bytes are stored, URLs are fetched at the send attempt. Throws a 400 that
@@ -113,7 +113,7 @@ function keptBy({ clock }: Attaching, { customerId, messageId }: AttachmentOwner
 /** The attachment of a stored file, with a link that lasts as long as today's events are kept. */
 function named(deps: Attaching, content: Content, isAudioMessage: boolean): MessageAttachment {
   const { id: guid, mimeType, filename, totalBytes, createdAt } = content;
-  const token = deps.links.token(guid, createdAt, deps.settings.retentionMs);
+  const token = deps.signedLinks.token(guid, createdAt, deps.settings.retentionMs);
   return { guid, mimeType, filename, totalBytes, isAudioMessage, url: null, token };
 }
 

@@ -8,8 +8,8 @@ import { runAction } from "../action.ts";
 import type { With } from "../engine-deps.ts";
 
 /** The file that a token opens. Throws 404 `NOT_FOUND`, the same for every reason. */
-export async function findDownload(deps: With<"links">, token: string): Promise<ContentHead> {
-  const id = deps.links.open(token, deps.clock.real());
+export async function findDownload(deps: With<"signedLinks">, token: string): Promise<ContentHead> {
+  const id = deps.signedLinks.open(token, deps.clock.real());
   const head = id === null ? null : await findContentHead(deps.store.db, id);
   if (head === null || (!head.isHere && head.reference === null)) throw gone();
   return head;

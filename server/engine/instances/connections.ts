@@ -19,9 +19,9 @@ import type { ConfigCache } from "../config-cache.ts";
 import { optOutWordsAt } from "../contacts/opt-out-words.ts";
 import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
-import { hookUrl, type Links } from "../links.ts";
 import { hasWorker, type Membership, soleMember } from "../members/membership.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
+import { hookUrl, type SignedLinks } from "../signed-links.ts";
 import { LastEvent, storedLastEvent } from "./last-event.ts";
 import { memoryOf } from "./memory.ts";
 
@@ -42,7 +42,7 @@ export interface Connection {
 interface ConnectionDeps extends Deps {
   readonly sealer: Sealer;
   readonly configCache: ConfigCache;
-  readonly links: Links;
+  readonly signedLinks: SignedLinks;
   readonly publicUrl: () => string;
 }
 

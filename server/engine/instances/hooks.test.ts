@@ -4,7 +4,7 @@ import { testContext } from "../../../test/support/context.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { HookRequest, HookResponse } from "../../providers/provider.ts";
-import { hookUrl, Links } from "../links.ts";
+import { hookUrl, SignedLinks } from "../signed-links.ts";
 import { type IncomingHook, receiveHook } from "./hooks.ts";
 
 class Hooked extends ScriptedProvider {
@@ -20,7 +20,7 @@ async function stage(t: NodeTest) {
   const made = await testContext({ deps: { publicUrl: () => "https://tb.example/under" } });
   t.after(() => made.close());
   const { deps, instance, providers } = made;
-  const token = deps.links.hookToken(instance.id);
+  const token = deps.signedLinks.hookToken(instance.id);
   const asked: IncomingHook = {
     id: instance.id,
     token,
@@ -57,7 +57,7 @@ test("an unknown hook, a wrong token and a provider without hooks get the same 4
   const provider = new Hooked();
   providers.set(instance.id, provider);
   const { token } = asked;
-  const other = deps.links.hookToken("inst_00000000-0000-7000-8000-0000000000ff");
+  const other = deps.signedLinks.hookToken("inst_00000000-0000-7000-8000-0000000000ff");
   const nothing = ["NOT_FOUND", "There is nothing at this address."];
   for (const wrong of [
     { id: "inst_00000000-0000-7000-8000-0000000000ff", token: other },
@@ -82,7 +82,7 @@ test("a hook responds with 503 while its instance does not run or the service st
   assert.equal((await refusal({}))[0], "SERVICE_UNAVAILABLE");
   const provider = new Hooked();
   providers.set(instance.id, provider);
-  const starting = { ...deps, links: new Links() };
+  const starting = { ...deps, signedLinks: new SignedLinks() };
   await assert.rejects(receiveHook(starting, asked), { code: "SERVICE_UNAVAILABLE" });
   await assert.rejects(receiveHook(starting, { ...asked, id: "inst_1" }), { code: "SERVICE_UNAVAILABLE" });
   assert.deepEqual(provider.received, []);

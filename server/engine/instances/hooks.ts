@@ -7,12 +7,12 @@ import { NotRunningHere } from "../../core/not-running-here.ts";
 import type { HookRequest, HookResponse } from "../../providers/provider.ts";
 import { HOOK_ENTERED_BY_OPERATOR } from "../../providers/registry.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
-import { hookUrl } from "../links.ts";
+import { hookUrl } from "../signed-links.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
 /** The address of the hook that the operator has to enter at the peer; null if the provider enters its hook itself, or has none. */
-export function shownHookUrl(deps: Pick<EngineDeps, "links" | "publicUrl">, instance: Instance): string | null {
+export function shownHookUrl(deps: Pick<EngineDeps, "signedLinks" | "publicUrl">, instance: Instance): string | null {
   return HOOK_ENTERED_BY_OPERATOR.includes(instance.provider) ? hookUrl(deps, instance.id) : null;
 }
 
@@ -29,20 +29,20 @@ export interface IncomingHook extends Pick<HookRequest, "method" | "headers" | "
  * same 404 for every invalid address, and 503 while the instance does not run.
  */
 export async function findHook(
-  deps: With<"configCache" | "links" | "providers">,
+  deps: With<"configCache" | "signedLinks" | "providers">,
   { id, token }: Pick<IncomingHook, "id" | "token">,
 ): Promise<InstanceId> {
   // Without the signing key no address can be checked.
-  if (!deps.links.isLoaded) throw notNow("The service is starting; try again later.");
+  if (!deps.signedLinks.isLoaded) throw notNow("The service is starting; try again later.");
   const instance = await deps.configCache.instance(id as InstanceId);
-  if (instance === null || !deps.links.opensHook(instance.id, token)) throw notFound();
+  if (instance === null || !deps.signedLinks.opensHook(instance.id, token)) throw notFound();
   receiverOf(deps, instance.id);
   return instance.id;
 }
 
 /** Passes a request to the provider of its instance and returns the provider's response. Throws the errors of `findHook`. */
 export async function receiveHook(
-  deps: With<"configCache" | "links" | "providers" | "publicUrl">,
+  deps: With<"configCache" | "signedLinks" | "providers" | "publicUrl">,
   request: IncomingHook,
 ): Promise<HookResponse> {
   const instanceId = await findHook(deps, request);

@@ -18,7 +18,7 @@ import { instanceSecretPlace } from "../secret-places.ts";
 import { openConfigOrNull } from "./connections.ts";
 
 /** Dependencies of connecting an instance. */
-type ConnectingDeps = With<"configCache" | "connections" | "links" | "membership" | "publicUrl" | "sealer">;
+type ConnectingDeps = With<"configCache" | "connections" | "signedLinks" | "membership" | "publicUrl" | "sealer">;
 
 /** The requested instance; `repeated` if an earlier request with the same idempotency key created it. */
 export interface InstanceResult {
@@ -101,7 +101,7 @@ export function useInstance({ id, version }: Instance): Operation {
  * process owns it: only the owner can remove its setup on the remote side.
  */
 export async function deleteInstance(
-  deps: With<"configCache" | "connections" | "links" | "membership" | "publicUrl" | "sealer">,
+  deps: With<"configCache" | "connections" | "signedLinks" | "membership" | "publicUrl" | "sealer">,
   id: string,
 ): Promise<void> {
   const removed = await deps.serial.run(INSTANCES_QUEUE, () =>

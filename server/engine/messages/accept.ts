@@ -45,7 +45,7 @@ import { scheduleOf } from "./schedule.ts";
 
 /** The parts that an accept uses. */
 export type AcceptDeps = With<
-  "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  "configCache" | "connections" | "link" | "signedLinks" | "messageCache" | "optOutCache" | "providers" | "threadCache"
 >;
 
 /**
@@ -222,7 +222,7 @@ async function codedRefusals(
 
 /** Checks the fields and prepares the attachments. Throws one 400 that names every invalid field. */
 function checkFields(
-  deps: With<"links">,
+  deps: With<"signedLinks">,
   owner: AttachmentOwner,
   wanted: NewMessage,
   coded: readonly ApiError[],

@@ -25,7 +25,7 @@ import { findByReference } from "./find.ts";
 /** Nothing is added to a message later than this after it was received. */
 const GROWS_MS = 86_400_000;
 
-type Receiving = KeywordDeps & With<"link" | "links" | "messageCache" | "optOutCache" | "providers">;
+type Receiving = KeywordDeps & With<"link" | "signedLinks" | "messageCache" | "optOutCache" | "providers">;
 
 /**
  * Adds what a repeated report of a contact's message has and the message has not; resolves when that is on disk with its events. The

@@ -32,7 +32,7 @@ import { findRestoredAt } from "./held.ts";
 /** The peer may complete a request of the process before the restore for this long: the longest that a Mac sends, and a margin. */
 const AFTER_RESTORE_MS = 600_000;
 
-type ReceivingWritten = With<"configCache" | "connections" | "link" | "links" | "messageCache" | "threadCache">;
+type ReceivingWritten = With<"configCache" | "connections" | "link" | "signedLinks" | "messageCache" | "threadCache">;
 
 /** Receives a message written by hand; resolves when it is on disk with its event, or when nothing is to be recorded. */
 export async function receiveWritten(

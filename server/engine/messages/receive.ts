@@ -56,7 +56,7 @@ async function receive(
     | "configCache"
     | "connections"
     | "link"
-    | "links"
+    | "signedLinks"
     | "messageCache"
     | "optOutCache"
     | "providers"
@@ -91,7 +91,7 @@ async function receive(
 
 /** The record of the message, the operations that store it, and the service's answer, which they store too. */
 async function arrival(
-  deps: With<"configCache" | "link" | "links" | "providers" | "threadCache">,
+  deps: With<"configCache" | "link" | "signedLinks" | "providers" | "threadCache">,
   number: CustomerNumber,
   instanceId: InstanceId,
   signal: BoundedSignal<InboundSignal>,

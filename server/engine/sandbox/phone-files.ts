@@ -25,7 +25,7 @@ interface FilesOwner {
  * invalid field, a 503 for a file that cannot be fetched now, and the reason of `gone`: then no further file is fetched.
  */
 export async function withPhoneFiles<Sent>(
-  deps: With<"fetcher" | "links">,
+  deps: With<"fetcher" | "signedLinks">,
   { customerId, gone }: FilesOwner,
   inputs: readonly AttachmentInput[],
   send: (files: InboundAttachment[]) => Promise<Sent>,

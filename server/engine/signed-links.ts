@@ -4,7 +4,7 @@
  */
 
 import type { AttachmentId, InstanceId } from "../core/id.ts";
-import { isHookOf, isLinkOver, LINK_KEY_BYTES, openLink, signHook, signLink } from "../core/link.ts";
+import { isHookOf, isLinkOver, LINK_KEY_BYTES, openLink, signHook, signLink } from "../core/signed-link.ts";
 import type { Sealer } from "../secrets.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Deps } from "./deps.ts";
@@ -17,7 +17,7 @@ export const LINK_KEY = "link-key";
 export const HOOKS_PATH = "/hooks/";
 
 /** Signs and opens tokens. Usable after `load`, at each start. */
-export class Links {
+export class SignedLinks {
   #key: Uint8Array | null;
 
   /** `key`: for tests without a store. */
@@ -81,6 +81,9 @@ export function linkUnder(base: () => string, { clock }: Pick<Deps, "clock">): (
 }
 
 /** The whole address of an instance's hook. */
-export function hookUrl({ links, publicUrl }: { links: Links; publicUrl: () => string }, id: InstanceId): string {
-  return `${publicUrl()}${HOOKS_PATH}${id}/${links.hookToken(id)}`;
+export function hookUrl(
+  { signedLinks, publicUrl }: { signedLinks: SignedLinks; publicUrl: () => string },
+  id: InstanceId,
+): string {
+  return `${publicUrl()}${HOOKS_PATH}${id}/${signedLinks.hookToken(id)}`;
 }

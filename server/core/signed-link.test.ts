@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { AttachmentId } from "./id.ts";
-import { isLinkOver, openLink, signLink } from "./link.ts";
+import { isLinkOver, openLink, signLink } from "./signed-link.ts";
 
 const KEY = Buffer.alloc(32, 1);
 const ID: AttachmentId = "att_0192f0c1-2345-7abc-8def-0123456789ab";
