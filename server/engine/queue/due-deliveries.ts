@@ -1,4 +1,7 @@
-/** The due deliveries of this process: reads them, takes those that commits push, and gives up what is not tried now. Decides nothing: `InHand` does. */
+/**
+ * Reads the due deliveries of this process, takes the deliveries that commits push, and gives up deliveries.
+ * `InHand` decides about each of them.
+ */
 
 import type { Clock } from "../../clock.ts";
 import type { DeliveryId } from "../../core/id.ts";
@@ -7,14 +10,17 @@ import type { Store } from "../../store/store.ts";
 import type { ClaimedItems } from "../drain.ts";
 import { InHand } from "./in-hand.ts";
 
-/** An attempt of a delivery has to end within this time after the delivery was read or pushed, in milliseconds of the monotonic clock. */
+/** An attempt has to end within this time after its delivery was read or pushed, in monotonic milliseconds. */
 const HELD_MS = 45_000;
 /**
- * A delivery is in hand for at most this long. A pushed one counts from its commit for the writer and from its arrival here: the time is
- * longer than `HELD_MS` by what it may be on its way.
+ * A delivery is in hand for at most this long. For a pushed delivery, the writer counts from the commit, and this
+ * process from the arrival. So the limit exceeds `HELD_MS` by the time that a push may be on its way.
  */
 const IN_HAND_MS = HELD_MS + 15_000;
-/** The writer is told of so many new deliveries that have arrived, or of so many bytes: a quarter of what it lets be on its way. */
+/**
+ * This process tells the writer of arrivals after this many new deliveries, or after this many bytes. Each is a quarter
+ * of the limit that the writer sets on pushes in flight.
+ */
 const TOLD_AFTER = 1_024;
 const TOLD_AFTER_BYTES = 4 * 1024 * 1024;
 
@@ -25,11 +31,14 @@ export interface HeldDelivery extends DueDelivery {
 
 /** The loop that runs what is in hand. */
 export interface DueListener {
-  /** Takes over new deliveries, those of a lane in the order in which they were made. */
+  /** Takes over new deliveries. The deliveries of a lane come in the order in which they were made. */
   take(items: readonly HeldDelivery[]): void;
   /** These lanes may have something due. */
   wake(lanes: Iterable<string>): void;
-  /** Deliveries of these lanes are gone or have changed: those that have not begun are given up, so that each keeps its place. */
+  /**
+   * Deliveries of these lanes are gone or have changed. The loop gives up the deliveries of the lanes that have not
+   * begun, so that each keeps its place.
+   */
   giveBack(lanes: Iterable<string>): void;
   /** Any lane may have something due. */
   look(): void;
@@ -44,7 +53,7 @@ interface DueQueueParts {
 export class DueQueue {
   readonly #parts: DueQueueParts;
   readonly #hand: InHand;
-  /** New deliveries that have arrived, and of which the writer was not told. */
+  /** New deliveries that have arrived since the writer was last told. */
   #arrived = { arrived: 0, bytes: 0 };
 
   constructor(parts: DueQueueParts) {
@@ -52,14 +61,14 @@ export class DueQueue {
     this.#hand = new InHand(() => parts.clock.monotonic());
   }
 
-  /** Has new deliveries and other changes go to the loop. Returns the function that ends it. */
+  /** Passes new deliveries and other changes to the loop. Returns the function that ends this. */
   start(listener: DueListener): () => void {
-    // Nobody told of changes since it was last ended.
+    // Changes since the last end were not reported to this process.
     this.#hand.all();
     return this.#parts.store.hold((changes) => this.#push(changes, listener));
   }
 
-  /** The lanes may have changed without a word: every one is read from its front. */
+  /** Lanes may have changed without a report: the next read of each lane begins at its front. */
   forget(): void {
     this.#hand.all();
     this.#tell(new Set(this.#hand.lanes));
@@ -90,7 +99,7 @@ export class DueQueue {
     };
   }
 
-  /** Takes those of these deliveries of the lanes into hand that are due and go at once, wherever they are in their lanes. */
+  /** Takes these deliveries into hand if they are due and to go at once, wherever they are in their lanes. */
   async claimAtOnce(names: readonly string[], atOnce: readonly DeliveryId[]): Promise<HeldDelivery[]> {
     const { clock, store } = this.#parts;
     const lanes = names.map((lane) => ({ lane, after: { dueAt: 0, row: 0 }, limit: 0 }));
@@ -105,12 +114,12 @@ export class DueQueue {
     }
   }
 
-  /** The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when it is due again; null: not. */
+  /** The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when it is due again, or null. */
   ended(id: DeliveryId, dueAt: number | null): void {
     this.#hand.ended(id, dueAt, this.#parts.clock.now());
   }
 
-  /** These deliveries are not tried now: they stay due, and are read again. */
+  /** Gives up deliveries that the loop does not try now: they stay due, and are read again. */
   giveUp(items: readonly HeldDelivery[]): void {
     this.#hand.giveUp(items.map(({ delivery }) => delivery.id));
   }

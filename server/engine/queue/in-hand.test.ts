@@ -1,4 +1,7 @@
-/** The deliveries in hand against a naive table: any history of commits, reads, ends and returns takes each due delivery once, in order, and strands none. */
+/**
+ * Compares the deliveries in hand with a naive table. Any history of commits, reads, ends and returns takes each due
+ * delivery once, in order, and strands none.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

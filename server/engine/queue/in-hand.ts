@@ -1,4 +1,4 @@
-/** Which deliveries this process has in hand, and how far it has read each lane. In memory only, without the store: all of it is decided here. */
+/** Decides from memory alone which deliveries this process has in hand, and how far it has read each lane. */
 
 import { DeliveryBudget, IN_HAND_MAX } from "../../core/delivery-budget.ts";
 import type { DeliveryId } from "../../core/id.ts";
@@ -8,18 +8,18 @@ import type { DueDelivery, LanePlace, LaneRead } from "../../store/due-deliverie
 interface InHandPlace extends LanePlace {
   lane: string;
   owner: string;
-  /** The length of its event. */
+  /** Bytes of the delivery's event. */
   size: number;
-  /** When it was taken (monotonic time). */
+  /** When the hand took the delivery (monotonic time). */
   since: number;
 }
 
 interface HandLane {
   /** Deliveries of the lane in hand. */
   count: number;
-  /** Every due delivery up to this place is in hand, or was ended. */
+  /** Every due delivery up to this place is in hand, or its attempt has ended. */
   readTo: LanePlace;
-  /** The lane may have due deliveries on disk that are not in hand. A new delivery then stays there, behind them. */
+  /** The lane may have due deliveries on disk that are not in hand. A new delivery then stays on disk. */
   isBehind: boolean;
   /** The read in progress; null if there is none. */
   reading: LaneReading | null;
@@ -27,9 +27,9 @@ interface HandLane {
   noRoom: { owner: string; size: number } | null;
 }
 
-/** A read in progress: the changes since it was asked for, which it may not know. */
+/** A read in progress. Its answer may miss these changes, which came after the read was asked for. */
 interface LaneReading {
-  /** The first place that came up; `END` if none did. */
+  /** The first place in the lane that became due; `END` if none did. */
   missed: LanePlace;
   /** Deliveries of the lane that have left the hand. */
   left: Set<DeliveryId>;
@@ -42,7 +42,7 @@ export interface TakenDeliveries {
   mayHaveMore: boolean;
 }
 
-/** Lanes that are remembered; beyond it those without a delivery in hand are dropped, which costs one read each. */
+/** The hand remembers this many lanes. Beyond it, the hand drops idle lanes, which costs one read for each. */
 const LANES_KEPT_MAX = 2 * IN_HAND_MAX;
 
 const FRONT: LanePlace = { dueAt: Number.MIN_SAFE_INTEGER, row: 0 };
@@ -53,23 +53,23 @@ function isBefore(one: LanePlace, other: LanePlace): boolean {
 }
 
 /**
- * A read is older than what the hand knows. So an id that is in hand when the answer comes, or has left the hand since the read was asked
- * for, is not taken from it; and a place that came up meanwhile is read again.
+ * The answer of a read is older than the state of the hand. So the hand skips a delivery that is in hand already.
+ * It also skips a delivery that left the hand during the read. It reads again from a place that became due meanwhile.
  *
  * | A delivery | The hand |
  * |---|---|
- * | is read | takes it, unless it has or had it, has no room, or a place before it came up meanwhile: then nothing behind it is taken |
- * | is pushed | takes it, unless its lane is behind or it has no room: then the lane is behind |
+ * | is read | takes it, unless it is in hand, left during the read, finds no room, or is behind a place to be read again |
+ * | is pushed | takes it, unless the lane is behind or there is no room: then the lane is behind |
  * | has become due, or has another due time | reads the lane again from there |
- * | has ended | has it no more; if it is due again, the lane is read from its new place |
- * | is given up | has it no more, and the lane is read again from its place |
+ * | has ended | drops it; if the delivery is due again, reads the lane from its new place |
+ * | is given up | drops it, and reads the lane again from its place |
  */
 export class InHand {
   readonly #now: () => number;
   readonly #items = new Map<DeliveryId, InHandPlace>();
   readonly #lanes = new Map<string, HandLane>();
   readonly #budget: DeliveryBudget;
-  /** Reads outside the order of lanes without an answer, and what has left the hand since the first of them was asked for. */
+  /** Unanswered reads outside the order of lanes, and the deliveries that left the hand since the first read. */
   #readsOfSome = 0;
   readonly #left = new Set<DeliveryId>();
 
@@ -89,23 +89,23 @@ export class InHand {
     return this.#items.get(id)?.lane ?? null;
   }
 
-  /** The bytes of events for which there is room. */
+  /** Bytes of events that the hand has room for. */
   get freeBytes(): number {
     return this.#items.size >= IN_HAND_MAX ? 0 : this.#budget.freeBytes;
   }
 
-  /** The lanes that are known. */
+  /** The lanes that the hand remembers. */
   get lanes(): string[] {
     return [...this.#lanes.keys()];
   }
 
-  /** Whether a read of the lane can take anything: there is room for the row for which there was none. */
+  /** Whether there is room now for the first row that the last read of the lane could not take. */
   hasRoom(lane: string): boolean {
     const { noRoom } = this.#lane(lane);
     return noRoom === null || this.#budget.hasRoom(noRoom.owner, noRoom.size);
   }
 
-  /** A read of a lane is asked for, which is not being read. `answer` follows, or `failed`. */
+  /** Begins a read of a lane that is not being read. `answer` or `failed` follows. */
   ask(lane: string, limit: number): LaneRead {
     const state = this.#lane(lane);
     state.reading = { missed: END, left: new Set() };
@@ -123,9 +123,9 @@ export class InHand {
       const { id, customerId: owner } = row.delivery;
       const [place, size] = [placeOf(row), row.bytes.length];
       const isHeld = this.#items.has(id);
-      // Whether the read knew of its end, only the next one tells.
+      // This read may be older than the end of the delivery: the next read tells.
       if (left.has(id) && !isHeld) this.#moveBack(state, place);
-      // A place that came up meanwhile is read first: nothing behind it may pass it.
+      // The next read begins at a place that became due meanwhile: no later delivery may pass it.
       const isBehindMissed = state.reading !== null && isBefore(state.reading.missed, place);
       if (!isHeld && !isFull && !this.#budget.hasRoom(owner, size)) {
         isFull = true;
@@ -147,12 +147,12 @@ export class InHand {
     return { taken, mayHaveMore: state.isBehind && !isFull };
   }
 
-  /** A read came to nothing. */
+  /** The read of the lane failed. */
   failed(lane: string): void {
     this.#lane(lane).reading = null;
   }
 
-  /** Takes a due delivery wherever it is in its lane. Returns whether it did. */
+  /** Takes a due delivery wherever it is in its lane. Returns whether the hand took it. */
   takeOne(due: DueDelivery): boolean {
     const { id, customerId } = due.delivery;
     if (this.#items.has(id) || this.#left.has(id) || !this.#budget.hasRoom(customerId, due.bytes.length)) return false;
@@ -160,7 +160,7 @@ export class InHand {
     return true;
   }
 
-  /** A read outside the order of lanes is asked for. `answerSome` follows its answer. */
+  /** Begins a read outside the order of lanes. `answerSome` follows when the read has ended. */
   askSome(): void {
     this.#readsOfSome += 1;
   }
@@ -170,7 +170,7 @@ export class InHand {
     if (this.#readsOfSome === 0) this.#left.clear();
   }
 
-  /** Takes a new delivery. Returns whether it did: otherwise it stays on disk. */
+  /** Takes a new delivery. Returns whether the hand took it: if not, the delivery stays on disk. */
   push(due: DueDelivery): boolean {
     const { lane, customerId } = due.delivery;
     const state = this.#lane(lane);
@@ -189,12 +189,15 @@ export class InHand {
     this.#moveBack(this.#lane(lane), place);
   }
 
-  /** Any delivery may have become due: every lane is read from its front. */
+  /** Any delivery may have become due: the next read of each lane begins at its front. */
   all(): void {
     for (const state of this.#lanes.values()) this.#moveBack(state, FRONT);
   }
 
-  /** The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when it is due again; null: not. `now`: the service's time. */
+  /**
+   * The attempt of a delivery is on disk, or the delivery is gone. `dueAt`: when the delivery is due again, or null.
+   * `now`: the service's time.
+   */
   ended(id: DeliveryId, dueAt: number | null, now: number): void {
     const item = this.#remove(id);
     if (item === null) return;
@@ -202,11 +205,11 @@ export class InHand {
     if (dueAt === null) return;
     const state = this.#lane(item.lane);
     const place = { dueAt, row: item.row };
-    // The look finds a later one when its time has come. Until then new ones may go before it.
+    // The look finds a delivery that is due later, at its time. Until then new deliveries may pass it.
     if (dueAt <= now || isBefore(place, state.readTo)) this.#moveBack(state, place);
   }
 
-  /** These deliveries are not tried now: they are read again. Those that are not in hand are left out. */
+  /** Gives up deliveries that the loop does not try now: they are read again. Skips ids that are not in hand. */
   giveUp(ids: Iterable<DeliveryId>): void {
     for (const id of ids) {
       const item = this.#remove(id);
@@ -214,7 +217,7 @@ export class InHand {
     }
   }
 
-  /** Gives up what is in hand for longer than this, such as after an end that could not be recorded. */
+  /** Gives up deliveries that are in hand for longer than this, as when an outcome could not be recorded. */
   expire(inHandMs: number): void {
     const until = this.#now() - inHandMs;
     const expired: DeliveryId[] = [];
@@ -245,7 +248,7 @@ export class InHand {
     return item;
   }
 
-  /** The next read begins at the place, also if a read is in progress. */
+  /** Makes the next read begin at the place, also if a read is in progress. */
   #moveBack(state: HandLane, { dueAt, row }: LanePlace): void {
     state.isBehind = true;
     readFrom(state, { dueAt, row });
@@ -265,7 +268,7 @@ export class InHand {
   }
 }
 
-/** The next read of a lane begins at the place, or before. */
+/** Makes the next read of a lane begin at the place, or before. */
 function readFrom(state: HandLane, { dueAt, row }: LanePlace): void {
   const before = { dueAt, row: row - 1 };
   if (isBefore(before, state.readTo)) state.readTo = before;
