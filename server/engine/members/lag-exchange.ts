@@ -1,6 +1,6 @@
 /**
- * Tells the other processes of the database how far the work of this one lags, and asks how far theirs does, several times a second: accepts
- * wait for the slowest process, and no longer than it is slow.
+ * Tells the other processes of the database how far this process lags, and asks for their lags, several times a second.
+ * So accepts wait while the slowest process lags, and no longer.
  */
 
 import { RepeatingTask } from "../../core/repeating-task.ts";
@@ -9,9 +9,9 @@ import { DEAD_AFTER_MS } from "./shared-membership.ts";
 
 /** Time between two exchanges, in real milliseconds. */
 const EXCHANGE_EVERY_MS = 250;
-/** The same while this process lags, or while its accepts wait for another: when that one lags no more, they go on at once. */
+/** The shorter time while this process lags or its accepts wait for another process, in real milliseconds. */
 const EXCHANGE_WHILE_LAGGING_MS = 50;
-/** A lag that was told longer ago holds up nothing, in real milliseconds: the database is out of reach. */
+/** A reported lag that is older than this holds up no accepts, in real milliseconds: the database is out of reach. */
 const KNOWN_MS_MAX = 5_000;
 
 /** The dependencies and limits of an exchange. */
@@ -51,7 +51,7 @@ export class LagExchange {
     if (this.#options.store.shared !== null) this.#exchanges.schedule(0);
   }
 
-  /** Exchanges nothing more, and resolves when the exchange in progress has ended. */
+  /** Stops the exchanges, and resolves when the exchange in progress has ended. */
   stop(): Promise<void> {
     return this.#exchanges.stop();
   }
@@ -66,7 +66,10 @@ export class LagExchange {
   }
 }
 
-/** A lag as it is told: 0, or the limit doubled until it is as long. So the row of a process changes a few times in an overload, and not each time. */
+/**
+ * Rounds a lag for its report: 0, or the limit doubled until it is as long. So the row of a process changes only a few
+ * times in an overload.
+ */
 function toldLag(lagMs: number, lagMsMax: number): number {
   if (lagMs <= lagMsMax) return 0;
   return lagMsMax * 2 ** Math.ceil(Math.log2(lagMs / lagMsMax));

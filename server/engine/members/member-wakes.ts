@@ -1,11 +1,11 @@
-/** Wakes the processes to which work belongs that this process has committed, so that they need no look to find it. */
+/** Wakes other processes for work that this process has committed for them, so that they find it without a look. */
 
 import type { DeliveryId, InstanceId } from "../../core/id.ts";
 import type { MemberWake } from "../../core/member-wake.ts";
 import type { Member } from "../../store/members.ts";
 import type { Membership } from "./membership.ts";
 
-/** A wake names at most this many lanes and deliveries; beyond it the other process looks at all of its lanes. */
+/** A wake names at most this many lanes and deliveries. Beyond it, the other process looks at all of its lanes. */
 const NAMES_MAX = 1_000;
 
 /** The parts of `MemberWakes`. */
@@ -17,7 +17,7 @@ interface WakingParts {
 
 /** The next wake of one process. */
 class NextWake {
-  /** The address of the process, as it was told last. */
+  /** The address that the process last reported. */
   url: string;
   readonly #names = { messages: new Set<InstanceId>(), deliveries: new Set<string>(), atOnce: new Set<DeliveryId>() };
   #isAll = false;
@@ -58,7 +58,7 @@ class NextWake {
     for (const names of Object.values(this.#names)) names.clear();
   }
 
-  /** Takes everything that was added. */
+  /** Removes and returns everything that was added. */
   take(): MemberWake | "all" {
     const { messages, deliveries, atOnce } = this.#names;
     const wake = this.#isAll ? "all" : { messages: [...messages], deliveries: [...deliveries], atOnce: [...atOnce] };
@@ -69,9 +69,9 @@ class NextWake {
 }
 
 /**
- * Collects the wakes of each other process. The first goes at once, with all that the same turn of the event loop adds. While one is on its
- * way to a process, the further ones are collected, and go as one. No wake is awaited by its cause, repeated, logged or counted: a
- * lost one costs a look.
+ * Collects the wakes of each other process. The first wake goes at once, with all that the same turn of the event loop
+ * adds. While a wake is on its way to a process, further wakes are collected and go as one. Nothing waits for a wake,
+ * and the sender does not repeat, log or count it: a lost wake costs a look.
  */
 export class MemberWakes {
   readonly #parts: WakingParts;
@@ -96,7 +96,7 @@ export class MemberWakes {
     for (const lane of lanes) this.#nextOf(this.#parts.membership.ownerOfLane(lane))?.addDeliveries(lane, atOnce);
   }
 
-  /** Sends nothing more. */
+  /** Stops sending wakes. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -106,7 +106,7 @@ export class MemberWakes {
     return this.#isStopped || membership.isAlone || membership.others().length === 0;
   }
 
-  /** Null for this process, for none, and for one that nobody can reach. */
+  /** Null for this process, for no process, and for a process that nobody can reach. */
   #nextOf(member: Member | null): NextWake | null {
     if (member === null || member.url === null || member.id === this.#parts.membership.member.id) return null;
     const known = this.#next.get(member.id);
@@ -121,7 +121,7 @@ export class MemberWakes {
     return next;
   }
 
-  /** Sends one wake after the other, until nothing was added while one was on its way. Never throws. */
+  /** Sends one wake after the other, until nothing is added while a wake is on its way. Never throws. */
   async #sendAll(id: Member["id"], next: NextWake): Promise<void> {
     while (!next.isEmpty && !this.#isStopped) await this.#parts.send(next.url, next.take()).catch(() => {});
     this.#next.delete(id);

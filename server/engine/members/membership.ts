@@ -31,7 +31,7 @@ export interface Membership {
   ownerOf(instanceId: InstanceId): Member | null;
   /** The report of another owner of the instance; null if there is none. */
   reportOf(instanceId: InstanceId): InstanceReport | null;
-  /** Whether the chores of the whole database are this process's. */
+  /** Whether this process is the leader, which runs the chores of the whole database. */
   readonly isLeader: boolean;
   /** Whether this process may begin attempts of a lane of deliveries: it is the owner of the lane, and does not give it up. */
   ownsLane(lane: string): boolean;
@@ -39,11 +39,17 @@ export interface Membership {
   ownerOfLane(lane: string): Member | null;
   /** For how long some lanes have had no live owner, in milliseconds; 0 if each has one. */
   unownedLanesMs(): number;
-  /** Grows whenever this process acquires lanes, gives some up, or finds that it has lost some: what it knew of their deliveries is out of date. */
+  /**
+   * Grows whenever this process acquires lanes, gives lanes up, or finds that it has lost lanes. Its knowledge of the
+   * deliveries of these lanes is then out of date.
+   */
   readonly lanesEpoch: number;
   /** The other live members, as of the last beat. */
   others(): readonly Member[];
-  /** Instances changed: resolves when those that this process is to serve run, as far as their leases are free. Never throws. */
+  /**
+   * Applies a change of instances. Resolves when the instances that this process is to serve run, as far as their
+   * leases are free. Never throws.
+   */
   refresh(): Promise<void>;
 }
 
@@ -54,7 +60,7 @@ export function hasWorker(membership: Pick<Membership, "member" | "others">): bo
 
 const ALONE: Member = { id: "member_alone", role: "all", url: null };
 
-/** The membership of a process that owns its database: everything is its own, and nothing costs a write. */
+/** The membership of a process that owns its database: it owns every lease, and writes nothing for it. */
 export function soleMember(): Membership {
   return {
     member: ALONE,

@@ -19,15 +19,15 @@ import type { InstanceReport, Membership } from "./membership.ts";
 
 /** How often a member beats, in real milliseconds. */
 const BEAT_EVERY_MS = 5_000;
-/** The next beat follows after this if a beat failed, or while a lease is on its way to its home, in real milliseconds. */
+/** The time to the next beat after a failed beat, or while a lease moves to its home, in real milliseconds. */
 const RETRY_MS = 1_000;
-/** A beat that is asked for follows after this, so that several share one, in real milliseconds. */
+/** The delay of a beat on request, so that several requests share one beat, in real milliseconds. */
 const SOON_MS = 100;
 /** A member is dead if it did not beat for so long, in real milliseconds; longer after an outage of the database (`#deadAfterMs`). */
 export const DEAD_AFTER_MS = 20_000;
 /** Length of a lease in real milliseconds. A lifelong one ends with its member: `DEAD_AFTER_MS` after the last beat. */
 const LEASE_MS = 30_000;
-/** A holder stops using its lease so long before it ends, in real milliseconds. */
+/** A holder stops using a lease this long before the lease ends, in real milliseconds. */
 const MARGIN_MS = 5_000;
 
 /** The lease of the chores of the whole database. */
@@ -59,7 +59,7 @@ export interface LeaseUse {
 
 export interface SharedMembershipOptions {
   member: Pick<Member, "id" | "role">;
-  /** Where other members reach this process; null if nobody can. */
+  /** The address at which other members reach this process; null if nobody can. */
   url: () => string | null;
   store: Pick<Store, "beat" | "leave">;
   clock: Clock;
@@ -96,7 +96,7 @@ export class SharedMembership implements Membership {
   #workers: readonly string[] = [];
   #use: LeaseUse | null = null;
   #beating: Promise<void> = Promise.resolve();
-  /** The refresh whose beat has not begun; null if there is none. */
+  /** The requested refresh whose beat has not begun; null if there is none. */
   #refreshed: Promise<void> | null = null;
   #isFailing = false;
   /** When the last answered beat was asked for (monotonic time). */
@@ -132,7 +132,7 @@ export class SharedMembership implements Membership {
     this.#take(after, this.#setClock(after.now, asked));
   }
 
-  /** Joins the members, and resolves when the instances run whose leases were free and have their home here. */
+  /** Joins the members. Resolves when the instances run whose leases were free and whose home is this process. */
   async start(use: LeaseUse): Promise<void> {
     this.#use = use;
     // The first beat shows who is there: only then the homes are known.
@@ -143,13 +143,13 @@ export class SharedMembership implements Membership {
     await use.follow();
   }
 
-  /** From now on this process gives its leases up: those that nothing uses any more are free when this resolves. `stop` follows. */
+  /** Begins to give up the leases of this process. Resolves when all unused leases are free. `stop` follows. */
   async retire(): Promise<void> {
     this.#isRetired = true;
     await this.#beat();
   }
 
-  /** Leaves: the leases are free at once. Call when nothing uses them any more. */
+  /** Leaves the members, which frees the leases at once. Call this when nothing uses the leases any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelBeat();
@@ -176,7 +176,7 @@ export class SharedMembership implements Membership {
 
   epochOf(instanceId: InstanceId): LeaseEpoch | null {
     const lease = this.#use?.leaseOf(instanceId) ?? LEADER;
-    // A transaction that requires an epoch that never was changes nothing.
+    // No lease has epoch 0: a transaction that requires it changes nothing.
     return { lease, epoch: this.#held.get(lease)?.epoch ?? 0 };
   }
 
@@ -247,7 +247,7 @@ export class SharedMembership implements Membership {
     return isOver ? null : held;
   }
 
-  /** Plans the next beat. `isDone`: whether the last one was answered. */
+  /** Plans the next beat. `isDone`: whether the database answered the last beat. */
   #later(isDone: boolean): void {
     this.#cancelBeat();
     if (this.#isStopped) return;
@@ -289,7 +289,7 @@ export class SharedMembership implements Membership {
     };
     const leases = all.filter(({ lease }) => this.#isAt(lease) || (this.#held.has(lease) && isUsed(lease)));
     const asked = this.#moment();
-    // Nobody is to wait for a process that retires to take a lease.
+    // No member should wait for a retiring process to take a lease.
     const member: Member = { ...this.member, ...(this.#isRetired ? { role: "api" } : {}), url: url() };
     const deadAfterMs = this.#deadAfterMs(asked.monotonic);
     const after = await store.beat({ member, leases, leaseMs: LEASE_MS, deadAfterMs });
@@ -355,7 +355,7 @@ export class SharedMembership implements Membership {
     this.#members = members;
     this.#otherMembers = members.filter(({ id }) => id !== this.member.id);
     const workers = workersOf(members);
-    // The leases of a worker that is gone may have their home here now.
+    // The leases of a worker that is gone may now have this process as their home.
     if (this.#workers.some((id) => !workers.includes(id))) void this.refresh();
     this.#workers = workers;
     const own = new Map(leases.filter(({ owner }) => owner === this.member.id).map((one) => [one.lease, one]));
@@ -383,7 +383,7 @@ export class SharedMembership implements Membership {
     return hasAcquired;
   }
 
-  /** Follows when the first lease ends, although no beat has come back. */
+  /** Calls `follow` when the first lease ends, also if the database has answered no beat. */
   #watchEnd(): void {
     this.#cancelEnd();
     const { clock } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Lets the work of this process follow its leases: the instances that it serves are connected, and no others, and the loop of deliveries
- * knows nothing from before about lanes that it has acquired.
+ * Makes the work of this process follow its leases: it connects the instances that this process serves, and no others.
+ * The loop of deliveries forgets what it knew of lanes before this process acquired them.
  */
 
 import type { InstanceId } from "../../core/id.ts";
@@ -73,7 +73,7 @@ export class WorkLeases implements LeaseUse {
       this.#connected.delete(id);
       this.#change(connections.disconnect(this.#deps, id));
     }
-    // Also those that another call has begun.
+    // This includes work that another call has begun.
     await Promise.all(this.#changing);
   }
 
@@ -92,7 +92,7 @@ export class WorkLeases implements LeaseUse {
     return this.#work.deliver.shardsInUse();
   }
 
-  /** Connects an instance. A start that failed, as when the database is away, is repeated with the next beat. */
+  /** Connects an instance. The next beat repeats a failed start, as when the database is out of reach. */
   async #takeOver(instance: Instance, wanted: string): Promise<void> {
     const { connections } = this.#deps;
     await connections.connect(this.#deps, instance);
