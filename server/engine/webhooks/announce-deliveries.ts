@@ -1,10 +1,13 @@
-/** Tells who sends and who follows deliveries, in this process and in others, that a request changed some or made some of old events. */
+/**
+ * Announces deliveries that a request has changed, or has made of old events. The announcement goes to the loops that
+ * send them and to the Wires that follow them, in this process and in others.
+ */
 
 import type { Delivery } from "../../core/delivery.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { With } from "../engine-deps.ts";
 
-/** Deliveries of one announcement, the last of those given. */
+/** Most deliveries of one announcement: the last given ones. */
 const ANNOUNCED_MAX = 100;
 
 /**

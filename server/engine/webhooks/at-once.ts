@@ -8,11 +8,14 @@ import { setBounded } from "../../core/bounded-map.ts";
 import type { DeliveryId } from "../../core/id.ts";
 import type { Store } from "../../store/store.ts";
 
-/** How long a delivery that was asked for is remembered, in real milliseconds: its lane may lose its receiver before it is claimed. */
+/**
+ * How long a requested delivery is remembered, in real milliseconds: its receiver may become unreachable before the
+ * delivery is claimed.
+ */
 const KEPT_MS = 10_000;
 /** Most deliveries remembered. */
 const KEPT_MAX = 1_000;
-/** How long an announcement of another process may take to be seen, in real milliseconds. */
+/** How long another process's announcement may take to reach this process, in real milliseconds. */
 const SEEN_WITHIN_MS = 5_000;
 
 /** The parts of `AtOnce`. */
@@ -61,7 +64,7 @@ export class AtOnce {
     });
   }
 
-  /** Looks no more, and resolves when the look in progress has ended. */
+  /** Stops the looks, and resolves when the look in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#running;

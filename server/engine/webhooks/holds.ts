@@ -1,4 +1,7 @@
-/** Lets the other deliveries of a receiver wait that answered with `Retry-After`. In memory only; the delivery itself keeps its due time. */
+/**
+ * Holds the other deliveries of a receiver that answered with `Retry-After`, in memory only. The answered delivery
+ * keeps its due time.
+ */
 
 import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -45,7 +48,7 @@ export class Holds {
     putOff(lane, longest);
   }
 
-  /** Until when a due delivery to a `callbackUrl` waits; null: it goes now. */
+  /** The time until which a due delivery to a `callbackUrl` waits; null if the delivery goes now. */
   untilOf(delivery: Delivery): number | null {
     if (delivery.endpointId !== null || goesAtOnce(delivery)) return null;
     const key = keyOf(delivery.lane, delivery.url);

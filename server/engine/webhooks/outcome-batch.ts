@@ -37,7 +37,7 @@ export class OutcomeBatch {
       const results = await this.#store.finishDeliveries(batch.map(({ outcome }) => outcome));
       for (const [index, { resolve }] of batch.entries()) resolve(results[index] ?? { result: "gone" });
     } catch (error) {
-      // One of them may be to blame: the others are committed without it.
+      // A single end may have failed the commit: the others are committed without it.
       if (batch.length > 1 && !isRefusedForNow(error)) await Promise.all(batch.map((one) => this.#finish([one])));
       else for (const { reject } of batch) reject(error);
     }

@@ -31,7 +31,7 @@ export interface ReplayRequest {
   since: number;
   until: number | null;
   types: EventType[] | null;
-  /** Whether only events are wanted that the endpoint has not answered with 2xx. */
+  /** Whether to replay only events that the endpoint has not answered with 2xx. */
   onlyFailed: boolean;
 }
 
