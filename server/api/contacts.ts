@@ -30,7 +30,7 @@ import {
 import { eraseContact } from "../engine/contacts/erase.ts";
 import type { Deps } from "../engine/deps.ts";
 import { contactList, findLastContacts } from "../store/contacts.ts";
-import { countAll, readPage } from "../store/windows.ts";
+import { countAll, readPage } from "../store/list-windows.ts";
 import { listReader } from "./list-reader.ts";
 import { compileCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";

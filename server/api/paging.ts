@@ -1,7 +1,7 @@
 /** Pages of lists whose cursor is an id. Ids sort by creation, so pages stay the same while records are added. */
 
 import type { Pagination } from "../../sdk/wire.ts";
-import type { ListPage, PageStart } from "../store/windows.ts";
+import type { ListPage, PageStart } from "../store/list-windows.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 
 /**

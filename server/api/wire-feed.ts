@@ -13,8 +13,8 @@ import { RepeatingTask } from "../core/repeating-task.ts";
 import { timelineRecord } from "../core/timeline.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { listDeliveries } from "../store/deliveries.ts";
+import { FIRST_PAGE } from "../store/list-windows.ts";
 import { listRequests, type PositionedRequest } from "../store/requests.ts";
-import { FIRST_PAGE } from "../store/windows.ts";
 import {
   findDeliveries,
   findDeliveriesSince,

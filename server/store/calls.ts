@@ -4,8 +4,8 @@ import type { Kysely } from "kysely";
 import type { CallStatus } from "../../sdk/wire.ts";
 import type { Call } from "../core/call.ts";
 import type { CallId, CustomerId, InstanceId } from "../core/id.ts";
+import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage } from "./list-windows.ts";
 import { type Database, decode } from "./rows.ts";
-import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage } from "./windows.ts";
 
 /** The call with this reference of an instance's provider, of any customer. */
 export async function findCallByUuid(

@@ -5,10 +5,10 @@ import type { Channel } from "../../sdk/wire.ts";
 import { type Chat, type LastMessage, threadKey, threadKeysBetween } from "../core/chat.ts";
 import type { ChatId, CustomerId } from "../core/id.ts";
 import { phoneKey, subscriberForms } from "../core/phone-forms.ts";
+import { amongNewest } from "./list-windows.ts";
 import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { countItems, hasItem, isOneOf, narrowedId } from "./sql-dialects.ts";
-import { amongNewest } from "./windows.ts";
 
 /** The chat with this key, of any customer; null if there is none. */
 export async function findChatByKey(db: Kysely<Database>, key: string): Promise<Chat | null> {

@@ -6,11 +6,11 @@ import type { ContactId, CustomerId, InstanceId } from "../core/id.ts";
 import { subscriberForms } from "../core/phone-forms.ts";
 import { searchForm } from "../core/search.ts";
 import { isThreadWith } from "./chats.ts";
+import { amongNewest, type IndexedList, indexed } from "./list-windows.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { ofCustomer, ofSameCustomer } from "./rows-of-customer.ts";
 import { hasItem, unindexed } from "./sql-dialects.ts";
-import { amongNewest, type IndexedList, indexed } from "./windows.ts";
 
 /** A customer's contact; null for another customer's. */
 export async function findContact(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<Contact | null> {

@@ -6,8 +6,8 @@ import { commitAll, testContext } from "../../test/support/context.ts";
 import { addInbox, eventOf } from "../../test/support/webhooks.ts";
 import { findDelivery, findDeliveryOf, listDeliveries } from "./deliveries.ts";
 import { newestPosition } from "./events.ts";
+import { FIRST_PAGE } from "./list-windows.ts";
 import { findPositionAt, findPositionBefore } from "./replays.ts";
-import { FIRST_PAGE } from "./windows.ts";
 
 test("a delivery to the built-in inbox is found only without a customer", async (t) => {
   const made = await testContext();

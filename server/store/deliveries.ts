@@ -5,13 +5,13 @@ import type { DeliveryStatus } from "../../sdk/wire.ts";
 import type { Delivery } from "../core/delivery.ts";
 import { type CustomerId, type DeliveryId, firstIdAt, timeOfId } from "../core/id.ts";
 import { idsOfDeliveries, idsSince } from "./deliveries-of-event.ts";
+import { type IndexedList, is, type ListPage, type PageStart, readNamed, readPage } from "./list-windows.ts";
 import { DAY_MS, dayOf, SLACK_MS } from "./positions.ts";
 import { DELIVERY_QUEUE } from "./queue-rows.ts";
 import { type DailyPositions, onPartitions } from "./recent-days.ts";
 import { type Database, decode } from "./rows.ts";
 import { hasWholeId, nearCustomer, ofCustomer } from "./rows-of-customer.ts";
 import { perDialect, unindexed } from "./sql-dialects.ts";
-import { type IndexedList, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;

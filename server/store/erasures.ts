@@ -7,11 +7,11 @@ import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
 import { isThreadWith } from "./chats.ts";
 import { isAwaited } from "./deliveries-of-event.ts";
 import type { PositionedEvent } from "./events.ts";
+import { FIRST_PAGE, type IndexedList, indexed, readPage } from "./list-windows.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { ofCustomer } from "./rows-of-customer.ts";
 import { perDialect, unindexed, valuesOf } from "./sql-dialects.ts";
-import { FIRST_PAGE, type IndexedList, indexed, readPage } from "./windows.ts";
 
 /** A customer's erasure of a contact; null if none was requested. */
 export async function findErasure(

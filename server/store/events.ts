@@ -4,6 +4,7 @@ import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { EventType } from "../../sdk/wire.ts";
 import type { Event } from "../core/event.ts";
 import { type CustomerId, type EventId, type MessageId, timeOfId } from "../core/id.ts";
+import { type IndexedList, indexed, is, type ListPage, readPage } from "./list-windows.ts";
 import { unpackEnvelope } from "./packed-envelope.ts";
 import { dayOfPosition, firstPositionOf, isNear, positionsNear } from "./positions.ts";
 import { decodeAll } from "./quarantine.ts";
@@ -11,7 +12,6 @@ import { type DailyPositions, daysToAsk, onPartitions } from "./recent-days.ts";
 import { type Database, decode } from "./rows.ts";
 import { nearCustomer, ofCustomer, ofSameCustomer } from "./rows-of-customer.ts";
 import { perDialect, unindexed, valuesOf } from "./sql-dialects.ts";
-import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
 /** An event with its position among all events. */
 export interface PositionedEvent extends Event {

@@ -14,11 +14,20 @@ import { type ChatId, type CustomerId, firstIdAt, type MessageId } from "../core
 import type { Message } from "../core/message.ts";
 import { subscriberForms } from "../core/phone-forms.ts";
 import { hasWords } from "../core/search.ts";
+import {
+  type IndexedList,
+  indexed,
+  is,
+  type ListPage,
+  type PageStart,
+  readPage,
+  since,
+  until,
+} from "./list-windows.ts";
 import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { hasWholeId, nearCustomer } from "./rows-of-customer.ts";
 import { isOneOf, perDialect, unindexed } from "./sql-dialects.ts";
-import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** A filter of messages. Times are epoch milliseconds. */
 export interface MessageFilter {

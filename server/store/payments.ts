@@ -5,10 +5,19 @@ import type { PaymentStatus } from "../../sdk/wire.ts";
 import type { CustomerId, PaymentId } from "../core/id.ts";
 import type { Payment } from "../core/payment.ts";
 import { subscriberForms } from "../core/phone-forms.ts";
+import {
+  type IndexedList,
+  indexed,
+  is,
+  type ListPage,
+  type PageStart,
+  readPage,
+  since,
+  until,
+} from "./list-windows.ts";
 import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { narrowedId } from "./sql-dialects.ts";
-import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** The request of any customer. */
 export async function findPayment(db: Kysely<Database>, id: PaymentId): Promise<Payment | null> {

@@ -5,9 +5,9 @@ import type { ErrorCode } from "../../sdk/wire.ts";
 import type { LoggedTexts } from "../core/erased-request.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import type { ErrorGroup, LoggedRequest, RequestHead } from "../core/logged-request.ts";
+import { type IndexedList, indexed, is, type ListPage, readPage, since, until } from "./list-windows.ts";
 import { type Database, decode, LAYOUT } from "./rows.ts";
 import { unindexed } from "./sql-dialects.ts";
-import { type IndexedList, indexed, is, type ListPage, readPage, since, until } from "./windows.ts";
 
 /** Rows of a window: some have bodies, which a filter reads past. */
 const WINDOW_ROWS = 2_000;

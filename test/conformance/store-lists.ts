@@ -5,9 +5,9 @@ import type { Customer } from "../../server/core/customer.ts";
 import type { ChatId, MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import { hasWords, searchWords } from "../../server/core/search.ts";
+import type { PageStart } from "../../server/store/list-windows.ts";
 import { type ChangesCursor, listChanges } from "../../server/store/message-changes.ts";
 import { listMessages, type MessageFilter } from "../../server/store/message-lists.ts";
-import type { PageStart } from "../../server/store/windows.ts";
 import { NOW, type Promises, type Stage } from "./store-stage.ts";
 
 const MESSAGES = 120;

@@ -24,6 +24,7 @@ import { findIdempotency } from "../../server/store/idempotency.ts";
 import { findInbox, findInboxByUrl, listInboxes } from "../../server/store/inboxes.ts";
 import * as instances from "../../server/store/instances.ts";
 import { findKey, findKeyByHash, listKeys } from "../../server/store/keys.ts";
+import { countAll, type ListPage, type PageStart, readPage } from "../../server/store/list-windows.ts";
 import { listMemory } from "../../server/store/memory.ts";
 import * as changes from "../../server/store/message-changes.ts";
 import * as lists from "../../server/store/message-lists.ts";
@@ -42,7 +43,6 @@ import * as sessions from "../../server/store/sessions.ts";
 import { findSetting, readDatabaseBytes } from "../../server/store/settings.ts";
 import { sumUsage } from "../../server/store/usage.ts";
 import * as webhooks from "../../server/store/webhooks.ts";
-import { countAll, type ListPage, type PageStart, readPage } from "../../server/store/windows.ts";
 import * as wire from "../../server/store/wire.ts";
 import { ADDRESSES, CUSTOMERS, type Draw, NOW, type RandomRows, TAGS } from "./random-rows.ts";
 

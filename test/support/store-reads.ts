@@ -16,6 +16,7 @@ import { findInbox, findInboxByUrl, listInboxes } from "../../server/store/inbox
 import * as instances from "../../server/store/instances.ts";
 import type { SqlQuery } from "../../server/store/jobs/queries.ts";
 import { findKey, findKeyByHash, listKeys } from "../../server/store/keys.ts";
+import { countAll, readPage } from "../../server/store/list-windows.ts";
 import { listMemory } from "../../server/store/memory.ts";
 import { beginChanges, listChanges } from "../../server/store/message-changes.ts";
 import {
@@ -76,7 +77,6 @@ import {
   findWebhook,
   listWebhooks,
 } from "../../server/store/webhooks.ts";
-import { countAll, readPage } from "../../server/store/windows.ts";
 import {
   findDeliveries,
   findDeliveriesSince,

@@ -9,7 +9,7 @@ import { runsOf } from "../../../test/support/runs.ts";
 import type { Call } from "../../core/call.ts";
 import type { CallSignal } from "../../providers/provider.ts";
 import { listCalls } from "../../store/calls.ts";
-import { FIRST_PAGE } from "../../store/windows.ts";
+import { FIRST_PAGE } from "../../store/list-windows.ts";
 import { apply } from "../apply.ts";
 
 const CALLER = "+15005550114";

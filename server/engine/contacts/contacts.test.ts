@@ -6,7 +6,7 @@ import { type TestContext, testContext } from "../../../test/support/context.ts"
 import type { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { contactList, findContactAddresses } from "../../store/contacts.ts";
-import { countAll, FIRST_PAGE, readPage } from "../../store/windows.ts";
+import { countAll, FIRST_PAGE, readPage } from "../../store/list-windows.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 import { createContact, createContacts, deleteContacts, ensureContact, updateContact } from "./contacts.ts";
 

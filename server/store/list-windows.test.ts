@@ -5,8 +5,6 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
 import { runsOf } from "../../test/support/runs.ts";
-import { queryDatabase } from "./sqlite/driver.ts";
-import { createReader } from "./sqlite/query.ts";
 import {
   countAll,
   FIRST_PAGE,
@@ -16,7 +14,9 @@ import {
   type ListPage,
   type PageStart,
   readPage,
-} from "./windows.ts";
+} from "./list-windows.ts";
+import { queryDatabase } from "./sqlite/driver.ts";
+import { createReader } from "./sqlite/query.ts";
 
 interface Listed {
   id: string;
