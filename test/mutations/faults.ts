@@ -216,7 +216,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "a transaction does not see what an earlier one of its group has changed",
     file: "server/store/postgres/decisions.ts",
-    text: "seen.note(operation);",
+    text: "      seen.note(operation);",
     replacement: "",
     caughtBy: "server/store/postgres/decisions.test.ts",
   },
@@ -230,7 +230,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "a member uses its lanes until another one may take them over",
     file: "server/engine/members/shared-membership.ts",
-    text: "IS_SHARD.has(lease) ? DEAD_AFTER_MS : LEASE_MS",
+    text: "SHARD_OF.has(lease) ? DEAD_AFTER_MS : LEASE_MS",
     replacement: "LEASE_MS",
     caughtBy: "server/engine/members/shared-membership.test.ts",
   },

@@ -5,8 +5,8 @@ import type pg from "pg";
 import type { DueRead, LanePlace } from "../../server/store/due-deliveries.ts";
 import type { DueRow, DueRows, EncodedOutcome } from "../../server/store/jobs/jobs.ts";
 import { DeliveryQueue } from "../../server/store/postgres/delivery-queue.ts";
-import { finishDeliveries, standingOf } from "../../server/store/postgres/outcomes.ts";
-import { type Sql, sqlOn } from "../../server/store/postgres/sql.ts";
+import { endsOf, standingOf } from "../../server/store/postgres/outcomes.ts";
+import { type Sql, sendAll, sqlOn } from "../../server/store/postgres/sql.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
 import { DUE_AT, laneName } from "./delivery-rows.ts";
 import { FRONT } from "./due.ts";
@@ -44,12 +44,13 @@ export class Member {
 
   async finish(rows: readonly DueRow[], dueAt: number | null = null) {
     const outcomes = rows.map((row) => outcomeOf(row, dueAt));
-    const written = await finishDeliveries(this.sql, this.queue.putBy, outcomes);
+    const ended = (await sendAll(this.sql, endsOf(outcomes, this.queue.putBy))).flat();
+    const written = new Set(ended.map(([n]) => n));
     const standing = await standingOf(
       this.sql,
-      outcomes.filter((_, index) => written[index] !== true),
+      outcomes.filter((_, n) => !written.has(n)),
     );
-    return written.map((isWritten) => (isWritten ? "ok" : (standing.shift() ?? "gone")));
+    return outcomes.map((_, n) => (written.has(n) ? "ok" : (standing.shift() ?? "gone")));
   }
 }
 

@@ -10,9 +10,11 @@ import { dueRowsOf, keepDueMessages } from "./due-messages.ts";
 import { changesQueue, keepDueDeliveries, putDeliveries, QUEUE_COLUMNS } from "./due-rows.ts";
 import { columnValue, recordset } from "./json-rows.ts";
 import {
-  amongValues,
   columnsOfShape,
-  isAmong,
+  isBetween,
+  isById,
+  isListed,
+  listsOf,
   rowsOfShape,
   type Shape,
   type ShapeColumns,
@@ -29,16 +31,19 @@ export interface ChangeStatement extends SqlStatement {
 export function changesOf(operations: readonly EncodedOperation[], putBy: number): ChangeStatement[] {
   return shapesOf(operations).flatMap((shape) => {
     const { text, columns } = writtenOf(shape);
-    const parameters: SqlParameter[] = [rowsOfShape(shape, columns)];
-    if (shape.kind === "update") parameters.push(...amongValues(shape.table, idsOf(shape)));
-    if (text.includes(`$${parameters.length + 1}`)) parameters.push(putBy);
-    const change = { text, parameters, returnsDue: text.endsWith(DUE) };
+    const parameters: SqlParameter[] = [rowsOfShape(shape, columns), ...listsOf(shape)];
+    if (putsDue(shape)) parameters.push(putBy);
+    const change = { text, parameters, returnsDue: putsDue(shape) && !INSERTING.has(shape.kind) };
     return shape.kind === "rewrite" ? [change, eraseResponses(shape)] : [change];
   });
 }
 
-function idsOf({ operations }: Shape): string[] {
-  return operations.flatMap((one) => (one[0] === "update" ? [one[4]] : []));
+const INSERTING: ReadonlySet<Shape["kind"]> = new Set(["insert", "insertUnique"]);
+
+/** Whether the statement of a shape changes the queue of deliveries. */
+function putsDue({ kind, table, properties }: Shape): boolean {
+  if (table !== "deliveries") return false;
+  return INSERTING.has(kind) || kind === "delete" || (kind === "update" && changesQueue(table, properties));
 }
 
 /** The text of a shape, and the columns of its rows, which are the first parameter. */
@@ -48,20 +53,19 @@ interface WrittenShape {
 }
 
 /** The texts so far, by the names of the shapes. The engine has some dozens of shapes. */
-const WRITTEN = new Map<string, WrittenShape>();
+const TEXTS = new Map<string, WrittenShape>();
 
 function writtenOf(shape: Shape): WrittenShape {
-  const known = WRITTEN.get(shape.name);
+  const known = TEXTS.get(shape.name);
   if (known !== undefined) return known;
   const columns = columnsOfShape(shape);
   const written = { columns, text: textOf(shape, columns, recordset("$1", [...columns.set, ...columns.where])) };
-  WRITTEN.set(shape.name, written);
+  TEXTS.set(shape.name, written);
   return written;
 }
 
-/** The parameters for the list of ids of an update, and the one for the number of this process. */
-const IDS = 2;
-const putByOf = ({ kind, table }: Shape) => `$${kind === "update" ? IDS + amongValues(table, []).length : 2}::int`;
+/** The parameter for the number of this process: the last one. */
+const putByOf = (shape: Shape) => `$${2 + listsOf({ ...shape, operations: [] }).length}::int`;
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(", ");
 const columnsOf = (table: TableName) => LAYOUT[table].map(({ column }) => column);
@@ -118,7 +122,7 @@ function updating(shape: Shape, columns: ShapeColumns, rows: string): string {
   const { table, properties } = shape;
   const sets = [...assigned(shape, columns), "version = t.version + 1"].join(", ");
   const update = `update ${TABLES[table].name} t set ${sets} from ${rows}
-    where ${matching(shape, columns)} and ${isAmong(table, "t.id", IDS)}`;
+    where ${matching(shape, columns)}`;
   if ((table !== "messages" && table !== "deliveries") || !changesQueue(table, properties)) return update;
   const returned = QUEUE_COLUMNS[table].split(", ").map((name) => `t.${name}`);
   if (table === "deliveries") return keepingDeliveries(shape, `${update} returning ${returned.join(", ")}`);
@@ -161,9 +165,17 @@ function assigned({ table, properties }: Shape, { set }: ShapeColumns): string[]
   );
 }
 
-/** SQL for whether a record is the one that a row names. */
-function matching({ where }: Shape, columns: ShapeColumns): string {
-  return columns.where.map((column, index) => `t."${columnOf(where[index] ?? "")}" = r.${column.name}`).join(" and ");
+/**
+ * SQL for whether a record is the one that a row names. The lists of the values are the parameters behind
+ * the rows: by them the planner looks records up, also if it takes the table for empty.
+ */
+function matching({ table, where }: Shape, columns: ShapeColumns): string {
+  const matches = columns.where.map(({ name, type }, index) => {
+    const column = `t."${columnOf(where[index] ?? "")}"`;
+    return `${column} = r.${name} and ${isListed(column, type, 2 + index)}`;
+  });
+  const between = isById(table, where) ? [isBetween("t.id", 3)] : [];
+  return [...matches, ...between].join(" and ");
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Writes the statements that check the transactions of a group before anything is changed. The statements lock
- * rows table by table, in the order of their keys, so that two processes never wait for each other in a circle. Pure.
+ * Writes the statements that check the transactions of a group before anything is changed. The statements lock the rows whose
+ * versions are required table by table, in the order of their ids, so that the checks of two processes never wait in a circle. Pure.
  */
 
 import { phoneKey } from "../../core/phone-forms.ts";
@@ -10,7 +10,7 @@ import { columnOf, type SqlValue } from "../rows.ts";
 import { TABLES } from "../tables.ts";
 import { columnValue, type InputColumn, inputColumn, jsonRows, numberColumn, recordset } from "./json-rows.ts";
 import { isLeasedPair } from "./message-leases.ts";
-import { amongValues, isAmong, propertiesOf, rankOf } from "./shapes.ts";
+import { isBetween, isListed, listOfIds, propertiesOf, rankOf } from "./shapes.ts";
 import type { SqlStatement } from "./sql.ts";
 import { named, uniqueProperties, uniqueValues } from "./touched-keys.ts";
 
@@ -62,9 +62,10 @@ function versionChecks(operations: readonly EncodedOperation[]): Check[] {
   const tables = [...byTable].sort(([a], [b]) => rankOf(a) - rankOf(b));
   return tables.map(([table, own]) => {
     const ids = own.map(([, , , , id]) => id);
+    const isOne = `${isListed("id", "text", 1)}${table === "deliveries" ? ` and ${isBetween("id", 2)}` : ""}`;
     return {
-      text: `select id, version from ${TABLES[table].name} where ${isAmong(table, "id", 1)} order by id for update`,
-      parameters: amongValues(table, ids),
+      text: `select id, version from ${TABLES[table].name} where ${isOne} order by id for update`,
+      parameters: listOfIds(table, ids),
       note(rows, { versions }) {
         for (const [id, version] of rows) versions.set(named(table, [id ?? null]), Number(version));
       },
@@ -127,11 +128,11 @@ interface WrittenQuestion {
 }
 
 /** The texts so far, by table and properties. The engine has some dozens of questions. */
-const WRITTEN = new Map<string, WrittenQuestion>();
+const TEXTS = new Map<string, WrittenQuestion>();
 
 function writtenOf({ table, where }: RecordQuestion): WrittenQuestion {
   const name = `${table} ${where}`;
-  const known = WRITTEN.get(name);
+  const known = TEXTS.get(name);
   if (known !== undefined) return known;
   const keys = propertiesOf(where).map((property, index) => ({
     property,
@@ -143,7 +144,7 @@ function writtenOf({ table, where }: RecordQuestion): WrittenQuestion {
   const text = `select r.n from ${recordset("$1", columns)}
     where (select true from ${TABLES[table].name} t where ${isSame} limit 1)`;
   const written = { text, columns };
-  WRITTEN.set(name, written);
+  TEXTS.set(name, written);
   return written;
 }
 

@@ -1,6 +1,8 @@
 /** Jobs that commit transactions, and the jobs that ride in their SQL transaction. Names the transactions of a job, and makes its result from their results. */
 
 import type { EncodedOperation, EncodedOutcome, JobResult, WritingJob } from "../jobs/jobs.ts";
+import type { SqlStatement } from "./sql.ts";
+import { usageOf } from "./usage-counters.ts";
 
 /**
  * Frequent jobs, which ride in the SQL transaction of the transactions. They lock rows after
@@ -11,6 +13,19 @@ const RIDING: ReadonlySet<WritingJob[0]> = new Set(["finishDeliveries", "addUsag
 /** The ends of attempts of jobs, in order. */
 export function outcomesOf(jobs: readonly WritingJob[]): EncodedOutcome[] {
   return jobs.flatMap((job) => (job[0] === "finishDeliveries" ? job[1] : []));
+}
+
+/** The name of the setting that `probe` writes. */
+const PROBE = "disk-probe";
+const WRITE_PROBE =
+  "insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value";
+
+/** The statements of riding jobs, except ends of attempts. */
+export function ridingOf(jobs: readonly WritingJob[]): SqlStatement[] {
+  return jobs.flatMap((job) => {
+    if (job[0] === "addUsage") return usageOf(job[1], job[2]);
+    return job[0] === "probe" ? [{ text: WRITE_PROBE, parameters: [PROBE, job[1]] }] : [];
+  });
 }
 
 /** The result of a job for which the writer has none: a fault of the writer. */

@@ -60,8 +60,11 @@ export function decide(
       routing.note(operation);
       if (operation[0] !== "event") continue;
       const { event, deliveries } = routing.deliveriesOf(operation);
-      for (const delivery of deliveries)
-        decision.made.push({ transaction: index, delivery, values: encodeRecord("deliveries", delivery), event });
+      for (const delivery of deliveries) {
+        const values = encodeRecord("deliveries", delivery);
+        decision.made.push({ transaction: index, delivery, values, event });
+        seen.noteDelivery(values);
+      }
     }
   }
   return decision;
@@ -96,7 +99,7 @@ class SeenRecords {
     this.#findings = findings;
   }
 
-  /** The refusal of an operation; `unknown`: it depends on a change of the group whose effect only the database knows. */
+  /** The refusal of an operation; `unknown`: only the database knows whether a change of the group decides about it, so the group is cut here. */
   refusalOf(operation: EncodedOperation): RefusedFor | "unknown" | null {
     const { found, unmet } = this.#findings;
     switch (operation[0]) {
@@ -123,6 +126,11 @@ class SeenRecords {
   #versionOf(name: string): number | null | undefined {
     const changed = this.#versions.get(name);
     return changed === undefined ? this.#findings.versions.get(name) : changed;
+  }
+
+  /** Notes a delivery that an event of an accepted transaction makes. */
+  noteDelivery(values: SqlValue[]): void {
+    this.note(["insert", "deliveries", values]);
   }
 
   /** Notes an operation of an accepted transaction. */

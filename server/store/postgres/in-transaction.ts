@@ -29,7 +29,7 @@ export async function inTransaction<Outcome>(pool: pg.Pool, work: (sql: Sql) => 
   return await transacting(client, async () => {
     await client.query(BEGIN);
     const outcome = await work(sqlOn(client, uncounted));
-    await client.query("commit");
+    await commitOn(client);
     return outcome;
   });
 }
@@ -54,6 +54,12 @@ export async function transacting<Outcome>(client: pg.PoolClient, work: () => Pr
     await abandon(client, error);
     throw ended !== null && failureOf(ended) === "interrupted" ? ended : error;
   }
+}
+
+/** Commits the SQL transaction of a connection. Throws if the server has rolled it back instead: a statement of it had failed. */
+export async function commitOn(client: pg.PoolClient): Promise<void> {
+  const { command } = await client.query("commit");
+  if (command !== "COMMIT") throw new Error(`the server has answered ${command} to COMMIT`);
 }
 
 /** Rolls back after an error, and gives the connection back to its pool. A broken connection is closed. */

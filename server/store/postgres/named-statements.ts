@@ -16,6 +16,12 @@ import { isOutOfStep } from "./sql.ts";
 export const LIFE_OF_PLANS = { maxUses: 2_048, idleTimeoutMillis: 60_000 } as const;
 
 /**
+ * The server ends a statement of the writer before the process gives it up after 30 s (`QUERY_MS_MAX`). The commit that was sent
+ * behind the statement then rolls back. If the process gave up first, the commit would follow at some time, and nobody would know.
+ */
+const BEFORE_GIVEN_UP: Setting = ["statement_timeout", "25s"];
+
+/**
  * Settings that make the server find rows by indexes: a table that was empty when the server counted its rows may have
  * many now. A statement without an index for it then counts as expensive, and older servers would compile it (`jit`).
  */
@@ -66,7 +72,7 @@ export class NamedStatements {
 
   /** The settings to send at the beginning of an SQL transaction. None if the connection keeps its settings. */
   settings(client: pg.ClientBase): string[] {
-    return this.keepsSettings(client) ? [] : [...IN_TRANSACTION, ...BY_INDEX].map(setLocal);
+    return this.keepsSettings(client) ? [] : [...IN_TRANSACTION, BEFORE_GIVEN_UP, ...BY_INDEX].map(setLocal);
   }
 
   /** Stops naming statements on a connection if an error says that the server has other statements under their names. */
@@ -90,7 +96,9 @@ export class NamedStatements {
  * leads to this process of the server. Otherwise it returns no rows.
  */
 function settingsIn(processId: number): string {
-  const settings = [...IN_TRANSACTION, ...BY_INDEX, FOR_ANY].map(([name, value]) => `('${name}', '${value}')`);
+  const settings = [...IN_TRANSACTION, BEFORE_GIVEN_UP, ...BY_INDEX, FOR_ANY].map(
+    ([name, value]) => `('${name}', '${value}')`,
+  );
   return `select set_config(name, value, false) from (values ${settings.join(", ")}) as setting (name, value)
     where pg_backend_pid() = ${processId}`;
 }

@@ -7,9 +7,9 @@ import { Stage } from "../../../test/conformance/store-stage.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
 import type { EncodedOutcome } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
-import { finishDeliveries } from "./outcomes.ts";
+import { endsOf } from "./outcomes.ts";
 import { createPool } from "./pool.ts";
-import type { Sql, SqlParameter } from "./sql.ts";
+import type { SqlParameter } from "./sql.ts";
 import { openPostgres } from "./store.ts";
 
 const postgres = preparedPostgresForFile();
@@ -59,22 +59,16 @@ async function open(t: TestContext): Promise<pg.Pool> {
 }
 
 /** The statement that ends attempts of due deliveries, some of an order, and its parameters as SQL. */
-async function endsOf(pool: pg.Pool, order: string, offset: number) {
+async function statementOf(pool: pg.Pool, order: string, offset: number) {
   const { rows } = await pool.query<{ id: string; row: number; version: number }>(
     `select d.id, d.version, q.row from deliveries d join due_deliveries q using (id) where q.row > 1
      order by ${order} limit ${ENDED} offset ${offset}`,
   );
   const values = ["https://example.com", "succeeded", 1, "[]", 0, null, 0, null];
   const outcomes = rows.map(({ row, id, version }): EncodedOutcome => [row, id, version, values]);
-  let found = { text: "", parameters: "" };
-  const sql = {
-    async values(text: string, parameters: readonly SqlParameter[] = []) {
-      found = { text, parameters: parameters.map(literal).join(", ") };
-      return outcomes.map((_, n) => [n]);
-    },
-  } as Sql;
-  await finishDeliveries(sql, 1, outcomes);
-  return found;
+  const [found] = endsOf(outcomes, 1);
+  assert.ok(found !== undefined);
+  return { text: found.text, parameters: found.parameters.map(literal).join(", ") };
 }
 
 /** Executes the statement that was prepared as `ends`. Returns the pages that it read and its rows. */
@@ -91,7 +85,7 @@ test("ends of attempts read hardly more pages by a plan for any of them than by 
   let measured = 0;
   const pagesRead = async (order: string, plan: string) => {
     // Ends that are rolled back fill their pages: each measure has deliveries of its own.
-    const { text, parameters } = await endsOf(pool, order, measured * ENDED);
+    const { text, parameters } = await statementOf(pool, order, measured * ENDED);
     measured += 1;
     await pool.query(`begin; set local plan_cache_mode = ${plan}`);
     await prepare(pool, text);

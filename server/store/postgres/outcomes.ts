@@ -3,7 +3,7 @@
 import { type EncodedOutcome, FINISHED_COLUMNS, type FinishedRow } from "../jobs/jobs.ts";
 import { LAYOUT } from "../rows.ts";
 import { keepDueDeliveries } from "./due-rows.ts";
-import { allEnded, type Sql, type SqlParameter } from "./sql.ts";
+import type { Sql, SqlParameter, SqlStatement } from "./sql.ts";
 
 const COLUMNS = LAYOUT.deliveries.map(({ column }) => `d."${column}"`).join(", ");
 
@@ -44,17 +44,11 @@ const FINISH = `
 const STANDING = `select g.n, ${COLUMNS} from ${OUTCOMES} join deliveries d on d.id = g.id and ${IN_ROUND}`;
 
 /**
- * Writes each outcome of an attempt whose version is still that of its delivery. Returns for each outcome whether it is written.
- * `putBy`: the number of this process. All statements are sent at once.
+ * The statements that write each outcome of an attempt whose version is still that of its
+ * delivery. Their rows are the numbers of the written outcomes. `putBy`: the number of this process.
  */
-export async function finishDeliveries(
-  sql: Sql,
-  putBy: number,
-  outcomes: readonly EncodedOutcome[],
-): Promise<boolean[]> {
-  const rounds = roundsOf(outcomes).map((round) => sql.values(FINISH, [...encode(round), putBy]));
-  const written = new Set((await allEnded(rounds)).flat().map(([n]) => Number(n)));
-  return outcomes.map((_, n) => written.has(n));
+export function endsOf(outcomes: readonly EncodedOutcome[], putBy: number): SqlStatement[] {
+  return roundsOf(outcomes).map((round) => ({ text: FINISH, parameters: [...encode(round), putBy] }));
 }
 
 /** The deliveries of refused outcomes as they are on disk now. */

@@ -39,7 +39,7 @@ async function open(t: TestContext) {
     await Promise.all([relay.stop(), drop()]);
   });
   const writer = new PostgresWriter(pool, "member_2", new Partitions(pool, null));
-  return { admin, wire, stage: new Stage(store), writer };
+  return { admin, wire, pool, stage: new Stage(store), writer };
 }
 
 /** The end of an attempt whose lease is gone. */
@@ -129,3 +129,21 @@ test("a group whose process is suspended between its checks and its changes hold
   assert.deepEqual((await running).results, [{ value: { result: "ok", lanes: [] } }]);
   assert.equal(await count(), 1);
 });
+
+test("a statement that waits for longer than the server lets it is undone with the commit behind it", async (t) => {
+  const { admin, pool, writer } = await open(t);
+  const put = (value: string): Job => ["commit", encodeTransaction([setting(value)])];
+  assert.deepEqual((await writer.runGroup([put("before")])).results, [{ value: { result: "ok", lanes: [] } }]);
+  const { rows } = await pool.query("select current_setting('statement_timeout')::interval < '30 s' as is_shorter");
+  assert.deepEqual(rows, [{ is_shorter: true }], "the process gives up after 30 s");
+  await pool.query("set statement_timeout = '100ms'");
+  await admin.query("begin");
+  await admin.query("update settings set value = 'held' where name = 'word'");
+  const [refused] = (await writer.runGroup([put("late")])).results;
+  assert.deepEqual(refused, { error: "unavailable", message: "canceling statement due to statement timeout" });
+  await admin.query("rollback");
+  await writer.runGroup([["probe", "1"]]);
+  assert.deepEqual((await admin.query("select value from settings where name = 'word'")).rows, [{ value: "before" }]);
+});
+
+const setting = (value: string) => ({ op: "put", table: "settings", record: { name: "word", value } }) as const;

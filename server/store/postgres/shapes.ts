@@ -194,22 +194,32 @@ function sortByKey({ table, where, operations }: Shape): void {
   operations.splice(0, operations.length, ...sorted.map(({ one }) => one));
 }
 
-/**
- * SQL for whether the id of a record is in a list. `column`: SQL for the id. `first`: the number of the first of the
- * parameters of `amongValues`.
- */
-export function isAmong(table: TableName, column: string, first: number): string {
-  const isListed = `${column} = any($${first}::text[])`;
-  return table === "deliveries" ? `${isListed} and ${column} between $${first + 1} and $${first + 2}` : isListed;
+/** SQL for whether a value is in the list of a parameter. */
+export function isListed(value: string, type: InputColumn["type"], parameter: number): string {
+  return `${value} = any($${parameter}::${type}[])`;
 }
 
-/**
- * The list of ids in their order, and for deliveries the first and the last
- * of them: these name the partitions to the planner, and the list alone does not.
- */
-export function amongValues(table: TableName, ids: readonly string[]): SqlParameter[] {
+/** SQL for whether an id is between those of two parameters. */
+export function isBetween(id: string, first: number): string {
+  return `${id} between $${first} and $${first + 1}`;
+}
+
+/** Whether deliveries are found by their ids: a list of ids is followed by its first and its last. */
+export function isById(table: TableName, where: readonly string[]): boolean {
+  return table === "deliveries" && where.join() === "id";
+}
+
+/** Ids of a table in their order. Of deliveries also the first and the last: these name the partitions to the planner, and the list alone does not. */
+export function listOfIds(table: TableName, ids: readonly SqlValue[]): SqlParameter[] {
   const sorted = [...new Set(ids)].sort();
   return table === "deliveries" ? [sorted, sorted[0] ?? "", sorted.at(-1) ?? ""] : [sorted];
+}
+
+/** The values by which a shape finds its records, a list for each property of `where`. */
+export function listsOf({ table, where, operations }: Shape): SqlParameter[] {
+  const rows = operations.map((operation) => valuesOf(operation).slice(-where.length));
+  const lists = where.map((_, index) => [...new Set(rows.map((values) => values[index] ?? null))].sort());
+  return isById(table, where) ? listOfIds(table, lists[0] ?? []) : lists;
 }
 
 /** The columns of the rows of a shape: those of its properties, and those of `where`. */

@@ -73,9 +73,9 @@ export function sqlOn(
 }
 
 /**
- * The values of steps whose statements are on their way together, in the order of the steps. If one fails, throws after
- * all have ended, since a rollback has to come after all of their statements. Throws the error of the first that failed:
- * the server aborts the SQL transaction then, so that the statements behind it fail too.
+ * The values of steps whose statements are on their way together. The steps are in the order in which their statements
+ * were sent. If one fails, throws after all have ended, since a rollback has to come after all of their statements. Throws
+ * the error of the first that failed: the server has aborted the SQL transaction, so the statements behind it fail too.
  */
 export async function allEnded<const Values extends readonly unknown[]>(
   steps: {
@@ -85,6 +85,11 @@ export async function allEnded<const Values extends readonly unknown[]>(
   for (const step of await Promise.allSettled(steps as readonly Promise<unknown>[]))
     if (step.status === "rejected") throw step.reason;
   return (await Promise.all(steps as readonly Promise<unknown>[])) as unknown as Values;
+}
+
+/** Sends statements at once. Returns the rows of each. */
+export function sendAll(sql: Sql, statements: readonly SqlStatement[]): Promise<SqlValue[][][]> {
+  return allEnded(statements.map(({ text, parameters }) => sql.values(text, parameters)));
 }
 
 /** SQLSTATEs of a disk without room and of a server without memory. A later try may succeed. */
@@ -97,6 +102,10 @@ const INTERRUPTED = new Set(["40001", "40P01", "25P03", ...OUT_OF_STEP]);
 const TAKEN = "23505";
 /** Classes of SQLSTATE: the connection failed, the server has become a standby, has too many connections, or ends this connection. */
 const UNAVAILABLE = /^(08|25006|53300|57P0)/;
+/** The SQLSTATE of a cancelled statement. */
+const CANCELLED = "57014";
+/** The message of a server that has ended a statement after `statement_timeout`. Its SQLSTATE is that of any cancelled statement. */
+const STATEMENT_TIMEOUT = /statement timeout/;
 /** Codes of Node.js for sockets, look-ups of names, and TLS. */
 function isOfNode(code: string): boolean {
   if (/^ERR_(SSL|TLS|SOCKET|STREAM)_|CERT/.test(code)) return true;
@@ -122,6 +131,7 @@ export function failureOf(error: unknown): SqlFailure {
   if (code === null) return isOfConnection(error) ? "unavailable" : "failed";
   if (FULL.has(code)) return "full";
   if (INTERRUPTED.has(code)) return "interrupted";
+  if (error instanceof Error && code === CANCELLED && STATEMENT_TIMEOUT.test(error.message)) return "unavailable";
   return UNAVAILABLE.test(code) || isOfNode(code) ? "unavailable" : "failed";
 }
 

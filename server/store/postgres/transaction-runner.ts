@@ -7,7 +7,7 @@ import type { CustomerId } from "../../core/id.ts";
 import { hashOf } from "../../core/rendezvous.ts";
 import type { EncodedOperation } from "../jobs/jobs.ts";
 import { LAYOUT, type SqlValue } from "../rows.ts";
-import { changesOf } from "./changes.ts";
+import { type ChangeStatement, changesOf } from "./changes.ts";
 import { checksOf, type Findings } from "./checks.ts";
 import { lockLanes } from "./claim-messages.ts";
 import { decide, type GroupDecision, type PendingTransaction } from "./decisions.ts";
@@ -16,19 +16,26 @@ import { changeRouting, customersOfEndpoints, ENDPOINT_VERSIONS, EndpointCache }
 import { addToQuarantine } from "./quarantine.ts";
 import { RoutingOfGroup } from "./routing.ts";
 import { propertiesOf } from "./shapes.ts";
-import { allEnded, type Sql } from "./sql.ts";
+import { allEnded, type Sql, sendAll } from "./sql.ts";
 import type { Begin } from "./writer-connections.ts";
 
 /** The class of the advisory locks of scopes, most of which are customers. Other locks have other classes, or keys of 64 bits. */
 const SCOPE_LOCKS = 7_201;
 
-/** Decided transactions, and the customers whose endpoints they change. */
+/** Decided transactions, their statements, and the customers whose endpoints they change. */
 export interface CheckedTransactions extends GroupDecision {
+  changes: readonly ChangeStatement[];
   changed: readonly CustomerId[];
 }
 
 /** Stands for the transactions of an SQL transaction that has only jobs. */
-export const NO_TRANSACTIONS: CheckedTransactions = { results: new Map(), accepted: [], made: [], changed: [] };
+export const NO_TRANSACTIONS: CheckedTransactions = {
+  results: new Map(),
+  accepted: [],
+  made: [],
+  changes: [],
+  changed: [],
+};
 
 export class TransactionRunner {
   readonly #queue: DeliveryQueue;
@@ -52,7 +59,7 @@ export class TransactionRunner {
     const [, versions, answers] = await allEnded([
       begin(locksOf([...customers, ...requiredScopes(operations)], requiredLanes(operations))),
       readVersions(sql, customers),
-      allEnded(checks.map(({ text, parameters }) => sql.values(text, parameters))),
+      sendAll(sql, checks),
     ]);
     const findings: Findings = { versions: new Map(), found: new Set(), unmet: new Set() };
     for (const [index, check] of checks.entries()) check.note(answers[index] ?? [], findings);
@@ -62,29 +69,30 @@ export class TransactionRunner {
         sql,
         unreadable.map((row) => ({ ...row, isLeased: false })),
       );
-    return { ...decide(pending, findings, new RoutingOfGroup(endpoints)), changed };
+    const decision = decide(pending, findings, new RoutingOfGroup(endpoints));
+    // The statements are written before the first of them is sent: an error here leaves nothing to commit.
+    const inserts = decision.made.map(({ values }): EncodedOperation => ["insert", "deliveries", values]);
+    const accepted = decision.accepted.flatMap((one) => one.operations);
+    return { ...decision, changes: changesOf([...accepted, ...inserts], this.#queue.putBy), changed };
   }
 
   /**
    * Sends the changes of decided transactions, and resolves when the server has made them. `lanes`: for each transaction
    * the lanes of new deliveries that are not pushed, complete after COMMIT.
    */
-  async change(sql: Sql, { accepted, made, changed }: CheckedTransactions): Promise<Map<number, Set<string>>> {
-    const operations = accepted.flatMap((one) => one.operations);
-    const inserts = made.map(({ values }): EncodedOperation => ["insert", "deliveries", values]);
-    const changes = changesOf([...operations, ...inserts], this.#queue.putBy);
+  async change(sql: Sql, { accepted, made, changes, changed }: CheckedTransactions): Promise<Map<number, Set<string>>> {
     const looked = this.#queue.look(
       sql,
       made.map(({ delivery }) => delivery.lane),
     );
-    const [replies] = await allEnded([
-      allEnded(changes.map(({ text, parameters }) => sql.values(text, parameters))),
+    const [, replies] = await allEnded([
       looked,
+      sendAll(sql, changes),
       changed.length === 0 ? Promise.resolve() : changeRouting(sql, changed),
     ]);
     for (const [index, { returnsDue }] of changes.entries())
       if (returnsDue) for (const row of replies[index] ?? []) this.#noteChanged(row);
-    for (const operation of operations) this.#noteInserted(operation);
+    for (const { operations } of accepted) for (const operation of operations) this.#noteInserted(operation);
     const lanes = new Map<number, Set<string>>();
     for (const { transaction, delivery, values, event } of made) {
       const kept = lanes.get(transaction) ?? new Set();

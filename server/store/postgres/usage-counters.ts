@@ -6,7 +6,7 @@
 import { columnOf, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES } from "../tables.ts";
 import { noteBatch } from "../usage-batch.ts";
-import type { Sql } from "./sql.ts";
+import type { SqlStatement } from "./sql.ts";
 
 const { name, key } = TABLES.usage;
 const KEY = key.map(columnOf);
@@ -21,9 +21,9 @@ const ADD = `with batch as (${noteBatch(LAYOUT.idempotency.map((_, index) => `$$
   group by ${KEY.join(", ")} order by ${KEY.join(", ")}
   on conflict (${KEY.join(", ")}) do update set ${COUNTS.map((column) => `${column} = ${name}.${column} + excluded.${column}`).join(", ")}`;
 
-/** Adds counters to the hours that they name, unless their batch is already counted. The values are those of `encodeRecord`. */
-export async function addUsage(sql: Sql, batch: readonly SqlValue[], hours: readonly SqlValue[][]): Promise<void> {
-  if (hours.length === 0) return;
+/** The statement that adds counters to the hours that they name, unless their batch is already counted. The values are those of `encodeRecord`. */
+export function usageOf(batch: readonly SqlValue[], hours: readonly SqlValue[][]): SqlStatement[] {
+  if (hours.length === 0) return [];
   const records = hours.map((values) => Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]])));
-  await sql.values(ADD, [JSON.stringify(records), ...batch]);
+  return [{ text: ADD, parameters: [JSON.stringify(records), ...batch] }];
 }

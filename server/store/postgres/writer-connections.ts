@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import type { SqlValue } from "../rows.ts";
-import { transacting } from "./in-transaction.ts";
+import { commitOn, transacting } from "./in-transaction.ts";
 import { NamedStatements } from "./named-statements.ts";
 import { failureOf, type Sql, type SqlStatement, sqlOn } from "./sql.ts";
 
@@ -60,7 +60,7 @@ export class WriterConnections {
     const client = await this.#pool.connect();
     const begin: Begin = (statements) =>
       client.query(["begin", ...this.#named.settings(client), ...statements].join(";"));
-    const commit = () => client.query("commit");
+    const commit = () => commitOn(client);
     return await transacting(client, () => this.#on(client, (sql) => work(sql, { begin, commit })));
   }
 

@@ -11,7 +11,7 @@ import {
   type WritingJob,
   type WrittenGroup,
 } from "../jobs/jobs.ts";
-import type { CommitResult, RecheckResult, RowKey, StoreCounts } from "../store.ts";
+import type { CommitResult, StoreCounts } from "../store.ts";
 import {
   changesDeliveries,
   isCommit,
@@ -19,25 +19,22 @@ import {
   NO_RESULT,
   outcomesOf,
   resultOf,
+  ridingOf,
   transactionsOf,
 } from "./commit-jobs.ts";
-import { partsOf, partsOfMended, RESET_PARTS, raiseVersions } from "./config-versions.ts";
+import { partsOf, raiseVersions } from "./config-versions.ts";
 import type { PendingTransaction } from "./decisions.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
-import { changeRouting, customersOfEndpoints } from "./endpoint-cache.ts";
-import { beat, endMember, leave } from "./member-leases.ts";
-import { endMessageLeases, leasedPairs, releaseMessageLeases } from "./message-leases.ts";
+import { beat, leave } from "./member-leases.ts";
+import { leasedPairs } from "./message-leases.ts";
 import { MessageQueue } from "./message-queue.ts";
-import { cancelDeliveries, finishDeliveries, standingOf } from "./outcomes.ts";
+import { endsOf, standingOf } from "./outcomes.ts";
 import { endUnknownLeases } from "./own-leases.ts";
 import type { Partitions } from "./partitions.ts";
-import { addToQuarantine, recheck } from "./quarantine.ts";
-import { CustomerReset, prune, removeRequests } from "./removal.ts";
-import { eraseRequests, logRequests } from "./request-rows.ts";
-import { allEnded, failureOf, isTaken, type Sql } from "./sql.ts";
-import { lockOf, NO_TRANSACTIONS, TransactionRunner } from "./transaction-runner.ts";
+import { RareJobs } from "./rare-jobs.ts";
+import { allEnded, failureOf, isTaken, type Sql, sendAll } from "./sql.ts";
+import { NO_TRANSACTIONS, TransactionRunner } from "./transaction-runner.ts";
 import { commitInOrder, refusal } from "./transactions.ts";
-import { addUsage } from "./usage-counters.ts";
 import { type TransactionControl, WriterConnections } from "./writer-connections.ts";
 
 /** How often an SQL transaction is repeated if others got in its way, or took a key since it was checked. */
@@ -45,18 +42,16 @@ const REPEATED_MAX = 5;
 /** If a group has lasted this long and the server could not be reached, its other jobs are refused at once. In milliseconds. */
 const LOST_MS_MAX = 1_000;
 
-const PROBE_SETTING = "disk-probe";
-
 export class PostgresWriter {
   /** Names this process in its leases of messages, and in the deliveries that it puts into the queue. */
   readonly #owner: string;
   readonly #partitions: Partitions;
   readonly #connections: WriterConnections;
-  readonly #reset = new CustomerReset();
   readonly #messages: MessageQueue;
   readonly #transactions: TransactionRunner;
   readonly #counts: StoreCounts = { transactions: 0, groups: 0, commits: 0, statements: 0, walFrames: 0 };
   readonly #deliveries: DeliveryQueue;
+  readonly #rare: RareJobs;
   /** Bytes of the server's write-ahead log when `counts` was first asked for. */
   #logBytes: number | null = null;
   /** Whether the database may have leases that this process does not know: a connection was lost, or a claim or a release failed. */
@@ -78,6 +73,7 @@ export class PostgresWriter {
     this.#messages = new MessageQueue(owner, () => performance.now(), noteFailure);
     this.#deliveries = new DeliveryQueue(owner);
     this.#transactions = new TransactionRunner(this.#deliveries);
+    this.#rare = new RareJobs(owner, this.#deliveries, () => partitions.held);
   }
 
   /** The name of this process in its leases. */
@@ -132,17 +128,17 @@ export class PostgresWriter {
     results: Map<WritingJob, JobResult>,
   ): Promise<Map<number, CommitResult>> {
     try {
-      return await this.#commitUnit(pending, joined, results);
+      return await this.#commitOne(pending, joined, results);
     } catch (error) {
       if (joined.length === 0 || refusal(error).error !== "failed") throw error;
-      return this.#commitUnit(pending, [], results);
+      return this.#commitOne(pending, [], results);
     }
   }
 
   /** Runs jobs in one SQL transaction. If it fails and one of several jobs may be to blame, the jobs get no results. */
   async #commitJobs(jobs: readonly WritingJob[], results: Map<WritingJob, JobResult>): Promise<void> {
     try {
-      await this.#commitUnit([], jobs, results);
+      await this.#commitOne([], jobs, results);
     } catch (error) {
       const refused = refusal(error);
       if (refused.error === "failed" && jobs.length > 1) return;
@@ -151,19 +147,19 @@ export class PostgresWriter {
   }
 
   /** Commits transactions and jobs in one SQL transaction. Repeats it if others got in its way. */
-  async #commitUnit(
+  async #commitOne(
     pending: readonly PendingTransaction[],
     jobs: readonly WritingJob[],
     results: Map<WritingJob, JobResult>,
   ): Promise<Map<number, CommitResult>> {
     for (let repeated = 0; ; repeated += 1) {
       try {
-        const { committed, lanes, values, written } = await this.#transaction(pending, jobs);
+        const { committed, lanes, value, written } = await this.#transaction(pending, jobs);
         for (const [index, kept] of lanes) {
           const result = committed.get(index);
           if (result?.result === "ok") result.lanes.push(...kept);
         }
-        for (const [index, job] of jobs.entries()) results.set(job, { value: values[index] });
+        for (const job of jobs) results.set(job, { value });
         await this.#noteFinished(jobs, written, results);
         if (jobs.length > 0 || [...committed.values()].some(({ result }) => result === "ok")) this.#counts.commits += 1;
         return committed;
@@ -177,19 +173,22 @@ export class PostgresWriter {
   /** Sets the results of ended attempts. Refused ones are read after the commit: they are decided again by what is there now. */
   async #noteFinished(
     jobs: readonly WritingJob[],
-    written: readonly boolean[],
+    written: ReadonlySet<number>,
     results: Map<WritingJob, JobResult>,
   ): Promise<void> {
-    const rest = [...written];
-    for (const job of jobs)
-      if (job[0] === "finishDeliveries") results.set(job, await this.#finished(job[1], rest.splice(0, job[1].length)));
+    let n = 0;
+    for (const job of jobs) {
+      if (job[0] !== "finishDeliveries") continue;
+      const areWritten = job[1].map(() => written.has(n++));
+      results.set(job, await this.#finished(job[1], areWritten));
+    }
   }
 
-  async #finished(outcomes: readonly EncodedOutcome[], written: readonly boolean[]): Promise<JobResult> {
-    const refused = outcomes.filter((_, index) => written[index] !== true);
+  async #finished(outcomes: readonly EncodedOutcome[], areWritten: readonly boolean[]): Promise<JobResult> {
+    const refused = outcomes.filter((_, index) => areWritten[index] !== true);
     try {
       const standing = refused.length === 0 ? [] : await this.#connections.run((sql) => standingOf(sql, refused));
-      return { value: written.map((isWritten) => (isWritten ? "ok" : standing.shift())) };
+      return { value: areWritten.map((isWritten) => (isWritten ? "ok" : standing.shift())) };
     } catch (error) {
       this.#noteLost(error);
       return refusal(error);
@@ -237,10 +236,10 @@ export class PostgresWriter {
   }
 
   /**
-   * The statements of the SQL transaction. After the checks all are sent at once, the commit too. Only
-   * rare jobs wait for replies. If one fails, the server has aborted the SQL transaction, and commits nothing.
+   * Checks transactions, and then sends all changes at once, with the commit behind them. All statements are written before
+   * the first is sent: an error of this process leaves nothing to commit, and after one of the server the commit rolls back.
    */
-  async #runUnit(
+  async #sendAll(
     sql: Sql,
     { begin, commit }: TransactionControl,
     pending: readonly PendingTransaction[],
@@ -248,91 +247,52 @@ export class PostgresWriter {
   ) {
     const began = pending.length === 0 ? begin([]) : Promise.resolve();
     const checked = pending.length === 0 ? NO_TRANSACTIONS : await this.#transactions.check(sql, begin, pending);
-    const changes = this.#transactions.change(sql, checked);
-    const ends = finishDeliveries(sql, this.#deliveries.putBy, outcomesOf(jobs));
-    const others = allEnded(jobs.map(async (job) => (job[0] === "finishDeliveries" ? null : this.#do(sql, job))));
-    const raised = raiseVersions(sql, partsOf(checked.accepted));
-    if (!jobs.every(isRiding)) await Promise.allSettled([others]);
-    const [, lanes, written, values] = await allEnded([began, changes, ends, others, raised, commit()]);
-    return { committed: checked.results, lanes, written, values };
+    const [ends, others, parts] = [
+      endsOf(outcomesOf(jobs), this.#deliveries.putBy),
+      ridingOf(jobs),
+      partsOf(checked.accepted),
+    ];
+    const [, lanes, ended] = await allEnded([
+      began,
+      this.#transactions.change(sql, checked),
+      sendAll(sql, ends),
+      sendAll(sql, others),
+      raiseVersions(sql, parts),
+      commit(),
+    ]);
+    const written = new Set(ended.flat().map(([n]) => Number(n)));
+    return { committed: checked.results, lanes, written, value: null };
+  }
+
+  /** Runs a rare job, which waits for replies between its statements, and then commits. */
+  async #runRare(sql: Sql, { begin, commit }: TransactionControl, job: WritingJob) {
+    const [, value] = await allEnded([begin([]), this.#rare.do(sql, job)]);
+    await commit();
+    return {
+      committed: new Map<number, CommitResult>(),
+      lanes: new Map<number, Set<string>>(),
+      written: new Set<number>(),
+      value,
+    };
   }
 
   async #transaction(pending: readonly PendingTransaction[], jobs: readonly WritingJob[]) {
     this.#requireServer();
     await this.#endUnknownLeases();
     try {
-      const outcome = await this.#connections.transaction((sql, control) => this.#runUnit(sql, control, pending, jobs));
+      const rare = jobs.find((job) => !isRiding(job));
+      const outcome = await this.#connections.transaction((sql, control) =>
+        rare === undefined ? this.#sendAll(sql, control, pending, jobs) : this.#runRare(sql, control, rare),
+      );
       this.#deliveries.apply();
       this.#counts.groups += 1;
       return outcome;
     } catch (error) {
       this.#deliveries.drop();
-      this.#reset.forget();
+      this.#rare.forget();
       this.#transactions.forget();
       throw error;
     }
-  }
-
-  async #do(sql: Sql, job: Exclude<WritingJob, ["finishDeliveries", ...unknown[]]>): Promise<unknown> {
-    switch (job[0]) {
-      case "commit":
-      case "commitAll":
-        throw new Error(`${job[0]} is no job beside the transactions`);
-      case "probe":
-        await sql.values(
-          "insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
-          [PROBE_SETTING, job[1]],
-        );
-        return null;
-      case "releaseLeases":
-        return releaseMessageLeases(sql, { until: job[1], now: job[2], member: this.#owner });
-      case "endMember":
-        await endMember(sql, job[1]);
-        await endMessageLeases(sql, job[1], job[2]);
-        return null;
-      case "cancelDeliveries": {
-        const { ids, count } = await cancelDeliveries(sql, job[1], job[2], job[3]);
-        this.#deliveries.gone(ids);
-        return count;
-      }
-      case "prune":
-        return prune(sql, this.#partitions.held, job[1], job[2]);
-      case "reset":
-        return this.#resetCustomer(sql, job);
-      case "addUsage":
-        return addUsage(sql, job[1], job[2]);
-      case "logRequests":
-        return logRequests(sql, job[1]);
-      case "removeRequests":
-        return removeRequests(sql, job[1]);
-      case "eraseRequests":
-        await eraseRequests(sql, job[1]);
-        return null;
-      case "quarantine":
-        await addToQuarantine(sql, job[1]);
-        this.#deliveries.gone(job[1].flatMap(({ table, id }) => (table === "deliveries" ? [id] : [])));
-        return null;
-      case "recheck":
-        return this.#recheck(sql, job[1], job[2], job[3]);
-    }
-  }
-
-  /** Removes records of a customer. Other processes learn that opt-outs and threads may be among them. */
-  async #resetCustomer(sql: Sql, [, customerId, limit, begins]: Extract<WritingJob, ["reset", ...unknown[]]>) {
-    await sql.values(lockOf([customerId]));
-    const removed = await this.#reset.reset(sql, customerId, limit, begins);
-    if (removed > 0) await raiseVersions(sql, RESET_PARTS);
-    return removed;
-  }
-
-  /** Rechecks the quarantine. Other processes learn that rows left it, and which parts of their configuration were read without those rows. */
-  async #recheck(sql: Sql, after: RowKey | null, limit: number, now: number): Promise<RecheckResult> {
-    const rechecked = await recheck(sql, after, limit, now);
-    const endpoints = rechecked.mended.flatMap(({ table, id }) => (table === "endpoints" ? [id] : []));
-    if (endpoints.length > 0) await changeRouting(sql, await customersOfEndpoints(sql, endpoints));
-    await raiseVersions(sql, partsOfMended(rechecked.mended.map(({ table }) => table)));
-    if (rechecked.mended.length > 0) this.#deliveries.rescan();
-    return rechecked;
   }
 
   async #lease(job: LeaseJob): Promise<JobResult> {
