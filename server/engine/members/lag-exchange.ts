@@ -9,7 +9,10 @@ import { DEAD_AFTER_MS } from "./shared-membership.ts";
 
 /** Time between two exchanges, in real milliseconds. */
 const EXCHANGE_EVERY_MS = 250;
-/** The shorter time while this process lags or its accepts wait for another process, in real milliseconds. */
+/**
+ * The shorter time, in real milliseconds, while this process lags or its accepts wait for another process.
+ * So the waiting accepts go on at once when the other process lags no more.
+ */
 const EXCHANGE_WHILE_LAGGING_MS = 50;
 /** A reported lag that is older than this holds up no accepts, in real milliseconds: the database is out of reach. */
 const KNOWN_MS_MAX = 5_000;

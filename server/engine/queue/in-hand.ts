@@ -19,7 +19,7 @@ interface HandLane {
   count: number;
   /** Every due delivery up to this place is in hand, or its attempt has ended. */
   readTo: LanePlace;
-  /** The lane may have due deliveries on disk that are not in hand. A new delivery then stays on disk. */
+  /** The lane may have due deliveries on disk that are not in hand. A new delivery stays on disk, behind them. */
   isBehind: boolean;
   /** The read in progress; null if there is none. */
   reading: LaneReading | null;
@@ -58,7 +58,8 @@ function isBefore(one: LanePlace, other: LanePlace): boolean {
  *
  * | A delivery | The hand |
  * |---|---|
- * | is read | takes it, unless it is in hand, left during the read, finds no room, or is behind a place to be read again |
+ * | is read | takes it, unless it is in hand, left during the read, or is behind a place to be read again |
+ * | is read, and finds no room | takes neither it nor any delivery behind it |
  * | is pushed | takes it, unless the lane is behind or there is no room: then the lane is behind |
  * | has become due, or has another due time | reads the lane again from there |
  * | has ended | drops it; if the delivery is due again, reads the lane from its new place |
