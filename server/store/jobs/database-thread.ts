@@ -5,14 +5,16 @@ import type { GroupReply } from "./group-writer.ts";
 import { onWorkerMessage } from "./worker-messages.ts";
 import type { OpenPort } from "./writer-client.ts";
 
-/** A further port to a thread, as another thread sends it. It takes and brings what the first one does. */
+/**
+ * Asks a thread to open a further port, which takes the same messages as the first port and brings the same replies.
+ */
 export interface PortRequest {
   open: MessagePort;
 }
 
 /**
- * A message of a thread. `fatal`: the state of the database is unknown and the process has to end. `doubt`: the database may be out of
- * reach.
+ * A message of a thread. `fatal`: the state of the database is unknown, and the process has to end.
+ * `doubt`: the database may be out of reach.
  */
 export type ThreadMessage = { reply: unknown } | { fatal: string } | { doubt: true };
 
@@ -107,7 +109,7 @@ export class WriterThread {
   }
 }
 
-/** Opens a port of the writer's thread for a further store of this one. */
+/** Makes an `OpenPort` for a further store, over a port that `WriterThread.open` returned. */
 export function openOver(port: MessagePort): OpenPort {
   return (reply) => {
     port.on("message", reply);

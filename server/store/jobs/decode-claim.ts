@@ -58,7 +58,9 @@ function decodeDueRow([row, values, bytes, correlationId]: DueRow): DueDelivery 
   return { delivery, row, ...envelope(delivery, bytes, correlationId) };
 }
 
-/** An embedded database that was restored from a backup of PostgreSQL has packed bytes. */
+/**
+ * The envelope of a delivery's event. In an embedded database that a PostgreSQL backup was restored into, it is packed.
+ */
 function envelope(delivery: Delivery, bytes: SqlValue, correlationId: SqlValue) {
   const { id, customerId, eventId, eventType: type, messageId } = delivery;
   if (typeof bytes === "string" && typeof correlationId === "string")

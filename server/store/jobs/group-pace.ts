@@ -1,17 +1,28 @@
-/** Decides when the next group of jobs goes to the writer, and how much work it may hold: larger groups cost less, and smaller ones answer sooner. */
+/**
+ * Decides when the next group of jobs goes to the writer, and how much work the group may hold. Larger groups cost
+ * less, and smaller groups reply sooner.
+ */
 
 import { countWork, isLoneJob, type Job } from "./jobs.ts";
 
-/** Less work than this goes at once: its callers wait for it, and no others do. A job may hold many pieces of work (`countWork`). */
+/**
+ * A group with fewer pieces of work than this begins at once: only its own callers wait for it. A job may hold many
+ * pieces of work (`countWork`).
+ */
 const PACED_FROM = 8;
-/** Groups with more work begin at least this long after one another, in milliseconds, so that more of it shares one fsync. */
+/**
+ * Groups with more work begin at least this long after one another, in milliseconds, so that more work shares one
+ * fsync.
+ */
 const PERIOD_MS = 4;
-/** A group takes about this long at most, in milliseconds: the next jobs wait for it. */
+/** A group is made so small that it takes about this long at most, in milliseconds: the next jobs wait for it. */
 const GROUP_MS_MAX = 20;
-/** Smaller groups would not help a busy machine: it would commit more often, and each commit costs as much as 30 rows. */
+/**
+ * Smaller groups would not help a busy machine: it would commit more often, and one commit costs as much as 30 rows.
+ */
 const GROUP_WORK_MIN = 256;
 const GROUP_WORK_MAX = 512;
-/** Texts and bytes of one group, in characters and bytes. */
+/** The most characters of text and bytes of files, together, in one group. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 /** Weight of the last group in the average cost of a piece of work. */
 const AVERAGE_WEIGHT = 0.2;
@@ -28,10 +39,10 @@ export const REAL_TIMER: PaceTimer = {
   after: (ms, action) => setTimeout(action, ms),
 };
 
-/** A job that waits for a group. */
+/** The jobs that wait for a group, oldest first. */
 type Waiting = readonly { job: Job }[];
 
-/** When groups begin and how large they are. Without a timer groups neither wait nor are measured. */
+/** Without a timer, groups never wait, and their durations are not measured. */
 export class GroupPace {
   readonly #timer: PaceTimer | null;
   #beganAt = Number.NEGATIVE_INFINITY;
@@ -41,7 +52,10 @@ export class GroupPace {
     this.#timer = timer;
   }
 
-  /** Calls `begin` when the next group may begin, if these jobs wait now: at once if their work is little, or enough for a full group. */
+  /**
+   * Calls `begin` when the next group may begin. `jobs` are the jobs that wait now. The call comes at once if they hold
+   * little work, or enough for a full group.
+   */
   await(jobs: Waiting, begin: () => void): void {
     const timer = this.#timer;
     const work = timer === null ? 0 : workOf(jobs);
@@ -51,7 +65,7 @@ export class GroupPace {
     else timer.after(Math.min(delayMs, PERIOD_MS), begin);
   }
 
-  /** The number of jobs at the front of `jobs` that the next group takes: at least one. */
+  /** Returns how many jobs, from the front of `jobs`, the next group takes: at least one. */
   take(jobs: Waiting): number {
     let [count, work, bytes] = [0, 0, 0];
     for (const { job } of jobs) {
@@ -87,7 +101,7 @@ function workOf(jobs: Waiting): number {
   return work;
 }
 
-/** The size of a job's texts and bytes. */
+/** Characters of text and bytes of files in the transactions of a job; 0 for other jobs. */
 function sizeOf(job: Job): number {
   if (job[0] === "commitAll") return job[1].reduce((bytes, operations) => bytes + sizeOf(["commit", operations]), 0);
   if (job[0] !== "commit") return 0;

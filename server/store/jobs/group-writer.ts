@@ -1,11 +1,11 @@
-/** Collects the jobs of all ports to the writer, has them written in groups, and replies to each port once a group. */
+/** Collects the jobs of all ports to the writer, writes them in groups, and replies to each port once per group. */
 
 import { GroupPace, type PaceTimer } from "./group-pace.ts";
 import { hasWritten, isLoneJob, type Job, type JobResult, type PushedRow, type WrittenGroup } from "./jobs.ts";
 
 /**
- * A message to a port about one group. The holder of deliveries gets one for each group that changed what is due, and every port gets
- * one when the disk becomes full or has room again, although it may have had no jobs in the group.
+ * A message to a port about one group. A port without a job in the group gets one in two cases: the port is the holder
+ * of deliveries and the group changed due deliveries, or the disk has become full or has room again.
  */
 export interface GroupReply {
   /** The results of the port's oldest jobs without a result, in order. */
@@ -14,7 +14,7 @@ export interface GroupReply {
   pushed: PushedRow[];
   /** Whether the disk was full at the last write. */
   isFull: boolean;
-  /** The jobs of all ports in the group, and how long it took, in milliseconds. Only one port gets it. */
+  /** How many jobs of all ports were in the group, and how long the group took. Only one port gets this. */
   group: { jobs: number; durationMs: number } | null;
 }
 
@@ -23,11 +23,12 @@ type Write = (jobs: Job[]) => WrittenGroup | Promise<WrittenGroup>;
 
 /** How groups begin. */
 export interface GroupOptions {
-  /** Adds what has arrived at the ports and was not added yet. */
+  /** Adds the jobs that have arrived at the ports and were not added yet. */
   receive?: () => void;
   /**
-   * The database is a server: the next group is sent to it before the callers of the last one get their results, so that it does not
-   * wait for what they do with them. Without it the thread would write the next group first, and the callers would wait.
+   * Whether the database is a server. Then the server gets the next group before the callers of the last group get
+   * their results, so that it never waits for the callers. If the database is in this thread, the callers get their
+   * results first: the next group would block the thread.
    */
   isServer?: boolean;
 }
@@ -43,7 +44,7 @@ export class GroupWriter {
   readonly #isServer: boolean;
   readonly #pace: GroupPace;
   readonly #ports: Reply[] = [];
-  /** The port that gets what commits do to due deliveries. */
+  /** The port that gets the changes of due deliveries. */
   #holder: Reply | null = null;
   /** The port whose job was the last to begin a hold. That job may still wait. */
   #lastHeld: Reply | null = null;
@@ -51,7 +52,7 @@ export class GroupWriter {
   /** A group is being written, or the next one waits for its time. */
   #isBusy = false;
   #isFull = false;
-  /** Sends the replies of the last group, which have not been sent. */
+  /** Sends the replies of the last group; null if they are sent. */
   #unsent: (() => void) | null = null;
   #idle: (() => void) | null = null;
 
@@ -63,8 +64,9 @@ export class GroupWriter {
   }
 
   /**
-   * Opens a port. Returns the function that adds jobs: they are written in order. The first group after a rest begins in the next
-   * turn of the event loop, with what other ports bring in this one.
+   * Opens a port. Returns the function that adds jobs, which are written in the order of the calls. The first group
+   * after a rest begins in the next turn of the event loop, so that it also takes jobs that other ports bring in this
+   * turn.
    */
   open(reply: Reply): (jobs: readonly Job[]) => void {
     this.#ports.push(reply);
@@ -109,7 +111,7 @@ export class GroupWriter {
     const written = await this.#written(group.map(({ job }) => job));
     this.#pace.ended(group);
     const durationMs = performance.now() - startedAt;
-    // The group before, if this one ended in the same turn.
+    // Replies to the group before, if both groups ended in the same turn.
     this.#sendReply();
     this.#unsent = () => this.#replyTo(group, written, durationMs);
     if (this.#isServer && this.#waiting.length > 0) {
@@ -157,7 +159,7 @@ export class GroupWriter {
   }
 
   #noteFull(group: readonly WaitingJob[], results: readonly JobResult[]): void {
-    // A failure beside the work of the service says nothing about it: other jobs may still have room.
+    // A failed job of the request log does not show that the disk is full: other jobs may still have room.
     if (group.every(({ job }) => isLoneJob(job))) return;
     if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
     else if (this.#isFull && group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;

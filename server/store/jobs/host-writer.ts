@@ -8,17 +8,17 @@ import type { Job, WrittenGroup } from "./jobs.ts";
 
 /** A writer in a thread. */
 export interface HostedWriter {
-  /** Writes a group of jobs. It resolves never if the thread is lost. */
+  /** Writes a group of jobs. The promise never resolves if the thread is lost. */
   write(jobs: Job[]): WrittenGroup | Promise<WrittenGroup>;
-  /** As that of `GroupWriter`. */
+  /** See `GroupOptions.isServer`. */
   isServer: boolean;
-  /** Whether a group is never written to its end. */
+  /** Whether the thread is lost: a group will never end. */
   isLost(): boolean;
   /** Ends the connections to the database. */
   close(): void | Promise<void>;
 }
 
-/** Hosts a writer behind the port to the thread that started this one, until that sends null. */
+/** Hosts a writer behind `first`, the port to the thread that started this one, until that thread sends null. */
 export function hostWriter(first: MessagePort, writer: HostedWriter): void {
   const ports = new Map<MessagePort, (message: Job[]) => void>();
   /** Takes everything that has been sent to this thread: the next group begins with it. */

@@ -1,4 +1,4 @@
-/** Jobs of the writer, encoded as flat values, so that passing them to its thread costs little. */
+/** Jobs of the writer, encoded as flat values, so that it costs little to pass them to the writer's thread. */
 
 import type { Delivery } from "../../core/delivery.ts";
 import type { Column } from "../column.ts";
@@ -17,7 +17,7 @@ import type {
 } from "../store.ts";
 import { TABLES } from "../tables.ts";
 
-/** The properties that the end of an attempt sets, in the order of an `EncodedOutcome`. */
+/** The properties of a delivery that the outcome of an attempt sets, in the order of an `EncodedOutcome`. */
 export const FINISHED_COLUMNS = [
   "url",
   "status",
@@ -35,7 +35,9 @@ export interface LeasedRow {
   lease: number;
 }
 
-/** A row to quarantine. `isLeased`: a claim holds it; it is removed from its queue, so that no claim leases it again. */
+/**
+ * A row to quarantine. `isLeased`: a claim or read found the row in its queue. The writer takes it out of the queue.
+ */
 export interface QuarantineEntry extends UnreadableRow {
   isLeased: boolean;
 }
@@ -52,7 +54,7 @@ export type EncodedOperation =
   | ["requireUnleased", lane: string, from: string, to: string]
   | ["requireEpoch", lease: string, epoch: number];
 
-/** A job that writes. All of one group commit together. */
+/** A job that writes. The writing jobs of one group commit together. */
 export type WritingJob =
   | ["commit", EncodedOperation[]]
   | ["commitAll", EncodedOperation[][]]
@@ -70,7 +72,10 @@ export type WritingJob =
   | ["recheck", after: RowKey | null, limit: number, now: number]
   | ["probe", string];
 
-/** A job that writes no record, and runs after the COMMIT of its group: it reads what is due, changes leases, or reads the counts of the writer. */
+/**
+ * A job that writes no record and runs after the COMMIT of its group. It reads due deliveries, changes leases in
+ * memory, or reads the counts of the writer.
+ */
 export type LeaseJob =
   | ["claimMessages", MessageClaim]
   | ["leasedPairs", lane: string]
@@ -97,7 +102,7 @@ const LEASE_JOBS: ReadonlySet<Job[0]> = new Set<LeaseJob[0]>([
   "counts",
 ]);
 
-/** Jobs of the request log, which is beside the work of the service: they are a group of their own, so that no other job fails with them. */
+/** Jobs of the request log. Each is a group of its own, so that no job of the service's own work fails with it. */
 const LONE_JOBS: ReadonlySet<Job[0]> = new Set<WritingJob[0]>(["logRequests", "removeRequests", "eraseRequests"]);
 
 export function isLoneJob(job: Job): boolean {
@@ -108,12 +113,12 @@ export function isLeaseJob(job: Job): job is LeaseJob {
   return LEASE_JOBS.has(job[0]);
 }
 
-/** The pieces of work in a job: transactions, or outcomes of attempts. */
+/** Counts the pieces of work in a job. Each transaction or outcome of an attempt is one. */
 export function countWork(job: Job): number {
   return job[0] === "commitAll" || job[0] === "finishDeliveries" ? job[1].length : 1;
 }
 
-/** How many transactions a group counts as: those that were gathered count as one. */
+/** Counts the transactions of a group. All `commitAll` jobs together count as one. */
 export function countTransactions(jobs: readonly WritingJob[]): number {
   const gathered = jobs.filter(([kind]) => kind === "commitAll").length;
   return jobs.length - Math.max(gathered - 1, 0);
@@ -126,13 +131,15 @@ export type JobResult =
   | { error: "unavailable"; message: string }
   | { error: "failed"; message: string };
 
-/** The results of a group of jobs, and what its commits did to due deliveries, in their order. */
+/** The results of a group of jobs, and the changes of due deliveries by its commits, in the order of the commits. */
 export interface WrittenGroup {
   results: JobResult[];
   pushed: PushedRow[];
 }
 
-/** Whether a job has certainly written: a claim that finds nothing succeeds on a full disk too. */
+/**
+ * Whether a job has certainly written. Success is not enough: a claim that finds nothing succeeds on a full disk too.
+ */
 export function hasWritten(job: Job, result: JobResult | undefined): boolean {
   if (result === undefined || "error" in result) return false;
   if (job[0] === "probe") return true;
@@ -166,10 +173,10 @@ export type PushedRow =
   | ["gone", id: string]
   | ["all"];
 
-/** The end of an attempt. The values are those of `FINISHED_COLUMNS`. */
+/** The outcome of a delivery's attempt. The values are in the order of `FINISHED_COLUMNS`. */
 export type EncodedOutcome = [row: number, id: string, version: number, SqlValue[]];
 
-/** Its result; the row if the delivery has changed. */
+/** The result of writing an outcome: `ok`, `gone`, or the delivery's row if the delivery has changed meanwhile. */
 export type FinishedRow = "ok" | "gone" | SqlValue[];
 
 export function encodeOutcome({ id, row, version, set }: DeliveryOutcome): EncodedOutcome {

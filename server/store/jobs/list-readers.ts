@@ -6,9 +6,7 @@ import type { SqlQuery } from "./queries.ts";
 /** Runs one query on a connection of its own. */
 export type ReaderPort = (query: SqlQuery) => Promise<unknown[]>;
 
-/**
- * An owner may hold as many readers as are free: of two readers it gets one, and the other stays free for the next owner.
- */
+/** An owner may hold at most as many readers as stay free: of two readers it gets one, and the next owner the other. */
 const SHARE_OF_FREE = 1;
 
 export class ListReaders {
@@ -20,7 +18,7 @@ export class ListReaders {
     this.#semaphore = new FairSemaphore({ permitsMax: readers.length, shareOfFree: SHARE_OF_FREE });
   }
 
-  /** Runs a query when the owner is served. Rejects with the reason of `gone` if it is aborted before. */
+  /** Runs a query when it is the owner's turn. Rejects with the reason of `gone` if `gone` is aborted before. */
   async read(owner: string, query: SqlQuery, gone?: AbortSignal): Promise<unknown[]> {
     const release = await this.#semaphore.acquire(owner, 1, gone);
     const reader = this.#idle.pop();

@@ -1,4 +1,4 @@
-/** Jobs that wait for the writer: how they are completed, and how transactions that may share one job are gathered in it. */
+/** Completes the jobs that wait for the writer, and gathers transactions that may share one job. */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreFull, StoreUnavailable } from "../store.ts";
@@ -16,8 +16,8 @@ export interface PendingJob extends PendingResult {
 }
 
 /**
- * Completes the jobs of a group: those that wrote, then, after `push` of what they did to due deliveries, the others. The writer ran
- * these last: what they read or claim follows the changes.
+ * Completes the writing jobs of a group, calls `push` with the changes of due deliveries, and completes the lease jobs.
+ * The writer ran the lease jobs last, so their reads and claims come after the changes.
  */
 export async function completeAll(
   group: readonly PendingJob[],
@@ -28,7 +28,7 @@ export async function completeAll(
   for (const { pending, result, onLeases } of ended) if (!onLeases) complete(pending, result);
   const last = ended.filter(({ onLeases }) => onLeases);
   if (last.length === 0 && pushed.length === 0) return;
-  // The callers of the group's commits go on before its new deliveries, and so do the callers of earlier claims.
+  // Lets the callers of the group's commits and of earlier claims go on, before they get the group's new deliveries.
   if (last.length < group.length || pushed.length > 0) await nextTurn();
   if (pushed.length > 0) push(pushed);
   for (const { pending, result } of last) complete(pending, result);

@@ -16,7 +16,7 @@ export class PendingReads {
     this.#send = send;
   }
 
-  /** Sends a batch of queries. Rejects if the reader ends before its reply. */
+  /** Sends a batch of queries. Rejects if the reader ends before it replies. */
   async ask(queries: SqlQuery[]): Promise<QueryRows[]> {
     if (this.#ended !== null) throw new Error(this.#ended);
     return new Promise((resolve, reject) => {
@@ -25,12 +25,12 @@ export class PendingReads {
     });
   }
 
-  /** The reply to the oldest batch. */
+  /** Resolves the oldest batch with its reply. */
   complete(rows: QueryRows[]): void {
     this.#pending.shift()?.resolve(rows);
   }
 
-  /** No reply can come any more. */
+  /** Rejects all batches, and every later one: no reply can come any more. */
   end(reason: string): void {
     this.#ended ??= reason;
     for (const { reject } of this.#pending.splice(0)) reject(new Error(reason));

@@ -1,4 +1,4 @@
-/** Queries of readers on their way: several of one turn together, or each by itself. */
+/** Sends queries to readers: the queries of one turn of the event loop together, or each by itself. */
 
 import type { SqlValue } from "../rows.ts";
 
@@ -17,12 +17,12 @@ interface PendingQuery {
   reject: (error: Error) => void;
 }
 
-/** The most queries of a batch: the first one waits for the last one. */
+/** The most queries of a batch: the result of the first query waits for the last query. */
 const BATCH_MAX = 16;
 
 /**
- * Collects the queries of one turn of the event loop into batches for `ask`, since waking a thread and being woken by it costs
- * more than most queries.
+ * Collects the queries of one turn of the event loop into batches for `ask`. To wake a thread, and to be woken by it,
+ * costs more than most queries.
  */
 export function readBatched(
   ask: (queries: SqlQuery[]) => Promise<QueryRows[]>,

@@ -1,4 +1,4 @@
-/** A store over a port of its own to the writer: encodes what its callers ask for as jobs, and decodes their results. */
+/** A store over a port of its own to the writer: encodes the calls as jobs, and decodes the results. */
 
 import type { Kysely, RawBuilder } from "kysely";
 import type { CustomerId, EndpointId, InstanceId, ReplayId } from "../../core/id.ts";
@@ -68,7 +68,7 @@ export interface Reads {
 export interface StoreDialect {
   /** Kysely over a function that runs queries. */
   database(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Database>;
-  /** The query for `dueLanes`. A row without a lane says in place of a time how long the server needed, in milliseconds. */
+  /** The query for `dueLanes`. In a row without a lane, `due_at` is how long the server needed, in milliseconds. */
   dueLanes(queue: Queue, now: number): RawBuilder<{ lane: string | null; due_at: number }>;
 }
 
@@ -96,7 +96,7 @@ export class StoreClient implements Store {
   #holder: DeliveryHolder | null = null;
   #applyChange: (changes: readonly ReceiverChange[]) => void | Promise<void> = () => {};
   #forget: () => void = () => {};
-  /** Rows in quarantine. */
+  /** Rows that this store has put into quarantine. */
   readonly #quarantined = new Set<string>();
 
   constructor(parts: StoreParts) {
@@ -150,7 +150,9 @@ export class StoreClient implements Store {
     return this.#certain(this.#applied(transaction, gather));
   }
 
-  /** The result of a commit. If it is not known, caches of what the commit may have changed are dropped. */
+  /**
+   * Passes on the result of a commit. If the result is unknown, drops the caches that the commit may have made stale.
+   */
   #certain(committed: Promise<CommitResult>): Promise<CommitResult> {
     return committed.catch((error: unknown) => {
       if (error instanceof StoreUnavailable) this.#forget();
@@ -158,7 +160,7 @@ export class StoreClient implements Store {
     });
   }
 
-  /** The result of a transaction, once its changes of receivers are applied. */
+  /** Commits a transaction. Resolves when its changes of endpoints and customers are applied. */
   #applied(
     transaction: Transaction,
     commit: (convert: (result: CommitResult) => CommitResult) => Promise<CommitResult>,
@@ -231,11 +233,11 @@ export class StoreClient implements Store {
   }
 
   dueDeliveries(read: DueRead): Promise<DueDeliveries> {
-    // The answers of the port are handled in their order, so that no change after a read overtakes its answer.
+    // The port handles answers in their order, so that no change after a read overtakes the answer of the read.
     return this.#writer.ask(["dueDeliveries", read], ({ rows, more }: DueRows) => {
       const { records, unreadable } = decodeDue(rows);
       this.#addToQuarantine(unreadable, { isLeased: true });
-      // The holder gets no place of them: a read of PostgreSQL may have gone back to them.
+      // The holder learns no place of an unreadable row: a read of PostgreSQL may have gone back to that place.
       if (unreadable.length > 0) this.#holder?.([{ kind: "all" }]);
       return { found: records, more };
     });
@@ -245,14 +247,15 @@ export class StoreClient implements Store {
     this.#addToQuarantine([row], { isLeased: false });
   }
 
-  /** Quarantines rows in a later commit. Rows of claims are added each time, others once. */
+  /** Quarantines rows in a later commit. Adds a row of a claim each time, and any other row once. */
   #addToQuarantine(rows: readonly UnreadableRow[], { isLeased }: { isLeased: boolean }): void {
     const fresh = rows.filter((row) => isLeased || !this.#quarantined.has(nameOf(row)));
     if (fresh.length === 0) return;
     for (const row of fresh) this.#quarantined.add(nameOf(row));
     const added = fresh.map((row) => ({ ...row, isLeased }));
     this.#writer.ask(["quarantine", added]).catch(() => {
-      // The disk is full: the row is found again, by a read of its lane from the front or when the lease of its claim expires.
+      // The disk is full. A read of the lane from its front finds a delivery again, and a claim a message whose lease
+      // expired.
       for (const row of fresh) this.#quarantined.delete(nameOf(row));
       if (fresh.some(({ table }) => table === "deliveries")) this.#holder?.([{ kind: "all" }]);
     });

@@ -1,11 +1,16 @@
-/** The caller's end of a port to the writer: sends the jobs of one turn of the event loop together, and completes them in order. */
+/**
+ * The caller's end of a port to the writer. It sends the jobs of one turn of the event loop together, and completes
+ * them in order.
+ */
 
 import type { CommitObserver, CommitResult } from "../store.ts";
 import type { GroupReply } from "./group-writer.ts";
 import type { EncodedOperation, Job, PushedRow } from "./jobs.ts";
 import { completeAll, GatheredJob, type PendingJob, type PendingResult } from "./pending-job.ts";
 
-/** Opens a port to the writer. `ended` is called if no reply can come any more. Returns the function that sends jobs. */
+/**
+ * Opens a port to the writer. `ended` is called if no reply can come any more. Returns the function that sends jobs.
+ */
 export type OpenPort = (reply: (reply: GroupReply) => void, ended: (reason: string) => void) => (jobs: Job[]) => void;
 
 export class WriterClient {
@@ -23,7 +28,9 @@ export class WriterClient {
   #ended: string | null = null;
   #idle: (() => void) | null = null;
 
-  /** `push` gets what the commits of a group did to due deliveries, after the jobs that wrote are completed and before the others are. */
+  /**
+   * `push` gets the changes of due deliveries by a group, after its writing jobs and before its lease jobs complete.
+   */
   constructor(open: OpenPort, observe: CommitObserver, push: (pushed: PushedRow[]) => void) {
     this.#observe = observe;
     this.#push = push;
@@ -43,12 +50,15 @@ export class WriterClient {
     return this.#isFull;
   }
 
-  /** Has a job run. `convert` is called with its value in the order of the jobs, before the promise resolves. */
+  /**
+   * Sends a job to the writer. Before the promise resolves, `convert` is called with the job's value, in the order of
+   * the jobs.
+   */
   ask<Value, Result = Value>(job: Job, convert?: (value: Value) => Result): Promise<Result> {
     return new Promise((resolve, reject) => this.#add({ job, ...callerOf(resolve, reject, convert) }));
   }
 
-  /** Has a transaction run in one job with the others of this turn. */
+  /** Sends a transaction to the writer, in one job with the other gathered transactions of this turn. */
   gather<Result>(operations: EncodedOperation[], convert: (result: CommitResult) => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       const begun = this.#gathered.add(operations, callerOf(resolve, reject, convert));

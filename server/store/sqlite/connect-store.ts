@@ -1,4 +1,4 @@
-/** The store of a thread of its own: over the ports to the threads of the database. */
+/** Makes the store of a further thread, over ports to the threads of the database. */
 
 import { openOver } from "../jobs/database-thread.ts";
 import { PendingReads } from "../jobs/pending-reads.ts";
@@ -14,7 +14,9 @@ export const SQLITE: StoreDialect = {
   dueLanes: dueLanesQuery,
 };
 
-/** The store of a thread, over the ports that the first store opened. It reads no lists, and the first store outlives it. */
+/**
+ * Makes a store over the ports that the first store opened. This store reads no lists. The first store must outlive it.
+ */
 export function connectStore({ writer, reader }: StorePorts, observe: CommitObserver): Store {
   const pending = new PendingReads((queries) => reader.postMessage(queries));
   reader.on("message", (rows) => pending.complete(rows));

@@ -9,10 +9,13 @@ const SQLITE_MIN = [3, 51, 3] as const;
 const WAL_PAGES_BEFORE_CHECKPOINT = 4_000;
 const WAL_BYTES_KEPT_MAX = 64 * 1024 * 1024;
 const CACHE_KIB = 16 * 1024;
-/** How long a connection waits while another one recovers the log after a crash. */
+/** How long a connection waits, in milliseconds, while another one recovers the log after a crash. */
 const BUSY_MS_MAX = 10_000;
 
-/** Opens the writer's connection: WAL, and an fsync at every commit (`synchronous=FULL`), read back before use. */
+/**
+ * Opens the writer's connection with WAL and an fsync at every commit (`synchronous=FULL`). Reads these settings back.
+ * Throws `StoreUnusable` if SQLite did not take them.
+ */
 export function openWriter(path: string): DatabaseSync {
   const database = open(path, { readOnly: false, timeout: BUSY_MS_MAX });
   try {
@@ -25,7 +28,10 @@ export function openWriter(path: string): DatabaseSync {
   }
 }
 
-/** Sets what durability needs; `secure_delete` overwrites what is deleted or erased, where that costs no page more. */
+/**
+ * Sets the pragmas for durability. `secure_delete = fast` overwrites deleted and erased data where that writes no more
+ * pages.
+ */
 function makeDurable(database: DatabaseSync, path: string): void {
   requireVersion(database);
   database.exec(`
@@ -49,7 +55,7 @@ function makeDurable(database: DatabaseSync, path: string): void {
   }
 }
 
-/** Opens a read-only connection; each query sees all earlier commits. */
+/** Opens a read-only connection. Each query sees all earlier commits. */
 export function openReader(path: string): DatabaseSync {
   const database = open(path, { readOnly: true, timeout: BUSY_MS_MAX });
   database.exec(`pragma temp_store = memory; pragma cache_size = -${CACHE_KIB};`);
@@ -57,8 +63,8 @@ export function openReader(path: string): DatabaseSync {
 }
 
 /**
- * Locks the data directory for this process: an exclusive lock on a small file beside the database, which the kernel releases
- * when the process ends.
+ * Locks the data directory for this process by an exclusive lock on a small file beside the database. The kernel
+ * releases the lock when the process ends. Throws `StoreUnusable` if another process holds it.
  */
 export function lockDirectory(path: string): DatabaseSync {
   const lock = open(path, { readOnly: false, timeout: 0 });

@@ -1,4 +1,6 @@
-/** The writer's deliveries: new ones, reads of due ones, outcomes of attempts and cancellations. */
+/**
+ * Inserts deliveries, reads due ones, and writes outcomes of attempts and cancellations, over the writer's connection.
+ */
 
 import { type Delivery, goesAtOnce } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
@@ -23,7 +25,10 @@ const ID = indexOf("id");
 const LANE = indexOf("lane");
 const DUE_AT = indexOf("dueAt");
 
-/** Reads change nothing. What a SQL transaction does to due deliveries is pushed after its COMMIT (`apply`), or forgotten (`drop`). */
+/**
+ * Reads change nothing on disk. After a COMMIT, `apply` passes on the transaction's changes of due deliveries. After a
+ * rollback, `drop` forgets them.
+ */
 export class DeliveryWriter {
   readonly #statements: Statements;
   readonly #quarantine: QuarantineTable;
@@ -42,7 +47,7 @@ export class DeliveryWriter {
     return this.#rowsRead;
   }
 
-  /** From now on changes of what is due are pushed; false: no longer. */
+  /** Begins to push changes of due deliveries, or stops it. */
   hold(isHeld: boolean): void {
     this.#pushes.hold(isHeld);
   }
@@ -64,7 +69,10 @@ export class DeliveryWriter {
     return this.#pushes.take();
   }
 
-  /** Inserts the delivery of an event that just happened. After COMMIT `lanes` has its lane, unless it is pushed. */
+  /**
+   * Inserts the delivery of an event that just happened. After COMMIT `lanes` has its lane, unless the delivery is
+   * pushed.
+   */
   add(delivery: Delivery, { bytes, correlationId }: Event, lanes: Set<string>): void {
     const values = encodeRecord("deliveries", delivery);
     const { lastInsertRowid } = this.#statements.insert("deliveries").run(...values);
@@ -72,31 +80,33 @@ export class DeliveryWriter {
     this.#pushes.add(delivery, [Number(lastInsertRowid), values, bytes, correlationId], lanes);
   }
 
-  /** A delivery was inserted that no event of its transaction made, such as a replay. */
+  /** Notes an inserted delivery that no event of its transaction made, such as one of a replay. */
   inserted(values: readonly SqlValue[], row: number): void {
     const dueAt = values[DUE_AT];
     if (typeof dueAt === "number") this.#pushes.due(null, String(values[LANE]), { dueAt, row });
   }
 
-  /** The due time of a delivery was changed by somebody else than its holder. */
+  /** Notes that somebody else than the holder has changed the due time of a delivery. */
   updated(id: string): void {
     const { lane, dueAt, row } = this.#placeOf(id);
     if (dueAt === null) this.#pushes.gone(id);
     else this.#pushes.due(id, lane, { dueAt, row });
   }
 
-  /** A delivery is gone, or out of its queue. */
+  /** Notes that a delivery is gone, or out of its queue. */
   removed(id: string): void {
     this.#pushes.gone(id);
   }
 
-  /** Rows have become due that nobody named. */
+  /** Notes that any delivery may have become due. */
   rescan(): void {
     this.#pushes.all();
   }
 
   read({ lanes, now: askedAt, bytesMax, atOnce }: DueRead): DueRows {
-    // A new delivery is due at once, also if it was made after the read was asked for: no later one of its lane may be pushed before it.
+    // A new delivery is due at once, even if it was made after the read was asked for. The read finds it, so that no
+    // later
+    // delivery of its lane is pushed before it.
     const now = withoutStepBack(this.#newestAt, askedAt);
     // Deliveries to an endpoint in quarantine wait until its row is repaired.
     const open = lanes.filter(({ lane }) => !this.#quarantine.holds(lane));
@@ -120,7 +130,7 @@ export class DeliveryWriter {
     return { rows, more };
   }
 
-  /** One delivery of the lanes, if it is due and goes at once. */
+  /** Reads one delivery, if it is in one of the lanes, is due, and goes at once (`goesAtOnce`). */
   #readAtOnce(id: string, lanes: ReadonlySet<string>, now: number): DueRow[] {
     const { lane, dueAt, row } = this.#placeOf(id);
     if (dueAt === null || !lanes.has(lane)) return [];
@@ -134,7 +144,7 @@ export class DeliveryWriter {
     return { lane, dueAt, row };
   }
 
-  /** Due deliveries of a lane after a place, with their events. */
+  /** Reads due deliveries of a lane after a place, with their events. */
   #read(lane: string, now: number, after: LanePlace, limit: number): DueRow[] {
     // SQLite seeks to a row number by the index only with an exact due time.
     const isDue = after.dueAt <= now;
@@ -151,7 +161,7 @@ export class DeliveryWriter {
     ]);
   }
 
-  /** Writes the outcomes of attempts whose version is still theirs. */
+  /** Writes the outcomes of attempts, except where the delivery has another version than the outcome was decided on. */
   finish(outcomes: readonly EncodedOutcome[]): FinishedRow[] {
     return outcomes.map(([row, id, version, values]) => {
       const { changes } = this.#statements.finishDelivery().run(...values, row, id, version);
@@ -164,7 +174,10 @@ export class DeliveryWriter {
     return values ?? "gone";
   }
 
-  /** Cancels deliveries of an endpoint that is not active, or those of a replay that were not tried since. */
+  /**
+   * Cancels deliveries of an endpoint that is not active, or deliveries of a replay that were not tried since the
+   * replay.
+   */
   cancel(endpointId: string, limit: number, replayId: string | null): number {
     if (replayId === null && this.#statements.activeEndpoint().get(endpointId) !== undefined) return 0;
     const due = this.#statements
@@ -182,7 +195,7 @@ function decodeDelivery(values: SqlValue[]): Delivery {
   return decodeRecord("deliveries", values);
 }
 
-/** The length of the event of a delivery. */
+/** Characters in the envelope of a delivery's event. */
 function sizeOf([, , bytes]: DueRow): number {
   return typeof bytes === "string" ? bytes.length : 0;
 }

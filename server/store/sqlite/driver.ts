@@ -14,12 +14,12 @@ import {
 import type { SqlQuery } from "../jobs/queries.ts";
 import type { Database, SqlValue } from "../rows.ts";
 
-/** Kysely over `run`. Only migrations begin SQL transactions, on a connection of their own. */
+/** Makes a Kysely that runs its queries by `run`. Nobody begins a SQL transaction on it. */
 export function queryDatabase<Schema = Database>(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Schema> {
   return new Kysely<Schema>({ dialect: dialectOver(run) });
 }
 
-/** Kysely's own adapter serializes all queries behind one mutex; readers need none. */
+/** Kysely's own adapter serializes all queries behind one mutex. Readers do not need the mutex. */
 class UnlockedAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;

@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queue } from "../store.ts";
 
-/** Reads the lanes of `dueLanes` by a loose index scan: one step per lane, however many rows a lane has. */
+/** Finds the lanes for `Store.dueLanes` by a loose index scan: one step per lane, however many rows a lane has. */
 export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string; due_at: number }> {
   const [table, lane] = queue === "messages" ? ["messages", "instance_id"] : ["deliveries", "lane"];
   const from = sql.raw(table);
@@ -21,7 +21,7 @@ export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: str
     ) where due_at <= ${now} and ${isClaimable(queue)}`;
 }
 
-/** Whether the lane is not in quarantine: deliveries to an undecodable endpoint wait until it is repaired. */
+/** Whether the lane is not in quarantine: deliveries to an undecodable endpoint wait until its row is repaired. */
 function isClaimable(queue: Queue): RawBuilder<boolean> {
   if (queue === "messages") return sql`true`;
   return sql`not exists (select 1 from quarantined where "table" = 'endpoints' and id = lane)`;

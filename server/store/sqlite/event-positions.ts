@@ -1,11 +1,16 @@
-/** Inserts events, each at the next position. Positions grow, and none is used twice, also after the newest event was deleted. */
+/**
+ * Inserts each event at the next position. Positions grow. No position is used twice, even after the newest event is
+ * deleted.
+ */
 
 import type { SqlValue } from "../rows.ts";
 import type { Statements } from "./statements.ts";
 
 export class EventPositions {
   readonly #statements: Statements;
-  /** The greatest position given; null: not read yet. A position that a rollback leaves unused stays unused. */
+  /**
+   * The greatest position that an event got; null: not read yet. A position that a rollback leaves unused stays unused.
+   */
   #last: number | null = null;
 
   constructor(statements: Statements) {

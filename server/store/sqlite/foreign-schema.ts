@@ -1,16 +1,18 @@
-/** Finds triggers and views of strangers in a copy of a database: SQLite would run them with the next write or read. */
+/**
+ * Finds triggers and views in a copy that Tightbeam did not make: SQLite would run them with the next write or read.
+ */
 
 import { DatabaseSync } from "node:sqlite";
 import { errorCode } from "./connection.ts";
 import { SQLITE_SCHEMA } from "./schema.ts";
 import { DatabaseDamaged, openCopy } from "./snapshot.ts";
 
-/** The beginning of statements that run nothing, as SQLite stores them. */
+/** Matches the stored SQL of tables and indexes, which SQLite never runs by itself. */
 const PASSIVE = /^create (?:table|index|unique index) /i;
 
 /**
- * Names of what the copy has besides tables and indexes, unless a new database has it too, letter by letter. Reads no table of the copy. Throws
- * `DatabaseDamaged`.
+ * Returns the names of the triggers and views in the copy that a new database does not have letter by letter. Reads no
+ * table of the copy. Throws `DatabaseDamaged` if SQLite cannot read the copy.
  */
 export function listForeign(path: string): string[] {
   const found = activeIn(path);
@@ -37,7 +39,7 @@ function activeIn(path: string): Map<string, string> {
   }
 }
 
-/** Statements of the schema that are not passive, by the name of what they make. */
+/** Returns the SQL of triggers and views, by type and name. */
 function activeOf(database: DatabaseSync): Map<string, string> {
   const rows = database.prepare("select type, name, sql from sqlite_schema where sql is not null").all();
   const active = rows.filter(({ sql }) => !PASSIVE.test(String(sql)));

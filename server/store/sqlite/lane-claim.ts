@@ -1,28 +1,30 @@
-/** One claim of messages in a lane while it is collected. */
+/** The state of one claim of messages in a lane. */
 
 import type { MessageLane, WaitingPair } from "../store.ts";
 import type { PairPlace } from "./lane-cursor.ts";
 import { type AddressPair, pairName } from "./message-leases.ts";
 
-/** The most messages of one sender and recipient in a claim, if the lane does not say: a run, sent in sequence. */
+/**
+ * The most messages of one pair in a claim, if the lane sets no `runMax`. Such messages are a run: sent in sequence.
+ */
 const RUN_MAX = 8;
 
-/** A claim of one lane while it is collected. */
+/** A claim of one lane in progress. */
 export interface Collecting {
   lane: MessageLane;
   now: number;
-  /** Pairs of which only some messages may be claimed. */
+  /** Waiting pairs: a claim leases only the messages that the pair waits for, and messages that are not `queued`. */
   waiting: ReadonlySet<string>;
-  /** Messages leased so far of the pairs that were free before the claim. */
+  /** How many messages this claim has leased, for each pair that was free before it. */
   runs: Map<string, number>;
   runMax: number;
   found: { id: string; pair: AddressPair; lease: number }[];
-  /** Whether a pair was found free and may have due messages for the next claim. */
+  /** Whether the claim left a free pair that may have due messages for the next claim. */
   hasMore: boolean;
   lease(place: PairPlace): void;
 }
 
-/** A claim that has found nothing yet. `add` leases a message, and returns the token. */
+/** Begins a claim. `add` leases a message and returns the token of the lease. */
 export function collect(
   lane: MessageLane,
   now: number,
@@ -42,7 +44,7 @@ export function collect(
   };
 }
 
-/** Messages with those of each pair in the order of acceptance, which is the order of ids. */
+/** Puts the messages of each pair in the order of acceptance, which is the order of ids. Each pair keeps its places. */
 export function inOrderOfAcceptance(found: Collecting["found"]): Collecting["found"] {
   const runs = Map.groupBy(
     found.toSorted((a, b) => (a.id < b.id ? -1 : 1)),

@@ -1,11 +1,11 @@
-/** How far claims of messages have come in a lane, and what they have left behind there. */
+/** Records how far claims of messages have come in a lane, and which messages they left behind the cursor. */
 
 import type { AddressPair, DuePlace } from "./message-leases.ts";
 
 /** A place in the order of a lane. */
 export type Place = Pick<DuePlace, "dueAt" | "id">;
 
-/** A due lookup, or a pair of which a message may be due, not before this place. */
+/** A due lookup, or a pair. No message of the pair is due before this place. */
 export interface PairPlace extends Place {
   pair: AddressPair;
   isLookup: boolean;
@@ -13,13 +13,13 @@ export interface PairPlace extends Place {
 
 /** Every due message up to the cursor is leased, is in `lookups`, or its pair is in `free` or `behind`. */
 export interface LaneCursor extends Place {
-  /** Pairs without a leased message that others wait for. */
+  /** Pairs without a leased message that their other messages wait for. */
   free: Map<string, PairPlace>;
-  /** Pairs with a leased message that the others wait for. */
+  /** Pairs with a leased message that their other messages wait for. */
   behind: Map<string, PairPlace>;
-  /** Lookups whose lease ended, or that became due late, by id. */
+  /** By id, lookups behind the cursor whose lease ended, or that became due there later. */
   lookups: Map<string, PairPlace>;
-  /** The last pair read by the index of pairs. */
+  /** The last pair that a claim read by the index of pairs. */
   pair: AddressPair;
 }
 
@@ -32,7 +32,7 @@ export function cursorAtFront(): LaneCursor {
   return { dueAt: Number.MIN_SAFE_INTEGER, id: "", free, behind, lookups, pair: FIRST_PAIR };
 }
 
-/** How much a cursor remembers. */
+/** Counts the pairs and lookups that a cursor remembers. */
 export function sizeOf({ free, behind, lookups }: LaneCursor): number {
   return free.size + behind.size + lookups.size;
 }
@@ -45,7 +45,6 @@ export function compare(a: Place, b: Place): number {
 /** A row of a statement that returns `PLACE`. */
 export type PlaceRow = [id: string, from: string, to: string, dueAt: number, isLookup: number];
 
-/** The place in such a row. */
 export function placeOf([id, from, to, dueAt, isLookup]: PlaceRow): PairPlace {
   return { id, dueAt, pair: [from, to], isLookup: isLookup === 1 };
 }

@@ -1,4 +1,4 @@
-/** Collects what an SQL transaction does to the leases of messages, and applies it after COMMIT. */
+/** Collects the changes that a SQL transaction makes to leases of messages, and applies them after COMMIT. */
 
 import { LAYOUT, type SqlValue } from "../rows.ts";
 import type { MessageClaims } from "./message-claims.ts";
@@ -16,10 +16,10 @@ const [ID, LANE, FROM, TO, DUE_AT, STATUS] = ["id", "instanceId", "from", "to", 
   number,
 ];
 
-/** An update of any of these changes what was claimed. */
+/** The properties that a claim goes by. An update of one ends the lease, or makes a send attempt hold it. */
 const CLAIMED = ["status", "dueAt", "claimedUntil", "instanceId"];
 
-/** The properties that an update sets, by their index; -1 if it does not set them. */
+/** Where an update has certain properties: the index of each value, or -1 if the update does not set the property. */
 interface UpdateShape {
   isClaimChanged: boolean;
   claimedUntil: number;
@@ -38,14 +38,14 @@ export class LeaseEffects {
     this.#statements = statements;
   }
 
-  /** A message is inserted. */
+  /** Notes an inserted message. */
   inserted(values: readonly SqlValue[]): void {
     this.#dueAt([values[LANE], values[ID], values[FROM], values[TO], values[DUE_AT], values[STATUS] === "pending"]);
   }
 
   /**
-   * A message is updated. A change of what was claimed ends its lease; one that records a send attempt keeps it. `properties`
-   * are comma-separated, in the order of `values`.
+   * Notes an updated message. An update of a property in `CLAIMED` ends the message's lease. An update that records a
+   * send attempt keeps the lease. `properties` are comma-separated, in the order of `values`.
    */
   updated(properties: string, values: readonly SqlValue[], id: string): void {
     const shape = this.#shapeOf(properties);
@@ -59,34 +59,34 @@ export class LeaseEffects {
     if (row !== undefined) this.#dueAt(row);
   }
 
-  /** A message is deleted, or removed from its queue. */
+  /** Notes a message that is deleted, or removed from its queue. */
   removed(id: string): void {
     this.#effects.push(() => this.#claims.end(id));
   }
 
-  /** Messages became due by a statement over many rows. */
+  /** Notes that a statement over many rows made messages due. */
   rescan(): void {
     this.#effects.push(() => this.#claims.rescan());
   }
 
-  /** Every lease ended: a start. */
+  /** Notes that every lease has ended, as at a start. */
   cleared(): void {
     this.#effects.push(() => this.#claims.clear());
   }
 
-  /** After COMMIT. */
+  /** Applies the changes, after COMMIT. */
   apply(): void {
     const effects = this.#effects;
     this.#effects = [];
     for (const effect of effects) effect();
   }
 
-  /** After a rollback. */
+  /** Forgets the changes, after a rollback. */
   drop(): void {
     this.#effects = [];
   }
 
-  /** `lane`, and then a row as `placeOf` reads it. */
+  /** Notes when a message is due. The argument is its lane, and then a `PlaceRow`. */
   #dueAt([lane, id, from, to, dueAt, isLookup]: readonly (SqlValue | boolean | undefined)[]): void {
     if (typeof dueAt !== "number") return;
     const pair = [String(from), String(to)] as const;

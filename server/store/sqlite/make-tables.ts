@@ -6,8 +6,8 @@ import { StoreUnusable } from "../store.ts";
 import { SQLITE_SCHEMA } from "./schema.ts";
 
 /**
- * Makes the tables in an empty database, all of them or none. A database that has them is left as it is. Throws `StoreUnusable` if the
- * database has other tables, or cannot be written. `name`: how an operator calls the database.
+ * Makes the tables in an empty database, all of them or none. Leaves a database that has them as it is. Throws
+ * `StoreUnusable` if the database has other tables, or cannot be written. `name`: the database's name in that error.
  */
 export function makeTables(database: DatabaseSync, name = "the database"): void {
   try {
@@ -26,7 +26,10 @@ export function makeTables(database: DatabaseSync, name = "the database"): void 
   }
 }
 
-/** The id of the schema that a database has; null: it has no tables. A database of strangers, or one from before there were ids, has the empty id. */
+/**
+ * Returns the id of a database's schema; null if the database has no tables. The id is empty if the tables are not
+ * those of Tightbeam, or are older than the first schema id.
+ */
 export function schemaIdOf(database: DatabaseSync): string | null {
   const tables = database.prepare("select name from sqlite_schema where type = 'table'").all();
   if (tables.length === 0) return null;

@@ -1,4 +1,4 @@
-/** Members and their leases in memory. One process owns the database, so that nothing of them has to outlive it. */
+/** Keeps members and their leases in memory: one process owns the database, so they need not outlive the process. */
 
 import type { LeaseEpoch, Member, MemberBeat, MemberLease, MembersAfterBeat } from "../members.ts";
 
@@ -10,7 +10,7 @@ interface LeaseInMemory extends MemberLease {
 export class MemberLeases {
   readonly #now: () => number;
   readonly #members = new Map<Member["id"], { member: Member; beatAt: number }>();
-  /** By name, also those that have ended: their epochs are never used again. */
+  /** By name. Ended leases stay, so that their epochs are never used again. */
   readonly #leases = new Map<string, LeaseInMemory>();
 
   /** `now`: the monotonic clock, by which leases end. */
@@ -51,7 +51,7 @@ export class MemberLeases {
     for (const held of this.#leases.values()) if (held.owner === id) held.until = Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether nobody has acquired the lease since it got this epoch. */
+  /** Whether the lease still has this epoch: nobody has acquired it since. */
   has({ lease, epoch }: LeaseEpoch): boolean {
     return this.#leases.get(lease)?.epoch === epoch;
   }
