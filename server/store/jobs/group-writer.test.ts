@@ -1,4 +1,7 @@
-/** All ports share groups, each port gets the results of its own jobs in order, and the client of a port waits for none of them. */
+/**
+ * All ports share groups, each port gets the results of its own jobs in order, and the client of a port waits for none
+ * of them.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,7 @@
-/** Tests that the writer's thread syncs each commit: the settings that its connection has when it commits, and not after it was opened. */
+/**
+ * Tests that the writer's thread syncs each commit: the settings that its connection has when it commits, and not after
+ * it was opened.
+ */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

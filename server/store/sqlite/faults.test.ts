@@ -1,4 +1,7 @@
-/** Faults of the embedded store: full and failing disks, damaged and newer files, directories that are taken, dead threads. */
+/**
+ * Faults of the embedded store: full and failing disks, damaged and newer files, directories that are taken, dead
+ * threads.
+ */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";

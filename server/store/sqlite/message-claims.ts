@@ -1,6 +1,6 @@
 /**
- * Finds due messages that may be leased, and leases them. It reads each waiting message about twice, however many others wait
- * in front: once when a lane's cursor passes it, once when its pair of sender and recipient is free.
+ * Finds due messages that may be leased, and leases them. However many messages wait in front, claims read each waiting
+ * message about twice: when a lane's cursor passes the message, and when its pair of sender and recipient is free.
  */
 
 import { subscriberForms } from "../../core/phone-forms.ts";
@@ -24,16 +24,16 @@ import { type AddressPair, type DuePlace, type EndedLease, MessageLeases, pairNa
 import type { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** Due messages that a claim reads after the cursor, besides one per permit. */
+/** The most due messages that a claim reads after the cursor, besides one per permit. */
 const ROWS_PASSED_MAX = 64;
-/** Lanes with a cursor, and lanes with a walk. A lost one costs a repeated scan. */
+/** The most lanes with a cursor, and the most lanes with a walk. A lost cursor or walk costs a repeated scan. */
 const LANES_MAX = 1_000;
-/** Pairs and lookups behind the cursor of a lane. Beyond it the lane is scanned again from its front. */
+/** The most pairs and lookups behind the cursor of a lane. With more, claims scan the lane again from its front. */
 const PAIRS_MAX = 10_000;
 
 const FIRST_TIMER: TimerPosition = [Number.MIN_SAFE_INTEGER, ""];
 
-/** The claims of messages: leases, and a cursor for each lane. Both change after COMMIT only. */
+/** Holds the leases of messages, and a cursor for each lane. Commits change both only after COMMIT. */
 export class MessageClaims {
   readonly #statements: Statements;
   /** The monotonic clock. */
@@ -66,24 +66,24 @@ export class MessageClaims {
     return this.#leases.isLeased(lane, pair);
   }
 
-  /** Whether a message that becomes due at `dueAt` may be up to the cursor of a lane. */
+  /** Whether the cursor of some lane may have passed a message that becomes due at `dueAt`. */
   mayBePassed(dueAt: number): boolean {
     for (const cursor of this.#cursors.values()) if (dueAt <= cursor.dueAt) return true;
     return false;
   }
 
-  /** A message became due at this place. */
+  /** Notes that a message became due at this place. */
   note(place: DuePlace): void {
     const cursor = this.#cursors.get(place.lane);
     if (cursor !== undefined && compare(place, cursor) <= 0) this.#look(cursor, place);
   }
 
-  /** The send attempt of a message is on disk, with a lease there. */
+  /** Notes that the send attempt of a message is on disk, with a lease there. */
   hold(id: string): void {
     this.#leases.hold(id);
   }
 
-  /** Ends the lease of a message that a commit changed. `isSamePlace`: it did not set when the message is due. */
+  /** Ends the lease of a message that a commit changed. `isSamePlace`: the commit did not set the due time. */
   end(id: string, isSamePlace = false): void {
     const ended = this.#leases.end(id);
     const cursor = ended === null ? undefined : this.#cursors.get(ended.lane);
@@ -95,7 +95,7 @@ export class MessageClaims {
     if (mayBeDue) this.#look(cursor, ended);
   }
 
-  /** Ends leases of messages that are due as before. */
+  /** Ends leases of messages that keep their due times. */
   release(tokens: readonly number[]): void {
     this.#putBack(this.#leases.release(tokens));
   }
@@ -113,9 +113,10 @@ export class MessageClaims {
   }
 
   /**
-   * Leases due messages of a lane, at most `permits`, whose sender and recipient have no leased message: oldest first, those of
-   * one pair in the order of acceptance. Of waiting pairs it leases only the messages that they wait for, and messages that are
-   * not `queued`. Lookups are leased beside those of their pair. `more`: the lane may have more that are due.
+   * Leases at most `permits` due messages of a lane whose pair has no leased message. The oldest come first; messages
+   * of one pair come in the order of acceptance. Of a waiting pair, leases only the messages that it waits for, and
+   * messages that are not `queued`. Leases a lookup even if its pair has a leased message. `more`: the lane may have
+   * more due messages.
    */
   claim(
     lane: MessageLane,
@@ -150,7 +151,7 @@ export class MessageClaims {
     }
   }
 
-  /** Has a lookup looked at, or a pair by its index, in the order of this place: it may have a due message up to the cursor. */
+  /** Makes a claim read a lookup, or a pair by its index, at this place: the cursor may have passed a due message. */
   #look(cursor: LaneCursor, { lane, dueAt, id, pair, isLookup }: DuePlace): void {
     const place = { dueAt, id, pair, isLookup };
     if (isLookup) cursor.lookups.set(id, place);
@@ -167,7 +168,7 @@ export class MessageClaims {
 
   #cursor(lane: string, now: number): LaneCursor {
     const known = this.#cursors.get(lane);
-    // A cursor after `now` was moved before the clock was set back: messages up to it may not be due yet.
+    // A cursor after `now` has moved before the clock was set back: messages before the cursor may not be due yet.
     if (known !== undefined && known.dueAt <= now) return known;
     if (this.#cursors.size >= LANES_MAX) this.#cursors.clear();
     const cursor = cursorAtFront();
@@ -200,12 +201,12 @@ export class MessageClaims {
     return this.#addTimers(claim, 1, (name) => waiting.has(name));
   }
 
-  /** Whether a message may be leased: a lookup beside those of its pair, any other one if the pair has no leased message. */
+  /** Whether a message may be leased: a lookup if it is not leased, any other message if its pair is not busy. */
   #isFree(lane: string, { id, pair, isLookup }: PairPlace): boolean {
     return isLookup ? !this.#leases.has(id) : !this.#leases.isBusy(lane, pair);
   }
 
-  /** Adds lookups, and runs of free pairs, the oldest last in `free`, up to a place. */
+  /** Adds lookups, and runs of free pairs, up to a place. `free` has the oldest last. */
   #addFree(claim: Collecting, cursor: LaneCursor, free: PairPlace[], until?: Place): void {
     const { lane, found } = claim;
     for (let next = free.at(-1); next !== undefined && found.length < lane.permits; next = free.at(-1)) {
@@ -219,7 +220,7 @@ export class MessageClaims {
     }
   }
 
-  /** Adds a lookup that the cursor has passed, if it is due as before. */
+  /** Adds a lookup that the cursor has passed, if it is still due. It may have become a message to send. */
   #addLookup(claim: Collecting, cursor: LaneCursor, { id }: Place): void {
     const {
       lane: { lane },
@@ -271,7 +272,7 @@ export class MessageClaims {
     }
   }
 
-  /** Due messages of a pair, in order; the rows of both forms of a phone are read first. */
+  /** Returns due messages of a pair, in order. If the phone has two forms, first reads the rows of both. */
   #dueOfPair(lane: string, [from, to]: AddressPair, now: number, limit: number): Iterable<PlaceRow> {
     const due = this.#statements.dueOfPair();
     const forms = subscriberForms(to);
@@ -280,7 +281,7 @@ export class MessageClaims {
     return rows.sort((a, b) => compare(placeOf(a), placeOf(b))).slice(0, limit);
   }
 
-  /** Adds messages after the cursor and those of free pairs, oldest first, and moves the cursor. Returns whether there may be more. */
+  /** Moves the cursor on: adds messages after it and of free pairs, oldest first. Returns whether there may be more. */
   #scan(claim: Collecting, cursor: LaneCursor, free: PairPlace[]): boolean {
     const { lane, now, found } = claim;
     let left = lane.permits + ROWS_PASSED_MAX;
@@ -326,7 +327,7 @@ export class MessageClaims {
     }
   }
 
-  /** Leases a message that the cursor passes, or notes its pair. */
+  /** Moves past a message: leases it, or notes its pair for later. */
   #pass({ lane: { lane }, waiting, runs, runMax, lease }: Collecting, cursor: LaneCursor, place: PairPlace): void {
     const { id, pair, isLookup } = place;
     const name = pairName(pair);
@@ -334,7 +335,7 @@ export class MessageClaims {
       if (!this.#leases.has(id)) lease(place);
       return;
     }
-    // A pair that is noted has older messages: they are claimed first.
+    // A noted pair has older messages, which are claimed first.
     if (this.#leases.has(id) || cursor.free.has(name) || cursor.behind.has(name)) return;
     if (waiting.has(name)) {
       cursor.free.set(name, place);
@@ -347,7 +348,7 @@ export class MessageClaims {
     } else cursor.behind.set(name, place);
   }
 
-  /** Adds lookups, and runs among the next other timers of a lane, from where the claim before ended. Returns whether there may be more. */
+  /** Adds due lookups, and runs of other due timers, from where the last claim ended. Returns whether more may be left. */
   #addTimers(claim: Collecting, runMax: number, isWanted: (name: string) => boolean = () => true): boolean {
     const {
       lane: { lane, permits },

@@ -1,4 +1,7 @@
-/** Leases of messages, in the writer's memory. They end by time, by release, or when a commit changes what was claimed. */
+/**
+ * Leases of messages, in the writer's memory. A lease ends by time, by release, or when a commit changes its message's
+ * status, due time or instance.
+ */
 
 import { phoneKey } from "../../core/phone-forms.ts";
 
@@ -11,7 +14,9 @@ export interface DuePlace {
   lane: string;
   dueAt: number;
   pair: AddressPair;
-  /** It is `pending`: its outcome is looked up, and nothing is sent. Then the order of its pair does not apply. */
+  /**
+   * The message is `pending`: the service asks for its outcome and sends nothing. The order of its pair does not apply.
+   */
   isLookup: boolean;
 }
 
@@ -25,13 +30,13 @@ export interface EndedLease extends DuePlace {
 interface LeasedPair {
   pair: AddressPair;
   count: number;
-  /** How many of them are lookups. */
+  /** How many of the leased messages are lookups. */
   lookups: number;
 }
 
 interface MessageLease extends DuePlace {
   token: number;
-  /** Monotonic milliseconds. Infinity while a send attempt is on disk: its own lease is there. */
+  /** Monotonic milliseconds. Infinity while a send attempt is on disk, which has its own lease there. */
   endsAt: number;
 }
 
@@ -76,13 +81,15 @@ export class MessageLeases {
     return this.#pairs.get(lane)?.has(pairName(pair)) ?? false;
   }
 
-  /** Whether a message of the pair that the next one waits for is leased in the lane: one that is no lookup. */
+  /**
+   * Whether a message of the pair, other than a lookup, is leased in the lane: the pair's next message waits for it.
+   */
   isBusy(lane: string, pair: AddressPair): boolean {
     const { count, lookups } = this.#pairs.get(lane)?.get(pairName(pair)) ?? { count: 0, lookups: 0 };
     return count > lookups;
   }
 
-  /** The leased lookups of a pair in the lane. */
+  /** How many lookups of a pair are leased in the lane. */
   lookups(lane: string, pair: AddressPair): number {
     return this.#pairs.get(lane)?.get(pairName(pair))?.lookups ?? 0;
   }
@@ -92,7 +99,7 @@ export class MessageLeases {
     return [...(this.#pairs.get(lane)?.values() ?? [])].map(({ pair }) => pair);
   }
 
-  /** A send attempt of the message is on disk: its lease has no end by time any more. */
+  /** Notes that a send attempt of the message is on disk: from now on the lease does not end by time. */
   hold(id: string): void {
     const lease = this.#byId.get(id);
     if (lease === undefined) return;
@@ -149,7 +156,7 @@ export class MessageLeases {
   }
 }
 
-/** The key of a pair, whichever form of the recipient's phone it names. */
+/** The key of a pair, the same for both forms of the recipient's phone. */
 export function pairName([from, to]: AddressPair): string {
   return `${from} ${phoneKey(to)}`;
 }

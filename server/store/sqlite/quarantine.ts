@@ -9,7 +9,7 @@ import type { RecheckResult, RowKey } from "../store.ts";
 import { TABLES } from "../tables.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** Tables with a queue, and when a repaired row becomes due, as SQL with `:now`. */
+/** The due time of a repaired row, as SQL with `:now`, for each table with a queue. */
 const QUEUES: Partial<Record<TableName, string>> = {
   messages: "case status when 'queued' then min(coalesce(scheduled_at, created_at), :now) else :now end",
   deliveries: ":now",
@@ -17,7 +17,7 @@ const QUEUES: Partial<Record<TableName, string>> = {
 
 const KEY = `"table" = ? and id = ?`;
 
-/** The values that find a row of a queue: a delivery, whose event may be gone, is found within its customer. */
+/** The values that find a row of a queue. A delivery needs its customer too, since its event may be gone. */
 type QueueKey = { id: string; customer?: string | null };
 
 function keyOf(table: TableName, id: string, customer: string | null): QueueKey {
@@ -53,7 +53,7 @@ export class QuarantineTable {
     return this.#endpoints.has(lane);
   }
 
-  /** Adds rows. A row that is in quarantine already keeps its time. */
+  /** Adds rows. A row that is in quarantine already keeps its `since`. */
   add(rows: readonly QuarantineEntry[]): void {
     for (const { table, id, customerId, reason, isLeased } of rows) {
       const parked = isLeased && QUEUES[table] !== undefined ? 1 : 0;

@@ -6,7 +6,7 @@ import { hasWords } from "../../core/search.ts";
 import type { QueryRows, SqlQuery } from "../jobs/queries.ts";
 import { allRows } from "./wide-rows.ts";
 
-/** The most cached statements; beyond it the least recently prepared is dropped. */
+/** The most cached statements. Beyond it the cache drops the statement that was prepared first. */
 const STATEMENTS_MAX = 200;
 
 /**
@@ -28,7 +28,7 @@ export function createReader(database: DatabaseSync): (query: SqlQuery) => unkno
   return ({ sql, parameters }) => allRows(prepare(sql), parameters);
 }
 
-/** Runs a batch of queries; a failure of one does not affect the others. */
+/** Runs a batch of queries. A query that fails does not affect the others. */
 export function readAll(read: (query: SqlQuery) => unknown[], queries: readonly SqlQuery[]): QueryRows[] {
   return queries.map((query) => {
     try {

@@ -1,4 +1,4 @@
-/** Removes records of the writer's tables in batches: old ones, and all of a customer. Erases requests of the log. */
+/** Removes old records, and all records of a customer, in batches. Erases requests of the log. */
 
 import { firstIdAt } from "../../core/id.ts";
 import type { TableName } from "../records.ts";
@@ -22,10 +22,10 @@ const RESET_TABLES: readonly TableName[] = [
 
 /** Tables with providers' references of a customer's messages. */
 const REFERENCES: readonly ReferenceTable[] = ["sendAttempts", "providerReferences"];
-/** References of any customer that one transaction reads. */
+/** The most references, of any customers, that one transaction reads. */
 const REFERENCES_READ_MAX = 5_000;
 
-/** A table of references, by its place in `REFERENCES`, and the key after which it is not read yet. */
+/** A table of references, by its index in `REFERENCES`, and the last key that was read there. */
 interface ReferencePlace {
   table: number;
   after: readonly [instanceId: string, reference: string];
@@ -39,7 +39,7 @@ export class RecordRemoval {
   readonly #statements: Statements;
   readonly #deliveries: DeliveryWriter;
   readonly #leaseEffects: LeaseEffects;
-  /** Customers that are being reset, and how far their provider references are removed. */
+  /** For each customer that is being reset, how far the references are read. */
   readonly #resetting = new Map<string, ReferencePlace>();
 
   constructor(statements: Statements, deliveries: DeliveryWriter, leaseEffects: LeaseEffects) {
@@ -48,14 +48,17 @@ export class RecordRemoval {
     this.#leaseEffects = leaseEffects;
   }
 
-  /** Removes old events with their deliveries, idempotency keys, files, arrivals and notes about attempts. Returns how many records. */
+  /**
+   * Removes old events with their deliveries, idempotency keys, files, arrivals and notes about attempts. Returns how
+   * many records it changed, without the deliveries.
+   */
   prune(before: number, limit: number): number {
     const old = this.#statements.oldEvents().all(firstIdAt("evt", before), limit) as unknown as string[][];
     for (const [id = ""] of old) {
       this.#statements.deleteDeliveriesOf().run(id);
       this.#statements.delete("events", "id").run(id);
     }
-    // Files go after the events that mention them.
+    // Deletes files after the events that mention them.
     const others = [
       this.#statements.deleteOldIdempotency(),
       this.#statements.deleteOldContents(),
@@ -66,7 +69,10 @@ export class RecordRemoval {
     return others.reduce((sum, statement) => sum + Number(statement.run(before, limit).changes), old.length);
   }
 
-  /** Removes some records of each kind of a customer. Returns how many. `begins`: what an earlier reset has read is read again. */
+  /**
+   * Removes up to `limit` records of each kind of a customer. Returns 0 when none are left. `begins`: reads all
+   * references again, even if an earlier reset has read them.
+   */
   reset(customerId: string, limit: number, begins: boolean): number {
     if (begins) this.#resetting.delete(customerId);
     const deliveries = this.#statements.someDeliveriesOf().all(customerId, limit) as unknown as [string, number][];
@@ -94,7 +100,7 @@ export class RecordRemoval {
     return removed;
   }
 
-  /** Replaces texts of requests of the log, so that the former ones are not in pages that this frees. */
+  /** Replaces the texts of logged requests. Overwrites the pages that this frees, so that they hold no former text. */
   eraseRequests(requests: readonly ErasedRequest[]): void {
     this.#statements.overwriteFreed(true);
     try {
@@ -105,14 +111,14 @@ export class RecordRemoval {
     }
   }
 
-  /** Begins every reset again: a transaction was rolled back. */
+  /** Makes every reset read the references again, after a rollback. */
   forget(): void {
     this.#resetting.clear();
   }
 
   /**
-   * References have no index by message: the first batches read all references of any customer, while the messages of this one
-   * still exist, and later ones go by their key.
+   * References have no index by message. So the first batches read the references of all customers, while this
+   * customer's messages still exist. Later batches delete the messages, and references by their key.
    */
   #removeMessages(customerId: string, limit: number): number {
     const messages = this.#statements.someMessagesOf().all(customerId, limit) as unknown as string[][];
@@ -129,7 +135,10 @@ export class RecordRemoval {
     return messages.length;
   }
 
-  /** Removes the customer's references among the next ones of any customer. Returns whether it found some to read. */
+  /**
+   * Reads the next references of all customers, and removes this customer's. Returns false if all tables were read
+   * before.
+   */
   #removeReferences(customerId: string): boolean {
     const { table: index, after } = this.#resetting.get(customerId) ?? FIRST_REFERENCE;
     const table = REFERENCES[index];

@@ -1,9 +1,9 @@
-/** The SQL that removes providers' references of messages, and what providers noted about send attempts. */
+/** The SQL that removes providers' references of messages, and notes about send attempts. */
 
 /** The tables with providers' references of messages; their keys are alike. */
 export type ReferenceTable = "providerReferences" | "sendAttempts";
 
-/** The key of the reference after a key and a number of others. `table` is the name in SQL. */
+/** Selects the key of a reference: the one behind a key, after a number of others. `table` is the name in SQL. */
 export function referenceAfter(table: string): string {
   return `select instance_id, reference from ${table} where (instance_id, reference) > (?, ?)
     order by instance_id, reference limit 1 offset ? + 0`;
@@ -18,7 +18,7 @@ export function deleteReferences(table: string): string {
 export const DELETE_UNNAMED = `delete from send_attempts where instance_id = ?1
   and reference >= 'attempt:' || ?2 || '/' and reference < 'attempt:' || ?2 || '0'`;
 
-/** Attempts with a note that began before a time; the rest of the inner query follows. */
+/** Attempts with a note that began before a time. The rest of the inner query, and its bracket, have to follow. */
 const OLD_NOTED = `(instance_id, reference) in (
   select instance_id, reference from send_attempts where note is not null and started_at < ?`;
 

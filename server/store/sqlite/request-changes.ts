@@ -1,7 +1,7 @@
-/** The SQL that removes requests from the log, and erases what they say. */
+/** The SQL that removes requests from the log, and replaces their texts. */
 
 export const CHANGE_REQUESTS = {
-  /** Removes those of the oldest requests that were logged before a time. */
+  /** Reads the oldest requests, and removes those that were logged before a time. */
   removeOld: `delete from requests where position in (select position from
     (select position, logged_at from requests order by position limit ?2 + 0) where logged_at < ?1)`,
   /** Removes the oldest requests of a customer, or of admin keys, whose customer is null. */

@@ -1,15 +1,18 @@
-/** Looks up the records that transactions require, and remembers those that it found by their ids until something is deleted. Synchronous. */
+/**
+ * Looks up the records that transactions require. Remembers the ids that it found until a record of the table is
+ * deleted. Synchronous.
+ */
 
 import type { TableName } from "../records.ts";
 import type { SqlValue } from "../rows.ts";
 import type { Statements } from "./statements.ts";
 
-/** Records of a table that are remembered; beyond this all of them are forgotten. */
+/** The most ids of a table that are remembered. Beyond it all of them are forgotten. */
 const FOUND_MAX = 10_000;
 
 export class RequiredRecords {
   readonly #statements: Statements;
-  /** Ids of records: each message to a known conversation requires that its chat exists. */
+  /** The ids found, by table. For example, each message to a known conversation requires that its chat exists. */
   readonly #found = new Map<TableName, Set<SqlValue>>();
 
   constructor(statements: Statements) {
@@ -28,12 +31,12 @@ export class RequiredRecords {
     return true;
   }
 
-  /** Records of a table may be gone. */
+  /** Forgets the ids of a table, since records may be gone. */
   forget(table: TableName): void {
     this.#found.delete(table);
   }
 
-  /** Records of any table may be gone, or a transaction was rolled back. */
+  /** Forgets all ids, since records of any table may be gone or a transaction was rolled back. */
   forgetAll(): void {
     this.#found.clear();
   }

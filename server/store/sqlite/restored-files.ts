@@ -1,6 +1,6 @@
 /**
- * Puts the files of a restore in the place of a data directory's own. Every step can be repeated, so that a restore which was
- * interrupted has changed nothing, or is finished by whoever locks the directory next.
+ * Replaces the files of a data directory by the files of a restore. Every step can be repeated. So an interrupted restore
+ * has changed nothing, or the process that locks the directory next finishes it.
  *
  * | directory         | means                                                                  | after a crash               |
  * |-------------------|------------------------------------------------------------------------|-----------------------------|
@@ -20,10 +20,13 @@ const PLACING = "restore.placing";
 const ASIDE = "aside.txt";
 const DATABASE = "tightbeam.db";
 
-/** Is there if the database was copied into PostgreSQL. */
+/** A data directory has this file if its database was copied into PostgreSQL. */
 export const MIGRATED_FILE = "migrated-to-postgres";
 
-/** The files that a service keeps in its data directory, except for its lock. Others, such as `lost+found`, are left alone. */
+/**
+ * Matches the files that a service keeps in its data directory, except its lock. A restore leaves others alone, such as
+ * `lost+found`.
+ */
 const OWN_FILE =
   /^(tightbeam\.db(-wal|-shm|-journal)?|secret\.key(\.next|\.new)?|credentials\.json(\.new)?|migrated-to-postgres)$/;
 
@@ -40,12 +43,14 @@ export function makeStaging(dataDir: string): string {
   return path;
 }
 
-/** Deletes what a restore copied so far. */
+/** Deletes the files that a restore copied so far. */
 export function dropStaging(dataDir: string): void {
   rmSync(join(dataDir, TEMPORARY), { recursive: true, force: true });
 }
 
-/** The staged files are complete and on disk: from now on they are the data. `aside`: the directory for the previous files. */
+/**
+ * Flushes the staged files to disk and makes them the data from now on. `aside`: the directory for the previous files.
+ */
 export function commitStaging(dataDir: string, aside: string): void {
   const staging = join(dataDir, TEMPORARY);
   for (const name of readdirSync(staging)) syncFile(join(staging, name));
@@ -64,7 +69,7 @@ export function finishRestore(dataDir: string): void {
     syncFile(dataDir);
   }
   if (!existsSync(placing)) return;
-  // The database comes last: without it nobody takes the directory for a whole one.
+  // Moves the database last: without the database nobody takes the directory for complete.
   const names = readdirSync(placing).filter((name) => name !== ASIDE && name !== DATABASE);
   for (const name of [...names, DATABASE]) {
     if (existsSync(join(placing, name))) renameSync(join(placing, name), join(dataDir, name));

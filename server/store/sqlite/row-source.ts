@@ -1,4 +1,4 @@
-/** Reads the rows of a database that no service uses, table by table. Changes nothing. */
+/** Reads the rows of a database table by table. No service may use the database. Changes nothing. */
 
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
@@ -28,7 +28,7 @@ export class RowSource implements RowReader {
     }
   }
 
-  /** Identifies the database as it is: another one, and each change of it, gives another text. */
+  /** Identifies the present state of the database: another database, or a change of this one, has another text. */
   get identity(): string {
     return [this.#path, `${this.#path}-wal`]
       .map((path) => statSync(path, { throwIfNoEntry: false }))
@@ -59,7 +59,7 @@ export class RowSource implements RowReader {
     return typeof row?.value === "string" ? row.value : null;
   }
 
-  /** The rows after a key, in the order of the key. */
+  /** Reads the rows after a key, in the order of the key, up to `limit` in a page. */
   *pages(table: CopiedTable, first: SqlValue[] | null, limit: number): Iterable<CopiedPage> {
     for (let after = first; ; ) {
       const found = this.#read(table, after, limit);

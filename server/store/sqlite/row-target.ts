@@ -1,4 +1,7 @@
-/** Writes the rows of another database into a new file. The file is on disk, and read by nobody else, when it is finished. */
+/**
+ * Writes the rows of another database into a new file. Nobody may read the file before `finish`, which flushes it to
+ * disk.
+ */
 
 import { chmodSync } from "node:fs";
 import { dirname } from "node:path";
@@ -19,7 +22,7 @@ export class RowTarget implements RowWriter {
     try {
       chmodSync(path, 0o600);
       makeTables(database);
-      // One flush at the end is enough: nobody reads the file before.
+      // One flush at the end is enough: nobody reads the file before `finish`.
       database.exec("pragma journal_mode = delete; pragma synchronous = off");
       return new RowTarget(path, database);
     } catch (error) {
@@ -33,12 +36,12 @@ export class RowTarget implements RowWriter {
     this.#database = database;
   }
 
-  /** Nothing: a copy that was interrupted begins again, in another file. */
+  /** Returns no progress: an interrupted copy begins again, in another file. */
   progressOf(): TableProgress {
     return NOT_BEGUN;
   }
 
-  /** Throws `NoSpace`. */
+  /** Writes rows in one SQL transaction. Throws `NoSpace` if the disk is full or a write fails. */
   write({ name, columns }: CopiedTable, rows: readonly CopiedValue[][]): void {
     const names = columns.map(({ column }) => `"${column}"`).join(", ");
     const places = columns.map(() => "?").join(", ");
@@ -52,7 +55,7 @@ export class RowTarget implements RowWriter {
     }
   }
 
-  /** Later events get positions after this one. Flushes the file, and closes it. */
+  /** Notes the position after which later events get theirs. Closes the file, and flushes it to disk. */
   finish(lastPosition: number): void {
     try {
       this.#database.prepare("update deleted_position set last = ?").run(lastPosition);

@@ -1,4 +1,4 @@
-/** The tables of SQLite: types of columns, how the rows of some tables are kept, and tables that no record is in. */
+/** The tables of SQLite: the types of columns, the row order of some tables, and tables that hold no records. */
 
 import { makeSchema } from "../schema-sql.ts";
 
@@ -8,13 +8,13 @@ export const SQLITE_SCHEMA = makeSchema({
   order: (columns) => columns,
   indexOf: ({ sqlite }) => sqlite,
   forms: {
-    // A position that was used once is never used again: the writer counts them, and `deleted_position` outlives the last event.
+    // A position is never used twice: the writer counts positions, and `deleted_position` outlives the last event.
     events: { first: ["position integer primary key"], key: "unique (id)" },
     // The id is the client's own choice, and may repeat.
     requests: { first: ["position integer primary key autoincrement"], key: null },
-    // Its unique index of customer and id, which lists need, is enough.
+    // The unique index of customer and id, which lists need, is enough.
     deliveries: { key: null },
-    // Rows that nothing names by their number, in the order of their key.
+    // These tables keep rows in the order of their key, since nothing names the rows by number.
     sendAttempts: { options: "without rowid" },
     providerReferences: { options: "without rowid" },
     idempotency: { options: "without rowid" },

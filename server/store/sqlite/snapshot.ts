@@ -1,4 +1,4 @@
-/** Copies the snapshot of a database that is in use, and checks copies. */
+/** Copies a snapshot of a database that is in use, and checks copies. */
 
 import { chmodSync, closeSync, fsyncSync, openSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -13,7 +13,7 @@ const PAGES_AT_ONCE = 1_000;
 /** Free space that a copy leaves, in bytes: for the manifest and for others. */
 const SPACE_LEFT_MIN = 1024 * 1024;
 
-/** Gets how much is done, in bytes. It may throw to stop the work. */
+/** Is called with the bytes that are done. It may throw to stop the work. */
 export type ByteProgress = (doneBytes: number, totalBytes: number) => void;
 
 /** There is not enough free space. */
@@ -33,8 +33,8 @@ export interface CopyContent {
 }
 
 /**
- * Copies a database to a new file, which is on disk when the promise resolves. The copy is one snapshot; other connections may
- * write meanwhile. Throws `NoSpace`.
+ * Copies a database to a new file, which is on disk when the promise resolves. The copy is one snapshot: other
+ * connections may write meanwhile. Throws `NoSpace` if the disk is full or a write fails.
  */
 export async function copyDatabase(from: string, to: string, progress: ByteProgress): Promise<void> {
   const source = openReader(from);
@@ -72,8 +72,8 @@ export function requireSpace(directory: string, bytes: number): void {
 }
 
 /**
- * Reads what is in a copy that no other connection has open, and checks its pages; `isThorough`: also its indexes. Throws
- * `DatabaseDamaged`.
+ * Checks the pages of a copy that no other connection has open, and counts rows. `isThorough`: also checks the indexes.
+ * Throws `DatabaseDamaged`.
  */
 export function inspectCopy(path: string, isThorough: boolean): CopyContent {
   const database = openCopy(path);
@@ -114,7 +114,7 @@ export function isOwnSchema(id: string): boolean {
   return id === SQLITE_SCHEMA.id;
 }
 
-/** Opens a copy for reads. No files appear beside it. */
+/** Opens a copy for reads. SQLite makes no files beside it. */
 export function openCopy(path: string): DatabaseSync {
   const url = pathToFileURL(path);
   url.searchParams.set("immutable", "1");

@@ -23,24 +23,24 @@ const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column 
 const matching = (properties: readonly string[]) =>
   properties.map((property) => `${quote(property)} = ?`).join(" and ");
 
-/** The row with an id: `events` name the customer of a delivery. */
+/** The condition for the row with an id. A delivery is found through the event that its id names. */
 function byId(table: TableName, id: string): string {
   return table === "deliveries" ? `rowid in (${deliveryById(id)})` : `id = ${id}`;
 }
 
 /**
- * A bound limit. SQLite plans by a bare bound limit and prepares the statement again whenever the value changes, which was
- * most of the cost of a claim. A sum prevents that.
+ * A bound limit as a sum. SQLite plans by a bare bound limit, and prepares the statement again whenever its value
+ * changes, which was most of the cost of a claim. A sum prevents that.
  */
 const LIMIT = "limit ? + 0";
 
-/** Deliveries that wait for an attempt: of a lane, and of a replay those that it has not tried since. */
+/** Deliveries that wait for an attempt: all of a lane, or those of a replay that were not tried since the replay. */
 const WAITING = {
   lane: "select id, rowid from deliveries where due_at is not null and lane = ? limit ?",
   untried: `select id, rowid from deliveries where due_at is not null and replay_id = ?
     and status = 'pending' and retry_count = 0 limit ?`,
 };
-/** A message as claims see it: id, sender, recipient, due time, and 1 if its outcome is looked up. */
+/** The columns of a `PlaceRow`: id, sender, recipient, due time, and 1 if the message is due for a lookup. */
 const PLACE = `id, "from", "to", due_at, status = 'pending'`;
 
 /** A due delivery with its event: row number, bytes, correlation id, then its columns. */
@@ -53,7 +53,7 @@ export class Statements {
   readonly #prepared = new Map<string, StatementSync>();
   readonly #used: () => void;
 
-  /** `used` is called each time that a statement is asked for, which is once for each execution. */
+  /** `used` is called each time that a caller gets a statement, which is once for each execution. */
   constructor(database: DatabaseSync, used: () => void = () => {}) {
     this.#database = database;
     this.#used = used;
@@ -212,7 +212,7 @@ export class Statements {
     );
   }
 
-  /** Writes the end of an attempt, if the delivery still has the version that the end was decided on. */
+  /** Writes the outcome of an attempt, if the delivery still has the version that the outcome was decided on. */
   finishDelivery(): StatementSync {
     return this.#get("finishDelivery", () => {
       const sets = FINISHED_COLUMNS.map((property) => `${quote(property)} = ?`).join(", ");
@@ -220,7 +220,7 @@ export class Statements {
     });
   }
 
-  /** Inserts an event at a position, which comes before the columns. */
+  /** Inserts an event. Its position is the first parameter, before the columns. */
   insertEvent(): StatementSync {
     return this.#get("insertEvent", () => {
       const placeholders = LAYOUT.events.map(() => "?").join(", ");
@@ -240,7 +240,7 @@ export class Statements {
     return this.#get("rewriteEvent", () => "update events set bytes = ? where id = ?");
   }
 
-  /** Erases the responses to an event: they may quote its text. A version more keeps an attempt in flight from writing them back. */
+  /** Erases responses, which may quote the event. The new version keeps attempts in flight from writing them back. */
   eraseResponses(): StatementSync {
     return this.#get(
       "eraseResponses",
@@ -280,7 +280,7 @@ export class Statements {
     return this.#get(`waiting ${of}`, () => WAITING[of]);
   }
 
-  /** Cancels a delivery. A delivery that succeeded before keeps that status. */
+  /** Cancels a delivery. A delivery that is not `pending` keeps its status. */
   cancelDelivery(): StatementSync {
     return this.#get(
       "cancelDelivery",
@@ -330,7 +330,7 @@ export class Statements {
     );
   }
 
-  /** The key of the reference after this key, and after as many others as the last parameter says. */
+  /** Selects the key of a reference after this key. The last parameter says how many references to skip. */
   referenceAfter(table: ReferenceTable): StatementSync {
     return this.#get(`referenceAfter ${table}`, () => referenceAfter(TABLES[table].name));
   }
@@ -340,22 +340,22 @@ export class Statements {
     return this.#get(`deleteReferencesOf ${table}`, () => deleteReferences(TABLES[table].name));
   }
 
-  /** Attempts of a message that its provider has not named: see `openReference`. */
+  /** Deletes attempts of a message that its provider has not named: see `openReference`. */
   deleteUnnamedAttempts(): StatementSync {
     return this.#get("deleteUnnamedAttempts", () => DELETE_UNNAMED);
   }
 
-  /** Old attempts that their providers noted and never named, except those of messages that are being sent. */
+  /** Deletes old noted attempts that the provider never named, except those of messages that are being sent. */
   deleteOldUnnamedAttempts(): StatementSync {
     return this.#get("deleteOldUnnamedAttempts", () => DELETE_OLD_UNNAMED);
   }
 
-  /** Old notes about attempts that have a name, which stays. */
+  /** Deletes old notes about attempts that the provider has named. The attempts stay. */
   deleteOldNotes(): StatementSync {
     return this.#get("deleteOldNotes", () => DELETE_OLD_NOTES);
   }
 
-  /** Deletes some of the records whose `property` is this. */
+  /** Deletes some of the records whose `property` has a value. */
   deleteSome(table: TableName, property: string): StatementSync {
     const { name, key } = TABLES[table];
     const keys = key.map((one) => quote(one)).join(", ");
@@ -366,7 +366,7 @@ export class Statements {
     );
   }
 
-  /** Old files that no event mentions and no message waits to be sent with. */
+  /** Deletes old files that no event mentions and no unsent message needs. */
   deleteOldContents(): StatementSync {
     return this.#get(
       "deleteOldContents",
@@ -385,7 +385,7 @@ export class Statements {
     );
   }
 
-  /** Whether pages that a change frees are overwritten too, which costs a write of each. */
+  /** Sets whether SQLite also overwrites the pages that a change frees, which costs a write for each. */
   overwriteFreed(isOn: boolean): void {
     this.#database.exec(`pragma secure_delete = ${isOn ? "on" : "fast"}`);
   }

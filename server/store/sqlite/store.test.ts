@@ -1,4 +1,6 @@
-/** The embedded store, on a file in this process, under the store's conformance suite; and its query plans and groups. */
+/**
+ * The embedded store, on a file in this process, under the store's conformance suite; and its query plans and groups.
+ */
 
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";

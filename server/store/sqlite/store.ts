@@ -1,4 +1,4 @@
-/** Opens the embedded store: the database with its threads, or all of it in this thread. */
+/** Opens the embedded store: on database threads, or all of it in this thread. */
 
 import { channel } from "node:diagnostics_channel";
 import { mkdirSync } from "node:fs";
@@ -21,13 +21,13 @@ import { ReaderThread, startThread } from "./thread.ts";
 import { vacuumAfterErasure } from "./vacuum.ts";
 import { SqliteWriter } from "./writer.ts";
 
-/** Publishes each store that runs on threads, so that a benchmark inside the process can read its counts. */
+/** The channel that gets each store on threads, so that a benchmark inside the process can read its counts. */
 const OPENED = channel("tightbeam:store");
 
 /** Threads that read lists. A customer uses at most one of them at a time. */
 const LIST_READERS = 2;
 
-/** Gets lines about the vacuum of a start. */
+/** Is called with lines about the vacuum of a start. */
 export interface VacuumLog {
   /** A vacuum begins. */
   info(line: string): void;
@@ -46,8 +46,10 @@ export interface Ports extends Reads {
 }
 
 /**
- * Opens the database in a data directory: locks the directory, makes the tables, starts the threads. Throws `StoreUnusable` with a
- * one-line message if it cannot. `lost` is called if a database thread ends: the process has to end then. `vacuumLog`: vacuums if an erasure asks for it; null: the next start does.
+ * Opens the database in a data directory: locks the directory, makes the tables, and starts the threads. Throws
+ * `StoreUnusable` with a one-line message if it cannot. `lost` is called if a database thread ends: then the process
+ * has to end. With a `vacuumLog`, vacuums the database if an erasure asked for it; with null, leaves the vacuum to the
+ * next start.
  */
 export async function openSqlite(
   dataDir: string,
@@ -102,8 +104,8 @@ function prepare(path: string, vacuumLog: VacuumLog | null): void {
 }
 
 /**
- * Opens the same store without threads, on a file or `:memory:`, for tests with simulated time. `through` may insert delays
- * and faults between the store and its database; `now` is the monotonic clock, by which leases end.
+ * Opens the same store without threads, on a file or `:memory:`, for tests with simulated time. `through` may insert
+ * delays and faults between the store and its database; `now` is the monotonic clock, by which leases end.
  */
 export async function openSqliteInProcess(
   path = ":memory:",
@@ -130,12 +132,15 @@ export async function openSqliteInProcess(
   return new StoreClient(whole);
 }
 
-/** The reads of a further store: the first one closes them. */
+/** The reads of a further store. Only the first store closes them. */
 function sharedReads({ read, lists }: Reads): Reads {
   return { read, lists, close: async () => {} };
 }
 
-/** A database with the tables and no rows: tests open hundreds in memory, and making the tables costs four times as much as this copy. */
+/**
+ * A database with empty tables. Tests open hundreds in memory, and to make the tables costs four times as much as this
+ * copy.
+ */
 let empty: Uint8Array | undefined;
 
 function fillEmpty(database: DatabaseSync): void {

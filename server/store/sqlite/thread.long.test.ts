@@ -1,4 +1,6 @@
-/** The embedded store under the store's conformance suite as the service runs it, in threads, and in memory as tests do. */
+/**
+ * The embedded store under the store's conformance suite as the service runs it, in threads, and in memory as tests do.
+ */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

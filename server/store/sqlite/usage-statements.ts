@@ -10,7 +10,7 @@ const SUMS = COUNTS.map(({ column }) => `${column} = ${column} + excluded.${colu
 const placeholders = (table: "usage" | "idempotency") => LAYOUT[table].map(() => "?").join(", ");
 
 export const USAGE = {
-  /** Notes a batch; changes nothing if it is counted already. */
+  /** Notes a batch. Changes nothing if the batch is counted already. */
   batch: noteBatch(placeholders("idempotency")),
   /** Adds the counters of an hour. */
   hour: `insert into usage (${COLUMNS}) values (${placeholders("usage")}) on conflict (subject, at) do update set ${SUMS}`,

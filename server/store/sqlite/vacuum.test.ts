@@ -1,4 +1,7 @@
-/** Vacuums after an erasure: nothing of the texts is left in any file, and a vacuum that cannot be made, or does not end, holds up no start. */
+/**
+ * Vacuums after an erasure: nothing of the texts is left in any file, and a vacuum that cannot be made, or does not
+ * end, holds up no start.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,6 +1,7 @@
 /**
- * Vacuums the database file after an erasure. SQLite overwrites what is erased, but when it moves a row to another page, a copy of
- * the row stays in the unused part of the former page, whatever `secure_delete` says. A vacuum writes every page anew.
+ * Vacuums the database file after an erasure. SQLite overwrites erased rows. But when SQLite moves a row to another
+ * page, a copy stays in the unused part of the former page, whatever `secure_delete` says. A vacuum writes every page
+ * anew.
  */
 
 import { dirname } from "node:path";
@@ -10,22 +11,26 @@ import { StoreUnusable } from "../store.ts";
 import { errorCode, isLost, SQLITE_IOERR } from "./connection.ts";
 import { requireSpace } from "./snapshot.ts";
 
-/** Bytes that a vacuum writes anew in a second. Measured on a virtual disk and 2 cores: 94 MB when idle, 28 MB beside a load of 30. */
+/**
+ * Bytes that a vacuum writes in a second. Measured on a virtual disk and 2 cores: 94 MB when idle, 28 MB beside a load
+ * of 30.
+ */
 const BYTES_A_SECOND = 50e6;
-/** The largest database that a start vacuums by itself, in bytes: about a minute. */
+/** The largest database that a start vacuums by itself, in bytes. It takes about a minute. */
 const BY_ITSELF_BYTES_MAX = 60 * BYTES_A_SECOND;
 /**
- * Vacuums that are begun for an erasure. A start that is ended while it vacuums, such as by a supervisor that waits for less time,
- * must not be ended for ever.
+ * The most vacuums that starts begin for an erasure. A supervisor may end a start that vacuums for too long, and must
+ * not end every start for that reason.
  */
 const BEGUN_MAX = 2;
 /** A vacuum copies the database into a temporary file, and then into the write-ahead log. */
 const COPIES = 2;
 
 /**
- * Vacuums a database if a contact was erased since its last vacuum, it is of at most `bytesMax`, and the disk has room. Returns null,
- * or why it was not vacuumed, as the end of a sentence: a later call tries again. `begin` gets a line before a vacuum. Throws
- * `StoreUnusable` if the disk failed, and nothing else.
+ * Vacuums a database if a contact was erased since its last vacuum, it has at most `bytesMax` used bytes, and the disk
+ * has room. Returns null, or the reason why it was not vacuumed, as the end of a sentence. A later call tries again,
+ * unless `BEGUN_MAX` vacuums did not end. `begin` gets a line before a vacuum. Throws only `StoreUnusable`, if the disk
+ * failed.
  */
 export function vacuumAfterErasure(
   database: DatabaseSync,
@@ -54,14 +59,15 @@ export function vacuumAfterErasure(
 }
 
 /**
- * Writes all pages anew, and the file as small as its rows permit; row numbers of tables with an index stay. Nothing else runs in
- * the thread meanwhile. A process that is killed has changed nothing. Throws `NoSpace`, or if another connection reads.
+ * Writes all pages anew, and makes the file as small as its rows permit. Row numbers of tables with an index stay.
+ * Nothing else runs in the thread meanwhile. A process that is killed has changed nothing. Throws `NoSpace` without
+ * room, and an `Error` if another connection reads.
  */
 export function vacuum(database: DatabaseSync, path: string): void {
   requireRoom(path, usedBytes(database));
   withTemporaryFiles(database, () => {
     database.exec("vacuum");
-    // The former pages are in the file and in the write-ahead log until then.
+    // The former pages are in the file and in the write-ahead log until this checkpoint.
     const { busy } = database.prepare("pragma wal_checkpoint(truncate)").get() ?? {};
     if (busy !== 0) throw new Error("another program, such as a backup, is reading it");
     database.prepare("delete from settings where name = ?").run(ERASED_SINCE_VACUUM);
@@ -88,7 +94,7 @@ function requireRoom(path: string, bytes: number): void {
   requireSpace(dirname(path), COPIES * bytes);
 }
 
-/** Bytes of the pages that hold something: those that a vacuum writes. */
+/** Bytes of the pages in use, which a vacuum writes anew. */
 export function usedBytes(database: DatabaseSync): number {
   const row = database
     .prepare(`select (page_count - freelist_count) * page_size as bytes

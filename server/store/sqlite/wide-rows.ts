@@ -3,7 +3,7 @@
 import type { StatementSync } from "node:sqlite";
 import type { SqlValue } from "../rows.ts";
 
-/** All rows of a statement. An unsafe integer is returned as a bigint, so that only its own row is undecodable. */
+/** Returns all rows of a statement. An unsafe integer becomes a bigint, so that only its own row is undecodable. */
 export function allRows(statement: StatementSync, parameters: readonly SqlValue[]): unknown[] {
   try {
     return statement.all(...parameters);

@@ -1,4 +1,7 @@
-/** Counts what the writer does, as plain numbers: a few microseconds a commit, so that it counts in production too. */
+/**
+ * Counts the writer's transactions, statements and written frames. It costs a few microseconds a commit, so production
+ * counts too.
+ */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { StoreCounts } from "../store.ts";
@@ -27,7 +30,7 @@ export class WriteCounts {
     this.#counts.statements += 1;
   }
 
-  /** Counts transactions whose SQL transaction has just committed. Never throws: they are on disk. */
+  /** Counts the transactions of a group that has just committed. Never throws, since they are on disk. */
   addGroup(transactions: number): void {
     const frames = this.#frames();
     const added = frames >= this.#logged ? frames - this.#logged : frames;
@@ -38,7 +41,7 @@ export class WriteCounts {
     if (added > 0) this.#counts.commits += 1;
   }
 
-  /** Frames in the log; as after the last commit if SQLite does not say. */
+  /** Frames in the log now, or after the last commit if SQLite does not say. */
   #frames(): number {
     try {
       const [, frames = 0] = this.#wal.get() as unknown as number[];

@@ -1,4 +1,7 @@
-/** The one writer of a database: runs a group of jobs in one SQL transaction and returns after it is on disk. Synchronous. */
+/**
+ * The one writer of a database. Runs a group of jobs in one SQL transaction, and returns when it is on disk.
+ * Synchronous.
+ */
 
 import type { DatabaseSync } from "node:sqlite";
 import { deliveriesOf } from "../../core/delivery.ts";
@@ -31,7 +34,7 @@ import { Statements } from "./statements.ts";
 import { allRows } from "./wide-rows.ts";
 import { WriteCounts } from "./write-counts.ts";
 
-/** Customers whose endpoints are cached. */
+/** The most customers whose endpoints are cached. */
 const CUSTOMERS_CACHED_MAX = 1_000;
 
 /** Name of the setting that `probe` writes. */
@@ -47,7 +50,7 @@ export class SqliteWriter {
   readonly #messages: MessageClaims;
   readonly #leaseEffects: LeaseEffects;
   readonly #deliveries: DeliveryWriter;
-  /** Endpoints by customer, as of the last commit. Cleared when one changes. */
+  /** Endpoints by customer. Cleared when any endpoint changes, and after a rollback. */
   readonly #endpoints = new Map<string, Endpoint[]>();
   readonly #removal: RecordRemoval;
   readonly #quarantine: QuarantineTable;
@@ -75,14 +78,14 @@ export class SqliteWriter {
     return this.#database;
   }
 
-  /** Rows that claims have read so far; tests bound it. */
+  /** Rows that claims and reads of due deliveries have read so far. Tests bound this number. */
   get rowsRead(): number {
     return this.#messages.rowsRead + this.#deliveries.rowsRead;
   }
 
   /**
-   * Runs jobs: those that write in one SQL transaction, then those that change leases only. A full disk refuses all that write
-   * and changes nothing. Throws `DiskFailed` if an fsync fails or the file is damaged.
+   * Runs the writing jobs in one SQL transaction, then the lease jobs. On a full disk, every writing job is refused and
+   * nothing changes. Throws `DiskFailed` if an fsync fails or the file is damaged.
    */
   run(jobs: readonly Job[]): JobResult[] {
     const writing = jobs.filter((job): job is WritingJob => !isLeaseJob(job));
@@ -90,12 +93,12 @@ export class SqliteWriter {
     return jobs.map((job) => (isLeaseJob(job) ? this.#lease(job) : (written.shift() ?? NO_RESULT)));
   }
 
-  /** Runs jobs as `run` does, and returns too what they did to due deliveries. */
+  /** Runs jobs like `run`, and also returns their changes of due deliveries. */
   runGroup(jobs: readonly Job[]): WrittenGroup {
     return { results: this.run(jobs), pushed: this.#deliveries.takePushed() };
   }
 
-  /** Any failure of a job except for a full disk is a bug: every job is then run by itself. */
+  /** Any failure of a job other than a full disk is a bug: then every job runs in a SQL transaction of its own. */
   #write(jobs: readonly WritingJob[]): JobResult[] {
     let results: { value: unknown }[];
     try {
@@ -182,7 +185,7 @@ export class SqliteWriter {
       case "releaseLeases":
         return this.#releaseLeases(job[1], job[2]);
       case "endMember":
-        // The leases of its records ended with it.
+        // Nothing else to do: the leases of the member's records ended with its process.
         this.#members.leave(job[1]);
         return null;
       case "cancelDeliveries":
@@ -348,7 +351,10 @@ export class SqliteWriter {
   }
 }
 
-/** A committed transaction. Whether its new deliveries are leased is decided after COMMIT. */
+/**
+ * A transaction of a group. `lanes` is complete only after COMMIT: it has the lanes of new deliveries that were not
+ * pushed.
+ */
 class Committed {
   readonly lanes = new Set<string>();
 
@@ -376,7 +382,7 @@ function replyOf(value: unknown): unknown {
 
 const NO_RESULT: JobResult = { error: "failed", message: "the writer has no result" };
 
-/** The refusal of a job after an error. Throws `DiskFailed` if the writer must not go on. */
+/** Returns the refusal of a job after an error. Throws `DiskFailed` if the writer must not go on. */
 function refusal(error: unknown): { error: "full" } | { error: "failed"; message: string } {
   const code = errorCode(error);
   const message = error instanceof Error ? error.message : String(error);
