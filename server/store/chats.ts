@@ -41,8 +41,8 @@ export async function findUnnamedGroups(db: Kysely<Database>, customerId: Custom
 const COMPARED_GROUPS_MAX = 10_000;
 
 /**
- * The newest group of a customer's address on an instance with exactly these participants, in any order and form, that the
- * customer has not left; null if there is none among the 10,000 newest groups of the address.
+ * The newest group of a customer's address on an instance with exactly these participants, in any order and form, that
+ * the customer has not left; null if there is none among the 10,000 newest groups of the address.
  */
 export async function findGroupOfPeople(
   db: Kysely<Database>,
@@ -67,8 +67,9 @@ export async function findGroupOfPeople(
 }
 
 /**
- * The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with it. Between the
- * keys are also the threads with names that begin with the contact and a slash, as an SMS may come from one.
+ * The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with
+ * it. Between the keys are also the threads with names that begin with the contact and a slash, as an SMS may come from
+ * one.
  */
 export function isThreadWith(customerId: CustomerId, contact: string): RawBuilder<SqlBool> {
   const [after, before] = threadKeysBetween(customerId, phoneKey(contact));
@@ -122,7 +123,10 @@ export interface ListedChat {
 
 const theirs = sql`m.chat_id = chats.id`;
 
-/** The newest message of each chat of a query, its time and its channel with a space between them, among its 200 newest, so that the read is bounded. */
+/**
+ * The newest message of each chat of a query, its time and its channel with a space between them, among its 200 newest,
+ * so that the read is bounded.
+ */
 const LAST_MESSAGE = sql<string | null>`(
   select m.created_at || ' ' || m.channel from messages m
   where ${theirs} and ${amongNewest(200, theirs)} and m.deleted_at is null and m.status not in ('scheduled', 'cancelled')

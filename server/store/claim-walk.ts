@@ -1,26 +1,29 @@
 /**
- * The walk through a lane behind its front, on which the claims of the lane go on one after the other: through the pairs with a
- * `queued` message, and through the timers, which are due messages that are not `queued`. Pure: it computes how far the walk has come.
+ * The walk of a lane's claims through the lane behind its front. Each claim continues where the last one ended: through
+ * the pairs with a `queued` message, and through the timers. A timer is a due message that is not `queued`. Pure:
+ * computes how far the walk has come.
  */
 
-/** Pairs, and timers, that a claim reads behind the front at most. */
+/** The most pairs, and the most timers, that a claim reads behind the front. */
 export const STEPS_MAX = 256;
-/** Claims one after the other that walk and lease nothing. Then the walk rests until something else has the lane claimed. */
+/**
+ * After so many successive claims that lease nothing, the walk rests until something else causes a claim of the lane.
+ */
 export const IDLE_CLAIMS_MAX = 40;
-/** Pairs whose later timers wait for the next round. Beyond it the round through the timers ends. */
+/** The most pairs whose later timers wait for the next round. Beyond it the round through the timers ends. */
 export const PASSED_MAX = 1_000;
 
-/** A pair's place among those of its lane. */
+/** A pair's place among the pairs of its lane. */
 export type PairPosition = readonly [from: string, to: string];
 
-/** A timer's place among those of its lane. */
+/** A timer's place among the timers of its lane. */
 export type TimerPosition = readonly [dueAt: number, id: string];
 
 /** Rounds through the pairs or the timers of a lane, each from the first to the last. */
 export interface Rounds<Place> {
   /** The pair or timer that was read last; null: a round begins. */
   last: Place | null;
-  /** Rounds that have to end until everything was read since a claim had too few permits. */
+  /** Rounds that still have to end until claims have read everything since the last claim with too few permits. */
   left: number;
 }
 
@@ -28,9 +31,12 @@ export interface Rounds<Place> {
 export interface ClaimWalk {
   pairs: Rounds<PairPosition>;
   timers: Rounds<TimerPosition>;
-  /** Names of pairs with a timer that the round has passed. Their later timers wait for the next round, so that they keep their order. */
+  /**
+   * Names of pairs with a timer that this round has passed. Their later timers wait for the next round, to keep their
+   * order.
+   */
   passed: readonly string[];
-  /** Claims one after the other that leased nothing. */
+  /** How many successive claims leased nothing. */
   idle: number;
 }
 
@@ -43,8 +49,8 @@ export const WALK_BEGINS: ClaimWalk = {
 };
 
 /**
- * The part of a walk that a claim read: the last pair and timer, each null if the round has ended, and the names of the pairs whose timers
- * it read and did not lease.
+ * The part of a walk that a claim read: the last pair and the last timer, each null if its round has ended. `passed`:
+ * names of the pairs whose timers the claim read and did not lease.
  */
 export interface WalkedPart {
   pair: PairPosition | null;
@@ -53,8 +59,9 @@ export interface WalkedPart {
 }
 
 /**
- * The walk after a claim that leased messages behind the front, at most `permits`. `more`: the next claim may find more in the lane.
- * After a claim with too few permits the next one reads the same timers, from which those that were leased are gone.
+ * Returns the walk after a claim that leased `leased` messages behind the front, of at most `permits`. `more`: the next
+ * claim may find more in the lane. After a claim with too few permits, the next claim reads the same timers without the
+ * leased ones.
  */
 export function walkOn(
   { pairs, timers, passed, idle }: ClaimWalk,
@@ -76,7 +83,7 @@ export function walkOn(
   return { walk: { ...walk, pairs: roundsFrom(read.pair), timers: roundsFrom(timer), idle: 0 }, more };
 }
 
-/** Rounds in which everything is still to be read, from behind `last` on. */
+/** Rounds in which claims still have to read everything, beginning behind `last`. */
 function roundsFrom<Place>(last: Place | null): Rounds<Place> {
   return { last, left: last === null ? 1 : 2 };
 }

@@ -1,4 +1,7 @@
-/** Describes a table and its columns: the kind of their values, null, the values of an enumeration, the form of their JSON. */
+/**
+ * Describes a table and its columns: the kind of their values, null, the values of an enumeration, the form of their
+ * JSON.
+ */
 
 import { ATTEMPTS_PACKING, type Packing, TIMELINE_PACKING } from "./packing.ts";
 

@@ -127,8 +127,8 @@ async function findLastByOtherForm(db: Kysely<Database>, { id, phoneNumber }: Co
 }
 
 /**
- * The time of the newest message that counts among the newest 200 messages to an address, so that the read is bounded. A
- * scheduled message counts when it was sent.
+ * The time of the newest message that counts among the newest 200 messages to an address, so that the read is bounded.
+ * A scheduled message counts when it was sent.
  */
 function newestTo(address: RawBuilder<unknown>) {
   const theirs = sql`${ofSameCustomer("m", "contacts.customer_id")} and m."to" = ${address}`;

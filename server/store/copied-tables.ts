@@ -61,7 +61,10 @@ export function keyOf({ key, columns }: CopiedTable, row: readonly (SqlValue | b
 const UNDECODABLE = "9223372036854775807";
 const NUL = /\0/g;
 
-/** A row of values for the columns of a table, and the columns whose value PostgreSQL cannot hold: they have another value. */
+/**
+ * A row of values for the columns of a table, and the columns whose value PostgreSQL cannot hold: they have another
+ * value.
+ */
 export interface FittedRow {
   values: CopiedValue[];
   replaced: string[];

@@ -1,7 +1,7 @@
 /**
- * SQL that finds deliveries by their ids and by their events. The id of a delivery begins as the id of its event, so that PostgreSQL
- * finds it by the index of ids. On SQLite the only index is of customer and id: either id names the customer. The id of a delivery
- * that a replay made does not begin so: those are in small indexes of their own.
+ * SQL that finds deliveries by their ids and by their events. The id of a delivery begins as the id of its event, so
+ * that PostgreSQL finds it by the index of ids. On SQLite the only index is of customer and id: either id names the
+ * customer. The id of a delivery that a replay made does not begin so: those are in small indexes of their own.
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
@@ -18,7 +18,10 @@ function beginsAs(column: string, prefix: string, id: string): string {
   return `${column} > ${beginning} || '-' and ${column} < ${beginning} || '.'`;
 }
 
-/** Deliveries `d` whose id begins as that of their event. `event` and `customer` are SQL for the ids of the event and its customer. */
+/**
+ * Deliveries `d` whose id begins as that of their event. `event` and `customer` are SQL for the ids of the event and
+ * its customer.
+ */
 function besideEvent(d: string, event: string, customer: string): string {
   return `${isOfCustomer(d, customer)} and ${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
 }
@@ -28,7 +31,9 @@ function besideInPostgres(d: string, event: string): string {
   return `${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
 }
 
-/** A query of the ids of the deliveries of events on PostgreSQL. `events`: rows `e` with an `id`, as an item of `from`. */
+/**
+ * A query of the ids of the deliveries of events on PostgreSQL. `events`: rows `e` with an `id`, as an item of `from`.
+ */
 export function idsInPostgres(events: string): string {
   return [besideInPostgres("d", "e.id"), apartFromEvent("d", "e.id")]
     .map((found) => `select d.id from ${events} cross join deliveries d where ${found}`)

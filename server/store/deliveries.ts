@@ -75,7 +75,9 @@ function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: strin
   return sql`${found} limit ${NAMED_MAX} + 0`;
 }
 
-/** The deliveries of an event on PostgreSQL. They are not older than the event, which names the partitions to look in. */
+/**
+ * The deliveries of an event on PostgreSQL. They are not older than the event, which names the partitions to look in.
+ */
 function sinceEvent(eventId: string): RawBuilder<{ id: string }> {
   const madeAt = timeOfId(eventId);
   const oldest = firstIdAt("dlv", Number.isNaN(madeAt) ? 0 : madeAt - SLACK_MS);
@@ -120,8 +122,9 @@ const WINDOW_ROWS = 500;
 export type DeliveryAhead = Pick<Delivery, "id" | "version">;
 
 /**
- * Up to `limit` deliveries of a lane without an attempt that become due after `from` although they were created after `now`,
- * from the next deliveries by due time. `until` is the due time of the last delivery that was read; null if there are no more.
+ * Up to `limit` deliveries of a lane without an attempt that become due after `from` although they were created after
+ * `now`, from the next deliveries by due time. `until` is the due time of the last delivery that was read; null if
+ * there are no more.
  */
 export async function listDeliveriesAhead(
   db: Kysely<Database>,

@@ -1,4 +1,4 @@
-/** Due deliveries as the store and their holder exchange them: what is read, what commits push, and the ends of attempts. */
+/** The data that the store and the holder of deliveries exchange: reads, pushed changes, and outcomes of attempts. */
 
 import type { Delivery } from "../core/delivery.ts";
 import type { DeliveryId } from "../core/id.ts";
@@ -9,7 +9,7 @@ export interface LanePlace {
   row: number;
 }
 
-/** A lane in a read of due deliveries: at most `limit` of them, behind a place. */
+/** A lane in a read of due deliveries: at most `limit` deliveries, behind a place. */
 export interface LaneRead {
   lane: string;
   after: LanePlace;
@@ -17,8 +17,9 @@ export interface LaneRead {
 }
 
 /**
- * A read of due deliveries. `now` is shifted time. The events of those that are read have about `bytesMax` in all. With `atOnce` it reads
- * those of these deliveries of the lanes that are due and go at once (`goesAtOnce`), wherever they are in their lanes.
+ * A read of due deliveries. `now` is shifted time. The envelopes read have about `bytesMax` bytes in all. With
+ * `atOnce`, it reads only these deliveries, if they are in the lanes, due, and go at once (`goesAtOnce`), at whatever
+ * place they are.
  */
 export interface DueRead {
   lanes: readonly LaneRead[];
@@ -37,15 +38,16 @@ export interface DueDelivery {
   correlationId: string;
 }
 
-/** Due deliveries, those of a lane in its order, and the lanes that may have more. */
+/** Due deliveries, in order within each lane, and the lanes that may have more. */
 export interface DueDeliveries {
   found: DueDelivery[];
   more: string[];
 }
 
 /**
- * A change of the due deliveries by a commit. `new`: an event made it, and everything before it in its lane was read or pushed. `due`: a delivery,
- * or some of a lane (`id` is null), became due, not before that place. `gone`: it is no longer due. `all`: any may have become due.
+ * A change of due deliveries by a commit. `new`: an event made the delivery, and the holder has read or got everything
+ * before it in its lane. `due`: a delivery became due at that place; if `id` is null, deliveries of the lane became due
+ * there or later. `gone`: the delivery is no longer due. `all`: any delivery may have become due.
  */
 export type PushedChange =
   | { kind: "new"; due: DueDelivery }
@@ -53,12 +55,16 @@ export type PushedChange =
   | { kind: "gone"; id: DeliveryId }
   | { kind: "all" };
 
-/** The one who posts deliveries: takes over what commits did, in their order. It must not throw. */
+/**
+ * The holder posts deliveries. This function gets the changes of due deliveries in the order of the commits. It must
+ * not throw.
+ */
 export type DeliveryHolder = (changes: PushedChange[]) => void;
 
 /**
- * The word of a holder to the writer: how many new deliveries have arrived since it last told, the bytes of their events, and the lanes in which
- * it did not take one: nothing more of these is pushed until they are read to their end.
+ * The holder's report to the writer: how many new deliveries have arrived since the last report, and the bytes of their
+ * events. `behind`: lanes in which the holder did not take one. The writer pushes no more of a lane in `behind` until
+ * the holder has read the lane to its end.
  */
 export interface HolderCredit {
   arrived: number;
@@ -66,7 +72,9 @@ export interface HolderCredit {
   behind: readonly string[];
 }
 
-/** The end of an attempt, or of a delivery without one: the new values, decided on this version. */
+/**
+ * The outcome of an attempt, or the end of a delivery without one: the new values, which were decided on this version.
+ */
 export interface DeliveryOutcome {
   id: DeliveryId;
   row: number;
@@ -74,14 +82,14 @@ export interface DeliveryOutcome {
   set: FinishedDelivery;
 }
 
-/** The properties that the end of an attempt sets. */
+/** The properties that an outcome sets. */
 export type FinishedDelivery = Pick<
   Delivery,
   "url" | "status" | "attemptCount" | "attempts" | "retryCount" | "dueAt" | "byHand" | "resumeAt"
 >;
 
 /**
- * The result of an outcome. `ok`: it is on disk. `changed`: the delivery has another version; decide again on this one. `gone`: the delivery
- * was deleted; nothing was written.
+ * The result of writing an outcome. `ok`: the outcome is on disk. `changed`: the delivery has another version, and
+ * nothing was written: decide again on this delivery. `gone`: the delivery was deleted, and nothing was written.
  */
 export type FinishResult = { result: "ok" } | { result: "changed"; delivery: Delivery } | { result: "gone" };

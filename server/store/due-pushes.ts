@@ -1,13 +1,22 @@
-/** The changes that the holder of deliveries is told of after each COMMIT, and which lanes have their new deliveries pushed. In memory only, without SQL. */
+/**
+ * Collects the changes of due deliveries that the holder gets after each COMMIT, and decides which new deliveries are
+ * pushed. In memory only, without SQL.
+ */
 
 import type { Delivery } from "../core/delivery.ts";
 import type { HolderCredit, LanePlace } from "./due-deliveries.ts";
 import type { DueRow, PushedRow } from "./jobs/jobs.ts";
 
-/** New deliveries that may be on their way to the holder, and the bytes of their events: without room for one, its lane is read later. */
+/**
+ * The most new deliveries on their way to the holder, and the most bytes of their events. Beyond it the holder reads
+ * the lane later.
+ */
 const ON_WAY_MAX = 4_096;
 const ON_WAY_BYTES_MAX = 16 * 1024 * 1024;
-/** Lanes that are known to have caught up, or to have been told of. Beyond it all are forgotten, which costs one read or message each. */
+/**
+ * The most lanes in `#caughtUp`, and in `#told`. Beyond it all are forgotten, which costs one read or message for each
+ * lane.
+ */
 const LANES_MAX = 32_768;
 
 /** An event makes a delivery. */
@@ -27,20 +36,21 @@ type DueChange =
   | { kind: "all" };
 
 /**
- * A new delivery is pushed with its row while its lane has caught up: its holder has read, or was pushed, all that is before it. Otherwise it
- * stays on disk, and the holder is told its place, once until it reads the lane again. Whatever else becomes due sends its lane back to reading.
+ * Pushes a new delivery with its row while its lane has caught up: the holder has read or got everything before the
+ * delivery. Otherwise the delivery stays on disk, and the holder gets its place, once until it reads the lane again.
+ * After any other delivery becomes due, the holder has to read the lane.
  */
 export class DuePushes {
   #isHeld = false;
   /** Lanes that the holder has read to their end. */
   readonly #caughtUp = new Set<string>();
-  /** The first place of new deliveries that the holder was told of in each lane, since it last read the lane. */
+  /** For each lane, the first place of new deliveries that the holder was told since it last read the lane. */
   readonly #told = new Map<string, LanePlace>();
   #onWay = { count: 0, bytes: 0 };
   #changes: DueChange[] = [];
   #pushed: PushedRow[] = [];
 
-  /** Whether somebody takes the changes. */
+  /** Begins a hold, or ends it. Only during a hold are changes collected. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.#caughtUp.clear();
@@ -54,12 +64,12 @@ export class DuePushes {
     for (const lane of behind) this.#caughtUp.delete(lane);
   }
 
-  /** Whether the holder knows all that is before a new delivery of the lane. */
+  /** Whether the holder knows every delivery before a new delivery of the lane. */
   hasCaughtUp(lane: string): boolean {
     return this.#isHeld && this.#caughtUp.has(lane);
   }
 
-  /** The holder has read a lane. `isEnd`: to its end. */
+  /** Notes that the holder has read a lane. `isEnd`: to its end. */
   read(lane: string, isEnd: boolean): void {
     this.#told.delete(lane);
     if (this.#caughtUp.size >= LANES_MAX) this.#caughtUp.clear();
@@ -67,37 +77,39 @@ export class DuePushes {
     else this.#caughtUp.delete(lane);
   }
 
-  /** An event made a delivery. `lanes` gets its lane if it is not pushed. */
+  /** Notes that an event made a delivery. `lanes` gets its lane if the delivery is not pushed. */
   add(delivery: Delivery, row: DueRow, lanes: Set<string>): void {
     this.#changes.push({ kind: "new", delivery, row, lanes });
   }
 
-  /** A delivery has become due, or has another due time. `id` is null if the holder cannot have it in hand. */
+  /**
+   * Notes that a delivery is due, or has another due time. `id` is null if the holder cannot have the delivery in hand.
+   */
   due(id: string | null, lane: string, place: LanePlace): void {
     const last = this.#changes.at(-1);
-    // A replay makes many at a time, in their order.
+    // A replay makes many deliveries at a time, in their order: one place tells the holder of all.
     const isBehindLast = last?.kind === "due" && last.id === null && last.lane === lane && !isBefore(place, last.place);
     if (id !== null || !isBehindLast) this.#changes.push({ kind: "due", id, lane, place });
   }
 
-  /** A delivery is gone, or is no longer due. */
+  /** Notes that a delivery is gone, or is no longer due. */
   gone(id: string): void {
     this.#changes.push({ kind: "gone", id });
   }
 
-  /** Any delivery may have become due. */
+  /** Notes that any delivery may have become due. */
   all(): void {
     this.#changes.push({ kind: "all" });
   }
 
-  /** After COMMIT. */
+  /** Makes the changes ready to be taken, after COMMIT. */
   apply(): void {
     const changes = this.#changes;
     this.#changes = [];
     for (const change of changes) this.#apply(change);
   }
 
-  /** After a rollback. */
+  /** Forgets the changes, after a rollback. */
   drop(): void {
     this.#changes = [];
   }
@@ -129,7 +141,7 @@ export class DuePushes {
     }
   }
 
-  /** Whether the row is pushed. */
+  /** Pushes the row if its lane has caught up and there is room. Returns whether it did. */
   #push(lane: string, row: DueRow): boolean {
     const bytes = String(row[2]).length;
     const hasRoom = this.#onWay.count < ON_WAY_MAX && this.#onWay.bytes + bytes <= ON_WAY_BYTES_MAX;
@@ -140,7 +152,9 @@ export class DuePushes {
     return true;
   }
 
-  /** A new delivery stays on disk. The clock may have stepped back: its place may be before one that was read. */
+  /**
+   * Leaves a new delivery on disk. If the clock has stepped back, its place may be before one that the holder has read.
+   */
   #keep({ delivery: { lane, createdAt: dueAt }, row: [row], lanes }: NewChange): void {
     this.#caughtUp.delete(lane);
     lanes.add(lane);

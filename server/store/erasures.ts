@@ -105,7 +105,10 @@ export async function listStandaloneEvents(
 /** Tables of records that name a person, and those of their columns that say whether the person was erased. */
 const NAMING = { messages: ["to", "from"], calls: ["to", "from", "caller"], payments: ["to"] } as const;
 
-/** Those of the ids that are a customer's messages, calls and payment requests with an erased person; at most a few hundred. */
+/**
+ * Those of the ids that are a customer's messages, calls and payment requests with an erased person; at most a few
+ * hundred.
+ */
 export async function findErasedIds(
   db: Kysely<Database>,
   customerId: CustomerId,

@@ -126,7 +126,10 @@ export async function newestPosition(db: Kysely<Database>, customerId: CustomerI
   return null;
 }
 
-/** The newest positions of customers, each with the position that is known already; those without a newer event are left out. */
+/**
+ * The newest positions of customers, each with the position that is known already; those without a newer event are left
+ * out.
+ */
 export async function newestPositions(
   db: Kysely<Database>,
   known: ReadonlyMap<CustomerId, number>,
@@ -174,7 +177,10 @@ export async function listEventBytes(db: Kysely<Database>, messageId: MessageId)
   return (await selectBytes(db).where("message_id", "=", messageId).execute()).map(bytesOf);
 }
 
-/** The bytes of those of a customer's events with these ids that are there, by id; at most a thousand ids. Ids may be any texts. */
+/**
+ * The bytes of those of a customer's events with these ids that are there, by id; at most a thousand ids. Ids may be
+ * any texts.
+ */
 export async function findEventBytes(
   db: Kysely<Database>,
   customerId: CustomerId,

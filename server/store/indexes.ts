@@ -1,4 +1,4 @@
-/** Every index as data, with the read that needs it. The databases differ where rows have no number of their own, or texts an order of their own. */
+/** Every index as data, with the read that needs it. */
 
 import type { TableName } from "./records.ts";
 
@@ -9,16 +9,16 @@ export interface Index {
   isUnique: boolean;
   /** The read or the rule that needs it. */
   serves: string;
-  /** The SQL behind the name of the table; null: the database has no such index. */
+  /** The SQL behind the name of the table; null: the database does not have this index. */
   sqlite: string | null;
   postgres: string | null;
 }
 
-/** The end of a customer id: the beginning of all of them is equal, and would be four fifths of an index of messages. */
+/** The end of a customer id. A whole id in each entry would be four fifths of an index of messages. */
 const NEAR = "substr(customer_id, -8)";
 /** An id in the collation of lists: `narrowedId` in `sql-dialects.ts` says why. */
 const ID = 'id collate "POSIX"';
-/** A delivery whose id does not tell the time of its event: one of a replay. */
+/** Selects deliveries whose id does not tell the time of their event, since a replay made them. */
 const APART = "where substr(id, 5, 18) <> substr(event_id, 5, 18)";
 const NOTED = "(instance_id, started_at) where note is not null";
 const DUE = "due_at is not null";
@@ -26,8 +26,9 @@ const DUE = "due_at is not null";
 type Spelling = readonly [serves: string, sqlite: string | null, postgres?: string | null];
 
 /**
- * `name: [serves, SQLite, PostgreSQL]`; PostgreSQL as SQLite if it has no text of its own. A name ends with `!` if the index is unique. An
- * entry of SQLite ends with the number of its row, which orders messages, deliveries and events.
+ * `name: [serves, SQLite, PostgreSQL]`. Without a third text, PostgreSQL has the same index as SQLite. The name of a
+ * unique index ends with `!`. Each entry on SQLite ends with its row number, which orders messages, deliveries and
+ * events.
  */
 const DECLARED: Readonly<Partial<Record<TableName, Readonly<Record<string, Spelling>>>>> = {
   customers: {

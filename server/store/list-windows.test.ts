@@ -23,7 +23,9 @@ interface Listed {
   status: string;
 }
 
-/** A list of rows whose statuses are these, the oldest first, among others' rows; and how many statements it was asked. */
+/**
+ * A list of rows whose statuses are these, the oldest first, among others' rows; and how many statements it was asked.
+ */
 function listOf(statuses: readonly string[], windows: { windowRows: number; windowsMax: number }) {
   const database = new DatabaseSync(":memory:");
   database.exec(`create table calls (id text primary key, customer_id text, status text);

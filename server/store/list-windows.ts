@@ -1,6 +1,7 @@
 /**
- * Lists read a window of rows at a time, so that no statement is long: SQLite cannot interrupt one, and on PostgreSQL it keeps a
- * connection. A page whose filter finds too little in a few windows is returned short, with the start of the next page.
+ * Lists read a window of rows at a time, so that no statement is long: SQLite cannot interrupt one, and on PostgreSQL
+ * it keeps a connection. A page whose filter finds too little in a few windows is returned short, with the start of the
+ * next page.
  */
 
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
@@ -139,7 +140,8 @@ export async function readPage<Record_, At extends ListPosition>(
 }
 
 /**
- * Reads a page of a list whose rows are named: `ids` is a query with a small result. `narrow` is checked row by row too.
+ * Reads a page of a list whose rows are named: `ids` is a query with a small result. `narrow` is checked row by row
+ * too.
  */
 export async function readNamed<Record_, At extends ListPosition>(
   list: IndexedList<Record_, At>,
@@ -167,8 +169,8 @@ export async function countAll<Record_, At extends ListPosition>(list: IndexedLi
 }
 
 /**
- * Whether the message `m` of a subquery is among the `rows` newest that match `theirs`, by an index without further columns.
- * It bounds a subquery that filters further.
+ * Whether the message `m` of a subquery is among the `rows` newest that match `theirs`, by an index without further
+ * columns. It bounds a subquery that filters further.
  */
 export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`m.rowid >= coalesce((
@@ -195,7 +197,9 @@ async function endsOfDays<Record_, At extends ListPosition>(
   return found.map((day) => days.beginningOf(day));
 }
 
-/** The position of the row `rows` after `from`, up to the end of `day`; null if there are fewer. Reads only the index. */
+/**
+ * The position of the row `rows` after `from`, up to the end of `day`; null if there are fewer. Reads only the index.
+ */
 async function endOf<At extends ListPosition>(
   list: WindowQuery,
   { from, day = null }: Pick<RowWindow<At>, "from" | "day">,
@@ -323,7 +327,10 @@ function orderOf(list: WindowQuery): RawBuilder<unknown> {
   return sql`order by ${placeOf(list)} ${sql.raw(list.order === "newest" ? "desc" : "asc")}`;
 }
 
-/** The column that orders the list, as its index has it. Rows that are named are sorted: no index is read in order for them. */
+/**
+ * The column that orders the list, as its index has it. Rows that are named are sorted: no index is read in order for
+ * them.
+ */
 function placeOf({ table, column, isNamed = false }: WindowQuery): RawBuilder<unknown> {
   const named = sql.ref(column);
   if (isNamed) return perDialect<unknown>(named, sql`${named} || ''`);

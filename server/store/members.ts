@@ -1,4 +1,4 @@
-/** The processes on one database and their leases, as a store keeps them. */
+/** The members of a database and their leases, as a store keeps them. */
 
 /** The role of a process: `api` answers requests, `worker` sends messages and webhooks, `all` does both. */
 export type MemberRole = "all" | "api" | "worker";
@@ -8,7 +8,7 @@ export interface Member {
   /** New for each start. */
   id: string;
   role: MemberRole;
-  /** Where other members reach it, without a slash at the end; null if nobody can. */
+  /** The URL at which other members reach this member, without a slash at the end; null if they cannot. */
   url: string | null;
 }
 
@@ -18,21 +18,24 @@ export interface LeaseEpoch {
   epoch: number;
 }
 
-/** A lease that a member holds. `state`: text of its owner for the others. */
+/** A lease that a member holds. `state`: a text by which the owner tells the other members something. */
 export interface MemberLease extends LeaseEpoch {
   owner: Member["id"];
   state: string | null;
 }
 
-/** A lease that a member wants. `isLifelong`: it lasts as long as the member, so that no beat has to write that it goes on. */
+/**
+ * A lease that a member wants. `isLifelong`: the lease lasts as long as the member, so that no beat has to renew it on
+ * disk.
+ */
 export interface WantedLease extends Pick<MemberLease, "lease" | "state"> {
   isLifelong?: true;
 }
 
 /**
- * A sign of life of a member. `leases` are all that it wants to hold: a free one becomes its own, its own are renewed for `leaseMs`
- * from now, and its own that are not named are free at once. A member that did not beat for `deadAfterMs` is removed, and its lifelong
- * leases are free at once. All times are by the clock of the database.
+ * A member's report that it lives. `leases` names all leases that the member wants. The member gets those that are
+ * free, keeps its own for `leaseMs` from now, and loses its other leases at once. The beat removes each member that did
+ * not beat for `deadAfterMs`, and frees its lifelong leases at once. The clock of the database measures all times.
  */
 export interface MemberBeat {
   member: Member;
@@ -45,7 +48,7 @@ export interface MemberBeat {
 export interface MembersAfterBeat {
   /** The time of the database, in epoch milliseconds; null if its clock is that of the machine. */
   now: number | null;
-  /** How long the member that was quiet for the longest may stay so until it is dead, in milliseconds; null: there is no other. */
+  /** Milliseconds until the first of the other members is dead, unless it beats; null: there is no other member. */
   nextDeadMs: number | null;
   members: Member[];
   leases: MemberLease[];

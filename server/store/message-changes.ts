@@ -1,7 +1,7 @@
 /**
- * The change feed of messages: what changed since an instant, oldest change first. It follows the positions of a customer's events,
- * which are drawn inside the commit, by one commit of the customer after the other: a late commit gets a later position, so the
- * feed never skips a change.
+ * The change feed of messages: what changed since an instant, oldest change first. It follows the positions of a
+ * customer's events, which are drawn inside the commit, by one commit of the customer after the other: a late commit
+ * gets a later position, so the feed never skips a change.
  */
 
 import type { Kysely } from "kysely";
@@ -13,9 +13,9 @@ import { findPositionBefore } from "./replays.ts";
 import type { Database } from "./rows.ts";
 
 /**
- * Where a feed continues. `events`: after a position; every event older than `readAt` (real time) is before it. Events before
- * `since` (shifted time) are skipped; null after the first later event. `messages`: since events are pruned, changes before
- * `keptAt` (real time) are read from the messages themselves, after the id `after`.
+ * Where a feed continues. `events`: after a position; every event older than `readAt` (real time) is before it. Events
+ * before `since` (shifted time) are skipped; null after the first later event. `messages`: since events are pruned,
+ * changes before `keptAt` (real time) are read from the messages themselves, after the id `after`.
  */
 export type ChangesCursor =
   | { in: "events"; position: number; readAt: number; since: number | null }
@@ -62,8 +62,8 @@ export async function beginChanges(db: Kysely<Database>, since: number, times: C
 }
 
 /**
- * A page of up to `limit` changed messages that match. A message that changes again is in a later page again. If events after
- * the cursor were pruned, the page is read from the messages, so that no change is lost.
+ * A page of up to `limit` changed messages that match. A message that changes again is in a later page again. If events
+ * after the cursor were pruned, the page is read from the messages, so that no change is lost.
  */
 export async function listChanges(
   db: Kysely<Database>,

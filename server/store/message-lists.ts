@@ -1,11 +1,11 @@
 /**
- * Lists of messages for the API: each uses the most selective index, and checks the rest of the filter row by row. They are in the
- * order in which messages were inserted, which is that of row numbers. Cursors name a message by its id.
+ * Lists of messages for the API: each uses the most selective index, and checks the rest of the filter row by row. They
+ * are in the order in which messages were inserted, which is that of row numbers. Cursors name a message by its id.
  *
- * On PostgreSQL a row can be seen only after one with a later number, if two processes insert at once. A list from the newest on then
- * misses that message on pages that were read before its commit, as it misses every message that is accepted meanwhile: the next read
- * of the first page has it. `listOldest` goes forward, but only up to messages that are hours old. A reader that must miss nothing
- * follows the positions of a customer's events (`message-changes.ts`).
+ * On PostgreSQL a row can be seen only after one with a later number, if two processes insert at once. A list from the
+ * newest on then misses that message on pages that were read before its commit, as it misses every message that is
+ * accepted meanwhile: the next read of the first page has it. `listOldest` goes forward, but only up to messages that
+ * are hours old. A reader that must miss nothing follows the positions of a customer's events (`message-changes.ts`).
  */
 
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
@@ -50,7 +50,9 @@ export interface MessageFilter {
 const RARE = ["failed", "unsent", "cancelled"] as const satisfies MessageStatus[];
 /** Rows of a window whose texts are searched: about 10 µs each. */
 const SEARCHED_ROWS = 1_000;
-/** How far the time in a message's id may be ahead of its record, in milliseconds, after the machine's clock was set. */
+/**
+ * How far the time in a message's id may be ahead of its record, in milliseconds, after the machine's clock was set.
+ */
 const SKEW_MS = 60_000;
 
 /** A customer's messages, newest first, without deleted ones. */
@@ -79,7 +81,10 @@ export function listMessagesOfChat(
   return readMessages(list, start, limit);
 }
 
-/** A customer's messages with ids before `beforeId` that changed at `changedSince` or later, oldest first, deleted ones included. */
+/**
+ * A customer's messages with ids before `beforeId` that changed at `changedSince` or later, oldest first, deleted ones
+ * included.
+ */
 export async function listOldest(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -178,8 +183,8 @@ async function readMessages(list: MessageRows, { from, skip }: PageStart, limit:
 }
 
 /**
- * The row number of the message with this id. If it is gone, that of the message of any customer beside it by id, the later one for
- * `newest`, the earlier one for `oldest`; null if there is none.
+ * The row number of the message with this id. If it is gone, that of the message of any customer beside it by id, the
+ * later one for `newest`, the earlier one for `oldest`; null if there is none.
  */
 async function findRow(db: Kysely<Database>, id: string, order: "newest" | "oldest"): Promise<number | null> {
   const beside = order === "newest" ? sql`id >= ${id} order by id` : sql`id <= ${id} order by id desc`;
@@ -187,14 +192,20 @@ async function findRow(db: Kysely<Database>, id: string, order: "newest" | "olde
   return rows[0]?.row ?? null;
 }
 
-/** The id of the list's message with this row number, or if it is gone, of the last one before it; null if there is none. */
+/**
+ * The id of the list's message with this row number, or if it is gone, of the last one before it; null if there is
+ * none.
+ */
 async function findIdOfRow({ db, narrow }: MessageRows, row: number): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`select id from messages
     where ${sql.join(narrow, sql` and `)} and rowid <= ${row} order by rowid desc limit 1`.execute(db);
   return rows[0]?.id ?? null;
 }
 
-/** The list by its most selective index: external id, chat, recipient, inbound sender, rare status, or all of the customer. */
+/**
+ * The list by its most selective index: external id, chat, recipient, inbound sender, rare status, or all of the
+ * customer.
+ */
 function messageList(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -247,8 +258,9 @@ function isFormOf(column: string, address: string | undefined): RawBuilder<SqlBo
 }
 
 /**
- * Whether a text may have the words. SQLite calls `hasWords` (`sqlite/query.ts`). PostgreSQL has no function whose rules are those of
- * `core/search.ts` in every version and locale: it decides about texts of ASCII alone, and leaves the others to `hasWords` here.
+ * Whether a text may have the words. SQLite calls `hasWords` (`sqlite/query.ts`). PostgreSQL has no function whose
+ * rules are those of `core/search.ts` in every version and locale: it decides about texts of ASCII alone, and leaves
+ * the others to `hasWords` here.
  */
 function mayHave(words: string): RawBuilder<SqlBool> {
   const parts = words.split("\n").map((word) => sql`strpos(lower(text), ${word}) > 0`);

@@ -54,12 +54,15 @@ export async function findLanesWithDueTimers(
   return rows.map(({ lane }) => lane);
 }
 
-/** A message whose send attempt was interrupted by the end of a process; `unknownSince` is null if no reconciliation was tried. */
+/**
+ * A message whose send attempt was interrupted by the end of a process; `unknownSince` is null if no reconciliation was
+ * tried.
+ */
 export type InterruptedMessage = Pick<Message, "id" | "from" | "to" | "unknownSince">;
 
 /**
- * Messages of a lane whose send attempt was interrupted by the end of a process, as a start finds them: no reconciliation was
- * tried, or the first try was less than `withinMs` ago.
+ * Messages of a lane whose send attempt was interrupted by the end of a process, as a start finds them: no
+ * reconciliation was tried, or the first try was less than `withinMs` ago.
  */
 export async function listInterrupted(
   db: Kysely<Database>,
@@ -82,8 +85,9 @@ export interface PutOffMessage extends Pick<InterruptedMessage, "id" | "from" | 
 }
 
 /**
- * The messages in a window of a lane's queue that were attempted and put off, and where the next window begins; null at the end of the
- * queue. It goes backwards from `before`. A message that has its old place again, as after an outage of its instance, is not among them.
+ * The messages in a window of a lane's queue that were attempted and put off, and where the next window begins; null at
+ * the end of the queue. It goes backwards from `before`. A message that has its old place again, as after an outage of
+ * its instance, is not among them.
  */
 export async function listAttempted(
   db: Kysely<Database>,
@@ -172,9 +176,9 @@ export async function listDeferred(
 export type MessageAhead = Pick<Message, "id" | "version" | "status">;
 
 /**
- * The messages in a window of a lane's queue, after `now`, whose time was taken from a clock that was ahead: those `queued`
- * without a send attempt although they were last written in the future, and those `pending` whose lookup is due after
- * `lookupsUntil`.
+ * The messages in a window of a lane's queue, after `now`, whose time was taken from a clock that was ahead: those
+ * `queued` without a send attempt although they were last written in the future, and those `pending` whose lookup is
+ * due after `lookupsUntil`.
  */
 export async function listMessagesAhead(
   db: Kysely<Database>,

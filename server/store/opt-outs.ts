@@ -15,8 +15,8 @@ export interface OptOutPair {
 }
 
 /**
- * The opt-outs of a contact that hold for a number: those from the number, under any of its customers, and those from all numbers of the
- * customer. Those of the customer and of the number itself come first.
+ * The opt-outs of a contact that hold for a number: those from the number, under any of its customers, and those from
+ * all numbers of the customer. Those of the customer and of the number itself come first.
  */
 export async function findOptOuts(
   db: Kysely<Database>,

@@ -1,6 +1,6 @@
 /**
- * The bytes of an event as PostgreSQL stores them: what its row has in other columns, and the usual names of members, are each one
- * control character. The envelope is JSON, in which no control character stands for itself. Pure.
+ * The bytes of an event as PostgreSQL stores them: what its row has in other columns, and the usual names of members,
+ * are each one control character. The envelope is JSON, in which no control character stands for itself. Pure.
  */
 
 /** The columns of an event that its bytes repeat. */
@@ -16,8 +16,8 @@ const REPLACED_MIN = 4;
 const [ID, TYPE, MESSAGE, CORRELATION, TIMESTAMP] = ["\u0002", "\u0003", "\u0004", "\u0005", "\u0006"] as const;
 
 /**
- * Texts of envelopes, each with its character: a further one gets a character that none has, and none is ever changed, since rows have
- * them. Those before another one that contains them are longer.
+ * Texts of envelopes, each with its character: a further one gets a character that none has, and none is ever changed,
+ * since rows have them. Those before another one that contains them are longer.
  */
 const PHRASES: readonly (readonly [phrase: string, character: string])[] = [
   [`{"id":"${ID}","type":"${TYPE}","timestamp":"${TIMESTAMP}","data":{"messageId":"msg_${MESSAGE}"`, "\u0007"],
@@ -67,7 +67,10 @@ function replaceEach(packed: string, texts: ReadonlyMap<string, string>): string
   return packed.replace(EACH_CONTROL, (character) => texts.get(character) ?? character);
 }
 
-/** The values that bytes repeat, each with its character. A message is named by its id without the prefix, which others may repeat. */
+/**
+ * The values that bytes repeat, each with its character. A message is named by its id without the prefix, which others
+ * may repeat.
+ */
 function valuesOf({ id, type, messageId, correlationId }: EnvelopeColumns, timestamp: string) {
   return [
     [id, ID],

@@ -1,9 +1,12 @@
 /**
- * Lists that are stored as shorter JSON: an item is a list of its values. Half of what an update of a message wrote was the names
- * of the members of its timeline, and one id again and again.
+ * Lists that are stored as shorter JSON: an item is a list of its values. Half of what an update of a message wrote was
+ * the names of the members of its timeline, and one id again and again.
  */
 
-/** Packs the items of a list. `unpack` leaves an item that is no list as it is: it is damaged, and the form of its column judges it. */
+/**
+ * Packs the items of a list. `unpack` leaves an item that is no list as it is: it is damaged, and the form of its
+ * column judges it.
+ */
 export interface Packing {
   pack(items: readonly object[]): unknown[];
   unpack(items: readonly unknown[]): unknown[];
@@ -14,7 +17,10 @@ type Item = Readonly<Record<string, unknown>>;
 /** Stands for the value of the entry before. */
 const SAME = 0;
 
-/** Status; milliseconds since the entry before; channel and instance, or `SAME`; reason; how far the sandbox's clock was ahead. */
+/**
+ * Status; milliseconds since the entry before; channel and instance, or `SAME`; reason; how far the sandbox's clock was
+ * ahead.
+ */
 export const TIMELINE_PACKING: Packing = {
   pack(items) {
     let before: Item = { at: 0 };

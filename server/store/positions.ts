@@ -7,7 +7,10 @@ export const DAY_MS = 86_400_000;
 const POSITIONS_A_DAY = 2 ** 33;
 /** Positions before those of a day are of events from an embedded database: they are in `events_before`. */
 export const FIRST_DAY = Date.UTC(2026, 10, 1) / DAY_MS;
-/** How far the clocks of processes may be apart, and how late the positions of a day may begin, before a read by id costs more. */
+/**
+ * How far the clocks of processes may be apart, and how late the positions of a day may begin, before a read by id
+ * costs more.
+ */
 export const SLACK_MS = 3_600_000;
 /** Days since 1970. */
 export const dayOf = (atMs: number) => Math.floor(atMs / DAY_MS);
@@ -25,8 +28,8 @@ export interface Positions {
 }
 
 /**
- * The positions of events with these ids. An event is elsewhere if a clock was far off: a read that does not find it with
- * `isNear` has to ask again without.
+ * The positions of events with these ids. An event is elsewhere if a clock was far off: a read that does not find it
+ * with `isNear` has to ask again without.
  */
 export function positionsNear(ids: readonly string[]): Positions {
   let [first, last] = [Number.POSITIVE_INFINITY, 0];

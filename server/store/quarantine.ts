@@ -36,8 +36,8 @@ export function decodeAll<Row, Record_>(
 }
 
 /**
- * Up to `limit` records of the rows of `read`, which returns `count` rows after the first `skip`. Rows that cannot be decoded
- * are reported and replaced by further rows, so that a short page is the last one.
+ * Up to `limit` records of the rows of `read`, which returns `count` rows after the first `skip`. Rows that cannot be
+ * decoded are reported and replaced by further rows, so that a short page is the last one.
  */
 export async function decodePage<Name extends TableName>(
   db: Kysely<Database>,
@@ -66,8 +66,8 @@ export async function fillPage<Row, Record_>(
 }
 
 /**
- * Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. PostgreSQL evaluates a scalar
- * subquery row by row; it could join `not exists` with a whole table.
+ * Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. PostgreSQL
+ * evaluates a scalar subquery row by row; it could join `not exists` with a whole table.
  */
 export function isNotQuarantined(
   table: "messages" | "payments",

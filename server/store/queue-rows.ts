@@ -1,13 +1,15 @@
 /**
- * SQL for the rows of a lane's queue. On SQLite an index of the records is the queue. On PostgreSQL the queue is a table of its own
- * (`due_messages`, `due_deliveries`), with a row for each record that has a due time. Messages that are leased, of which a lane has few,
- * are not in the index of its order: both parts are merged.
+ * SQL for the rows of a lane's queue. On SQLite an index of the records is the queue. On PostgreSQL the queue is a
+ * table of its own (`due_messages`, `due_deliveries`), with a row for each record that has a due time. Messages that
+ * are leased, of which a lane has few, are not in the index of its order: both parts are merged.
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { perDialect } from "./sql-dialects.ts";
 
-/** Rows that are not leased, and leased ones whose record has a due time: a message has none during its send attempt. */
+/**
+ * Rows that are not leased, and leased ones whose record has a due time: a message has none during its send attempt.
+ */
 const DUE_MESSAGES = sql`(select * from due_messages where lease is null
     union all select * from due_messages where lease is not null and is_held = 0) q`;
 
@@ -20,8 +22,8 @@ interface FirstRows {
 }
 
 /**
- * The first messages that are not leased, and the leased ones. The first are cut before both are merged: if the server takes the queue for
- * empty, it would rather sort both, and read the whole lane for it.
+ * The first messages that are not leased, and the leased ones. The first are cut before both are merged: if the server
+ * takes the queue for empty, it would rather sort both, and read the whole lane for it.
  */
 const firstMessages = ({ where, order, limit }: FirstRows) =>
   sql`(select * from (select * from due_messages q where lease is null and ${where} order by ${order} limit ${limit}) free
@@ -30,7 +32,9 @@ const firstMessages = ({ where, order, limit }: FirstRows) =>
 const firstDeliveries = ({ where, order, limit }: FirstRows) =>
   sql`(select * from due_deliveries q where ${where} order by ${order} limit ${limit}) q`;
 
-/** A queue by itself, with `lane`, `dueAt` and `id`; the queue with its records; and the columns of the queue in both. */
+/**
+ * A queue by itself, with `lane`, `dueAt` and `id`; the queue with its records; and the columns of the queue in both.
+ */
 export const MESSAGE_QUEUE = {
   rows: perDialect(sql`messages`, DUE_MESSAGES),
   records: perDialect(sql`messages`, sql`${DUE_MESSAGES} join messages on messages.id = q.id`),

@@ -1,13 +1,16 @@
 /**
- * The days that a read of events or deliveries asks first. PostgreSQL has them in partitions by the day, and plans each partition that
- * a statement may need: one that names the last days costs a tenth of one that names none. On SQLite no days are named.
+ * The days that a read of events or deliveries asks first. PostgreSQL has them in partitions by the day, and plans each
+ * partition that a statement may need: one that names the last days costs a tenth of one that names none. On SQLite no
+ * days are named.
  */
 
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import { dayOfPosition, FIRST_DAY } from "./positions.ts";
 import type { Database } from "./rows.ts";
 
-/** Days before the newest one, or behind another, with which a read begins. Most pages are full before the last of them. */
+/**
+ * Days before the newest one, or behind another, with which a read begins. Most pages are full before the last of them.
+ */
 const STEPS = [1, 8];
 
 /** Positions that tell the day. Days since 1970. */
@@ -28,8 +31,8 @@ function hasPartitions(db: Kysely<Database>): boolean {
 }
 
 /**
- * The days with which the parts of a list end, in the order of the list; behind the last one everything is asked for. `day`: where
- * the read begins; null: at the end of the list, from which `newest` goes back.
+ * The days with which the parts of a list end, in the order of the list; behind the last one everything is asked for.
+ * `day`: where the read begins; null: at the end of the list, from which `newest` goes back.
  */
 export async function daysToAsk(
   { db, order }: { db: Kysely<Database>; order: "newest" | "oldest" },

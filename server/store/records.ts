@@ -1,4 +1,7 @@
-/** The type of each table's records, and the records of the store itself: idempotency keys, provider references, arrivals, provider memory, settings. */
+/**
+ * The type of each table's records, and the records of the store itself: idempotency keys, provider references,
+ * arrivals, provider memory, settings.
+ */
 
 import type { Content } from "../core/attachment.ts";
 import type { Call } from "../core/call.ts";
@@ -66,8 +69,8 @@ export interface Idempotency {
 }
 
 /**
- * A provider's reference of a message that came in. Receipts, reactions and repeats find the message by it, as by the reference of a
- * send attempt.
+ * A provider's reference of a message that came in. Receipts, reactions and repeats find the message by it, as by the
+ * reference of a send attempt.
  */
 export interface ProviderReference {
   instanceId: string;

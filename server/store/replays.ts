@@ -1,7 +1,7 @@
 /**
  * Reads of replays: their records, the deliveries of a page, and how many of their deliveries wait or have ended. Each
- * statement is bounded and uses an index. Ids have the time, and are made shortly before the position is drawn; a caller subtracts
- * or adds how far the two may be apart.
+ * statement is bounded and uses an index. Ids have the time, and are made shortly before the position is drawn; a
+ * caller subtracts or adds how far the two may be apart.
  */
 
 import { type Kysely, type SqlBool, sql } from "kysely";
@@ -87,7 +87,10 @@ async function countRows(db: Kysely<Database>, where: ReturnType<typeof sql>, li
 /** Deliveries that one statement counts. */
 const TALLIED_AT_ONCE = 5_000;
 
-/** How many of a replay's deliveries have ended, as far as they are kept. Reads them in pages, so that a reader may end in between. */
+/**
+ * How many of a replay's deliveries have ended, as far as they are kept. Reads them in pages, so that a reader may end
+ * in between.
+ */
 export async function tallyReplay(db: Kysely<Database>, replayId: ReplayId): Promise<ReplayTally> {
   const tally: ReplayTally = { succeeded: 0, failed: 0 };
   let after: string | null = "";
@@ -118,7 +121,9 @@ interface TallyRow {
   failed: number | null;
 }
 
-/** Position of the oldest event of any customer whose id was made at or after `at` (real time); null if there is none. */
+/**
+ * Position of the oldest event of any customer whose id was made at or after `at` (real time); null if there is none.
+ */
 export async function findPositionAt(db: Kysely<Database>, at: number): Promise<number | null> {
   const query = db
     .selectFrom("events")
@@ -129,9 +134,10 @@ export async function findPositionAt(db: Kysely<Database>, at: number): Promise<
 }
 
 /**
- * Position of the newest event of any customer whose id was made before `at` (real time); 0 if there is none. All events of `at` or
- * later have later positions, also those that are not committed yet: the position before the first event of `at` that can be seen
- * is no such bound, since on PostgreSQL another customer's event may be committed with an earlier one afterwards.
+ * Position of the newest event of any customer whose id was made before `at` (real time); 0 if there is none. All
+ * events of `at` or later have later positions, also those that are not committed yet: the position before the first
+ * event of `at` that can be seen is no such bound, since on PostgreSQL another customer's event may be committed with
+ * an earlier one afterwards.
  */
 export async function findPositionBefore(db: Kysely<Database>, at: number): Promise<number> {
   const id = firstIdAt("evt", at) as EventId;

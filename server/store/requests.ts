@@ -1,4 +1,7 @@
-/** Reads of the request log: lists by filters, one request with its bodies, the errors in groups, the shares of customers. */
+/**
+ * Reads of the request log: lists by filters, one request with its bodies, the errors in groups, the shares of
+ * customers.
+ */
 
 import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { ErrorCode } from "../../sdk/wire.ts";
@@ -179,8 +182,8 @@ async function withLast(db: Kysely<Database>, groups: readonly GroupRow[]): Prom
 export type RequestTexts = LoggedTexts & { position: number };
 
 /**
- * Texts of a customer's requests (null: of admin keys) after a position, the oldest first, even if the rest of their rows cannot be
- * decoded.
+ * Texts of a customer's requests (null: of admin keys) after a position, the oldest first, even if the rest of their
+ * rows cannot be decoded.
  */
 export async function listRequestTexts(
   db: Kysely<Database>,

@@ -13,7 +13,9 @@ export interface RestorablePage {
   last: MessageId | null;
 }
 
-/** Messages that may have gone further since a backup, in the order of their ids. Reads the whole table, page by page. */
+/**
+ * Messages that may have gone further since a backup, in the order of their ids. Reads the whole table, page by page.
+ */
 export async function listRestorable(
   db: Kysely<Database>,
   after: MessageId | null,

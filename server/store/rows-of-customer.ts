@@ -1,7 +1,8 @@
 /**
- * SQL that finds a customer's messages, events and deliveries. On SQLite their indexes begin with the end of the customer's id only,
- * since a customer's id in every entry was half of the indexes. Two customers hardly ever share it; if they do, the entries of both
- * are read, so every read checks the whole id too. On PostgreSQL the indexes have the whole id.
+ * SQL that finds a customer's messages, events and deliveries. On SQLite their indexes begin with the end of the
+ * customer's id only, since a customer's id in every entry was half of the indexes. Two customers hardly ever share it;
+ * if they do, the entries of both are read, so every read checks the whole id too. On PostgreSQL the indexes have the
+ * whole id.
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
@@ -31,7 +32,10 @@ export function ofCustomer(customerId: CustomerId): RawBuilder<SqlBool> {
   return sql<SqlBool>`${nearCustomer(customerId)} and ${hasWholeId(customerId)}`;
 }
 
-/** Whether a row is that of the customer of another row. `row` is the alias of the table, `customer` is SQL for the whole id. */
+/**
+ * Whether a row is that of the customer of another row. `row` is the alias of the table, `customer` is SQL for the
+ * whole id.
+ */
 export function ofSameCustomer(row: string, customer: string): RawBuilder<SqlBool> {
   return perDialect(sql.raw<SqlBool>(isOfCustomer(row, customer)), sql.raw<SqlBool>(`${columnOf(row)} = ${customer}`));
 }

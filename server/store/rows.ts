@@ -198,7 +198,10 @@ export type TableRow<Name extends TableName> = {
 
 type Rows = { [Name in TableName as SqlTableName<Name>]: TableRow<Name> };
 
-/** The database as reads see it. `position` is drawn inside the commit: it orders a customer's events, and the requests in the log. */
+/**
+ * The database as reads see it. `position` is drawn inside the commit: it orders a customer's events, and the requests
+ * in the log.
+ */
 export interface Database extends Rows {
   events: TableRow<"events"> & { position: number };
   requests: TableRow<"requests"> & { position: number };

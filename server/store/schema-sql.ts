@@ -53,7 +53,9 @@ export function makeSchema(own: OwnSchema): Schema {
   return { sql, id: hash("sha256", sql.replaceAll(COMMENT, "")).slice(0, 16) };
 }
 
-/** The refusal of a database with tables that this version did not make. `name`: how the operator calls the database. */
+/**
+ * The refusal of a database with tables that this version did not make. `name`: how the operator calls the database.
+ */
 export function otherSchema(name: string): StoreUnusable {
   return new StoreUnusable(
     `${name} has the tables of another version of Tightbeam: install the version that made them, or begin with an empty database`,

@@ -13,8 +13,8 @@ export interface ReferencedMessage {
 }
 
 /**
- * The message with this reference: sent by a send attempt, or come in. Null if there is none. The reference of a refusal names
- * none: a receipt of it could be taken for one of a later attempt.
+ * The message with this reference: sent by a send attempt, or come in. Null if there is none. The reference of a
+ * refusal names none: a receipt of it could be taken for one of a later attempt.
  */
 export async function findProviderReference(
   db: Kysely<Database>,

@@ -5,8 +5,8 @@ import type { Database } from "./rows.ts";
 import { perDialect } from "./sql-dialects.ts";
 
 /**
- * The setting of the embedded database that exists from the end of an erasure to the next vacuum. Its value: how many vacuums were
- * begun since.
+ * The setting of the embedded database that exists from the end of an erasure to the next vacuum. Its value: how many
+ * vacuums were begun since.
  */
 export const ERASED_SINCE_VACUUM = "erased-since-vacuum";
 

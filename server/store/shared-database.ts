@@ -1,12 +1,16 @@
-/** The part of a store that only a database of several processes has: versions of what they cache, limits that they share, what they tell each other. */
+/**
+ * The part of a store that only a database of several processes has: versions of what they cache, limits that they
+ * share, what they tell each other.
+ */
 
 import type { CustomerId, DeliveryId, InstanceId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { RateBucket } from "../core/rate-limit.ts";
 
 /**
- * Parts of the configuration, which processes cache: `keys`; `routing`: customers, numbers and instances; `receivers`: customers
- * and endpoints; `optOuts`; `settings`; `threads`: only which chats were deleted; `quarantine`: only which rows left it.
+ * Parts of the configuration, which processes cache: `keys`; `routing`: customers, numbers and instances; `receivers`:
+ * customers and endpoints; `optOuts`; `settings`; `threads`: only which chats were deleted; `quarantine`: only which
+ * rows left it.
  */
 export const CONFIG_PARTS = ["keys", "routing", "receivers", "optOuts", "settings", "threads", "quarantine"] as const;
 export type ConfigPart = (typeof CONFIG_PARTS)[number];
@@ -20,7 +24,10 @@ export interface RateTake {
   windowMs: number;
 }
 
-/** Takes requests of a bucket: how many it got, how many all processes have taken in the window, and when the window ends. */
+/**
+ * Takes requests of a bucket: how many it got, how many all processes have taken in the window, and when the window
+ * ends.
+ */
 export type TakeRate = (take: RateTake) => Promise<{ given: number; taken: number; endsInMs: number }>;
 
 /** A message in a send attempt, which lasts until `claimedUntil` (real time). */
@@ -36,11 +43,14 @@ export interface AnnouncedDeliveries {
 
 /** The database, as its processes use it together. */
 export interface SharedDatabase {
-  /** Reads the versions of the configuration: a commit that changes a part, by whichever process, raises the version of the part. */
+  /**
+   * Reads the versions of the configuration: a commit that changes a part, by whichever process, raises the version of
+   * the part.
+   */
   configVersions(): Promise<ConfigVersions>;
   /**
-   * Notes how far the work of this process lags, in milliseconds, and resolves with the longest lag of another process that has beaten
-   * within `deadAfterMs`. Lost in a crash of the server.
+   * Notes how far the work of this process lags, in milliseconds, and resolves with the longest lag of another process
+   * that has beaten within `deadAfterMs`. Lost in a crash of the server.
    */
   exchangeLag(lagMs: number, deadAfterMs: number): Promise<number>;
   /** Takes from the rate limits that all processes share. Lost in a crash of the server. */
@@ -50,8 +60,8 @@ export interface SharedDatabase {
   /** Tells the other processes of deliveries. Lost in a crash of the server. */
   announceDeliveries(announced: AnnouncedDeliveries): Promise<void>;
   /**
-   * The deliveries of some customers (at least one; null: of all) that were announced within the last `withinMs`, a minute at most, and
-   * how long ago.
+   * The deliveries of some customers (at least one; null: of all) that were announced within the last `withinMs`, a
+   * minute at most, and how long ago.
    */
   announcedDeliveries(
     customerIds: readonly CustomerId[] | null,

@@ -1,6 +1,7 @@
 /**
- * SQL fragments that differ between the dialects of SQLite and PostgreSQL, each with its name here or beside the read that needs it.
- * The compiler of a database picks its dialect, so that a read need not know where it runs. All other SQL of reads means the same in both.
+ * SQL fragments that differ between the dialects of SQLite and PostgreSQL, each with its name here or beside the read that
+ * needs it. The compiler of a database picks its dialect, so that a read need not know where it runs. All other SQL of
+ * reads means the same in both.
  */
 
 import { type RawBuilder, type RawNode, type SqlBool, sql } from "kysely";
@@ -26,8 +27,8 @@ export function inPostgres(node: RawNode): RawNode {
 }
 
 /**
- * A column that is checked row by row. A unary plus keeps SQLite from using an index for it. The planner of PostgreSQL has
- * statistics, and no index of ours makes such a check longer than its window.
+ * A column that is checked row by row. A unary plus keeps SQLite from using an index for it. The planner of PostgreSQL
+ * has statistics, and no index of ours makes such a check longer than its window.
  */
 export function unindexed(column: string): RawBuilder<unknown> {
   const named = sql.ref(column);
@@ -35,9 +36,9 @@ export function unindexed(column: string): RawBuilder<unknown> {
 }
 
 /**
- * The `id` that orders rows which other columns narrow. Their indexes on PostgreSQL have it in the collation "POSIX", whose order is
- * that of "C", the collation of the primary key: otherwise the planner may walk along the primary key, past the rows of everybody
- * else, if it takes the narrowed rows for many (measured: 160,000 rows for a page of 50).
+ * The `id` that orders rows which other columns narrow. Their indexes on PostgreSQL have it in the collation "POSIX",
+ * whose order is that of "C", the collation of the primary key: otherwise the planner may walk along the primary key,
+ * past the rows of everybody else, if it takes the narrowed rows for many (measured: 160,000 rows for a page of 50).
  */
 export function narrowedId(table: string): RawBuilder<string> {
   const id = sql.ref<string>(`${table}.id`);
@@ -53,9 +54,15 @@ export function valuesOf(values: readonly string[]): RawBuilder<unknown> {
   );
 }
 
-/** Control characters, which no JSON has: instead of an escaped backslash, of an escaped quote, and of what is between two items. */
+/**
+ * Control characters, which no JSON has: instead of an escaped backslash, of an escaped quote, and of what is between
+ * two items.
+ */
 const [BACKSLASH, QUOTE, BETWEEN] = ["\u0001", "\u0002", "\u0003"] as const;
-/** Replacements after which a JSON list of texts without its first two characters is its items, with `BETWEEN` behind each. */
+/**
+ * Replacements after which a JSON list of texts without its first two characters is its items, with `BETWEEN` behind
+ * each.
+ */
 const UNQUOTED = [
   ["\\\\", BACKSLASH],
   ['\\"', QUOTE],
@@ -63,7 +70,10 @@ const UNQUOTED = [
   ['"]', BETWEEN],
 ] as const;
 
-/** The items of a JSON list of texts as one text, with `BETWEEN` before, between and after them. No damaged list fails it. */
+/**
+ * The items of a JSON list of texts as one text, with `BETWEEN` before, between and after them. No damaged list fails
+ * it.
+ */
 function itemsOf(column: string): RawBuilder<string> {
   const lit = (text: string) => sql.lit<string>(text);
   const items = UNQUOTED.reduce(
@@ -80,8 +90,9 @@ export function countItems(column: string): RawBuilder<number> {
 }
 
 /**
- * Whether a JSON list of texts has this one. Compares texts, so that a damaged list fails no statement. An item may look like the end of
- * one and the beginning of another (`x,` beside `,y` is no `,`), so the quotes of items are replaced first.
+ * Whether a JSON list of texts has this one. Compares texts, so that a damaged list fails no statement. An item may
+ * look like the end of one and the beginning of another (`x,` beside `,y` is no `,`), so the quotes of items are
+ * replaced first.
  */
 export function hasItem(column: string, item: string): RawBuilder<SqlBool> {
   const listed = itemsOf(column);

@@ -1,4 +1,4 @@
-/** The interface of a store: transactions, claims of due work, and reads. A result is returned only once it is on disk. */
+/** The interface of a store: transactions, claims of due work, and reads. A commit returns only once it is on disk. */
 
 import type { MessagePort } from "node:worker_threads";
 import type { Kysely } from "kysely";
@@ -55,13 +55,18 @@ type Require = "require" | "requireNone";
 type RequireOf<Name extends TableName> = Omit<DeleteFrom<Name>, "op"> & { op: Require; scope: string };
 
 /**
- * One operation of a transaction. `insert` adds a record. `insertUnique` adds a record whose key must be new; otherwise the
- * transaction is a `duplicate`. `put` adds a record or replaces the one with its key. `update` changes a record that still
- * has `version`, and increments the version; otherwise the transaction is a `conflict`. `set` changes a send
- * attempt, if it is there. `delete` removes every match. `event` adds an event and its deliveries. `rewrite` replaces the bytes of an event whose text is erased, and erases the responses
- * of its receivers. The transaction is a `conflict` too unless each `require` matches a record, and each `requireNone` none:
- * those of one `scope` commit one after the other, and a customer's id is that of its events and resets. `requireUnleased` requires that
- * no message of the pair is leased in the lane, and `requireEpoch` that a lease of a member has this epoch; else the transaction is `unmet`.
+ * One operation of a transaction.
+ * - `insert` adds a record.
+ * - `insertUnique` adds a record whose key must be new. Otherwise the transaction is a `duplicate`.
+ * - `put` adds a record, or replaces the record with the same key.
+ * - `update` changes a record that still has `version`, and increments it. Otherwise the transaction is a `conflict`.
+ * - `set` changes a send attempt, if it exists. `delete` removes every match.
+ * - `event` adds an event and its deliveries.
+ * - `rewrite` replaces the bytes of an event whose text is erased, and erases the responses of its receivers.
+ * - `require` must match a record, and `requireNone` must match none. Otherwise the transaction is a `conflict`.
+ *   Transactions that name one `scope` commit one after the other. A customer's id is the scope of its events and resets.
+ * - `requireUnleased` requires that no message of the pair is leased in the lane. Otherwise the transaction is `unmet`.
+ * - `requireEpoch` requires that a member's lease has this epoch. Otherwise the transaction is `unmet`.
  */
 export type Operation =
   | { [Name in TableName]: InsertInto<Name> }[TableName]
@@ -73,13 +78,13 @@ export type Operation =
   | { op: "requireUnleased"; lane: InstanceId; from: string; to: string }
   | ({ op: "requireEpoch" } & LeaseEpoch);
 
-/** Operations that are committed together or not at all. As plain data they can be sent to a thread, repeated and compared. */
+/** Operations that commit together or not at all. They are plain data: the store can send, repeat and compare them. */
 export type Transaction = readonly Operation[];
 
 /**
- * The result of a transaction, returned once it is on disk. `conflict`: a record had changed; decide again from fresh records.
- * `duplicate`: a record of an `insertUnique` existed already. `unmet`: a requirement does not hold. A refused transaction
- * changes nothing. `lanes`: lanes of the new deliveries, except those that went to the holder.
+ * The result of a transaction, returned once it is on disk. `conflict`: a record had changed; decide again from fresh
+ * records. `duplicate`: a record of an `insertUnique` existed already. `unmet`: a requirement does not hold. A refused
+ * transaction changes nothing. `lanes`: lanes of the new deliveries, except those that went to the holder.
  */
 export type CommitResult =
   | { result: "ok"; lanes: string[] }
@@ -91,8 +96,8 @@ export type CommitResult =
 export type Queue = "messages" | "deliveries";
 
 /**
- * A lane in a claim of messages. `runMax`: the most messages of one sender and recipient, 8 if absent. `required`: nothing is claimed
- * unless the lease has the epoch.
+ * A lane in a claim of messages. `runMax`: the most messages of one sender and recipient, 8 if absent. `required`: the
+ * claim takes nothing unless the lease has this epoch.
  */
 export interface MessageLane {
   lane: string;
@@ -103,9 +108,9 @@ export interface MessageLane {
 }
 
 /**
- * Claims at most `permits` messages of each lane, for `leaseMs` of real time. From a paused lane it claims no `queued` message.
- * `now` is shifted time. From a waiting pair it claims no `queued` message except those named, so that later messages keep their
- * place behind them.
+ * Claims at most `permits` messages of each lane, for `leaseMs` of real time. `now` is shifted time. The claim takes no
+ * `queued` message of a paused lane. Of a waiting pair it takes no `queued` message other than those in `except`, so
+ * that later messages stay behind them.
  */
 export interface MessageClaim {
   lanes: readonly MessageLane[];
@@ -126,14 +131,20 @@ export interface ClaimedMessages {
   more: string[];
 }
 
-/** A sender and recipient between whom only some messages may be claimed: `except`, of which a claim takes one at most, whichever, and those that are not `queued`. */
+/**
+ * A sender and recipient between whom a claim may take only some messages: at most one of `except`, whichever, and
+ * messages that are not `queued`.
+ */
 export interface WaitingPair {
   from: string;
   to: string;
   except: readonly MessageId[];
 }
 
-/** A change of an endpoint or customer; of any of them if `id` is null. `isMark`: only the mark that an endpoint is gone. */
+/**
+ * A change of an endpoint or customer; of any of them if `id` is null. `isMark`: only the mark that an endpoint is
+ * gone.
+ */
 export interface ReceiverChange {
   table: "endpoints" | "customers";
   id: string | null;
@@ -165,14 +176,14 @@ export class StoreUnusable extends Error {}
 export class StoreFull extends Error {}
 
 /**
- * The database could not be reached, or went away before it answered: whether the write happened is not known. A later write may
- * succeed. The caller of a request with an idempotency key repeats it.
+ * The database could not be reached, or went away before it answered. So nobody knows whether the write happened. A
+ * later write may succeed. A client repeats its request with the same idempotency key.
  */
 export class StoreUnavailable extends Error {}
 
 /**
- * Requests of the log to remove, at most `limit` in all: those that were logged before `before` (real time), and the oldest ones
- * of customers; null: of admin keys.
+ * Which requests to remove from the log, at most `limit` in all: requests logged before `before` (real time), and
+ * `count` of the oldest requests of each customer in `oldest`. A null customer means admin keys.
  */
 export interface RequestRemoval {
   before: number;
@@ -180,7 +191,7 @@ export interface RequestRemoval {
   limit: number;
 }
 
-/** The texts that stay of a request of the log. The bodies are whole. */
+/** The new texts of a logged request after an erasure. The bodies are not cut. */
 export type ErasedRequest = { position: number } & Pick<LoggedRequest, "path" | "request" | "response">;
 
 /** Called after each group commit. */
@@ -188,7 +199,7 @@ export type CommitObserver = (group: { transactions: number; durationMs: number 
 
 /** Counters of the writer since the store was opened. For tests and the benchmark. */
 export interface StoreCounts {
-  /** Everything that callers asked the writer to write. What was gathered counts once a group. */
+  /** Transactions, and other writing jobs. All gathered transactions of a group count as one. */
   transactions: number;
   /** SQL transactions, each of a group of transactions. */
   groups: number;
@@ -201,124 +212,142 @@ export interface StoreCounts {
 }
 
 export interface Store {
-  /** Reads of one or a few records. A read sees every earlier commit. Lists are read by `lists`. */
+  /** Reads one or a few records. A read sees every earlier commit. Use `lists` to read lists. */
   readonly db: Kysely<Database>;
   /**
-   * Reads by which a loop finds its due work. On PostgreSQL they have a connection of their own, the server ends each after 1 s, and one
-   * without an answer fails after 2 s.
+   * Reads by which a loop finds its due work. On PostgreSQL these reads have a connection of their own. The server ends
+   * each read after 1 s, and a read without an answer fails after 2 s.
    */
   readonly looks: Kysely<Database>;
   /**
-   * Reads of lists on behalf of `owner` (a customer id, or `admin`), by separate readers, so that `db` never waits for them.
-   * Owners are served in turn, statement by statement, and no owner holds every reader. After `gone` is aborted no further
-   * statement begins: reads reject with its reason.
+   * Reads of lists on behalf of `owner` (a customer id, or `admin`), by separate readers, so that `db` never waits for
+   * them. Owners are served in turn, statement by statement, and no owner holds every reader. After `gone` is aborted
+   * no further statement begins: reads reject with its reason.
    */
   lists(owner: string, gone?: AbortSignal): Kysely<Database>;
   /** Commits a transaction. Throws `StoreFull` if the disk is full. */
   commit(transaction: Transaction): Promise<CommitResult>;
   /**
-   * Commits a transaction in one job with others of its kind and turn. Each is committed or refused by itself.
-   * For what a loop does with many records at a time.
+   * Commits a transaction in one job with the other gathered transactions of this turn of the event loop. Each commits
+   * or is refused by itself. A loop uses this for many records at a time.
    */
   commitGathered(transaction: Transaction): Promise<CommitResult>;
   /**
-   * Leases due messages of the given lanes, in order of due time. Of one sender and recipient it leases a run of a few in
-   * order of acceptance, and none while another message of the pair is leased. The caller sends a run in sequence. Lookups, which are
-   * `pending`, are leased whatever else of their pair is leased, and take no place in its run.
+   * Leases due messages of the given lanes, in order of due time. Of one sender and recipient, a claim leases a run of
+   * a few messages in order of acceptance, and none while another message of the pair is leased. The caller sends a run
+   * in sequence. A claim leases lookups (`pending` messages) even if their pair has leased messages, and beside the
+   * pair's run.
    *
-   * A claim reads a bounded number of due messages, at least 64 more than its permits. In a longer lane a run may be shorter than
-   * `runMax` although permits are left, and the claims after the run go on with it. But as long as permits are left, each pair
-   * that is free, does not wait and has a due `queued` message gets a message of its own, if the lane has fewer than 256 pairs; with
-   * more, the pairs get theirs in turn. So do free pairs with a due message that is not `queued`, however many messages of other pairs
-   * are in front of it.
+   * A claim reads a bounded number of due messages, at least 64 more than its permits. In a longer lane a run may be
+   * shorter than `runMax` although permits are left. Later claims then continue the run. While permits are left, each
+   * pair that is free, does not wait and has a due `queued` message gets at least one message, if the lane has fewer
+   * than 256 pairs. With more pairs, they get messages in turn. The same holds for free pairs with a due message that
+   * is not `queued`, however many messages of other pairs are in front of it.
    *
-   * A lease changes nothing of the message, which stays due. It ends after its time, by `release`, when a commit
-   * sets the message's status, due time or instance, with the message, or with the process. A commit that sets `claimedUntil`
-   * records a send attempt: then only such a commit, `release` or `releaseLeases` ends the lease.
+   * A lease does not change its message, which stays due. The lease ends after its time, by `release`, when a commit
+   * sets the message's status, due time or instance, with the message, or with the process. A commit that sets
+   * `claimedUntil` records a send attempt: after it only a commit, `release` or `releaseLeases` ends the lease.
    *
-   * Claims of one lane wait for each other. On PostgreSQL a claim that waits for another process longer than a second throws, and
-   * has leased nothing.
+   * Claims of one lane wait for each other. On PostgreSQL, a claim that waits for another process longer than a second
+   * throws, and has leased nothing.
    */
   claimMessages(claim: MessageClaim): Promise<ClaimedMessages>;
   /** Senders and recipients of the leased messages of a lane. */
   leasedPairs(lane: InstanceId): Promise<Pick<Message, "from" | "to">[]>;
   /**
-   * Reads due deliveries of the given lanes, which stay due. What is read, pushed and ended comes back in the order in which the writer did
-   * it. On PostgreSQL a read goes back to what other processes have put before the place since the last read of the lane.
+   * Reads due deliveries of the given lanes, which stay due. Results of reads, pushed changes and results of outcomes
+   * arrive in the order in which the writer made them. On PostgreSQL a read also returns deliveries that other
+   * processes have put before the place since the last read of the lane.
    */
   dueDeliveries(read: DueRead): Promise<DueDeliveries>;
-  /** Registers the one holder of deliveries, which is told what commits do to due ones. Returns the function that ends it. */
+  /**
+   * Registers the one holder of deliveries, which gets the changes of due ones. Returns the function that ends the
+   * hold.
+   */
   hold(holder: DeliveryHolder): () => void;
-  /** The holder's word to the writer. */
+  /** Tells the writer what the holder has received. */
   credit(credit: HolderCredit): void;
-  /** Resolves once every delivery that the writer has read or pushed by now has arrived at its caller or holder. */
+  /** Resolves once each delivery that the writer has read or pushed by now has arrived at its caller or the holder. */
   arrived(): Promise<void>;
   /**
-   * Sets the one listener to changes of endpoints and customers by this store. A commit that makes any returns once the listener
-   * has applied them.
+   * Sets the one listener to changes of endpoints and customers by this store. A commit with such changes returns once
+   * the listener has applied them.
    */
   watchReceivers(apply: (changes: readonly ReceiverChange[]) => void | Promise<void>): void;
-  /** Writes the ends of attempts. Throws `StoreFull` if the disk is full. */
+  /** Writes the outcomes of delivery attempts. Throws `StoreFull` if the disk is full. */
   finishDeliveries(outcomes: readonly DeliveryOutcome[]): Promise<FinishResult[]>;
-  /** Ends leases of messages, except those that have ended already. The messages are due as before. */
+  /** Ends leases of messages that have not ended yet. The messages keep their due times. */
   release(leases: readonly number[]): Promise<void>;
-  /** Lanes of a queue with a record due at `now` (shifted time), and since when. A server tells `took` the milliseconds that it needed. */
+  /**
+   * Lanes of a queue with a record due at `now` (shifted time), and since when. PostgreSQL calls `took` with its
+   * milliseconds.
+   */
   dueLanes(queue: Queue, now: number, took?: (ms: number) => void): Promise<{ lane: string; dueAt: number }[]>;
   /**
-   * Ends leases on disk that expired before `until` (real time of this host), except those of other members that live; with Infinity,
-   * for the start of the only process, all leases. Messages become due at `now`; a `queued` message becomes due at its
-   * creation, so that it keeps its place. A message with a recorded send attempt stays `pending`: its outcome is unknown. Returns the
-   * number of messages.
+   * Ends leases on disk that expired before `until` (real time of this host), except the leases of other live members.
+   * Infinity, for the start of the only process, ends all leases. Messages become due at `now`. But a `queued` message
+   * gets its scheduled time or its creation as due time, so that it keeps its place. A message with a recorded send
+   * attempt stays `pending`: its outcome is unknown. Returns the number of messages.
    */
   releaseLeases(until: number, now: number): Promise<number>;
   /**
-   * Cancels up to `limit` pending deliveries of a paused or deleted endpoint; with `replayId` those of this replay of the endpoint, paused or
-   * not, that were not tried since. An attempt in flight is recorded all the same. Returns how many; 0 without `replayId` if the endpoint is active.
+   * Cancels up to `limit` deliveries that wait, of a paused or deleted endpoint. With `replayId`, instead cancels
+   * deliveries of this replay that were not tried since the replay, even if the endpoint is active. An attempt in
+   * flight is still recorded. Returns how many it cancelled: 0 without `replayId` if the endpoint is active.
    */
   cancelDeliveries(endpointId: EndpointId, limit: number, replayId?: ReplayId): Promise<number>;
   /**
-   * Removes up to `limit` events older than `before` (real time) with their deliveries, and as many
-   * idempotency keys, arrivals and files. An event with an open delivery is kept, and a file while an event of its message is
-   * kept or the message waits to be sent. Returns how many were removed.
+   * Removes up to `limit` events older than `before` (real time) with their deliveries. Also removes up to as many
+   * idempotency keys, arrivals, files and notes about send attempts. Keeps an event with an open delivery. Keeps a file
+   * while an event of its message exists or the message waits to be sent. Returns how many it removed, without
+   * deliveries.
    */
   prune(before: number, limit: number): Promise<number>;
   /**
    * Removes up to `limit` records of each kind of a customer: messages with their files and provider references, chats,
-   * contacts, opt-outs, payments, calls, events, deliveries, idempotency keys. Keys, numbers, endpoints and usage are
-   * kept. Returns how many were removed; 0 when nothing is left. `begins` says that this is the first call of a reset: an earlier
-   * one may have ended in the middle.
+   * contacts, opt-outs, payments, calls, events, deliveries, replays, idempotency keys, logged requests. Keeps API
+   * keys, numbers, endpoints and usage. Returns 0 when nothing is left. `begins`: this is the first call of a reset,
+   * and an earlier reset may have ended in the middle.
    */
   reset(customerId: CustomerId, limit: number, begins?: boolean): Promise<number>;
-  /** Adds counters to the hours they name, once a batch. An owner has one batch on its way. `now` is real time. */
+  /**
+   * Adds the counters of a batch to their hours, once per batch. An owner sends one batch at a time. `now` is real
+   * time.
+   */
   addUsage(batch: UsageBatch, now: number): Promise<void>;
   /** Adds requests to the log, in a group commit of their own. */
   logRequests(requests: readonly LoggedRequest[]): Promise<void>;
-  /** Removes requests from the log, in a group commit of its own. Returns how many. */
+  /** Removes requests from the log, in a group commit of its own. Returns how many it removed. */
   removeRequests(removal: RequestRemoval): Promise<number>;
   /**
-   * Replaces texts of requests of the log, in a group commit of its own; a request that is gone stays so. The former texts are then not
-   * in the database file of SQLite, except as `vacuum.ts` says, which costs a write of each page.
+   * Replaces texts of logged requests, in a group commit of its own. Skips requests that are gone. On SQLite this
+   * overwrites the pages with the former texts, at the cost of a write for each. `vacuum.ts` names the copies that may
+   * remain.
    */
   eraseRequests(requests: readonly ErasedRequest[]): Promise<void>;
   /**
-   * Puts a row that cannot be decoded into quarantine, in a later commit of its own. Claims and lists do so themselves; a
-   * caller that catches the `RowUnreadable` of a single row calls this.
+   * Puts a row that cannot be decoded into quarantine, in a later commit. Claims and lists do so themselves. A caller
+   * that catches the `RowUnreadable` of a single row calls this.
    */
   quarantine(row: UnreadableRow): void;
   /**
-   * Rechecks up to `limit` rows in quarantine. Rows that can be decoded again, and rows that are gone, leave it; a message or
-   * delivery that a claim had found becomes due at `now` (shifted time). `after`: `next` of the recheck before.
+   * Rechecks up to `limit` rows in quarantine. Rows that can be decoded again, and rows that are gone, leave the
+   * quarantine. A message or delivery that had left its queue is due again at `now` (shifted time) or, if `queued`, at
+   * its old place. `after`: `next` of the last recheck.
    */
   recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult>;
-  /** Another store has rechecked rows: those that this one finds undecodable again go to quarantine again. */
+  /**
+   * Notes that another store has rechecked rows. If this store finds such a row undecodable, it quarantines the row
+   * again.
+   */
   rechecked(): void;
-  /** A sign of life of this process. Returns the members and leases after it. */
+  /** Reports that this process lives. Returns the members and leases after the beat. */
   beat(beat: MemberBeat): Promise<MembersAfterBeat>;
   /** Removes a member: its leases are free at once. */
   leave(member: Member["id"]): Promise<void>;
   /**
-   * Ends what a dead process held: its leases as a member, and all its leases of messages and deliveries. Its messages become due as
-   * by `releaseLeases`. The caller knows that the process is dead.
+   * Ends the leases of a dead process: its leases as a member, and its leases of messages. The messages become due as
+   * by `releaseLeases`. The caller must know that the process is dead.
    */
   endMember(member: Member["id"], now: number): Promise<void>;
   /** Writes a probe to find out whether the disk has room again. Throws `StoreFull` if not. */
@@ -333,12 +362,20 @@ export interface Store {
   readonly isFull: boolean;
   /** Whether the database can be reached and takes writes, as far as this process knows. */
   readonly isAvailable: boolean;
-  /** Sets the one listener to commits that throw `StoreUnavailable`: they may have happened, so its caches may be out of date. */
+  /**
+   * Sets the one listener to commits that throw `StoreUnavailable`: a commit may have happened and made caches stale.
+   */
   watchUncertain(forget: () => void): void;
-  /** A further store on the same database, with a port of its own to the writer: neither waits for the other. */
+  /**
+   * Opens a further store on the same database, with a port of its own to the writer: neither store waits for the
+   * other.
+   */
   fork(): Store;
   /** Opens the ports of a further store in another thread (`connectStore`); null if the database has no threads. */
   openPorts(): StorePorts | null;
-  /** Finishes pending jobs and closes the database, or the ports of a further store, which is closed before the first one. */
+  /**
+   * Finishes pending jobs and closes the database. On a further store, closes only its ports; close it before the
+   * first.
+   */
   close(): Promise<void>;
 }

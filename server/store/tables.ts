@@ -1,4 +1,7 @@
-/** Every table as data: its name, its key and its columns. Rows are encoded and decoded by it, and `npm run schema` writes the SQL of both databases from it. */
+/**
+ * Every table as data: its name, its key and its columns. Rows are encoded and decoded by it, and `npm run schema`
+ * writes the SQL of both databases from it.
+ */
 
 import * as words from "../../sdk/wire.ts";
 import { ATTEMPT_STATES } from "../core/send-attempt.ts";

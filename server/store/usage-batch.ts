@@ -12,7 +12,10 @@ export function rowOfBatch({ owner, number }: UsageBatch, now: number): Idempote
   return { scope: SCOPE, key: owner, fingerprint: String(number), result: "", createdAt: now };
 }
 
-/** The statement that writes the row, and changes nothing if the batch is counted already. `placeholders`: the values of the row. */
+/**
+ * The statement that writes the row, and changes nothing if the batch is counted already. `placeholders`: the values of
+ * the row.
+ */
 export function noteBatch(placeholders: string): string {
   const columns = LAYOUT.idempotency.map(({ column }) => `"${column}"`).join(", ");
   const changed = (["fingerprint", "createdAt"] as const).map(columnOf);

@@ -13,8 +13,8 @@ import { storedColumn } from "./split-timeline.ts";
 import { narrowedId, perDialect } from "./sql-dialects.ts";
 
 /**
- * Versions of a customer's records with these ids; at most a few hundred. Those of 256 records are read in a fifth of the time that
- * the records take.
+ * Versions of a customer's records with these ids; at most a few hundred. Those of 256 records are read in a fifth of
+ * the time that the records take.
  */
 export async function findVersions(
   db: Kysely<Database>,
@@ -40,8 +40,8 @@ export async function findDeliveries(
 }
 
 /**
- * The newest deliveries, at most `limit`, among those of an event and of the customer's events with later ids; the oldest first. Those
- * of replays that were made since are among them.
+ * The newest deliveries, at most `limit`, among those of an event and of the customer's events with later ids; the
+ * oldest first. Those of replays that were made since are among them.
  */
 export async function findDeliveriesSince(
   db: Kysely<Database>,
@@ -59,7 +59,10 @@ export async function findDeliveriesSince(
   return decodeRows(db, "deliveries", rows).toReversed();
 }
 
-/** Up to `limit` pending deliveries of a customer's endpoints, those that are due first of each; not those of a `callbackUrl`. */
+/**
+ * Up to `limit` pending deliveries of a customer's endpoints, those that are due first of each; not those of a
+ * `callbackUrl`.
+ */
 export async function findPendingDeliveries(
   db: Kysely<Database>,
   customerId: CustomerId,
