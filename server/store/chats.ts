@@ -37,7 +37,7 @@ export async function findUnnamedGroups(db: Kysely<Database>, customerId: Custom
   return decodeRows(db, "chats", rows);
 }
 
-/** Newest groups of an address that are compared with the participants of a new group. */
+/** How many newest groups of an address are compared with the participants of a new group. */
 const COMPARED_GROUPS_MAX = 10_000;
 
 /**
@@ -67,9 +67,9 @@ export async function findGroupOfPeople(
 }
 
 /**
- * The `chats` that are a customer's threads with a contact: one for each of the customer's addresses that wrote with
- * it. Between the keys are also the threads with names that begin with the contact and a slash, as an SMS may come from
- * one.
+ * Whether a row of `chats` is a customer's thread with a contact. There is one for each of the customer's addresses
+ * that wrote with the contact. The keys between the bounds also include threads with names that begin with the contact
+ * and a slash, as an SMS may come from one.
  */
 export function isThreadWith(customerId: CustomerId, contact: string): RawBuilder<SqlBool> {
   const [after, before] = threadKeysBetween(customerId, phoneKey(contact));
@@ -89,9 +89,9 @@ export async function findThreadByContact(
   return row === undefined ? null : decode("chats", row);
 }
 
-/** Newest messages of a thread that are searched for one that is not scheduled. */
+/** How many newest messages of a thread are searched for one that is not scheduled. */
 const LOOKED_AT = 20;
-/** Threads with one contact that are read. */
+/** The most threads with one contact that a read looks at. */
 const SENDERS_MAX = 100;
 
 /**
@@ -124,8 +124,8 @@ export interface ListedChat {
 const theirs = sql`m.chat_id = chats.id`;
 
 /**
- * The newest message of each chat of a query, its time and its channel with a space between them, among its 200 newest,
- * so that the read is bounded.
+ * For each chat of a query, the time and channel of its newest message, with a space between them. Looks at the chat's
+ * 200 newest messages only, so that the read is bounded.
  */
 const LAST_MESSAGE = sql<string | null>`(
   select m.created_at || ' ' || m.channel from messages m

@@ -16,7 +16,7 @@ export interface Column<Kind extends ColumnKind = ColumnKind, Nullable extends b
   readonly words: ReadonlySet<unknown> | null;
   /** The form of a JSON column; null for the others. */
   readonly form: Form | null;
-  /** Whether it changes in the life of its record: PostgreSQL has these columns at the end of a row. */
+  /** Whether the value changes in the life of its record. PostgreSQL has these columns at the end of a row. */
   readonly isHot: boolean;
 }
 
@@ -86,13 +86,13 @@ function objectWith(members: string, fits: (value: JsonObject) => boolean) {
   return json({ expected: `an object${members}`, isList: false, packing: null, fits: is });
 }
 
-/** The column, whose values may be null. */
+/** Makes a column whose values may be null. */
 export function orNull<Kind extends ColumnKind>(of: Column<Kind, false>) {
   const made: Column<Kind, true> = { ...of, isNullable: true };
   return made;
 }
 
-/** The column, whose value changes in the life of its record. */
+/** Marks a column whose value changes in the life of its record. */
 export function hot<Kind extends ColumnKind, Nullable extends boolean>(of: Column<Kind, Nullable>) {
   const made: Column<Kind, Nullable> = { ...of, isHot: true };
   return made;

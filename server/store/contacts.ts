@@ -18,7 +18,7 @@ export async function findContact(db: Kysely<Database>, customerId: CustomerId, 
   return contact;
 }
 
-/** Those of `ids` that are contacts of the customer. */
+/** The customer's contacts with these ids. Unknown ids are left out. */
 export async function findContacts(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -34,7 +34,7 @@ export async function findContacts(
   return rows.map((row) => decode("contacts", row));
 }
 
-/** Those of `addresses` that contacts of the customer have. */
+/** The customer's contact addresses among `addresses`. */
 export async function findContactAddresses(
   db: Kysely<Database>,
   customerId: CustomerId,
@@ -80,7 +80,7 @@ export function contactList(
   };
 }
 
-/** Whether one of the conditions holds, at least one. */
+/** Whether one of the conditions holds. The list must not be empty. */
 function anyOf(conditions: readonly RawBuilder<SqlBool>[]): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 }
@@ -114,7 +114,10 @@ export async function findLastContacts(
   );
 }
 
-/** The same for the other form of a contact's phone; reads nothing for a phone with one form. */
+/**
+ * When the customer last wrote to the other form of a contact's phone; 0 if never. Reads nothing for a phone with one
+ * form.
+ */
 async function findLastByOtherForm(db: Kysely<Database>, { id, phoneNumber }: Contact): Promise<number> {
   const [, other] = phoneNumber === null ? [] : subscriberForms(phoneNumber);
   if (other === undefined) return 0;
@@ -139,7 +142,7 @@ function newestTo(address: RawBuilder<unknown>) {
     order by m.rowid desc limit 1)`;
 }
 
-/** Newest messages that are read to find out whether two addresses have written with each other. */
+/** How many newest messages are read to find out whether two addresses have written with each other. */
 const LOOKED_AT = 1_000;
 
 /** The instance of the newest thread in which both the customer and the contact have written; null if there is none. */

@@ -57,13 +57,13 @@ export function keyOf({ key, columns }: CopiedTable, row: readonly (SqlValue | b
   return key.map((name) => row[columns.findIndex(({ column }) => column === name)] as SqlValue);
 }
 
-/** The greatest `bigint`. No number of a record is as great: the row stays undecodable. */
+/** The greatest `bigint`. No valid number of a record is as great, so the row stays undecodable. */
 const UNDECODABLE = "9223372036854775807";
 const NUL = /\0/g;
 
 /**
- * A row of values for the columns of a table, and the columns whose value PostgreSQL cannot hold: they have another
- * value.
+ * The values of a row for the columns of a table. `replaced`: the columns whose value PostgreSQL cannot hold, and which
+ * have another value here.
  */
 export interface FittedRow {
   values: CopiedValue[];

@@ -6,7 +6,7 @@ import type { SqlValue } from "./rows.ts";
 
 /** Rows that are read and written at once. */
 const ROWS_AT_ONCE = 1_000;
-/** The same for files, which may be large. */
+/** Files that are read and written at once: they may be large. */
 const FILES_AT_ONCE = 8;
 
 /** Some rows of a table. */
@@ -14,7 +14,7 @@ export interface CopiedPage {
   rows: CopiedValue[][];
   /** The key of the last row; null if the rows are in no order: a copy of them cannot go on after an interruption. */
   after: SqlValue[] | null;
-  /** Values that PostgreSQL cannot hold, and that the rows have others for: `table key column`. */
+  /** Values that PostgreSQL cannot hold, for which `rows` has other values: `table key column`. */
   replaced: string[];
 }
 
@@ -30,7 +30,7 @@ export interface RowReader {
 export interface RowWriter {
   /** How far an interrupted copy of a table is. */
   progressOf(table: CopiedTable): TableProgress | Promise<TableProgress>;
-  /** Writes rows in one transaction, with how far the copy of the table is then. */
+  /** Writes rows in one transaction, together with the progress after them. */
   write(table: CopiedTable, rows: readonly CopiedValue[][], progress: TableProgress): unknown;
 }
 
@@ -45,16 +45,16 @@ export interface TableProgress {
   replaced: string[];
 }
 
-/** The progress of a table of which nothing is copied. */
+/** The progress of a table before anything is copied. */
 export const NOT_BEGUN: TableProgress = { rows: 0, checksum: "0".repeat(64), after: null, replaced: [] };
-/** Values that PostgreSQL cannot hold which a copy names. */
+/** The most values that a copy names because PostgreSQL cannot hold them. */
 export const NAMED_MAX = 20;
 
-/** A copy of which each table is complete. */
+/** A copy in which each table is complete. */
 export type RowCopy = ReadonlyMap<CopiedTable, TableProgress>;
 
 export interface CopyOptions {
-  /** Gets the work in progress, and how many rows are done. It may throw to stop the work. */
+  /** Is called with the work in progress, and how many rows are done. It may throw to stop the work. */
   progress(doing: "copying" | "checking", done: number, total: number): void;
   /** Rows that one transaction copies, if not the usual number. */
   rowsAtOnce?: number;
@@ -83,7 +83,9 @@ export async function copyRows(reader: RowReader, writer: RowWriter, options: Co
   return copied;
 }
 
-/** Reads the whole copy again. Throws `CopyDiffers` if a table of it has other rows than were read from the source. */
+/**
+ * Reads the whole copy again. Throws `CopyDiffers` if the rows of a table differ from the rows read from the source.
+ */
 export async function compareRows(copied: RowCopy, copy: RowReader, options: CopyOptions): Promise<void> {
   const total = rowsOf(copied);
   let done = 0;

@@ -8,7 +8,7 @@ import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { narrowedId } from "./sql-dialects.ts";
 
-/** Ids that one statement names. */
+/** The most ids that one statement names. */
 const IDS_PER_READ = 500;
 
 export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promise<Customer | null> {

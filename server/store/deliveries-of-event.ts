@@ -1,7 +1,8 @@
 /**
- * SQL that finds deliveries by their ids and by their events. The id of a delivery begins as the id of its event, so
- * that PostgreSQL finds it by the index of ids. On SQLite the only index is of customer and id: either id names the
- * customer. The id of a delivery that a replay made does not begin so: those are in small indexes of their own.
+ * SQL that finds deliveries by their ids and by their events. The id of a delivery begins like the id of its event, so
+ * that PostgreSQL finds deliveries by the index of ids. SQLite has only an index of customer and id: the event found by
+ * either id names the customer. The id of a delivery that a replay made begins otherwise. Small indexes of their own
+ * hold these deliveries.
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
@@ -9,24 +10,24 @@ import { isNearCustomer, isOfCustomer } from "./rows-of-customer.ts";
 import { perDialect } from "./sql-dialects.ts";
 
 const BEGINNING = (id: string) => `substr(${id}, 5, 18)`;
-/** Whether the id of a delivery `d` does not begin as that of its event. */
+/** Whether the id of a delivery `d` does not begin like the id of its event. */
 export const isApart = (d: string) => `${BEGINNING(`${d}.id`)} <> ${BEGINNING(`${d}.event_id`)}`;
 
-/** Rows whose id begins as `id` does, with the prefix of their kind. */
+/** Whether the id in `column` begins like `id`, with the prefix of its own kind. */
 function beginsAs(column: string, prefix: string, id: string): string {
   const beginning = `'${prefix}' || ${BEGINNING(id)}`;
   return `${column} > ${beginning} || '-' and ${column} < ${beginning} || '.'`;
 }
 
 /**
- * Deliveries `d` whose id begins as that of their event. `event` and `customer` are SQL for the ids of the event and
- * its customer.
+ * Whether `d` is a delivery of the event whose id begins like the event's id. SQLite. `event` and `customer` are SQL
+ * for the ids of the event and its customer.
  */
 function besideEvent(d: string, event: string, customer: string): string {
   return `${isOfCustomer(d, customer)} and ${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
 }
 
-/** The same on PostgreSQL. */
+/** `besideEvent` for PostgreSQL. */
 function besideInPostgres(d: string, event: string): string {
   return `${beginsAs(`${d}.id`, "dlv_", event)} and ${d}.event_id = ${event}`;
 }
@@ -40,20 +41,23 @@ export function idsInPostgres(events: string): string {
     .join(" union all ");
 }
 
-/** Between which ids the deliveries are whose id begins as one of the events between these two, exclusive. */
+/** The bounds, exclusive, of the ids of deliveries whose id begins like an event's from `first` to `last`. */
 export function boundsBeside(first: string, last: string): [from: string, to: string] {
   const beginning = (id: string) => id.slice(4, 22);
   return [`dlv_${beginning(first)}-`, `dlv_${beginning(last)}.`];
 }
 
-/** A query of the ids of the deliveries of one event on PostgreSQL, from `oldest` on: its texts name the partitions. */
+/**
+ * A query of the ids of the deliveries of one event on PostgreSQL, from the id `oldest` on. The bounds let the server
+ * skip partitions.
+ */
 export function idsSince(eventId: string, oldest: string): RawBuilder<{ id: string }> {
   const [from, to] = boundsBeside(eventId, eventId);
   return sql`select d.id from deliveries d where d.id > ${from} and d.id < ${to} and d.event_id = ${eventId}
     union all select d.id from deliveries d where d.event_id = ${eventId} and d.id >= ${oldest} and ${sql.raw(isApart("d"))}`;
 }
 
-/** The other deliveries `d` of an event. */
+/** Whether `d` is one of the other deliveries of an event, whose id does not begin like the event's id. */
 function apartFromEvent(d: string, event: string): string {
   return `${d}.event_id = ${event} and ${isApart(d)}`;
 }

@@ -1,4 +1,4 @@
-/** Reads of deliveries with their attempts. Of the API, the Wire alone shows deliveries to the sandbox's inbox. */
+/** Reads of deliveries with their attempts. In the API, only the Wire shows deliveries to the sandbox's inbox. */
 
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
@@ -61,7 +61,10 @@ function isToOthers(customerId: CustomerId): RawBuilder<SqlBool> {
     select id from endpoints where customer_id = ${customerId} and kind = 'inbox'))`;
 }
 
-/** The most deliveries of one event or message that are read: an event has one per endpoint, and more after replays. */
+/**
+ * The most deliveries of one event or message that a read looks at. An event has one per endpoint, and more after
+ * replays.
+ */
 const NAMED_MAX = 5_000;
 
 /** Ids of the deliveries of an event or message; null if the filter names neither. */
@@ -76,7 +79,8 @@ function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: strin
 }
 
 /**
- * The deliveries of an event on PostgreSQL. They are not older than the event, which names the partitions to look in.
+ * The deliveries of an event on PostgreSQL. None is older than the event, so the event's time names the partitions to
+ * look in.
  */
 function sinceEvent(eventId: string): RawBuilder<{ id: string }> {
   const madeAt = timeOfId(eventId);
@@ -84,7 +88,7 @@ function sinceEvent(eventId: string): RawBuilder<{ id: string }> {
   return idsSince(eventId, oldest);
 }
 
-/** A customer's delivery, those to the sandbox's inbox included. */
+/** A customer's delivery, even one to the sandbox's inbox. */
 export async function findDelivery(
   db: Kysely<Database>,
   { id, customerId }: Pick<Delivery, "id" | "customerId">,
@@ -115,7 +119,7 @@ export async function findDeliveryOf(
   return row === undefined ? null : decode("deliveries", row);
 }
 
-/** Due times of a lane that one statement reads: it cannot be interrupted. */
+/** The most due times of a lane that one statement reads, since it cannot be interrupted. */
 const WINDOW_ROWS = 500;
 
 /** A delivery whose time was taken from a clock that was ahead. */

@@ -65,7 +65,7 @@ export async function hasMessages(db: Kysely<Database>, { customerId, addresses,
   return (await Promise.all(found)).includes(true);
 }
 
-/** Whether events of erased messages of the customer are not rewritten yet, since a delivery is open. */
+/** Whether some events of the customer's erased messages still have to be rewritten, since a delivery is open. */
 export async function hasUnerasedEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
   const messages = perDialect(sql`messages indexed by messages_erase`, sql`messages`);
   const { rows } = await sql`
@@ -102,12 +102,12 @@ export async function listStandaloneEvents(
   }));
 }
 
-/** Tables of records that name a person, and those of their columns that say whether the person was erased. */
+/** The tables of records that name a person, and the columns that show whether the person was erased. */
 const NAMING = { messages: ["to", "from"], calls: ["to", "from", "caller"], payments: ["to"] } as const;
 
 /**
- * Those of the ids that are a customer's messages, calls and payment requests with an erased person; at most a few
- * hundred.
+ * The ids, among these, of a customer's messages, calls and payment requests with an erased person. At most a few
+ * hundred ids.
  */
 export async function findErasedIds(
   db: Kysely<Database>,

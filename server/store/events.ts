@@ -127,8 +127,8 @@ export async function newestPosition(db: Kysely<Database>, customerId: CustomerI
 }
 
 /**
- * The newest positions of customers, each with the position that is known already; those without a newer event are left
- * out.
+ * The newest positions of customers. `known` has the position that is known for each. Customers without a newer event
+ * are left out.
  */
 export async function newestPositions(
   db: Kysely<Database>,
@@ -178,8 +178,8 @@ export async function listEventBytes(db: Kysely<Database>, messageId: MessageId)
 }
 
 /**
- * The bytes of those of a customer's events with these ids that are there, by id; at most a thousand ids. Ids may be
- * any texts.
+ * The bytes of a customer's events with these ids, by id. Unknown ids are left out. At most a thousand ids, which may
+ * be any texts.
  */
 export async function findEventBytes(
   db: Kysely<Database>,

@@ -1,7 +1,7 @@
 /**
- * Lists read a window of rows at a time, so that no statement is long: SQLite cannot interrupt one, and on PostgreSQL
- * it keeps a connection. A page whose filter finds too little in a few windows is returned short, with the start of the
- * next page.
+ * Lists read a window of rows at a time, so that no statement is long: SQLite cannot interrupt a statement, and on
+ * PostgreSQL a statement keeps a connection. If the filter finds too little in a few windows, the page is short and has
+ * the start of the next page.
  */
 
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
@@ -58,7 +58,7 @@ export interface IndexedList<Record_, At extends ListPosition = string> {
   /** The columns that are read, if not all. */
   columns?: readonly string[];
   placeOf: (record: Record_) => At;
-  /** If the rows are in partitions (`onPartitions`): what the positions say about days. */
+  /** If the rows are in partitions (`onPartitions`): how positions tell days. */
   days?: DailyPositions<At>;
   /** Rows of a window, if a row costs more than usual. */
   windowRows?: number;
@@ -169,8 +169,8 @@ export async function countAll<Record_, At extends ListPosition>(list: IndexedLi
 }
 
 /**
- * Whether the message `m` of a subquery is among the `rows` newest that match `theirs`, by an index without further
- * columns. It bounds a subquery that filters further.
+ * Whether the message `m` of a subquery is among the `rows` newest that match `theirs`. Bounds a subquery with further
+ * filters: an index finds these rows.
  */
 export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`m.rowid >= coalesce((

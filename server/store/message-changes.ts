@@ -1,7 +1,7 @@
 /**
- * The change feed of messages: what changed since an instant, oldest change first. It follows the positions of a
- * customer's events, which are drawn inside the commit, by one commit of the customer after the other: a late commit
- * gets a later position, so the feed never skips a change.
+ * The change feed of messages: the changes since an instant, oldest first. The feed follows the positions of a
+ * customer's events. Positions are drawn inside the commit, and the commits of a customer run one after the other. So a
+ * late commit gets a later position, and the feed never skips a change.
  */
 
 import type { Kysely } from "kysely";
@@ -13,9 +13,10 @@ import { findPositionBefore } from "./replays.ts";
 import type { Database } from "./rows.ts";
 
 /**
- * Where a feed continues. `events`: after a position; every event older than `readAt` (real time) is before it. Events
- * before `since` (shifted time) are skipped; null after the first later event. `messages`: since events are pruned,
- * changes before `keptAt` (real time) are read from the messages themselves, after the id `after`.
+ * Where a feed continues. `events`: after a position. Every event older than `readAt` (real time) is before the
+ * position. The feed skips events before `since` (shifted time); `since` is null after the first later event.
+ * `messages`: changes before `keptAt` (real time) are read from the messages, after the id `after`, since events are
+ * pruned.
  */
 export type ChangesCursor =
   | { in: "events"; position: number; readAt: number; since: number | null }

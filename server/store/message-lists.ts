@@ -48,7 +48,7 @@ export interface MessageFilter {
 
 /** Statuses that few messages have: the index `messages_rare` covers only these. */
 const RARE = ["failed", "unsent", "cancelled"] as const satisfies MessageStatus[];
-/** Rows of a window whose texts are searched: about 10 µs each. */
+/** The most rows of a window in a search of texts: about 10 µs each. */
 const SEARCHED_ROWS = 1_000;
 /**
  * How far the time in a message's id may be ahead of its record, in milliseconds, after the machine's clock was set.
@@ -183,8 +183,8 @@ async function readMessages(list: MessageRows, { from, skip }: PageStart, limit:
 }
 
 /**
- * The row number of the message with this id. If it is gone, that of the message of any customer beside it by id, the
- * later one for `newest`, the earlier one for `oldest`; null if there is none.
+ * The row number of the message with this id. If the message is gone, the row number of the next message by id, of any
+ * customer: the later one for `newest`, the earlier one for `oldest`. Null if there is none.
  */
 async function findRow(db: Kysely<Database>, id: string, order: "newest" | "oldest"): Promise<number | null> {
   const beside = order === "newest" ? sql`id >= ${id} order by id` : sql`id <= ${id} order by id desc`;
@@ -193,8 +193,8 @@ async function findRow(db: Kysely<Database>, id: string, order: "newest" | "olde
 }
 
 /**
- * The id of the list's message with this row number, or if it is gone, of the last one before it; null if there is
- * none.
+ * The id of the list's message with this row number. If the message is gone, the id of the last one before it; null if
+ * there is none.
  */
 async function findIdOfRow({ db, narrow }: MessageRows, row: number): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`select id from messages
@@ -258,9 +258,9 @@ function isFormOf(column: string, address: string | undefined): RawBuilder<SqlBo
 }
 
 /**
- * Whether a text may have the words. SQLite calls `hasWords` (`sqlite/query.ts`). PostgreSQL has no function whose
- * rules are those of `core/search.ts` in every version and locale: it decides about texts of ASCII alone, and leaves
- * the others to `hasWords` here.
+ * Whether a text may have the words. SQLite calls `hasWords` (`sqlite/query.ts`). No function of PostgreSQL follows the
+ * rules of `core/search.ts` in every version and locale. So PostgreSQL decides only about ASCII texts, and `hasWords`
+ * here decides about the others.
  */
 function mayHave(words: string): RawBuilder<SqlBool> {
   const parts = words.split("\n").map((word) => sql`strpos(lower(text), ${word}) > 0`);

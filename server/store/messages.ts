@@ -85,9 +85,9 @@ export interface PutOffMessage extends Pick<InterruptedMessage, "id" | "from" | 
 }
 
 /**
- * The messages in a window of a lane's queue that were attempted and put off, and where the next window begins; null at
- * the end of the queue. It goes backwards from `before`. A message that has its old place again, as after an outage of
- * its instance, is not among them.
+ * The messages that were attempted and put off, in a window of a lane's queue. Reads backwards from `before`. `next`:
+ * where the next window begins; null at the end of the queue. Leaves out a message that has its old place again, as
+ * after an outage of its instance.
  */
 export async function listAttempted(
   db: Kysely<Database>,
@@ -142,7 +142,7 @@ export async function listWaiting(
   return decodeRows(db, "messages", rows);
 }
 
-/** Rows of a queue that one statement reads: it cannot be interrupted. */
+/** The most rows of a queue that one statement reads, since it cannot be interrupted. */
 const WINDOW_ROWS = 500;
 
 /** A window of a queue: the records that match, and where the next window begins; null at the end of the queue. */
@@ -176,8 +176,8 @@ export async function listDeferred(
 export type MessageAhead = Pick<Message, "id" | "version" | "status">;
 
 /**
- * The messages in a window of a lane's queue, after `now`, whose time was taken from a clock that was ahead: those
- * `queued` without a send attempt although they were last written in the future, and those `pending` whose lookup is
+ * The messages in a window of a lane's queue, after `now`, whose time came from a clock that was ahead. These are
+ * `queued` messages without a send attempt that were last written in the future, and `pending` messages whose lookup is
  * due after `lookupsUntil`.
  */
 export async function listMessagesAhead(

@@ -15,8 +15,9 @@ export interface OptOutPair {
 }
 
 /**
- * The opt-outs of a contact that hold for a number: those from the number, under any of its customers, and those from
- * all numbers of the customer. Those of the customer and of the number itself come first.
+ * The opt-outs of a contact that hold for a number: opt-outs from the number, under any of its customers, and opt-outs
+ * from all numbers of the customer. Opt-outs of the customer come first, and of these the opt-outs from the number
+ * itself.
  */
 export async function findOptOuts(
   db: Kysely<Database>,
@@ -33,7 +34,7 @@ export async function findOptOuts(
   return found.sort((one, other) => rank(one) - rank(other));
 }
 
-/** Whether an opt-out of a contact holds for a number, also one that cannot be decoded. */
+/** Whether an opt-out of a contact holds for a number, even if its row cannot be decoded. */
 export async function hasOptOut(db: Kysely<Database>, { customerId, number, contacts }: OptOutPair): Promise<boolean> {
   for (const contact of contacts) {
     const { rows } = await sql<object>`select contact from opt_outs where number = ${number} and contact = ${contact}

@@ -1,6 +1,7 @@
 /**
- * The bytes of an event as PostgreSQL stores them: what its row has in other columns, and the usual names of members,
- * are each one control character. The envelope is JSON, in which no control character stands for itself. Pure.
+ * The bytes of an event as PostgreSQL stores them. One control character replaces each value that the row has in
+ * another column, and each usual text of an envelope. The envelope is JSON, which never contains a control character.
+ * Pure.
  */
 
 /** The columns of an event that its bytes repeat. */
@@ -16,8 +17,8 @@ const REPLACED_MIN = 4;
 const [ID, TYPE, MESSAGE, CORRELATION, TIMESTAMP] = ["\u0002", "\u0003", "\u0004", "\u0005", "\u0006"] as const;
 
 /**
- * Texts of envelopes, each with its character: a further one gets a character that none has, and none is ever changed,
- * since rows have them. Those before another one that contains them are longer.
+ * Usual texts of envelopes, each with its character. A new text gets an unused character, and no text ever changes,
+ * since rows contain the characters. A text comes before any shorter text that it contains.
  */
 const PHRASES: readonly (readonly [phrase: string, character: string])[] = [
   [`{"id":"${ID}","type":"${TYPE}","timestamp":"${TIMESTAMP}","data":{"messageId":"msg_${MESSAGE}"`, "\u0007"],
@@ -43,7 +44,7 @@ const CONTROLS = `[${String.fromCodePoint(0)}-${String.fromCodePoint(31)}]`;
 const HAS_CONTROL = new RegExp(CONTROLS);
 const EACH_CONTROL = new RegExp(CONTROLS, "g");
 
-/** The bytes of a row for an event; those that are no usual envelope stay as they are. */
+/** Packs the bytes of an event for its row. Bytes that are no usual envelope stay as they are. */
 export function packEnvelope(bytes: string, columns: EnvelopeColumns): string {
   const timestamp = FIRST_TIMESTAMP.exec(bytes)?.[1];
   if (timestamp === undefined || HAS_CONTROL.test(bytes)) return bytes;
@@ -54,7 +55,7 @@ export function packEnvelope(bytes: string, columns: EnvelopeColumns): string {
   return PACKED + timestamp + packed;
 }
 
-/** The bytes of an event by those of its row, which may be as they were created. */
+/** Unpacks the bytes of an event from its row. Bytes that are not packed stay as they are. */
 export function unpackEnvelope(stored: string, columns: EnvelopeColumns): string {
   if (!stored.startsWith(PACKED)) return stored;
   const timestamp = stored.slice(PACKED.length, PACKED.length + TIMESTAMP_LENGTH);
@@ -68,8 +69,8 @@ function replaceEach(packed: string, texts: ReadonlyMap<string, string>): string
 }
 
 /**
- * The values that bytes repeat, each with its character. A message is named by its id without the prefix, which others
- * may repeat.
+ * The values that the bytes repeat, each with its character. A message's id is without its prefix, since other texts
+ * may repeat it.
  */
 function valuesOf({ id, type, messageId, correlationId }: EnvelopeColumns, timestamp: string) {
   return [

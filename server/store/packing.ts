@@ -1,6 +1,6 @@
 /**
- * Lists that are stored as shorter JSON: an item is a list of its values. Half of what an update of a message wrote was
- * the names of the members of its timeline, and one id again and again.
+ * Lists that are stored as shorter JSON: an item is a list of its values. Before, half of the bytes that an update of a
+ * message wrote were member names of its timeline, and one repeated id.
  */
 
 /**
@@ -89,7 +89,7 @@ export const ATTEMPTS_PACKING: Packing = {
     }),
 };
 
-/** The values up to the last one that is not absent. */
+/** Cuts the values after the last one that is not null. */
 function withoutEnd(values: readonly unknown[]): unknown[] {
   let length = values.length;
   while (length > 0 && (values[length - 1] ?? null) === null) length -= 1;

@@ -1,4 +1,4 @@
-/** Positions of events on PostgreSQL: each day begins its own at a number that tells the day. Pure. */
+/** Positions of events on PostgreSQL: the positions of each day begin at a number that tells the day. Pure. */
 
 import { timeOfId } from "../core/id.ts";
 
@@ -28,8 +28,8 @@ export interface Positions {
 }
 
 /**
- * The positions of events with these ids. An event is elsewhere if a clock was far off: a read that does not find it
- * with `isNear` has to ask again without.
+ * The positions where events with these ids should be. If a clock was far off, an event is elsewhere: when a read with
+ * `isNear` does not find it, the caller has to read again without `isNear`.
  */
 export function positionsNear(ids: readonly string[]): Positions {
   let [first, last] = [Number.POSITIVE_INFINITY, 0];

@@ -67,7 +67,7 @@ export async function fillPage<Row, Record_>(
 
 /**
  * Excludes rows in quarantine from the reads of a loop, so that they do not fill its batches for ever. PostgreSQL
- * evaluates a scalar subquery row by row; it could join `not exists` with a whole table.
+ * evaluates a scalar subquery row by row, but could join `not exists` with a whole table.
  */
 export function isNotQuarantined(
   table: "messages" | "payments",
@@ -98,7 +98,7 @@ export async function listQuarantinedMessages(
   return rows.map(({ id }) => id as MessageId);
 }
 
-/** Rows of a table that are counted: `/health` and `/metrics` count at each request. */
+/** The most rows of a table that are counted, since `/health` and `/metrics` count at each request. */
 export const QUARANTINED_COUNTED_MAX = 1_000;
 
 /** Counts the rows in quarantine per table, up to `QUARANTINED_COUNTED_MAX`; tables without any are missing. */

@@ -8,7 +8,8 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { perDialect } from "./sql-dialects.ts";
 
 /**
- * Rows that are not leased, and leased ones whose record has a due time: a message has none during its send attempt.
+ * Rows that are not leased, and leased rows whose message has a due time. A message has no due time during its send
+ * attempt.
  */
 const DUE_MESSAGES = sql`(select * from due_messages where lease is null
     union all select * from due_messages where lease is not null and is_held = 0) q`;
@@ -22,8 +23,8 @@ interface FirstRows {
 }
 
 /**
- * The first messages that are not leased, and the leased ones. The first are cut before both are merged: if the server
- * takes the queue for empty, it would rather sort both, and read the whole lane for it.
+ * The first messages that are not leased, and the leased ones. Cuts the first part before both are merged: if the
+ * server takes the queue for empty, it would sort both parts and read the whole lane.
  */
 const firstMessages = ({ where, order, limit }: FirstRows) =>
   sql`(select * from (select * from due_messages q where lease is null and ${where} order by ${order} limit ${limit}) free

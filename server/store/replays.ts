@@ -88,8 +88,8 @@ async function countRows(db: Kysely<Database>, where: ReturnType<typeof sql>, li
 const TALLIED_AT_ONCE = 5_000;
 
 /**
- * How many of a replay's deliveries have ended, as far as they are kept. Reads them in pages, so that a reader may end
- * in between.
+ * How many of a replay's deliveries have ended, among those that still exist. Reads in pages, so that a reader can stop
+ * between two pages.
  */
 export async function tallyReplay(db: Kysely<Database>, replayId: ReplayId): Promise<ReplayTally> {
   const tally: ReplayTally = { succeeded: 0, failed: 0 };

@@ -7,7 +7,7 @@ import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
 import { perDialect } from "./sql-dialects.ts";
 
-/** Rows in a page, and the last id of those that were read; null at the end. */
+/** The messages of a page, and the id of the last row that was read; null at the end. */
 export interface RestorablePage {
   messages: Message[];
   last: MessageId | null;

@@ -16,7 +16,7 @@ function customerEnd(row: string): string {
   return `substr(${columnOf(row)}, -${END_LENGTH})`;
 }
 
-/** Whether the index has a row among those of the customer: for `narrow`, with `hasWholeId` in `filter`. */
+/** Whether the index has a row under the customer: for `narrow`, with `hasWholeId` in `filter`. */
 export function nearCustomer(customerId: CustomerId): RawBuilder<SqlBool> {
   const end = customerId.slice(-END_LENGTH);
   return perDialect(sql<SqlBool>`${sql.raw(customerEnd(""))} = ${end}`, sql<SqlBool>`customer_id = ${customerId}`);
@@ -33,7 +33,7 @@ export function ofCustomer(customerId: CustomerId): RawBuilder<SqlBool> {
 }
 
 /**
- * Whether a row is that of the customer of another row. `row` is the alias of the table, `customer` is SQL for the
+ * Whether a row belongs to the customer of another row. `row` is the alias of the table, `customer` is SQL for the
  * whole id.
  */
 export function ofSameCustomer(row: string, customer: string): RawBuilder<SqlBool> {

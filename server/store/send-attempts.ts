@@ -13,8 +13,8 @@ export interface ReferencedMessage {
 }
 
 /**
- * The message with this reference: sent by a send attempt, or come in. Null if there is none. The reference of a
- * refusal names none: a receipt of it could be taken for one of a later attempt.
+ * The message with this reference, sent by a send attempt or received; null if there is none. The reference of a
+ * rejected attempt names no message: its receipt could be taken for the receipt of a later attempt.
  */
 export async function findProviderReference(
   db: Kysely<Database>,
@@ -30,7 +30,7 @@ export async function findProviderReference(
   return rows[0] ?? null;
 }
 
-/** Those of the references that belong to a message, sent, refused or come in. */
+/** The references, among these, that belong to a message that was sent, rejected or received. */
 export async function listKnownReferences(
   db: Kysely<Database>,
   instanceId: InstanceId,

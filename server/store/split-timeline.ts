@@ -1,6 +1,7 @@
 /**
- * PostgreSQL stores the first entry of a message's timeline apart, at the end of its row. It never changes, but the log
- * of a change has the row from its first changed byte to its last: the reason in this entry was half of that. Pure.
+ * PostgreSQL stores the first entry of a message's timeline apart, at the end of its row. The entry never changes. But
+ * the log of a change has the row from its first changed byte to its last, and the reason in this entry was half of
+ * that. Pure.
  */
 
 /** The column of the first entry; null if the timeline has no entry. */

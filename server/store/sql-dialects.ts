@@ -6,7 +6,7 @@
 
 import { type RawBuilder, type RawNode, type SqlBool, sql } from "kysely";
 
-/** A fragment in the dialect of SQLite that carries the same fragment in the dialect of PostgreSQL. */
+/** A fragment in the spelling of SQLite that also carries the spelling of PostgreSQL. */
 interface DialectNode extends RawNode {
   readonly postgres: RawNode;
 }

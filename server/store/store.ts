@@ -64,7 +64,7 @@ type RequireOf<Name extends TableName> = Omit<DeleteFrom<Name>, "op"> & { op: Re
  * - `event` adds an event and its deliveries.
  * - `rewrite` replaces the bytes of an event whose text is erased, and erases the responses of its receivers.
  * - `require` must match a record, and `requireNone` must match none. Otherwise the transaction is a `conflict`.
- *   Transactions that name one `scope` commit one after the other. A customer's id is the scope of its events and resets.
+ *   Transactions that name one `scope` commit in turn. A customer's id is the scope of its events and resets.
  * - `requireUnleased` requires that no message of the pair is leased in the lane. Otherwise the transaction is `unmet`.
  * - `requireEpoch` requires that a member's lease has this epoch. Otherwise the transaction is `unmet`.
  */

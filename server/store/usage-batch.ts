@@ -1,4 +1,6 @@
-/** The row by which a batch of usage is counted once: the last batch of its owner, among the idempotency keys. */
+/**
+ * The row that lets a batch of usage count once. It records the last batch of its owner, among the idempotency keys.
+ */
 
 import type { UsageBatch } from "../core/usage.ts";
 import type { Idempotency } from "./records.ts";
@@ -7,7 +9,7 @@ import { columnOf, LAYOUT } from "./rows.ts";
 /** No customer has this id. */
 const SCOPE = "usage";
 
-/** The row of a batch. It is pruned as others are, long after the owner has ended. */
+/** The row of a batch. It is pruned like other idempotency keys, long after the owner has ended. */
 export function rowOfBatch({ owner, number }: UsageBatch, now: number): Idempotency {
   return { scope: SCOPE, key: owner, fingerprint: String(number), result: "", createdAt: now };
 }

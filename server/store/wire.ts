@@ -13,8 +13,8 @@ import { storedColumn } from "./split-timeline.ts";
 import { narrowedId, perDialect } from "./sql-dialects.ts";
 
 /**
- * Versions of a customer's records with these ids; at most a few hundred. Those of 256 records are read in a fifth of
- * the time that the records take.
+ * Versions of a customer's records with these ids; at most a few hundred. To read the versions of 256 records takes a
+ * fifth of the time of the records.
  */
 export async function findVersions(
   db: Kysely<Database>,
@@ -40,8 +40,8 @@ export async function findDeliveries(
 }
 
 /**
- * The newest deliveries, at most `limit`, among those of an event and of the customer's events with later ids; the
- * oldest first. Those of replays that were made since are among them.
+ * The newest deliveries, at most `limit`, of an event and of the customer's events with later ids, the oldest first.
+ * Includes deliveries of replays that were made since.
  */
 export async function findDeliveriesSince(
   db: Kysely<Database>,
