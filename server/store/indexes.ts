@@ -1,4 +1,7 @@
-/** Every index as data, with the read that needs it. */
+/**
+ * Every index as data, with the read that needs it. An index differs between the databases where PostgreSQL has no row
+ * numbers in it, or orders texts in another way.
+ */
 
 import type { TableName } from "./records.ts";
 

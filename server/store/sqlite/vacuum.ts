@@ -19,8 +19,8 @@ const BYTES_A_SECOND = 50e6;
 /** The largest database that a start vacuums by itself, in bytes. It takes about a minute. */
 const BY_ITSELF_BYTES_MAX = 60 * BYTES_A_SECOND;
 /**
- * The most vacuums that starts begin for an erasure. A supervisor may end a start that vacuums for too long, and must
- * not end every start for that reason.
+ * The most vacuums that starts begin for an erasure. A supervisor that waits for less time may end a start that
+ * vacuums, and must not end every start for ever.
  */
 const BEGUN_MAX = 2;
 /** A vacuum copies the database into a temporary file, and then into the write-ahead log. */
