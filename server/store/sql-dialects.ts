@@ -6,7 +6,7 @@
 
 import { type RawBuilder, type RawNode, type SqlBool, sql } from "kysely";
 
-/** A fragment in the spelling of SQLite that also carries the spelling of PostgreSQL. */
+/** A fragment in the dialect of SQLite that also carries that of PostgreSQL. */
 interface DialectNode extends RawNode {
   readonly postgres: RawNode;
 }
