@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
 import { success } from "../../../test/conformance/store-outcomes.ts";
 import { DueStage, NOW, Stage } from "../../../test/conformance/store-stage.ts";
 import { FRONT } from "../../../test/support/due.ts";
 import { preparedPostgresForFile } from "../../../test/support/service-database.ts";
+import { until } from "../../../test/support/wait.ts";
 import type { Delivery } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import type { DueDelivery } from "../due-deliveries.ts";
@@ -34,23 +34,33 @@ test("the owner of a lane has each delivery once and in order, while three proce
   const events = Array.from({ length: 600 }, () => stage.event(customer));
   const taken: DueDelivery[] = [];
   let pushed = 0;
+  let attempts = 0;
   const attempt = async () => {
+    attempts += 1;
     pushed += due.pushed.length;
     const { items } = await due.claim([{ lane, permits: 16 }]);
     taken.push(...items);
     for (const { result } of await due.finish(items.map((item) => success(item)))) assert.equal(result, "ok");
   };
   let isOver = false;
+  const last = events.findLastIndex((_, place) => place % 3 === 0);
   const commits = stores.map(async (store, index) => {
-    // The owner's own come last, so that some find the lane read to its end.
-    if (store === own) await turn();
     for (const [place, event] of events.entries())
-      if (place % 3 === index) await store.commit([{ op: "event", event, callbackUrl: null }]);
+      if (place % 3 === index && place !== last) await store.commit([{ op: "event", event, callbackUrl: null }]);
   });
+  /** The owner's last event finds the lane read to its end. */
+  const commitLast = async () => {
+    await Promise.all(commits);
+    await until(() => taken.length === events.length - 1);
+    const before = attempts;
+    // The attempt after the next one has begun: the next one has read the lane.
+    await until(() => attempts > before + 2);
+    await own.commit([{ op: "event", event: events[last] ?? assert.fail(), callbackUrl: null }]);
+  };
   const reading = (async () => {
     while (!isOver || taken.length < events.length) await attempt();
   })();
-  await Promise.all(commits);
+  await commitLast();
   isOver = true;
   await reading;
   due.end();

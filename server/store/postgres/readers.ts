@@ -72,9 +72,11 @@ export async function readList(
     end(client, "commit");
     return rows;
   } catch (error) {
-    if (failureOf(error) === "unavailable") client.release(true);
+    const isTimedOut = (error as NodeJS.ErrnoException).code === TIMED_OUT;
+    // The server ends a read that takes too long, and its connection stays as it was.
+    if (failureOf(error) === "unavailable" && !isTimedOut) client.release(true);
     else end(client, "rollback");
-    if ((error as NodeJS.ErrnoException).code !== TIMED_OUT) throw error;
+    if (!isTimedOut) throw error;
     throw new StoreUnavailable(`a read took longer than ${msMax} ms`, { cause: error });
   }
 }
