@@ -157,3 +157,17 @@ test("a key that another store takes between the check and the insert is a dupli
     [customer.id],
   );
 });
+
+test("a transaction alone is a duplicate too if another store takes its key between the check and the insert", async (t) => {
+  const stores = await openStores(t);
+  const insert = { op: "insertUnique", table: "idempotency", record: idempotencyOf("key") } as const;
+  const results = await overlap(
+    stores,
+    () => stores.first.commit([insert]),
+    () => stores.second.commit([insert]),
+  );
+  assert.deepEqual(
+    results.map(({ result }) => result),
+    ["ok", "duplicate"],
+  );
+});
